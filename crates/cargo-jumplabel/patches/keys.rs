@@ -33,6 +33,8 @@ pub struct Keyed {
     pub key: jumplabel::StaticKey<LOGS, true>,
     #[doc(hidden)]
     pub inner: DefaultCallsite,
+    /// The text of its message, before values are put into it.
+    text: &'static str,
     marks: Marks,
 }
 
@@ -82,10 +84,11 @@ pub fn for_each(visit: impl FnMut(&'static Keyed)) -> Result<(), jumplabel::Erro
 
 impl Keyed {
     /// A callsite that nobody has registered yet.
-    pub const fn new(meta: &'static Metadata<'static>) -> Self {
+    pub const fn new(meta: &'static Metadata<'static>, text: &'static str) -> Self {
         Keyed {
             key: jumplabel::StaticKey::new(),
             inner: DefaultCallsite::new(meta),
+            text,
             marks: Marks::new(),
         }
     }
@@ -93,6 +96,11 @@ impl Keyed {
     /// What the callsite says about itself.
     pub fn meta(&self) -> &'static Metadata<'static> {
         self.inner.meta
+    }
+
+    /// The text of its message, before values are put into it: a literal of the source. Empty if it has none.
+    pub fn text(&self) -> &'static str {
+        self.text
     }
 
     /// Whether its key is on.

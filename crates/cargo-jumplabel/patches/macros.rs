@@ -17,8 +17,30 @@ macro_rules! __jumplabel_callsite {
                 kind: $kind,
             }
         };
-        $crate::__macro_support::Keyed::new(&META)
+        $crate::__macro_support::Keyed::new(&META, $crate::__jumplabel_text!($($fields)*,))
     }};
+}
+
+/// The text of an event before its arguments are put into it, from what upstream takes for fields; "" if there is none.
+#[cfg(feature = "std")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __jumplabel_text {
+    (message = $a:tt :: $b:ident :: $c:ident ! ($text:literal $($arguments:tt)*), $($rest:tt)*) => { $text };
+    ($($k:ident).+ = ?$val:expr, $($rest:tt)*) => { $crate::__jumplabel_text!($($rest)*) };
+    ($($k:ident).+ = %$val:expr, $($rest:tt)*) => { $crate::__jumplabel_text!($($rest)*) };
+    ($($k:ident).+ = $val:expr, $($rest:tt)*) => { $crate::__jumplabel_text!($($rest)*) };
+    (?$($k:ident).+, $($rest:tt)*) => { $crate::__jumplabel_text!($($rest)*) };
+    (%$($k:ident).+, $($rest:tt)*) => { $crate::__jumplabel_text!($($rest)*) };
+    ($($k:ident).+, $($rest:tt)*) => { $crate::__jumplabel_text!($($rest)*) };
+    ($k:literal = ?$val:expr, $($rest:tt)*) => { $crate::__jumplabel_text!($($rest)*) };
+    ($k:literal = %$val:expr, $($rest:tt)*) => { $crate::__jumplabel_text!($($rest)*) };
+    ($k:literal = $val:expr, $($rest:tt)*) => { $crate::__jumplabel_text!($($rest)*) };
+    ({ $k:expr } = ?$val:expr, $($rest:tt)*) => { $crate::__jumplabel_text!($($rest)*) };
+    ({ $k:expr } = %$val:expr, $($rest:tt)*) => { $crate::__jumplabel_text!($($rest)*) };
+    ({ $k:expr } = $val:expr, $($rest:tt)*) => { $crate::__jumplabel_text!($($rest)*) };
+    ($text:literal $($arguments:tt)*) => { $text };
+    ($($arguments:tt)*) => { "" };
 }
 
 #[cfg(not(feature = "std"))]

@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use jumplabel_layer::{Done, Entry, Handle, Layer, Setting};
 use tracing_core::Metadata;
 
+use crate::patched::Place;
 use crate::{Error, follow, patched};
 
 /// The only value.
@@ -69,9 +70,10 @@ impl Layer for Callsites {
     fn entries(visit: &mut dyn FnMut(Entry<'_>)) {
         let mut names = BTreeMap::<String, (String, usize)>::new();
         // What cannot be listed has no keys, or no memory. A macro of the program's can make several callsites in one place.
-        let _ = patched::each(|meta, is_on, sites| {
+        let _ = patched::each(|Place { meta, text }, is_on, sites| {
             let kind = if meta.is_span() { "span" } else { "event" };
-            let note = format!("{} {kind}{}", meta.level(), if is_on { ", on" } else { "" });
+            let text = if text.is_empty() { String::new() } else { format!(" {text:?}") };
+            let note = format!("{} {kind}{}{text}", meta.level(), if is_on { ", on" } else { "" });
             names.entry(name(meta)).or_insert((note, 0)).1 += sites;
         });
         let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,7 +88,7 @@ impl Layer for Callsites {
 
     fn takes(chosen: &str) -> Option<usize> {
         let mut all = None;
-        let count = |meta: &Metadata<'_>, _, sites| {
+        let count = |Place { meta, .. }: Place, _, sites| {
             if is_target(chosen, meta.target()) {
                 *all.get_or_insert(0) += sites;
             }
@@ -116,7 +118,7 @@ impl Layer for Callsites {
         if dry_run {
             return Ok(Done { revision: 0, pages: 0 });
         }
-        let changed = |meta: &'static Metadata<'static>| {
+        let changed = |Place { meta, .. }: Place| {
             let (name, target) = (name(meta), meta.target());
             let [is_wanted, was_wanted] =
                 [&after, &before].map(|shown| is_among(|chosen| shown.contains_key(chosen), &name, target));

@@ -83,10 +83,11 @@ pub fn status() -> Result<Status, Error> {
 /// | `func poll` | the name of their span does (that of the function, with `#[instrument]`), or of their event |
 /// | `line 12`, `line 10-20`, `line 10-`, `line -20` | their line is one of these |
 /// | `level debug` | their level is this one |
+/// | `format "frame "` | their message has this text in it, before values are put into it; with `^` in front, it begins with that |
 /// | `+p`, `=p`; `-p`, `=_` at the end | shown; not shown any more: only what filters let pass |
 ///
 /// All of what a query has must match; one without a condition matches all callsites. Patterns have `*` and `?`, and `"..."` around them if they
-/// have blanks. (`format` and `class` are not known: callsites do not carry their messages.) Several queries are separated by `;` or lines, and
+/// have blanks. (`class` is not known: callsites have none.) Several queries are separated by `;` or lines, and
 /// are carried out one after the other.
 ///
 /// A look at all callsites and one batch of flips for each query. Safe in any thread; not in signal handlers. Lasts
@@ -101,7 +102,7 @@ pub fn control(queries: &str) -> Result<usize, Error> {
     let queries: Vec<Query> = queries.map(Query::parse).collect::<Result<_, _>>().map_err(Error::Query)?;
     let mut matches = 0;
     for query in &queries {
-        match patched::show(|meta| query.matches(meta).then_some(query.shows))? {
+        match patched::show(|callsite| query.matches(callsite).then_some(query.shows))? {
             (0, _) => return Err(Error::NoCallsite),
             (number, _) => matches += number,
         }

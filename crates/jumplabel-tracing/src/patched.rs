@@ -5,6 +5,14 @@ use tracing_core::field::Visit;
 
 use crate::{Error, Status};
 
+/// What a callsite says about itself.
+#[derive(Clone, Copy)]
+pub struct Place {
+    pub meta: &'static Metadata<'static>,
+    /// The text of its message, before values are put into it; empty if it has none.
+    pub text: &'static str,
+}
+
 /// What upstream's tracing-core lacks, with nothing in it. [`with_keys`] imports all of `tracing_core::callsite`, the patched `keys` included, in a
 /// block within a block that imports this: the inner one counts, if it has the name.
 #[allow(dead_code, reason = "with the patched tracing-core, nobody uses it")]
@@ -24,6 +32,10 @@ mod upstream {
 
         impl Keyed {
             pub fn meta(&self) -> &'static Metadata<'static> {
+                match *self {}
+            }
+
+            pub fn text(&self) -> &'static str {
                 match *self {}
             }
 
@@ -87,10 +99,13 @@ pub fn status() -> Result<Status, Error> {
 
 /// Shows the callsites for which `choose` says true, and ends that for those for which it says false. Returns how many it has chosen, and
 /// how many pages of code were written to.
-pub fn show(mut choose: impl FnMut(&'static Metadata<'static>) -> Option<bool>) -> Result<(usize, usize), Error> {
+pub fn show(mut choose: impl FnMut(Place) -> Option<bool>) -> Result<(usize, usize), Error> {
     with_keys! {
         let mut chosen = 0;
-        let outcome = keys::force(|callsite| choose(callsite.meta()).inspect(|_| chosen += 1)).map_err(Error::Keys)?;
+        let choose = |keyed: &'static keys::Keyed| {
+            choose(Place { meta: keyed.meta(), text: keyed.text() }).inspect(|_| chosen += 1)
+        };
+        let outcome = keys::force(choose).map_err(Error::Keys)?;
         Ok((chosen, outcome.pages))
     }
 }
@@ -104,8 +119,11 @@ pub fn follow(mut choose: impl FnMut(&'static Metadata<'static>) -> bool) -> Res
 }
 
 /// Calls `visit` for each callsite, with what it says about itself, whether its key is on, and how many sites it has.
-pub fn each(mut visit: impl FnMut(&'static Metadata<'static>, bool, usize)) -> Result<(), Error> {
+pub fn each(mut visit: impl FnMut(Place, bool, usize)) -> Result<(), Error> {
     with_keys! {
-        keys::for_each(|callsite| visit(callsite.meta(), callsite.is_on(), callsite.sites())).map_err(Error::Keys)
+        let visit = |keyed: &'static keys::Keyed| {
+            visit(Place { meta: keyed.meta(), text: keyed.text() }, keyed.is_on(), keyed.sites());
+        };
+        keys::for_each(visit).map_err(Error::Keys)
     }
 }

@@ -4,7 +4,9 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use jumplabel_selector::Glob;
-use tracing_core::{Level, Metadata};
+use tracing_core::Level;
+
+use crate::patched::Place;
 
 /// A text that is no query, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +33,8 @@ enum Condition {
     Name(Glob),
     Lines(RangeInclusive<u32>),
     Level(Level),
+    /// The message has this text in it, or begins with it.
+    Format(String),
 }
 
 impl Query {
@@ -50,8 +54,8 @@ impl Query {
         Ok(Query { conditions, shows })
     }
 
-    pub fn matches(&self, meta: &Metadata<'_>) -> bool {
-        self.conditions.iter().all(|condition| condition.matches(meta))
+    pub fn matches(&self, callsite: Place) -> bool {
+        self.conditions.iter().all(|condition| condition.matches(callsite))
     }
 }
 
@@ -65,14 +69,17 @@ impl Condition {
             "func" => Condition::Name(pattern),
             "line" => Condition::Lines(lines(value)?),
             "level" => Condition::Level(value.parse().map_err(|_| QueryError(format!("`{value}` is no level")))?),
-            "format" | "class" => return Err(QueryError(format!("`{word}`: callsites of tracing carry no such text"))),
+            "format" => Condition::Format(value.to_owned()),
+            "class" => return Err(QueryError("`class`: callsites of tracing have none".to_owned())),
             other => {
-                return Err(QueryError(format!("`{other}`: expected module, target, file, func, line or level")));
+                return Err(QueryError(format!(
+                    "`{other}`: expected module, target, file, func, line, level or format"
+                )));
             }
         })
     }
 
-    fn matches(&self, meta: &Metadata<'_>) -> bool {
+    fn matches(&self, Place { meta, text }: Place) -> bool {
         match self {
             Condition::Module(pattern) => meta.module_path().is_some_and(|module| pattern.matches(module)),
             Condition::Target(pattern) => pattern.matches(meta.target()),
@@ -81,6 +88,11 @@ impl Condition {
             Condition::Name(pattern) => pattern.matches(meta.name()),
             Condition::Lines(lines) => meta.line().is_some_and(|line| lines.contains(&line)),
             Condition::Level(level) => meta.level() == level,
+            // As in Linux.
+            Condition::Format(part) => match part.strip_prefix('^') {
+                Some(start) => text.starts_with(start),
+                None => text.contains(part.as_str()),
+            },
         }
     }
 }
@@ -140,8 +152,8 @@ mod tests {
         for (text, error) in [
             ("module x", "`x` at the end of `module x`: expected +p, =p, -p or =_"),
             ("module +p", "`module` in `module +p` has no value"),
-            ("format x +p", "`format`: callsites of tracing carry no such text"),
-            ("modul x +p", "`modul`: expected module, target, file, func, line or level"),
+            ("class x +p", "`class`: callsites of tracing have none"),
+            ("modul x +p", "`modul`: expected module, target, file, func, line, level or format"),
             ("level loud +p", "`loud` is no level"),
             ("file \"x +p", "`file \"x +p`: a quote is not closed"),
         ] {

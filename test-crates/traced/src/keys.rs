@@ -57,6 +57,11 @@ pub fn shows() {
     assert!(matches!(control("module noisy +x"), Err(Error::Query(_))));
     set_global_default(subscriber("off")).unwrap();
     work();
+    // By their texts: with fields in front and behind, with values in it, and a part of it.
+    let texts = ["one", "^in {", "tex", "formatted {}", "^what comes of a ", "^costli", "root", "^generic"];
+    let chosen = texts.map(|text| control(&format!("format \"{text}\" -p")));
+    assert!(chosen == [1, 1, 1, 1, 1, 1, 1, 1].map(Ok), "{chosen:?}");
+    assert_eq!(control("format ^ormatted -p"), Err(Error::NoCallsite));
     println!("{:?}", control("module noisy func named +p; target elsewhere +p"));
     work();
     println!("{:?} {}", control("file noisy/src/lib.rs line 1-12 level trace +p").map(drop), status().unwrap().shown);

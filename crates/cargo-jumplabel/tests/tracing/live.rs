@@ -135,7 +135,7 @@ fn listed_shown_and_taken_back() {
     assert!(!quiet.iter().any(|line| line.contains("DEBUG")), "{quiet:?}");
     let rows = traced.prints(&["list", "trace:noisy*"]);
     let row = |name: &str| rows.lines().find(|row| row.starts_with(name)).unwrap_or_else(|| panic!("{name}: {rows}"));
-    assert!(row("trace:noisy@noisy/src/lib.rs:9 ").contains("TRACE event"), "{rows}");
+    assert!(row("trace:noisy@noisy/src/lib.rs:9 ").contains("TRACE event \"one\""), "{rows}");
     // Two callsites, in one batch, by a pattern; then all of a target.
     let set = traced.prints(&["set", "trace:elsewhere@*=on"]);
     assert!(set.contains("trace:elsewhere@noisy/src/lib.rs:") && set.contains("undo: jumplabel set"), "{set}");
