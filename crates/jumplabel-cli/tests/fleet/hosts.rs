@@ -29,9 +29,23 @@ pub fn tool(words: &[&str], environment: &[(&str, &str)]) -> (i32, String, Strin
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
 
-fn program() -> &'static Path {
-    static BUILT: OnceLock<Vec<PathBuf>> = OnceLock::new();
-    &BUILT.get_or_init(|| Build::of("operated").results_in("fleet", &["operated"]))[0]
+/// test-crates/operated, or test-crates/failing, which has fail points.
+#[derive(Clone, Copy)]
+pub enum Program {
+    Operated,
+    Failing,
+}
+
+impl Program {
+    fn path(self) -> &'static Path {
+        static OPERATED: OnceLock<Vec<PathBuf>> = OnceLock::new();
+        static FAILING: OnceLock<Vec<PathBuf>> = OnceLock::new();
+        let (built, name) = match self {
+            Program::Operated => (&OPERATED, "operated"),
+            Program::Failing => (&FAILING, "failing"),
+        };
+        &built.get_or_init(|| Build::of(name).results_in("fleet", &[name]))[0]
+    }
 }
 
 /// One of them; it ends when this is dropped.
@@ -41,10 +55,11 @@ pub struct Running {
 }
 
 impl Running {
-    fn start(runtime: &Path, name: &str) -> Child {
-        let mut command = Command::new(program());
+    fn start(program: Program, runtime: &Path, name: &str) -> Child {
+        let mut command = Command::new(program.path());
         command.arg("serve").env("XDG_RUNTIME_DIR", runtime).env("JUMPLABEL_AGENT", format!("name={name}"));
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        // Nobody writes to its input, and it is open as long as this process has the child.
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
     /// Whether its keys are so, and its code, too.
@@ -96,6 +111,7 @@ impl Drop for Running {
 
 /// All of a host.
 pub struct Processes {
+    program: Program,
     runtime: PathBuf,
     pub all: Vec<Running>,
 }
@@ -103,14 +119,18 @@ pub struct Processes {
 impl Processes {
     /// When this returns, all listen.
     pub fn start(host: &str, count: usize, name: &str) -> Processes {
-        let mut processes = Processes { runtime: scratch(host), all: Vec::new() };
-        let children: Vec<_> = (0..count).map(|_| Running::start(&processes.runtime, name)).collect();
+        Processes::of(Program::Operated, host, count, name)
+    }
+
+    pub fn of(program: Program, host: &str, count: usize, name: &str) -> Processes {
+        let mut processes = Processes { program, runtime: scratch(host), all: Vec::new() };
+        let children: Vec<_> = (0..count).map(|_| Running::start(program, &processes.runtime, name)).collect();
         processes.all = children.into_iter().map(|child| processes.found(child)).collect();
         processes
     }
 
     pub fn one_more(&self, name: &str) -> Running {
-        self.found(Running::start(&self.runtime, name))
+        self.found(Running::start(self.program, &self.runtime, name))
     }
 
     fn found(&self, child: Child) -> Running {

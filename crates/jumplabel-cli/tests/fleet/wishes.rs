@@ -1,7 +1,7 @@
 //! What `fleet set` says about a wish before it stands in etcd, and afterwards.
 
 use crate::cluster::Cluster;
-use crate::hosts::{Follower, Processes};
+use crate::hosts::{Follower, Processes, Program};
 use crate::until;
 
 /// What some process refuses does not replace what stands there; what no process has is said.
@@ -71,4 +71,37 @@ fn waits() {
     let json: serde_json::Value = serde_json::from_str(&cluster.tool(&["fleet", "list", "--json"]).1).unwrap();
     let names: Vec<_> = json["wishes"].as_array().unwrap().iter().map(|wish| &wish["selector"]).collect();
     assert_eq!(names, ["wal.fsync", "net.trace", "net.unused"]);
+}
+
+/// Names of a layer, whose values are texts: fail points of all processes, of one that comes later, and not any more.
+#[test]
+#[cfg_attr(any(miri, jumplabel_fallback), ignore = "no sites")]
+fn fail_points() {
+    let cluster = Cluster::start("points");
+    let processes = Processes::of(Program::Failing, "points", 2, "web");
+    let follower = Follower::start(&cluster, &processes, &[]);
+    until("the host has reported", || cluster.tool(&["fleet", "list"]).1.contains("1 hosts with 2 processes"));
+    let set = |item: &str| cluster.tool(&["fleet", "set", "--processes", "web*", item, "--wait", "170"]);
+    let (code, out, err) = set("fail:net.*=2*return(no route)->off");
+    assert_eq!((code, &*err), (0, ""), "{out}{}", follower.text());
+    let configured = r#""fail:net.read=2*return(no route)->off","fail:net.write=2*return(no route)->off""#;
+    assert_eq!(processes.count(configured), 2, "{}", follower.text());
+    assert_eq!(processes.count("fail:before_save=off"), 2);
+    let late = processes.one_more("web");
+    until("one that comes has it", || late.is(configured));
+
+    // What is no action, and what the program keeps to itself.
+    let (code, out, err) = set("fail:before_save=retrun");
+    assert!(
+        code == 4 && out.is_empty() && err.contains("nothing is wished: `fail:before_save=retrun`"),
+        "{code} {err}"
+    );
+    let (code, out, err) = set("fail:kept.secret=return");
+    assert!(code == 4 && out.is_empty() && err.contains("lets nobody change it from outside"), "{code} {err}");
+    assert_eq!(processes.count("fail:before_save=off"), 2);
+
+    let (code, _, err) = cluster.tool(&["fleet", "unset", "--processes", "web*", "fail:net.*"]);
+    assert_eq!(code, 0, "{err}");
+    until("all is as it was", || processes.count("fail:net.read=off,fail:net.write=off") == 2);
+    until("of the late one, too", || late.is("fail:net.read=off"));
 }
