@@ -61,7 +61,7 @@ static_call! {
 }
 
 /// The line of the declaration of the keys.
-const LINE: u32 = 35;
+const LINE: u32 = 37;
 
 /// What sites do, and what the mode is.
 fn now() -> (bool, bool, bool, u32) {
