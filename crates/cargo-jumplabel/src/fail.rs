@@ -12,7 +12,7 @@ const TRIED: [&str; 2] = ["0.5.0", "0.5.1"];
 
 pub fn run(project: &Project, patch: &Patch) -> Result<()> {
     if patch.remove {
-        return project.remove(&["fail"]);
+        return project.remove(&["fail"], &[]);
     }
     let version = project.locked("fail", &TRIED)?;
     let mut package = Package::new("fail");

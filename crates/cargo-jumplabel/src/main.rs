@@ -3,6 +3,7 @@
 //! ```text
 //!   main        the command line
 //!   project     the user's workspace: its lock, what is written there, where its jumplabel comes from
+//!   copies      patched copies of upstream's crates
 //!   lines       the lines of [patch.crates-io] in its manifest
 //!   package     a package that takes the place of another one
 //!   upstream    upstream's source, of exactly the version in the lock
@@ -11,6 +12,7 @@
 //!   fail        the package that stands in for the crate fail
 //! ```
 
+mod copies;
 mod edits;
 mod fail;
 mod lines;
@@ -70,7 +72,7 @@ fn run() -> Result<()> {
     // Cargo hands on the name of the subcommand.
     let arguments = std::env::args_os().enumerate().filter(|(number, word)| *number != 1 || word != "jumplabel");
     match Line::parse_from(arguments.map(|(_, word)| word)).command {
-        Command::Tracing(patch) => tracing::run(&Project::find(&patch)?, &patch),
+        Command::Tracing(patch) => tracing::TRACING.run(&Project::find(&patch)?, &patch),
         Command::Fail(patch) => fail::run(&Project::find(&patch)?, &patch),
     }
 }

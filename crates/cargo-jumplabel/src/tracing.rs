@@ -2,49 +2,23 @@
 //!
 //! Upstream's text is not in this repository: the edits work on the user's own copy of it. What they add is in the folder `patches`.
 
-use std::fs;
-
 use anyhow::{Context, Result, bail};
-use toml_edit::{Array, DocumentMut, value};
+use toml_edit::{Array, value};
 
-use crate::Patch;
+use crate::copies::{Copies, Crate};
 use crate::package::Package;
 use crate::project::Project;
-use crate::upstream::{LOCK, Upstream};
 
-/// The versions of tracing that the edits were tried with.
-const TRIED: [&str; 5] = ["0.1.40", "0.1.41", "0.1.42", "0.1.43", "0.1.44"];
-
-/// The versions of tracing-core that the edits were tried with.
-const TRIED_CORES: [&str; 5] = ["0.1.32", "0.1.33", "0.1.34", "0.1.35", "0.1.36"];
-
-/// The minimum version of Rust, which is that of jumplabel.
-const RUST: &str = "1.88";
-
-pub fn run(project: &Project, patch: &Patch) -> Result<()> {
-    let names = ["tracing", "tracing-core"];
-    if patch.remove {
-        return project.remove(&names);
-    }
-    let [tracing, core] = [project.locked("tracing", &TRIED)?, project.locked("tracing-core", &TRIED_CORES)?];
-    let upstream = Upstream::of(project, &[("tracing", &tracing), ("tracing-core", &core)])?;
-    let packages = [
-        edited_tracing(upstream.package("tracing", patch.with_tests)?)?,
-        edited_core(upstream.package("tracing-core", patch.with_tests)?, project)?,
-    ];
-    project.write_or_check(&packages, patch)?;
-    if !patch.check {
-        fs::write(project.folder().join(LOCK), &upstream.lock)?;
-        println!(
-            "tracing {tracing} and tracing-core {core} have a static key for each callsite now, in this program and in its dependencies.\n\
-             Run `cargo jumplabel tracing` again when Cargo.lock has another version of them; `cargo jumplabel tracing --check` in CI says so."
-        );
-    }
-    Ok(())
-}
+pub const TRACING: Copies = Copies {
+    command: "tracing",
+    crates: &[
+        Crate { name: "tracing", tried: &["0.1.40", "0.1.41", "0.1.42", "0.1.43", "0.1.44"], edit: edited_tracing },
+        Crate { name: "tracing-core", tried: &["0.1.32", "0.1.33", "0.1.34", "0.1.35", "0.1.36"], edit: edited_core },
+    ],
+};
 
 /// A callsite asks its key first.
-fn edited_tracing(mut package: Package) -> Result<Package> {
+fn edited_tracing(package: &mut Package, _: &Project) -> Result<()> {
     package.edit("src/macros.rs", |text| {
         text.replace(
             r"static __CALLSITE: [$:\w]+ = \$crate::callsite2! \{",
@@ -98,27 +72,25 @@ fn edited_tracing(mut package: Package) -> Result<Package> {
             1,
             "$crate::__macro_support::is_marked(&__CALLSITE) || ",
         )?;
-        text.append(include_str!("../patches/macros.rs"));
+        text.append(include_str!("../patches/tracing/macros.rs"));
         Ok(())
     })?;
     package.edit("src/lib.rs", |text| {
         text.insert_behind(
             r"pub use tracing_core::callsite::DefaultCallsite as MacroCallsite;",
             1,
-            include_str!("../patches/support.rs"),
+            include_str!("../patches/tracing/support.rs"),
         )
     })?;
     package.edit_manifest(|manifest| {
-        manifest["package"]["rust-version"] = value(RUST);
         let features = manifest["features"].as_table_mut().context("tracing has no features")?;
         features.insert("log", value(Array::from_iter(["dep:log", "tracing-core/jumplabel-log"])));
         Ok(())
-    })?;
-    Ok(package)
+    })
 }
 
 /// Callsites are listed and registered, and keys follow interests.
-fn edited_core(mut package: Package, project: &Project) -> Result<Package> {
+fn edited_core(package: &mut Package, project: &Project) -> Result<()> {
     package.edit("src/callsite.rs", |text| {
         let sync = "\n    #[cfg(feature = \"std\")]\n    let _keys = keys::SyncAtEnd;";
         text.insert_behind(r"pub fn rebuild_interest_cache\(\) \{", 1, sync)?;
@@ -140,22 +112,19 @@ fn edited_core(mut package: Package, project: &Project) -> Result<Package> {
             "\n        #[cfg(feature = \"std\")]\n        crate::callsite::keys::dispatcher_is_set();",
         )
     })?;
-    package.add("src/callsite/keys.rs", include_str!("../patches/keys.rs"));
-    package.add("src/callsite/keys/marks.rs", include_str!("../patches/marks.rs"));
-    package.edit_manifest(|manifest| edit_core_manifest(manifest, project))?;
-    Ok(package)
-}
-
-fn edit_core_manifest(manifest: &mut DocumentMut, project: &Project) -> Result<()> {
-    manifest["package"]["rust-version"] = value(RUST);
-    let features = manifest["features"].as_table_mut().context("tracing-core has no features")?;
-    let Some(std) = features.get_mut("std").and_then(|std| std.as_array_mut()) else {
-        bail!("tracing-core has no feature `std`")
-    };
-    std.push("dep:jumplabel");
-    features.insert("jumplabel-log", value(Array::new()));
-    let mut jumplabel = project.jumplabel("jumplabel")?;
-    jumplabel.insert("optional", true.into());
-    manifest["dependencies"]["jumplabel"] = value(jumplabel);
-    Ok(())
+    package.add("src/callsite/keys.rs", include_str!("../patches/tracing/keys.rs"));
+    package.add("src/callsite/keys/marks.rs", include_str!("../patches/tracing/marks.rs"));
+    package.add("src/callsite/sync.rs", include_str!("../patches/sync.rs"));
+    package.edit_manifest(|manifest| {
+        let features = manifest["features"].as_table_mut().context("tracing-core has no features")?;
+        let Some(std) = features.get_mut("std").and_then(|std| std.as_array_mut()) else {
+            bail!("tracing-core has no feature `std`")
+        };
+        std.push("dep:jumplabel");
+        features.insert("jumplabel-log", value(Array::new()));
+        let mut jumplabel = project.jumplabel("jumplabel")?;
+        jumplabel.insert("optional", true.into());
+        manifest["dependencies"]["jumplabel"] = value(jumplabel);
+        Ok(())
+    })
 }

@@ -17,12 +17,9 @@ pub struct Upstream {
     pub lock: String,
 }
 
-/// The file in the folder of patches that keeps that lock.
-pub const LOCK: &str = "upstream.lock";
-
 impl Upstream {
-    /// Asks cargo for the sources of these packages: names and versions.
-    pub fn of(project: &Project, packages: &[(&str, &str)]) -> Result<Upstream> {
+    /// Asks cargo for the sources of these packages: names and versions. `earlier` is the lock of the last time, if there was one.
+    pub fn of(project: &Project, packages: &[(&str, String)], earlier: PathBuf) -> Result<Upstream> {
         // A package of its own, so that the lines of [patch] in the user's manifest do not apply. It lies below the user's folder, because
         // the user's configuration of cargo does apply.
         let asking = project.target().join("cargo-jumplabel");
@@ -41,9 +38,11 @@ impl Upstream {
         // A version that was yanked is had only by those who have it in a lock already: in that of the last time, or in the user's.
         let ask = |lock: PathBuf| {
             fs::copy(&lock, asking.join("Cargo.lock")).with_context(|| format!("there is no {}", lock.display()))?;
-            command.exec().context("cargo does not find upstream's source of the versions in Cargo.lock")
+            command.exec().context(
+                "cargo does not find upstream's source of the versions in Cargo.lock. If dependencies are vendored: `cargo vendor --no-delete` keeps it",
+            )
         };
-        let metadata = ask(project.folder().join(LOCK)).or_else(|_| ask(project.root().join("Cargo.lock")));
+        let metadata = ask(earlier).or_else(|_| ask(project.root().join("Cargo.lock")));
         let lock = fs::read_to_string(asking.join("Cargo.lock"));
         // Whatever happened, nothing of it stays.
         fs::remove_dir_all(&asking)?;

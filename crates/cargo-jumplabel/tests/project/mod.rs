@@ -1,6 +1,8 @@
 //! Copies of projects of test-crates, and `cargo jumplabel` in them.
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub mod running;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +27,7 @@ pub fn copy(project: &'static str, to: &str) -> PathBuf {
     to
 }
 
-fn copy_folder(from: &Path, to: &Path) {
+pub fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap).filter(|entry| entry.file_name() != "target") {
         let (from, to) = (entry.path(), to.join(entry.file_name()));
@@ -38,10 +40,15 @@ fn copy_folder(from: &Path, to: &Path) {
 }
 
 /// `cargo jumplabel` in a folder.
-pub fn tool<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Output {
+pub fn tool_command<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-jumplabel"));
     command.arg("jumplabel").args(arguments).current_dir(folder).env_remove("JUMPLABEL_SOURCE");
-    command.output().unwrap()
+    command
+}
+
+/// The same, run.
+pub fn tool<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Output {
+    tool_command(folder, arguments).output().unwrap()
 }
 
 pub fn succeeds(folder: &Path, arguments: &[&str]) -> String {
@@ -63,11 +70,16 @@ pub fn build(folder: &Path, features: &str) -> PathBuf {
 
 /// The same, with flags for the compiler. The program gets a name of its own.
 pub fn build_with(folder: &Path, name: &str, features: &str, flags: &str) -> PathBuf {
-    let mut command = Build::of("traced").args(&["--release", "--bin", "traced"]).command("build");
+    build_of("traced", folder, name, features, flags)
+}
+
+/// The same, for a program of that name.
+pub fn build_of(program: &'static str, folder: &Path, name: &str, features: &str, flags: &str) -> PathBuf {
+    let mut command = Build::of(program).args(&["--release", "--bin", program]).command("build");
     let to = folder.join("target");
     command.current_dir(folder).env("CARGO_TARGET_DIR", &to).env("RUSTFLAGS", flags).args(["--features", features]);
     run(&mut command);
-    let kept = to.join(format!("traced-{name}"));
-    fs::rename(to.join("release/traced"), &kept).unwrap();
+    let kept = to.join(format!("{program}-{name}"));
+    fs::rename(to.join("release").join(program), &kept).unwrap();
     kept
 }

@@ -1,70 +1,28 @@
 //! Callsites of a running program, listed and shown by the tool: test-crates/traced with the patched tracing.
 
 use std::io::{BufRead, BufReader, Lines, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::Path;
+use std::process::Command;
 use std::sync::mpsc::{Sender, channel};
 
 use serde_json::Value;
 
 use crate::programs;
+use crate::project::running::Running;
 
 /// The program, which works when it is told to.
-struct Traced {
-    child: Child,
-    stdin: ChildStdin,
-    said: Lines<BufReader<ChildStdout>>,
-    socket: PathBuf,
-}
+struct Traced(Running);
 
 impl Traced {
     fn start(program: &Path, filter: &str) -> Traced {
-        static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("jumplabel-live-{}-{number}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::DirBuilder::new().mode(0o700).create(&folder).unwrap();
-        let mut command = Command::new(program);
-        command.args(["serve", filter]).env("JUMPLABEL_AGENT", format!("dir={}", folder.display()));
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        let mut said = BufReader::new(stdout).lines();
-        assert_eq!(said.next().unwrap().unwrap(), "ready");
-        // Its agent listens as soon as there is a socket.
-        let socket = loop {
-            assert!(child.try_wait().unwrap().is_none(), "the program has ended");
-            if let Some(socket) = std::fs::read_dir(&folder).unwrap().next() {
-                break socket.unwrap().path();
-            }
-            std::thread::yield_now();
-        };
-        Traced { child, stdin, said, socket }
+        Traced(Running::start(Command::new(program).args(["serve", filter]), "ready"))
     }
 
     /// What it says while it works once.
     fn works(&mut self) -> Vec<String> {
-        writeln!(self.stdin).unwrap();
-        self.said.by_ref().map(Result::unwrap).take_while(|line| line != "worked").collect()
-    }
-
-    /// `jumplabel VERB PID ...`: how it ended, and what it printed.
-    fn tool(&self, words: &[&str]) -> (u8, String) {
-        let (verb, rest) = words.split_first().unwrap();
-        let words =
-            ["jumplabel", verb, self.socket.to_str().unwrap()].into_iter().chain(rest.iter().copied()).map(Into::into);
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let code = jumplabel_cli::run(words, &mut out, &mut err);
-        (code, String::from_utf8([out, err].concat()).unwrap())
-    }
-
-    #[track_caller]
-    fn prints(&self, words: &[&str]) -> String {
-        let (code, printed) = self.tool(words);
-        assert_eq!(code, 0, "{words:?}: {printed}");
-        printed
+        writeln!(self.0.stdin).unwrap();
+        self.0.says_until(|line| line == "worked")
     }
 }
 
@@ -79,7 +37,7 @@ type Told = (Vec<String>, u64);
 impl Follower {
     #[track_caller]
     fn of(traced: &Traced, asks: &str) -> Follower {
-        let mut stream = UnixStream::connect(&traced.socket).unwrap();
+        let mut stream = UnixStream::connect(&traced.0.socket).unwrap();
         writeln!(stream, "trace {asks}").unwrap();
         let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
         let answer: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
@@ -121,39 +79,32 @@ impl Follower {
     }
 }
 
-impl Drop for Traced {
-    fn drop(&mut self) {
-        let _ = (self.child.kill(), self.child.wait());
-        let _ = std::fs::remove_dir_all(self.socket.parent().unwrap());
-    }
-}
-
 #[test]
 fn listed_shown_and_taken_back() {
     let mut traced = Traced::start(&programs().patched, "off");
     let quiet = traced.works();
     assert!(!quiet.iter().any(|line| line.contains("DEBUG")), "{quiet:?}");
-    let rows = traced.prints(&["list", "trace:noisy*"]);
+    let rows = traced.0.prints(&["list", "trace:noisy*"]);
     let row = |name: &str| rows.lines().find(|row| row.starts_with(name)).unwrap_or_else(|| panic!("{name}: {rows}"));
     assert!(row("trace:noisy@noisy/src/lib.rs:9 ").contains("TRACE event \"one\""), "{rows}");
     // Two callsites, in one batch, by a pattern; then all of a target.
-    let set = traced.prints(&["set", "trace:elsewhere@*=on"]);
+    let set = traced.0.prints(&["set", "trace:elsewhere@*=on"]);
     assert!(set.contains("trace:elsewhere@noisy/src/lib.rs:") && set.contains("undo: jumplabel set"), "{set}");
     let shown = |lines: &[String], what: &str| lines.iter().filter(|line| line.contains(what)).count();
     let lines = traced.works();
     assert_eq!((shown(&lines, "DEBUG elsewhere: in 2"), shown(&lines, "TRACE noisy: one")), (1, 0), "{lines:?}");
-    assert!(traced.prints(&["list", "trace:elsewhere@*"]).contains(" on "));
-    traced.prints(&["set", "trace:noisy=on"]);
+    assert!(traced.0.prints(&["list", "trace:elsewhere@*"]).contains(" on "));
+    traced.0.prints(&["set", "trace:noisy=on"]);
     let lines = traced.works();
     assert_eq!((shown(&lines, ": elsewhere: in 2"), shown(&lines, "TRACE noisy: one")), (1, 1), "{lines:?}");
     // One of the two is taken back, then the other: what only one of them shows goes with it.
-    traced.prints(&["set", "trace:elsewhere@*=remove"]);
+    traced.0.prints(&["set", "trace:elsewhere@*=remove"]);
     let lines = traced.works();
     assert_eq!((shown(&lines, "DEBUG elsewhere"), shown(&lines, "TRACE noisy: one")), (0, 1), "{lines:?}");
-    traced.prints(&["set", "trace:noisy=remove"]);
+    traced.0.prints(&["set", "trace:noisy=remove"]);
     assert_eq!(traced.works(), quiet);
     // For a while: it ends by itself.
-    traced.prints(&["set", "trace:noisy=on", "--for", "1s"]);
+    traced.0.prints(&["set", "trace:noisy=on", "--for", "1s"]);
     while shown(&traced.works(), "TRACE noisy: one") > 0 {
         std::thread::yield_now();
     }
@@ -162,7 +113,7 @@ fn listed_shown_and_taken_back() {
         ("trace:nowhere=on", "trace:nowhere"),
         ("trace:nowhere::*=on", "trace:nowhere"),
     ] {
-        let (code, says) = traced.tool(&["set", item]);
+        let (code, says) = traced.0.tool(&["set", item]);
         assert!(code != 0 && says.contains(why), "{item}: {code} {says}");
     }
     assert_eq!(traced.works(), quiet);
@@ -181,8 +132,8 @@ fn followed() {
             traced.works().into_iter().filter(|line| !line.starts_with("Ok(3) ")).collect::<Vec<_>>()
         };
         let (before, is_wanted) = (says(&mut traced), filter.contains("noisy=trace"));
-        let is_on = |traced: &Traced| traced.prints(&["list", ONE]).contains("TRACE event, on");
-        let all_on = |traced: &Traced| traced.prints(&["list", "trace:noisy@*"]).matches(", on").count();
+        let is_on = |traced: &Traced| traced.0.prints(&["list", ONE]).contains("TRACE event, on");
+        let all_on = |traced: &Traced| traced.0.prints(&["list", "trace:noisy@*"]).matches(", on").count();
         let wanted = all_on(&traced);
         assert!(is_on(&traced) == is_wanted && (wanted > 0) == is_wanted);
         let mut one = Follower::of(&traced, "trace:noisy");
@@ -253,7 +204,7 @@ fn followed_by_the_tool() {
     let mut traced = Traced::start(&programs().patched, "none");
     let (sender, lines) = channel();
     let trace = |words: &'static [&'static str]| {
-        let (socket, mut out) = (traced.socket.clone(), Sent(sender.clone(), String::new()));
+        let (socket, mut out) = (traced.0.socket.clone(), Sent(sender.clone(), String::new()));
         std::thread::spawn(move || {
             let words = ["jumplabel", "trace", socket.to_str().unwrap()].into_iter().chain(words.iter().copied());
             jumplabel_cli::run(words.map(Into::into), &mut out, &mut std::io::sink())
@@ -279,11 +230,11 @@ fn followed_by_the_tool() {
         ("trace:nowhere::*", "nothing matches"),
         ("trace:noisy=on", "trace takes selectors without values"),
     ] {
-        let (code, says) = traced.tool(&["trace", item]);
+        let (code, says) = traced.0.tool(&["trace", item]);
         assert!(code != 0 && says.contains(why), "{item}: {code} {says}");
     }
     // For a while.
-    traced.prints(&["trace", "trace:noisy", "--for", "1s"]);
+    traced.0.prints(&["trace", "trace:noisy", "--for", "1s"]);
     drop(traced);
     assert_eq!(tools.map(|tool| tool.join().unwrap()), [0, 0]);
 }

@@ -4,10 +4,15 @@
 //! Then the callsite is one nop. While its key is on, the callsite does what upstream does, so nothing can differ. Keys follow after each
 //! rebuild of interests, in one batch.
 
+#[path = "sync.rs"]
+mod sync;
+
+extern crate std as library;
+
 use std::ops::Deref;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::Once;
 use std::vec::Vec;
 
 use super::{dispatchers, rebuild_callsite_interest, Callsites, DefaultCallsite, CALLSITES};
@@ -57,14 +62,12 @@ pub struct Status {
     pub error: Option<jumplabel::Error>,
 }
 
-static ERROR: Mutex<Option<jumplabel::Error>> = Mutex::new(None);
-
 /// How many callsites have a key, and how many of these are on.
 ///
 /// # Errors
 /// As `jumplabel::List::for_each`.
 pub fn status() -> Result<Status, jumplabel::Error> {
-    let error = *ERROR.lock().unwrap_or_else(PoisonError::into_inner);
+    let error = sync::last_error();
     let mut status = Status { callsites: 0, on: 0, forced: 0, error };
     KEYED.for_each(|callsite| {
         status.callsites += 1;
@@ -131,6 +134,24 @@ impl Keyed {
     }
 }
 
+impl sync::Callsite for Keyed {
+    fn key(&'static self) -> &'static jumplabel::RawKey {
+        self.key.raw()
+    }
+
+    fn is_wanted(&self) -> bool {
+        Keyed::is_wanted(self)
+    }
+
+    fn is_marked(&self) -> bool {
+        self.marks.any()
+    }
+
+    fn any_marked() -> Option<&'static jumplabel::RawKey> {
+        Some(ANY_MARKED.raw())
+    }
+}
+
 impl Deref for Keyed {
     type Target = DefaultCallsite;
     fn deref(&self) -> &DefaultCallsite {
@@ -185,8 +206,7 @@ pub(crate) struct SyncAtEnd;
 
 impl Drop for SyncAtEnd {
     fn drop(&mut self) {
-        let error = sync().err();
-        *ERROR.lock().unwrap_or_else(PoisonError::into_inner) = error;
+        sync::follow(&KEYED, loaded);
     }
 }
 
@@ -200,28 +220,11 @@ pub(crate) fn dispatcher_is_set() {
 
 /// Brings all keys to what interests say, in one batch.
 fn sync() -> Result<jumplabel::Outcome, jumplabel::Error> {
-    static ONE_AT_A_TIME: Mutex<bool> = Mutex::new(false);
-    let mut is_prepared = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    if !*is_prepared {
-        // So that callsites whose key is off cost a nop. If the system refuses, they load their key.
-        *is_prepared = true;
-        let _ = jumplabel::prepare();
-        KEYED.on_change(|change, _| {
-            if let jumplabel::ObjectChange::Loaded = change {
-                drop(SyncAtEnd);
-            }
-        });
+    sync::sync(&KEYED, loaded)
+}
+
+fn loaded(change: jumplabel::ObjectChange, _: &[&'static Keyed]) {
+    if let jumplabel::ObjectChange::Loaded = change {
+        drop(SyncAtEnd);
     }
-    let (mut changes, mut any_marked) = (Vec::new(), false);
-    KEYED.for_each(|callsite| {
-        any_marked |= callsite.marks.any();
-        let is_wanted = callsite.is_wanted();
-        if is_wanted != callsite.key.is_enabled() {
-            changes.push((callsite.key.raw(), is_wanted));
-        }
-    })?;
-    if any_marked != ANY_MARKED.is_enabled() {
-        changes.push((ANY_MARKED.raw(), any_marked));
-    }
-    jumplabel::set_all(changes)
 }

@@ -1,0 +1,57 @@
+//! Brings the keys of callsites to what is wanted of them. `cargo jumplabel` has written this file; upstream does not have it.
+
+use super::jumplabel::{self, Error, List, ObjectChange, Outcome, RawKey};
+use super::library::sync::{Mutex, PoisonError};
+use super::library::vec::Vec;
+
+/// A callsite with a key.
+pub trait Callsite: Sync + 'static {
+    fn key(&'static self) -> &'static RawKey;
+    /// Whether anything can come of the callsite, so that its key has to be on.
+    fn is_wanted(&self) -> bool;
+    /// Whether the key of all marked callsites has to be on because of this one.
+    fn is_marked(&self) -> bool {
+        false
+    }
+    /// The key that is on while any callsite is marked, if there is one.
+    fn any_marked() -> Option<&'static RawKey> {
+        None
+    }
+}
+
+/// Why keys could not follow the last change. They follow the next one.
+static ERROR: Mutex<Option<Error>> = Mutex::new(None);
+
+pub fn last_error() -> Option<Error> {
+    *ERROR.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Brings all keys of a list to what is wanted, in one batch. Keeps the error, if there is one.
+///
+/// `loaded` is called for an object that is loaded later, and shall call this function again.
+pub fn follow<T: Callsite>(list: &'static List<T>, loaded: fn(ObjectChange, &[&'static T])) {
+    let error = sync(list, loaded).err();
+    *ERROR.lock().unwrap_or_else(PoisonError::into_inner) = error;
+}
+
+/// The same. Returns the error.
+pub fn sync<T: Callsite>(list: &'static List<T>, loaded: fn(ObjectChange, &[&'static T])) -> Result<Outcome, Error> {
+    static ONE_AT_A_TIME: Mutex<bool> = Mutex::new(false);
+    let mut is_prepared = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*is_prepared {
+        // So that callsites whose key is off cost a nop. If the system refuses, they load their key.
+        *is_prepared = true;
+        let _ = jumplabel::prepare();
+        list.on_change(loaded);
+    }
+    let (mut changes, mut any_marked) = (Vec::new(), false);
+    list.for_each(|callsite| {
+        any_marked |= callsite.is_marked();
+        let is_wanted = callsite.is_wanted();
+        if is_wanted != callsite.key().is_enabled() {
+            changes.push((callsite.key(), is_wanted));
+        }
+    })?;
+    changes.extend(T::any_marked().filter(|key| key.is_enabled() != any_marked).map(|key| (key, any_marked)));
+    jumplabel::set_all(changes)
+}

@@ -1,0 +1,80 @@
+//! A program that runs, what it prints, and the tool `jumplabel` beside it.
+
+use std::io::{BufRead, BufReader, Lines};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A program with an agent. It has said that it is ready.
+pub struct Running {
+    child: Child,
+    pub stdin: ChildStdin,
+    said: Lines<BufReader<ChildStdout>>,
+    pub socket: PathBuf,
+    /// The line by which it said so.
+    pub ready: String,
+}
+
+impl Running {
+    /// Starts a program, which prints a line that begins with `ready` first.
+    pub fn start(command: &mut Command, ready: &str) -> Running {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("jumplabel-live-{}-{number}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::DirBuilder::new().mode(0o700).create(&folder).unwrap();
+        command.env("JUMPLABEL_AGENT", format!("dir={}", folder.display()));
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut said = BufReader::new(stdout).lines();
+        let first = said.next().unwrap().unwrap();
+        assert!(first.starts_with(ready), "{first}");
+        // Its agent listens as soon as there is a socket.
+        let socket = loop {
+            assert!(child.try_wait().unwrap().is_none(), "the program has ended");
+            if let Some(socket) = std::fs::read_dir(&folder).unwrap().next() {
+                break socket.unwrap().path();
+            }
+            std::thread::yield_now();
+        };
+        Running { child, stdin, said, socket, ready: first }
+    }
+
+    /// The lines that it prints, until one is the last one.
+    pub fn says_until(&mut self, is_last: impl Fn(&str) -> bool) -> Vec<String> {
+        let mut lines = Vec::new();
+        loop {
+            let line = self.said.next().unwrap_or_else(|| panic!("the program has ended: {lines:?}")).unwrap();
+            if is_last(&line) {
+                return lines;
+            }
+            lines.push(line);
+        }
+    }
+
+    /// `jumplabel VERB PROCESS ...`: how it ended, and what it printed.
+    pub fn tool(&self, words: &[&str]) -> (u8, String) {
+        let (verb, rest) = words.split_first().unwrap();
+        let words =
+            ["jumplabel", verb, self.socket.to_str().unwrap()].into_iter().chain(rest.iter().copied()).map(Into::into);
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let code = jumplabel_cli::run(words, &mut out, &mut err);
+        (code, String::from_utf8([out, err].concat()).unwrap())
+    }
+
+    /// The same, if it does what it is asked for.
+    #[track_caller]
+    pub fn prints(&self, words: &[&str]) -> String {
+        let (code, printed) = self.tool(words);
+        assert_eq!(code, 0, "{words:?}: {printed}");
+        printed
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = (self.child.kill(), self.child.wait());
+        let _ = std::fs::remove_dir_all(self.socket.parent().unwrap());
+    }
+}

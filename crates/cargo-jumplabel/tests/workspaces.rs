@@ -1,0 +1,183 @@
+//! `cargo jumplabel tracing` where a program is more than one package from a registry: workspaces, vendored dependencies, two sources of jumplabel,
+//! two versions of tracing.
+
+mod project;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use jumplabel_testing::cargo::{Build, printed, run};
+use project::{copy, copy_folder, fails, repository, succeeds, tool_command};
+
+fn read(folder: &Path, file: &str) -> String {
+    fs::read_to_string(folder.join(file)).unwrap()
+}
+
+fn cargo(folder: &Path, verb: &str) -> Command {
+    let mut command = Build::of("traced").command(verb);
+    command.current_dir(folder).env("CARGO_TARGET_DIR", folder.join("target"));
+    command
+}
+
+/// test-crates/traced/noisy alone: a package that uses tracing, and no jumplabel.
+fn noisy(to: &str) -> PathBuf {
+    let folder = copy("traced", to);
+    let noisy = folder.join("noisy");
+    fs::write(noisy.join("Cargo.toml"), read(&noisy, "Cargo.toml") + "\n[workspace]\n").unwrap();
+    fs::copy(folder.join("Cargo.lock"), noisy.join("Cargo.lock")).unwrap();
+    noisy
+}
+
+/// In whichever package of a workspace the command runs, it is about the workspace. Here the root is no package itself.
+#[test]
+fn workspace() {
+    let app = copy("traced", "workspace/app");
+    let root = app.parent().unwrap();
+    let manifest = read(&app, "Cargo.toml").replace("[workspace]\nmembers = [\"noisy\"]\n", "");
+    fs::write(app.join("Cargo.toml"), &manifest).unwrap();
+    let virtual_root = "[workspace]\nresolver = \"3\"\nmembers = [\"app\", \"app/noisy\"]\n";
+    fs::write(root.join("Cargo.toml"), virtual_root).unwrap();
+    fs::rename(app.join("Cargo.lock"), root.join("Cargo.lock")).unwrap();
+    let (noisy, of_noisy) = (app.join("noisy"), read(&app, "noisy/Cargo.toml"));
+    succeeds(&noisy, &["tracing"]);
+    for folder in [root, &app, &noisy] {
+        succeeds(folder, &["tracing", "--check"]);
+        let tree = run(cargo(folder, "tree").args(["-i", "tracing", "--depth", "0"]));
+        assert!(tree.contains("workspace/jumplabel-patches/tracing)"), "{tree}");
+    }
+    assert!(read(root, "Cargo.toml").contains("tracing-core = { path = \"jumplabel-patches/tracing-core\" }"));
+    assert_eq!((read(&app, "Cargo.toml"), read(&noisy, "Cargo.toml")), (manifest, of_noisy));
+    assert!(!app.join("jumplabel-patches").exists() && !noisy.join("jumplabel-patches").exists());
+    succeeds(&app, &["tracing", "--remove"]);
+    assert!(read(root, "Cargo.toml") == virtual_root && !root.join("jumplabel-patches").exists());
+}
+
+/// With `cargo vendor`, without a network, and without what cargo has from earlier.
+#[test]
+fn vendored() {
+    let folder = copy("traced", "vendored");
+    let vendor = |arguments: &[&str]| {
+        let output = cargo(&folder, "vendor").args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", printed(&output));
+        output.stdout
+    };
+    let empty = folder.join("target/empty-home");
+    fs::create_dir_all(&empty).unwrap();
+    let offline = |command: &mut Command| {
+        let output = command.env("CARGO_NET_OFFLINE", "true").env("CARGO_HOME", &empty).output().unwrap();
+        (output.status.success(), printed(&output))
+    };
+    let tool = |arguments: &[&str]| offline(&mut tool_command(&folder, arguments));
+    // The lines for cargo, which it prints.
+    let lines = vendor(&[]);
+    fs::create_dir_all(folder.join(".cargo")).unwrap();
+    fs::write(folder.join(".cargo/config.toml"), &lines).unwrap();
+    for arguments in [&["tracing"][..], &["tracing", "--check"]] {
+        let (is_done, says) = tool(arguments);
+        assert!(is_done, "{arguments:?}: {says}");
+    }
+    let (is_built, says) = offline(cargo(&folder, "check").args(["-p", "noisy"]));
+    assert!(is_built && !empty.join("registry/src").exists(), "{says}");
+    // Vendored anew: cargo takes away what it does not build any more, unless it is told not to.
+    vendor(&["--no-delete"]);
+    let (is_done, says) = tool(&["tracing", "--check"]);
+    assert!(is_done, "{says}");
+    vendor(&[]);
+    let (is_done, says) = tool(&["tracing", "--check"]);
+    assert!(!is_done && says.contains("`cargo vendor --no-delete` keeps it"), "{says}");
+    // A program without jumplabel has not vendored what jumplabel uses.
+    let noisy = noisy("vendored-without");
+    fs::create_dir_all(noisy.join(".cargo")).unwrap();
+    let output = cargo(&noisy, "vendor").output().unwrap();
+    fs::write(noisy.join(".cargo/config.toml"), output.stdout).unwrap();
+    let (is_done, says) =
+        offline(&mut tool_command(&noisy, &["tracing", "--jumplabel", repository().to_str().unwrap()]));
+    assert!(!is_done && says.contains("let the program depend on jumplabel, vendor again"), "{says}");
+}
+
+/// A checkout with nothing but jumplabel itself.
+fn other_checkout(to: &Path) {
+    for name in ["jumplabel", "jumplabel-format"] {
+        copy_folder(&repository().join("crates").join(name), &to.join("crates").join(name));
+    }
+    fs::copy(repository().join("Cargo.toml"), to.join("Cargo.toml")).unwrap();
+}
+
+/// A program has one jumplabel. The command says so before it writes anything, or explains what cargo says.
+#[test]
+fn two_sources_of_jumplabel() {
+    let folder = noisy("two-sources");
+    let traced = folder.parent().unwrap();
+    let other = traced.join("target/other");
+    other_checkout(&other);
+    let (other, own) = (other.to_str().unwrap(), repository());
+    let own = own.to_str().unwrap();
+    // The program has jumplabel already.
+    fs::write(folder.join("Cargo.toml"), read(&folder, "Cargo.toml").replace("\n[workspace]\n", "")).unwrap();
+    for source in [other, "https://example.invalid/jumplabel", "0.1.0"] {
+        fails(
+            traced,
+            &["tracing", "--jumplabel", source],
+            &format!("--jumplabel {source}: the program already has jumplabel 0.1.0 ("),
+        );
+        assert!(!traced.join("jumplabel-patches").exists());
+    }
+    succeeds(traced, &["tracing", "--jumplabel", own]);
+    succeeds(traced, &["tracing", "--check"]);
+    // A program that had none gets another one after the command has run.
+    fs::write(folder.join("Cargo.toml"), read(&folder, "Cargo.toml") + "\n[workspace]\n").unwrap();
+    succeeds(&folder, &["tracing", "--jumplabel", own]);
+    succeeds(&folder, &["tracing", "--jumplabel", other]);
+    let patched = read(&folder, "Cargo.toml");
+    let line = format!("[dependencies]\njumplabel = {{ path = \"{own}/crates/jumplabel\" }}\n");
+    let lock = read(&folder, "Cargo.lock");
+    fs::write(folder.join("Cargo.toml"), patched.replace("[dependencies]\n", &line)).unwrap();
+    for arguments in [&["tracing"][..], &["tracing", "--check"], &["tracing", "--jumplabel", own]] {
+        fails(&folder, arguments, "have jumplabel from two sources, which cannot be linked into one program");
+    }
+    succeeds(&folder, &["tracing", "--remove"]);
+    let version = |lock: &str| lock.split_once("name = \"tracing\"\nversion = ").unwrap().1[..8].to_owned();
+    assert_eq!(version(&read(&folder, "Cargo.lock")), version(&lock));
+    succeeds(&folder, &["tracing"]);
+    succeeds(&folder, &["tracing", "--check"]);
+}
+
+/// Of two versions of tracing in a program, that of the registry gets keys, and the other one is named. So is one that cargo takes instead of the
+/// patched one.
+#[test]
+fn two_versions_of_tracing() {
+    let folder = noisy("two-versions");
+    let repository = repository();
+    let patch = ["tracing", "--jumplabel", repository.to_str().unwrap()];
+    let package = |name: &str, version: &str| {
+        let to = folder.join(name);
+        fs::create_dir_all(to.join("src")).unwrap();
+        let manifest = format!(
+            "[package]\nname = \"tracing\"\nversion = \"{version}\"\nedition = \"2021\"\n\n[features]\nstd = []\n"
+        );
+        fs::write(to.join("Cargo.toml"), manifest).unwrap();
+        fs::write(to.join("src/lib.rs"), "pub fn nothing() {}\n").unwrap();
+    };
+    package("newer", "0.2.0");
+    let manifest = read(&folder, "Cargo.toml");
+    let lines =
+        "newer = { package = \"tracing\", path = \"newer\" }\nrenamed = { package = \"tracing\", version = \"0.1\" }\n";
+    fs::write(folder.join("Cargo.toml"), manifest.replace("tracing = \"0.1\"\n", lines)).unwrap();
+    let library = "pub fn two() {\n    newer::nothing();\n    renamed::info!(\"renamed\");\n}\n";
+    fs::write(folder.join("src/lib.rs"), library).unwrap();
+    let says = succeeds(&folder, &patch);
+    assert!(
+        says.contains("note: the program also has tracing 0.2.0 (") && says.contains("two-versions/noisy/newer)"),
+        "{says}"
+    );
+    assert!(succeeds(&folder, &["tracing", "--check"]).contains("note: the program also has tracing 0.2.0 ("));
+    run(&mut cargo(&folder, "check"));
+    succeeds(&folder, &["tracing", "--remove"]);
+    // Cargo takes another one than the patched one: lines in its configuration come before those in the manifest.
+    succeeds(&folder, &patch);
+    package("own", "0.1.44");
+    fs::create_dir_all(folder.join(".cargo")).unwrap();
+    fs::write(folder.join(".cargo/config.toml"), "[patch.crates-io]\ntracing = { path = \"own\" }\n").unwrap();
+    fails(&folder, &["tracing", "--check"], "which lines of [patch.crates-io] do not reach");
+}
