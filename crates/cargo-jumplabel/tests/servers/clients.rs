@@ -1,0 +1,63 @@
+//! Clients in few lines: what a server answers, without the date.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+fn without_date(answer: &str) -> String {
+    answer.split_inclusive('\n').filter(|line| !line.starts_with("date:")).collect()
+}
+
+fn asked(address: &str, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    without_date(&answer)
+}
+
+pub fn get(address: &str, path: &str) -> String {
+    asked(address, &format!("GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n"))
+}
+
+/// Answers to several requests, one of them to no route.
+pub fn http1(address: &str) -> String {
+    let post = "POST /echo HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Length: 4\r\n\r\necho";
+    get(address, "/") + &get(address, "/add/2/3") + &get(address, "/missing") + &asked(address, post)
+}
+
+/// Bytes of a frame (RFC 9113, 4.1).
+fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(payload.len()).unwrap();
+    [&[0, 0, length, kind, flags, 0, 0, 0, stream], payload].concat()
+}
+
+/// `GET /` of a server that speaks HTTP/2 without TLS: the first byte of the headers, which is the status, and the body.
+pub fn http2(address: &str) -> String {
+    const DATA: u8 = 0;
+    const HEADERS: u8 = 1;
+    const SETTINGS: u8 = 4;
+    const END_STREAM: u8 = 1;
+    const END_HEADERS: u8 = 4;
+    // Of the static table: GET, http, `/`; and an authority (RFC 7541, appendix A).
+    let headers = frame(HEADERS, END_STREAM | END_HEADERS, 1, b"\x82\x86\x84\x41\x04test");
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream
+        .write_all(&[b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), frame(SETTINGS, 0, 0, &[]), headers].concat())
+        .unwrap();
+    let mut answer = String::new();
+    loop {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).unwrap();
+        let [high, middle, low, kind, flags, ..] = head;
+        let mut payload = vec![0; u32::from_be_bytes([0, high, middle, low]) as usize];
+        stream.read_exact(&mut payload).unwrap();
+        match kind {
+            HEADERS => answer += &format!("{:x}\n", payload[0]),
+            DATA => answer += &String::from_utf8_lossy(&payload),
+            _ => {}
+        }
+        if flags & END_STREAM != 0 && kind <= HEADERS {
+            return answer;
+        }
+    }
+}
