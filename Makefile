@@ -60,7 +60,7 @@ lint:
 # Sets of tests that build programs and measure nothing: they run beside each other. Those of PROJECTS would wait for each other:
 # cargo builds for all of them in one directory. All others run one after the other, and alone, but for those of `make lint`.
 PROJECTS := objects compile_cost lints
-BUILDING := cli documents compile_fail fail patched tracing workspaces
+BUILDING := cli documents compile_fail fail logged patched tracing workspaces
 # The same, for test-all. Those of the first line again, in all configurations.
 WIDE_PROJECTS := builds objects rewritten
 WIDE := capi cli

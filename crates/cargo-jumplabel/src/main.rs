@@ -9,6 +9,7 @@
 //!   upstream    upstream's source, of exactly the version in the lock
 //!   edits       anchored edits of source text: each anchor must be there as often as expected
 //!   tracing     what is changed in tracing and tracing-core
+//!   log         what is changed in log
 //!   fail        the package that stands in for the crate fail
 //! ```
 
@@ -16,6 +17,7 @@ mod copies;
 mod edits;
 mod fail;
 mod lines;
+mod log;
 mod package;
 mod project;
 mod tracing;
@@ -40,6 +42,8 @@ struct Line {
 enum Command {
     /// Callsites of the crate tracing: writes patched copies of tracing and tracing-core, of the versions in Cargo.lock.
     Tracing(Patch),
+    /// Callsites of the crate log: writes a patched copy of log, of the version in Cargo.lock.
+    Log(Patch),
     /// Fail points: writes a package that stands in for the crate fail, over jumplabel-fail.
     Fail(Patch),
 }
@@ -73,6 +77,7 @@ fn run() -> Result<()> {
     let arguments = std::env::args_os().enumerate().filter(|(number, word)| *number != 1 || word != "jumplabel");
     match Line::parse_from(arguments.map(|(_, word)| word)).command {
         Command::Tracing(patch) => tracing::TRACING.run(&Project::find(&patch)?, &patch),
+        Command::Log(patch) => log::LOG.run(&Project::find(&patch)?, &patch),
         Command::Fail(patch) => fail::run(&Project::find(&patch)?, &patch),
     }
 }

@@ -1,4 +1,4 @@
-//! What an event costs that nobody wants, with upstream's tracing and with the patched one. It measures, so it runs only if it is asked for:
+//! What an event of tracing, or a line of log, costs that nobody wants, with upstream's crates and with the patched ones. It measures, so it runs only if it is asked for:
 //! `cargo test -p cargo-jumplabel --test measured -- --ignored --nocapture`.
 
 mod project;
@@ -22,17 +22,23 @@ fn an_event_that_nobody_wants() {
     let upstream = build(&copy("traced", "measured-upstream"));
     let folder = copy("traced", "measured-patched");
     succeeds(&folder, &["tracing"]);
+    succeeds(&folder, &["log"]);
     let patched = build(&folder);
     println!("ns of an event that nobody wants, more than none: median of 11 runs each, in turns");
-    println!("{:34} {:>9} {:>9} {:>9}", "", "functions", "upstream", "patched");
-    for (what, filter) in
-        [("no subscriber", "none"), ("all off", "off"), ("info, another module at trace", "info,other=trace")]
-    {
+    println!("{:40} {:>9} {:>9} {:>9}", "", "functions", "upstream", "patched");
+    for (what, of, filter) in [
+        ("tracing: no subscriber", "tracing", "none"),
+        ("tracing: all off", "tracing", "off"),
+        ("tracing: info, another module at trace", "tracing", "info,other=trace"),
+        ("log: all off", "log", "none"),
+        ("log: another target at trace", "log", "other"),
+        ("log: the same, and enabled_changed()", "log", "asked"),
+    ] {
         for functions in ["10", "100", "1000"] {
             let (mut of_upstream, mut of_patched) = (Vec::new(), Vec::new());
             for _ in 0..11 {
                 for (program, times) in [(&upstream, &mut of_upstream), (&patched, &mut of_patched)] {
-                    let printed = run(Command::new(program).args([functions, filter]));
+                    let printed = run(Command::new(program).args([of, functions, filter]));
                     times.push(printed.trim().parse::<f64>().unwrap());
                 }
             }
@@ -40,7 +46,7 @@ fn an_event_that_nobody_wants() {
                 times.sort_by(f64::total_cmp);
                 times[times.len() / 2]
             });
-            println!("{what:34} {functions:>9} {upstream:>9.2} {patched:>9.2}");
+            println!("{what:40} {functions:>9} {upstream:>9.2} {patched:>9.2}");
         }
     }
 }

@@ -130,7 +130,7 @@ fn others() {
     others.for_each(|document| try_document(document));
 }
 
-const DOCUMENTS: [&str; 18] = [
+const DOCUMENTS: [&str; 19] = [
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
@@ -142,6 +142,7 @@ const DOCUMENTS: [&str; 18] = [
     "docs/how-it-works.md",
     "docs/kernels.md",
     "docs/linux-api.md",
+    "docs/log.md",
     "docs/mutants.md",
     "docs/operating.md",
     "docs/ops.md",

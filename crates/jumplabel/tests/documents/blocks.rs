@@ -69,6 +69,13 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
         Excused("crates/cargo-jumplabel/tests/tracing/live.rs has such a session"),
     ),
     ("docs/tracing.md", "off <=> no subscriber", FIGURE),
+    (
+        "docs/log.md",
+        "cargo jumplabel log --jumplabel",
+        Excused("crates/cargo-jumplabel/tests/logged.rs runs it in copies of a program"),
+    ),
+    ("docs/log.md", "jumplabel_log::enabled_changed()?;", Excused("test-crates/logged/src/keys.rs has these lines")),
+    ("docs/log.md", "off <=> its level is above", FIGURE),
     ("docs/building.md", "musl-gcc", Commands),
     ("docs/features.md", "static LOG", Rust("2\n")),
     ("docs/features.md", "static NEW_ROUTE", Rust("")),

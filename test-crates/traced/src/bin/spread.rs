@@ -1,5 +1,6 @@
-//! `spread FUNCTIONS FILTER`: how long an event takes that is spread over so many functions (10, 100 or 1,000), beside the same functions
-//! without an event. Prints the nanoseconds that an event costs: the least of many passes with events, less the least without.
+//! `spread tracing FUNCTIONS FILTER`, `spread log FUNCTIONS FILTER`: how long an event of tracing, or a line of log, takes that is spread over so
+//! many functions (10, 100 or 1,000), beside the same functions without one. Prints the nanoseconds that it costs: the least of many passes with
+//! events, less the least without.
 
 use std::time::Instant;
 
@@ -8,7 +9,7 @@ use tracing_subscriber::layer::SubscriberExt;
 
 type Function = fn(u64) -> u64;
 
-/// Ten functions with an event each, or without.
+/// Ten functions with an event each, with a line of log, or without.
 macro_rules! ten {
     ($($name:ident)*) => {
         $(mod $name {
@@ -18,11 +19,17 @@ macro_rules! ten {
                 x.wrapping_mul(3) ^ x >> 7
             }
             #[inline(never)]
+            pub fn logs(x: u64) -> u64 {
+                log::trace!("somewhere {x}");
+                x.wrapping_mul(3) ^ x >> 7
+            }
+            #[inline(never)]
             pub fn without(x: u64) -> u64 {
                 x.wrapping_mul(3) ^ x >> 7
             }
         })*
         pub const WITH: &[super::Function] = &[$($name::with),*];
+        pub const LOGS: &[super::Function] = &[$($name::logs),*];
         pub const WITHOUT: &[super::Function] = &[$($name::without),*];
         type Function = super::Function;
     };
@@ -34,6 +41,7 @@ macro_rules! hundred {
             ten! { a b c d e f g h i j }
         })*
         pub const WITH: &[&[super::Function]] = &[$($name::WITH),*];
+        pub const LOGS: &[&[super::Function]] = &[$($name::LOGS),*];
         pub const WITHOUT: &[&[super::Function]] = &[$($name::WITHOUT),*];
         type Function = super::Function;
     };
@@ -45,6 +53,7 @@ macro_rules! thousand {
             hundred! { a b c d e f g h i j }
         })*
         const WITH: &[&[&[Function]]] = &[$($name::WITH),*];
+        const LOGS: &[&[&[Function]]] = &[$($name::LOGS),*];
         const WITHOUT: &[&[&[Function]]] = &[$($name::WITHOUT),*];
     };
 }
@@ -63,30 +72,61 @@ fn some(all: &[&[&[Function]]], count: usize) -> Vec<Function> {
     functions
 }
 
-/// Nanoseconds of one call: the least of the passes.
+/// Nanoseconds of one call: the least of the passes, of a thousand calls or more each, because clocks are coarse.
 fn least(functions: &[Function], passes: usize) -> f64 {
-    let mut least = f64::INFINITY;
-    let mut x = 1;
+    let (mut least, mut x) = (f64::INFINITY, 1);
+    let rounds = (1000 / functions.len()).max(1);
     for _ in 0..passes {
         let start = Instant::now();
-        for function in functions {
-            x = function(x);
+        for _ in 0..rounds {
+            for function in functions {
+                x = function(x);
+            }
         }
-        least = least.min(start.elapsed().as_nanos() as f64 / functions.len() as f64);
+        least = least.min(start.elapsed().as_nanos() as f64 / (rounds * functions.len()) as f64);
     }
     std::hint::black_box(x);
     least
 }
 
-fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    let [_, count, filter] = arguments.as_slice() else { panic!("spread FUNCTIONS FILTER") };
-    let (with, without) = (some(WITH, count.parse().unwrap()), some(WITHOUT, count.parse().unwrap()));
-    if filter != "none" {
-        let registry = tracing_subscriber::registry().with(EnvFilter::new(filter));
-        tracing::subscriber::set_global_default(registry).unwrap();
+/// Lines of one target only.
+struct Other;
+
+impl log::Log for Other {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.target() == "other"
     }
-    let passes = 2_000_000 / with.len();
+    fn log(&self, record: &log::Record<'_>) {
+        assert!(!self.enabled(record.metadata()));
+    }
+    fn flush(&self) {}
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let with = match *words.as_slice() {
+        ["tracing", _, "none"] => WITH,
+        ["tracing", _, filter] => {
+            let registry = tracing_subscriber::registry().with(EnvFilter::new(filter));
+            tracing::subscriber::set_global_default(registry).unwrap();
+            WITH
+        }
+        ["log", _, filter @ ("none" | "other" | "asked")] => {
+            if filter != "none" {
+                log::set_logger(&Other).unwrap();
+                log::set_max_level(log::LevelFilter::Trace);
+            }
+            if filter == "asked" {
+                // With upstream's log, nothing comes of it.
+                let _ = jumplabel_log::enabled_changed();
+            }
+            LOGS
+        }
+        _ => panic!("{words:?}"),
+    };
+    let count = words[1].parse().unwrap();
+    let (with, without) = (some(with, count), some(WITHOUT, count));
     least(&with, 10);
-    println!("{:.3}", least(&with, passes) - least(&without, passes));
+    println!("{:.3}", least(&with, 2000) - least(&without, 2000));
 }

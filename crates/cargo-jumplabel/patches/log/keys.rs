@@ -1,0 +1,127 @@
+//! A static key for each callsite. `cargo jumplabel log` has written this file; upstream does not have it.
+//!
+//! A key is off if nothing can come of its callsite: its level is above `max_level()`, or the logger was asked and has refused it. Then the
+//! callsite is one nop. While its key is on, the callsite does what upstream does, so nothing can differ. Keys follow each change of the
+//! maximum level, in one batch.
+
+#[path = "sync.rs"]
+mod sync;
+
+// Upstream calls core `std` in its root.
+extern crate std as library;
+
+use core::panic::Location;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use crate::{logger, max_level, Level, Metadata};
+use sync::Callsite;
+
+pub use jumplabel;
+
+/// Whether callsites have keys: not where code is not patched.
+pub const HAS_KEYS: bool = jumplabel::if_sites!({ true } else { false });
+
+/// A callsite with a key.
+#[derive(Debug)]
+pub struct Keyed {
+    #[doc(hidden)]
+    pub key: jumplabel::StaticKey<false, true>,
+    level: Level,
+    /// None if the program computes it.
+    target: Option<&'static str>,
+    place: &'static Location<'static>,
+    /// Whether the logger was asked, and has refused it.
+    is_refused: AtomicBool,
+}
+
+jumplabel::list! {
+    /// The callsites of the program and of its dependencies: those in functions that the program can call.
+    pub static KEYED: [Keyed];
+}
+
+impl Keyed {
+    #[doc(hidden)]
+    #[track_caller]
+    pub const fn new(level: Level, target: Option<&'static str>) -> Keyed {
+        Keyed {
+            key: jumplabel::StaticKey::new(),
+            level,
+            target,
+            place: Location::caller(),
+            is_refused: AtomicBool::new(false),
+        }
+    }
+
+    /// Its level.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Its target. None if the program computes it, or calls a logger of its own.
+    pub fn target(&self) -> Option<&'static str> {
+        self.target
+    }
+
+    /// Its place in the source.
+    pub fn place(&self) -> &'static Location<'static> {
+        self.place
+    }
+
+    /// Whether its key is on.
+    pub fn is_on(&self) -> bool {
+        self.key.is_enabled()
+    }
+
+    /// Whether the logger was asked since it changed, and has refused it.
+    pub fn is_refused(&self) -> bool {
+        self.is_refused.load(Ordering::SeqCst)
+    }
+}
+
+impl Callsite for Keyed {
+    fn key(&'static self) -> &'static jumplabel::RawKey {
+        self.key.raw()
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.level <= max_level() && !self.is_refused()
+    }
+}
+
+/// Calls `visit` for each callsite.
+///
+/// # Errors
+/// As `jumplabel::List::for_each`.
+pub fn for_each(visit: impl FnMut(&'static Keyed)) -> Result<(), jumplabel::Error> {
+    KEYED.for_each(visit)
+}
+
+/// Why keys could not follow the last change. They follow the next one.
+pub fn last_error() -> Option<jumplabel::Error> {
+    sync::last_error()
+}
+
+/// Asks the logger about each callsite whose target is known, and brings all keys to that, in one batch.
+///
+/// # Errors
+/// As `jumplabel::set_all`. Then all keys are as they were.
+pub fn ask_logger() -> Result<jumplabel::Outcome, jumplabel::Error> {
+    KEYED.for_each(|callsite| {
+        let is_enabled = |target| logger().enabled(&Metadata::builder().level(callsite.level).target(target).build());
+        callsite.is_refused.store(!callsite.target.is_none_or(is_enabled), Ordering::SeqCst);
+    })?;
+    sync::sync(&KEYED, loaded)
+}
+
+/// The maximum level or the logger is another one. What the old one said of callsites does not count any more.
+pub(crate) fn changed() {
+    // If callsites cannot be listed, `follow` keeps the reason.
+    let _ = KEYED.for_each(|callsite| callsite.is_refused.store(false, Ordering::SeqCst));
+    sync::follow(&KEYED, loaded);
+}
+
+fn loaded(change: jumplabel::ObjectChange, _: &[&'static Keyed]) {
+    if let jumplabel::ObjectChange::Loaded = change {
+        sync::follow(&KEYED, loaded);
+    }
+}

@@ -1,0 +1,94 @@
+//! The keys in the patched log. This crate compiles with upstream's as well: then there are none.
+
+use crate::{Callsite, Error};
+
+/// What upstream's log lacks, with nothing in it. [`with_keys`] imports all of `log`, the patched `keys` included, in a block within a block
+/// that imports this: the inner one counts, if it has the name.
+#[allow(dead_code, reason = "with the patched log, nobody uses it")]
+mod upstream {
+    pub mod keys {
+        use std::panic::Location;
+
+        pub enum Keyed {}
+
+        impl Keyed {
+            pub fn level(&self) -> log::Level {
+                match *self {}
+            }
+
+            pub fn target(&self) -> Option<&'static str> {
+                match *self {}
+            }
+
+            pub fn place(&self) -> &'static Location<'static> {
+                match *self {}
+            }
+
+            pub fn is_on(&self) -> bool {
+                match *self {}
+            }
+
+            pub fn is_refused(&self) -> bool {
+                match *self {}
+            }
+        }
+
+        pub const HAS_KEYS: bool = false;
+
+        pub fn for_each(_: impl FnMut(&'static Keyed)) -> Result<(), jumplabel::Error> {
+            Ok(())
+        }
+
+        pub fn last_error() -> Option<jumplabel::Error> {
+            None
+        }
+
+        pub fn ask_logger() -> Result<jumplabel::Outcome, jumplabel::Error> {
+            Ok(jumplabel::Outcome::default())
+        }
+    }
+}
+
+/// What the body returns, which uses the `keys` of the patched log. [`Error::NotPatched`] if there are none.
+macro_rules! with_keys {
+    ($($body:tt)*) => {{
+        #[allow(unused_imports)]
+        use upstream::*;
+        {
+            #[allow(unused_imports)]
+            use log::*;
+            if !keys::HAS_KEYS {
+                return Err(Error::NotPatched);
+            }
+            $($body)*
+        }
+    }};
+}
+
+/// Why keys could not follow the last change.
+pub fn last_error() -> Result<Option<jumplabel::Error>, Error> {
+    with_keys! { Ok(keys::last_error()) }
+}
+
+/// See [`crate::callsites`].
+pub fn each(mut visit: impl FnMut(Callsite)) -> Result<(), Error> {
+    with_keys! {
+        let visit = |keyed: &'static keys::Keyed| {
+            let place = keyed.place();
+            visit(Callsite {
+                level: keyed.level(),
+                target: keyed.target(),
+                file: place.file(),
+                line: place.line(),
+                is_on: keyed.is_on(),
+                is_refused: keyed.is_refused(),
+            });
+        };
+        keys::for_each(visit).map_err(Error::Keys)
+    }
+}
+
+/// See [`crate::enabled_changed`].
+pub fn ask_logger() -> Result<(), Error> {
+    with_keys! { keys::ask_logger().map(drop).map_err(Error::Keys) }
+}
