@@ -6,7 +6,7 @@ NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, 
 export PATH := $(if $(findstring /,$(CARGO)),$(dir $(abspath $(firstword $(CARGO)))):)$(PATH)
 
 .PHONY: demo check test test-all release-check setup setup-all setup-release lint sets core wide rest release torture torture-short bench doc
-.PHONY: arches kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall
+.PHONY: upstream arches kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
 demo: cargo
@@ -36,7 +36,7 @@ test-all: cargo linker
 
 # What takes hours: before a release.
 release-check: cargo linker
-	cargo xtask stages setup-release release kernels-long torture
+	cargo xtask stages setup-release release upstream kernels-long torture
 
 setup: cargo linker
 	@cargo xtask setup
@@ -94,6 +94,10 @@ rest:
 release:
 	cargo xtask arches others
 	cargo xtask guests guests
+
+# Crates that `cargo jumplabel` has patched: upstream's own tests, and servers that use them. Cargo downloads some hundred crates.
+upstream: cargo
+	cargo test -p cargo-jumplabel --test servers --test upstream -- --ignored
 
 # Other instruction sets, under qemu-user: docs/porting.md.
 arches:
