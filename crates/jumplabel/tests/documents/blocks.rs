@@ -68,6 +68,11 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
         "jumplabel list 4711",
         Excused("crates/cargo-jumplabel/tests/tracing/live.rs has such a session"),
     ),
+    (
+        "docs/tracing.md",
+        "DEBUG worker-3 h2::codec",
+        Excused("crates/cargo-jumplabel/tests/tracing/live.rs has such a session"),
+    ),
     ("docs/tracing.md", "off <=> no subscriber", FIGURE),
     (
         "docs/log.md",
