@@ -30,23 +30,27 @@ fn edited_tracing(package: &mut Package, _: &Project) -> Result<()> {
         text.wrap_rest_of_block(
             &format!(r"let enabled = \$crate::level_enabled!\(\$lvl\) && \{{\s*let interest = __CALLSITE\.interest\(\);\s*{condition}\s*\}};"),
             6,
-            "if $crate::__jumplabel_gate!(__CALLSITE, $lvl) {\n        let enabled = $crate::__jumplabel_check!(__CALLSITE, $lvl);",
+            "if $crate::__jumplabel_gate!(__CALLSITE, $lvl) {\n        let __jumplabel_goes = $crate::__jumplabel_check!(__CALLSITE, $lvl);\n        let enabled = __jumplabel_goes.anywhere();",
             "}",
         )?;
         // Spans.
-        text.replace(r"let mut interest = \$crate::subscriber::Interest::never\(\);\n", 2, "")?;
+        text.replace(
+            r"let mut interest = \$crate::subscriber::Interest::never\(\);\n",
+            2,
+            "let __jumplabel_goes = $$crate::__jumplabel_enabled!(__CALLSITE, $$lvl);\n",
+        )?;
         text.replace(
             r"\$crate::level_enabled!\(\$lvl\)\s*&& \{ interest = __CALLSITE\.interest\(\); !interest\.is_never\(\) \}\s*&& \$crate::__macro_support::__is_enabled\(__CALLSITE\.metadata\(\), interest\)",
             2,
-            "$$crate::__jumplabel_enabled!(__CALLSITE, $$lvl)",
+            "__jumplabel_goes.anywhere()",
         )?;
         // What is followed goes to the follower first.
         let of_meta = r"let meta = __CALLSITE\.metadata\(\);\s*// (?:event|span) with (?:explicit|contextual) parent\s*\$crate::";
         for (upstream, times, ours) in [
-            (r"Event::dispatch\(\s*meta,", 3, "event(&__CALLSITE,"),
-            (r"Event::child_of\(\s*\$parent,\s*meta,", 3, "event_in($$parent, &__CALLSITE,"),
-            (r"Span::new\(\s*meta,\s*&\$crate::(\w+)!\(meta\.", 1, "span(&__CALLSITE, &$$crate::$1!(__CALLSITE.metadata()."),
-            (r"Span::child_of\(\s*\$parent,\s*meta,\s*&\$crate::(\w+)!\(meta\.", 1, "span_in($$parent, &__CALLSITE, &$$crate::$1!(__CALLSITE.metadata()."),
+            (r"Event::dispatch\(\s*meta,", 3, "event(&__CALLSITE, __jumplabel_goes,"),
+            (r"Event::child_of\(\s*\$parent,\s*meta,", 3, "event_in($$parent, &__CALLSITE, __jumplabel_goes,"),
+            (r"Span::new\(\s*meta,\s*&\$crate::(\w+)!\(meta\.", 1, "span(&__CALLSITE, __jumplabel_goes, &$$crate::$1!(__CALLSITE.metadata()."),
+            (r"Span::child_of\(\s*\$parent,\s*meta,\s*&\$crate::(\w+)!\(meta\.", 1, "span_in($$parent, &__CALLSITE, __jumplabel_goes, &$$crate::$1!(__CALLSITE.metadata()."),
         ] {
             text.replace(&format!("{of_meta}{upstream}"), times, &format!("$$crate::__macro_support::{ours}"))?;
         }
@@ -65,7 +69,7 @@ fn edited_tracing(package: &mut Package, _: &Project) -> Result<()> {
         text.replace(
             &format!(r"let interest = __CALLSITE\.interest\(\);\s*if {condition}"),
             1,
-            "if $$crate::__jumplabel_enabled!(__CALLSITE, $$lvl)",
+            "if $$crate::__jumplabel_enabled!(__CALLSITE, $$lvl).anywhere()",
         )?;
         text.insert_before(
             r"\$crate::dispatcher::get_default\(\|current\| current\.enabled\(meta\)\)",

@@ -98,6 +98,7 @@ fn keys_and_dynamic_debug() {
     let programs = programs();
     assert!(output(&programs.upstream, &["status"]).contains("run `cargo jumplabel tracing`"));
     assert!(output(&programs.patched, &["keys"]).ends_with("ok\n"));
+    assert_eq!(output(&programs.patched, &["followed"]), "ok\n");
     let shown = output(&programs.patched, &["shows"]);
     let results = ["\nOk(4)\n", "\nOk(()) 5\n", "\nOk(true) Ok((0, 0))\n"];
     let at: Vec<_> =

@@ -9,10 +9,11 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
+use std::{mem, ptr};
 
 use tracing_core::Metadata;
 use tracing_core::field::Visit;
@@ -30,18 +31,19 @@ struct Record {
     json: String,
 }
 
+/// Of one process: a child of a fork has one of its own, because a thread that it does not have may be at its parent's.
 struct Queue {
+    process: u32,
     sender: SyncSender<Record>,
     receiver: Mutex<Receiver<Record>>,
+    /// Bytes of the records that wait.
+    waiting: AtomicUsize,
+    lost: AtomicU64,
+    limit: Limit,
 }
 
-static QUEUE: OnceLock<Queue> = OnceLock::new();
-/// Of the records that wait.
-static WAITING: AtomicUsize = AtomicUsize::new(0);
-static LOST: AtomicU64 = AtomicU64::new(0);
-/// The process that is followed: not its children, which have no agent that would take their records.
-static PROCESS: AtomicU32 = AtomicU32::new(0);
-static LIMIT: Limit = Limit { per_second: AtomicU32::new(0), spent: AtomicU64::new(0) };
+/// Null, or one that is never freed.
+static QUEUE: AtomicPtr<Queue> = AtomicPtr::new(ptr::null_mut());
 
 /// At most so many records in each second.
 struct Limit {
@@ -62,69 +64,101 @@ impl Limit {
     }
 }
 
-fn queue() -> &'static Queue {
-    QUEUE.get_or_init(|| {
-        let (sender, receiver) = sync_channel(RECORDS);
-        Queue { sender, receiver: Mutex::new(receiver) }
-    })
+/// That of this process.
+fn queue() -> Option<&'static Queue> {
+    // SAFETY: null, or one that is never freed.
+    let queue = unsafe { QUEUE.load(Ordering::Acquire).as_ref() };
+    queue.filter(|queue| queue.process == std::process::id())
 }
 
-/// Prepares for records of this process, at most so many in a second.
+/// Prepares for records, at most so many in a second. Called by one thread of a process at a time.
 pub fn expect(per_second: u32) {
-    queue();
-    LIMIT.per_second.store(per_second, Ordering::Relaxed);
-    PROCESS.store(std::process::id(), Ordering::Relaxed);
+    let queue = queue().unwrap_or_else(|| {
+        let (sender, receiver) = sync_channel(RECORDS);
+        let (process, receiver, waiting) = (std::process::id(), Mutex::new(receiver), AtomicUsize::new(0));
+        let limit = Limit { per_second: AtomicU32::new(0), spent: AtomicU64::new(0) };
+        let queue = Queue { process, sender, receiver, waiting, lost: AtomicU64::new(0), limit };
+        let queue: &'static Queue = Box::leak(Box::new(queue));
+        QUEUE.store(ptr::from_ref(queue).cast_mut(), Ordering::Release);
+        queue
+    });
+    queue.limit.per_second.store(per_second, Ordering::Relaxed);
+}
+
+/// Forgets records that nobody has taken, and what was lost: they were for a follower that has gone.
+pub fn forget() {
+    take(|_, _| ());
+    if let Some(queue) = queue() {
+        queue.limit.spent.store(0, Ordering::Relaxed);
+    }
 }
 
 /// Notes what happens at a callsite. `values` visits its fields.
 pub fn note(meta: &'static Metadata<'static>, values: &dyn Fn(&mut dyn Visit)) {
-    thread_local! {
-        /// Whether this thread makes a record. What it says meanwhile, in an implementation of `Debug` or in an allocator, has none.
-        static IS_BUSY: Cell<bool> = const { Cell::new(false) };
-    }
-    if PROCESS.load(Ordering::Relaxed) != std::process::id() {
-        return;
-    }
-    if IS_BUSY.try_with(|is_busy| is_busy.replace(true)).unwrap_or(true) {
-        return lose(1);
-    }
+    let Some(queue) = queue() else { return };
+    let Some(_busy) = Busy::begin() else { return queue.lose() };
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    if LIMIT.allows(now) {
-        // A value that panics while it is displayed does not end a program that would not have displayed it.
-        match catch_unwind(AssertUnwindSafe(|| record::json(meta, now, values))) {
-            Ok(json) => send(Record { meta, json }),
-            Err(_) => lose(1),
-        }
-    } else {
-        lose(1);
+    if !queue.limit.allows(now) {
+        return queue.lose();
     }
-    let _ = IS_BUSY.try_with(|is_busy| is_busy.set(false));
+    // A value that panics while it is displayed does not end a program that would not have displayed it.
+    match catch_unwind(AssertUnwindSafe(|| record::json(meta, now, values))) {
+        Ok(json) => queue.send(Record { meta, json }),
+        Err(payload) => {
+            mem::forget(payload); // It may panic when it is dropped.
+            queue.lose();
+        }
+    }
 }
 
-fn lose(number: u64) {
-    LOST.fetch_add(number, Ordering::Relaxed);
+thread_local! {
+    /// Whether this thread makes a record. What it says meanwhile, in an implementation of `Debug` or in an allocator, has none.
+    static IS_BUSY: Cell<bool> = const { Cell::new(false) };
 }
 
-fn send(record: Record) {
-    let bytes = record.json.len();
-    let has_room = WAITING.fetch_add(bytes, Ordering::Relaxed) + bytes <= BYTES;
-    // It waits for nobody: if there is no room, that is an error.
-    if !has_room || QUEUE.get().is_none_or(|queue| queue.sender.try_send(record).is_err()) {
-        WAITING.fetch_sub(bytes, Ordering::Relaxed);
-        lose(1);
+/// While it lives, the thread makes a record.
+struct Busy;
+
+impl Busy {
+    /// `None` if it does already, or ends.
+    fn begin() -> Option<Busy> {
+        let was_busy = IS_BUSY.try_with(|is_busy| is_busy.replace(true)).unwrap_or(true);
+        (!was_busy).then_some(Busy)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = IS_BUSY.try_with(|is_busy| is_busy.set(false));
+    }
+}
+
+impl Queue {
+    fn lose(&self) {
+        self.lost.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn send(&self, record: Record) {
+        let bytes = record.json.len();
+        let has_room = self.waiting.fetch_add(bytes, Ordering::Relaxed) + bytes <= BYTES;
+        // It waits for nobody: if there is no room, that is an error.
+        if !has_room || self.sender.try_send(record).is_err() {
+            self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+            self.lose();
+        }
     }
 }
 
 /// Takes the records since the last time, oldest first. Returns how many were lost.
 pub fn take(mut visit: impl FnMut(&'static Metadata<'static>, &str)) -> u64 {
-    let Some(queue) = QUEUE.get() else { return 0 };
+    let Some(queue) = queue() else { return 0 };
     let receiver = queue.receiver.lock().unwrap_or_else(PoisonError::into_inner);
     // Not those that come meanwhile, which could have no end.
     for record in receiver.try_iter().take(RECORDS) {
-        WAITING.fetch_sub(record.json.len(), Ordering::Relaxed);
+        queue.waiting.fetch_sub(record.json.len(), Ordering::Relaxed);
         visit(record.meta, &record.json);
     }
-    LOST.swap(0, Ordering::Relaxed)
+    queue.lost.swap(0, Ordering::Relaxed)
 }
 
 #[cfg(test)]
@@ -186,6 +220,12 @@ mod tests {
                 visitor.record_debug(&field(2), &Acts(acts));
             });
         };
+        struct Twice;
+        impl Drop for Twice {
+            fn drop(&mut self) {
+                panic!("a payload of this test panics");
+            }
+        }
         // Nobody expects anything.
         says(|| panic!());
         assert_eq!(taken(), (vec![], 0));
@@ -196,6 +236,8 @@ mod tests {
         assert!(records[0].ends_with(r#""message":"text","fields":{"a":"NaN","b":"acted"}}"#), "{records:?}");
         // A value that panics, and one that says something itself.
         says(|| panic!("a value of this test panics"));
+        assert_eq!(taken(), (vec![], 1));
+        says(|| std::panic::panic_any(Twice));
         assert_eq!(taken(), (vec![], 1));
         says(|| note(&META, &|_| ()));
         let (records, lost) = taken();
@@ -208,10 +250,11 @@ mod tests {
         (0..RECORDS).for_each(|_| note(&META, &|visitor| visitor.record_str(&field(1), &long)));
         let (records, lost) = taken();
         assert!(records.len() + lost as usize == RECORDS && records.iter().map(String::len).sum::<usize>() <= BYTES);
-        assert!(lost > 0 && WAITING.load(Ordering::Relaxed) == 0);
-        // A child has nobody who takes its records.
-        PROCESS.store(std::process::id() + 1, Ordering::Relaxed);
-        says(|| panic!());
+        assert!(lost > 0 && queue().unwrap().waiting.load(Ordering::Relaxed) == 0);
+        // Those of an earlier follower are not for the next one.
+        says(|| ());
+        says(|| panic!("a value of this test panics"));
+        forget();
         assert_eq!(taken(), (vec![], 0));
     }
 

@@ -6,6 +6,7 @@
 //! ```
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use jumplabel_layer::{Done, Entry, Handle, Layer, Setting};
@@ -130,10 +131,18 @@ impl Layer for Callsites {
     }
 
     fn follow(names: &[&str], per_second: u32) -> Result<(), String> {
+        static IS_FOLLOWED: AtomicBool = AtomicBool::new(false);
         follow::expect(per_second);
+        if !IS_FOLLOWED.swap(!names.is_empty(), Ordering::Relaxed) {
+            follow::forget();
+        }
         let names: HashSet<&str> = names.iter().copied().collect();
         let is_followed = |meta: &Metadata<'_>| is_among(|chosen| names.contains(chosen), &name(meta), meta.target());
-        patched::follow(is_followed).map_err(|error: Error| error.to_string())
+        patched::follow(is_followed).map_err(|error: Error| error.to_string())?;
+        if names.is_empty() {
+            follow::forget();
+        }
+        Ok(())
     }
 
     fn records(visit: &mut dyn FnMut(&str, &str)) -> u64 {

@@ -40,14 +40,18 @@ pub fn json(meta: &Metadata<'_>, now: Duration, values: &dyn Fn(&mut dyn Visit))
         line: meta.line(),
         thread: thread.name(),
     };
-    let mut fields = Fields { message: None, others: String::new() };
+    let mut fields = Fields { message: None, others: String::new(), left_out: 0 };
     values(&mut fields);
     let mut json = text(&head);
     json.pop();
     if let Some(message) = fields.message {
         json.extend([",\"message\":", &message]);
     }
-    json.extend([",\"fields\":{", &fields.others, "}}"]);
+    json.extend([",\"fields\":{", &fields.others, "}"]);
+    if fields.left_out > 0 {
+        json.extend([",\"left_out\":", &text(&fields.left_out)]);
+    }
+    json.push('}');
     json
 }
 
@@ -60,6 +64,8 @@ fn text(value: &(impl Serialize + ?Sized)) -> String {
 struct Fields {
     message: Option<String>,
     others: String,
+    /// How many fields were too long.
+    left_out: usize,
 }
 
 impl Fields {
@@ -70,6 +76,8 @@ impl Fields {
         } else if self.others.len() + value.len() <= LONGEST_FIELDS {
             let comma = if self.others.is_empty() { "" } else { "," };
             self.others.extend([comma, &text(field.name()), ":", &value]);
+        } else {
+            self.left_out += 1;
         }
     }
 }
@@ -100,33 +108,35 @@ impl Visit for Fields {
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         let mut cut = Cut(String::new());
-        // An error: it is long enough, or does not want to be displayed.
+        // An error: it does not want to be displayed.
         let _ = write!(cut, "{value:?}");
         self.put(field, &cut.0);
     }
 }
 
-/// A text that ends when it is long enough.
+/// A text of which the end is left out when it is long enough. That is no error: an implementation of `Debug` may take errors for impossible.
 struct Cut(String);
 
 impl Write for Cut {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        let room = LONGEST - self.0.len().min(LONGEST);
+        let Some(room) = LONGEST.checked_sub(self.0.len()) else { return Ok(()) };
         if text.len() <= room {
             self.0.push_str(text);
             return Ok(());
         }
         let end = (0..=room).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
         self.0.push_str(&text[..end]);
-        self.0.push_str("...");
-        Err(std::fmt::Error)
+        self.0.extend(std::iter::repeat_n('.', LONGEST + 3 - self.0.len()));
+        Ok(())
     }
 }
 
 #[test]
 fn long_texts_end() {
     let mut cut = Cut(String::new());
-    assert!(cut.write_str(&"é".repeat(2047)).is_ok() && cut.write_str("aé").is_err());
-    assert_eq!((cut.0.len(), cut.0.ends_with("éa...")), (4094 + 1 + 3, true));
-    assert!(cut.write_str("x").is_err());
+    for (part, expected) in [("é".repeat(2047), 4094), ("aé".to_owned(), 4099), ("x".to_owned(), 4099)] {
+        cut.write_str(&part).unwrap();
+        assert_eq!(cut.0.len(), expected);
+    }
+    assert!(cut.0.ends_with("éa...."), "{}", cut.0);
 }

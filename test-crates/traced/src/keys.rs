@@ -1,10 +1,12 @@
 //! What only a program with keys can do.
 
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
 use jumplabel::{WriterKind, for_each_site, set_writer};
 use jumplabel_tracing::{Error, control, status};
 use tracing::subscriber::set_global_default;
 use tracing_core::callsite::keys;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, dynamic_filter_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Registry, reload};
 
@@ -83,4 +85,65 @@ pub fn refused(filter: &str) {
     work();
     set_global_default(subscriber(filter)).unwrap();
     work();
+}
+
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+static SEEN: AtomicUsize = AtomicUsize::new(0);
+static TOLD: AtomicUsize = AtomicUsize::new(0);
+
+/// Displays all fields, and counts events.
+struct Displays;
+
+impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Displays {
+    fn on_event(&self, event: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
+        event.record(&mut |_: &tracing_core::Field, value: &dyn std::fmt::Debug| drop(format!("{value:?}")));
+        SEEN.fetch_add(1, SeqCst);
+    }
+}
+
+/// Panics if it is displayed a second time.
+struct Once(std::cell::Cell<bool>);
+
+impl std::fmt::Display for Once {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        assert!(!self.0.replace(true), "a value of this test is displayed twice");
+        Ok(())
+    }
+}
+
+/// A filter is asked once for each event, whether somebody follows or not. A subscriber displays values before the follower does. A child of a
+/// fork is not followed.
+pub fn followed() {
+    let filter = dynamic_filter_fn(|meta, _| meta.target() != "noisy" || ASKED.fetch_add(1, SeqCst) % 2 == 1);
+    set_global_default(Registry::default().with(Displays).with(filter)).unwrap();
+    let told = |_: &'static keys::Keyed, values: &dyn Fn(&mut dyn tracing_core::field::Visit)| {
+        TOLD.fetch_add(1, SeqCst);
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            values(&mut |_: &tracing_core::Field, value: &dyn std::fmt::Debug| drop(format!("{value:?}")));
+        }));
+    };
+    let counts = || {
+        (0..100).for_each(|x| drop(noisy::one(x)));
+        [&ASKED, &SEEN, &TOLD].map(|count| count.swap(0, SeqCst))
+    };
+    for _ in 0..2 {
+        assert_eq!(counts(), [100, 50, 0]);
+        keys::follow(told, |callsite| Some(callsite.meta().target() != "traced")).unwrap();
+        assert_eq!(counts(), [100, 50, 100]);
+        std::panic::set_hook(Box::new(|_| ()));
+        tracing::info!(target: "once", x = %Once(false.into()));
+        let _ = std::panic::take_hook();
+        assert_eq!([&ASKED, &SEEN, &TOLD].map(|count| count.swap(0, SeqCst)), [0, 1, 1]);
+        // SAFETY: the child does nothing but what the parent does, and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(i32::from(counts() != [100, 50, 0])) };
+        }
+        let mut status = 1;
+        // SAFETY: a place for the status of the child.
+        assert!(unsafe { libc::waitpid(child, &raw mut status, 0) } == child && status == 0, "{status}");
+        keys::follow(told, |_| Some(false)).unwrap();
+    }
+    println!("ok");
 }

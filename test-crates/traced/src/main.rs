@@ -71,6 +71,8 @@ fn main() {
         #[cfg(feature = "patched")]
         ["shows"] => keys::shows(),
         #[cfg(feature = "patched")]
+        ["followed"] => keys::followed(),
+        #[cfg(feature = "patched")]
         ["refused", filter] => keys::refused(filter),
         _ => panic!("{words:?}"),
     }

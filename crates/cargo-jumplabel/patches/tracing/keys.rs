@@ -23,7 +23,7 @@ mod marks;
 
 pub use jumplabel;
 use marks::Marks;
-pub use marks::{follow, force, goes_on, is_marked, Follower, ANY_MARKED};
+pub use marks::{follow, force, is_marked, Follower, Goes, ANY_MARKED};
 
 /// Whether callsites have keys: not where code is not patched.
 pub const HAS_KEYS: bool = jumplabel::if_sites!({ true } else { false });
@@ -163,8 +163,8 @@ impl Deref for Keyed {
 #[doc(hidden)]
 #[cold]
 #[inline(never)]
-pub fn check(callsite: &'static Keyed) -> bool {
-    is_marked(callsite) || is_enabled(callsite)
+pub fn check(callsite: &'static Keyed) -> Goes {
+    callsite.marks.goes(|| is_enabled(callsite))
 }
 
 fn is_enabled(callsite: &'static Keyed) -> bool {

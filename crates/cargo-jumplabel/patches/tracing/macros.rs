@@ -26,7 +26,8 @@ macro_rules! __jumplabel_callsite {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __jumplabel_text {
-    (message = $a:tt :: $b:ident :: $c:ident ! ($text:literal $($arguments:tt)*), $($rest:tt)*) => { $text };
+    (message = ::core::format_args ! ($text:literal $($arguments:tt)*), $($rest:tt)*) => { $text };
+    (message = $a:tt :: __macro_support :: format_args ! ($text:literal $($arguments:tt)*), $($rest:tt)*) => { $text };
     ($($k:ident).+ = ?$val:expr, $($rest:tt)*) => { $crate::__jumplabel_text!($($rest)*) };
     ($($k:ident).+ = %$val:expr, $($rest:tt)*) => { $crate::__jumplabel_text!($($rest)*) };
     ($($k:ident).+ = $val:expr, $($rest:tt)*) => { $crate::__jumplabel_text!($($rest)*) };
@@ -117,13 +118,17 @@ macro_rules! __jumplabel_gate {
     ($callsite:ident, $lvl:expr) => { true };
 }
 
-/// Upstream's checks. Behind the gate.
+/// Where an event goes, by upstream's checks. Behind the gate.
 #[cfg(not(feature = "log-always"))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __jumplabel_check {
     ($callsite:ident, $lvl:expr) => {
-        $lvl <= $crate::level_filters::STATIC_MAX_LEVEL && $crate::__macro_support::check(&$callsite)
+        if $lvl <= $crate::level_filters::STATIC_MAX_LEVEL {
+            $crate::__macro_support::check(&$callsite)
+        } else {
+            $crate::__macro_support::Goes::NOWHERE
+        }
     };
 }
 
@@ -134,13 +139,15 @@ macro_rules! __jumplabel_check {
     ($callsite:ident, $lvl:expr) => { $crate::__jumplabel_enabled!($callsite, $lvl) };
 }
 
-/// The key and upstream's checks.
+/// The same, by the key and upstream's checks.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __jumplabel_enabled {
     ($callsite:ident, $lvl:expr) => {
-        $lvl <= $crate::level_filters::STATIC_MAX_LEVEL
-            && $crate::__jumplabel_key!($callsite)
-            && $crate::__macro_support::check(&$callsite)
+        if $lvl <= $crate::level_filters::STATIC_MAX_LEVEL && $crate::__jumplabel_key!($callsite) {
+            $crate::__macro_support::check(&$callsite)
+        } else {
+            $crate::__macro_support::Goes::NOWHERE
+        }
     };
 }

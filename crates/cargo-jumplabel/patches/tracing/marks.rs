@@ -1,10 +1,10 @@
 //! Callsites whose events go somewhere whatever subscribers say. `cargo jumplabel tracing` has written this file; upstream does not have it.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU8, Ordering};
 use std::sync::OnceLock;
 use std::vec::Vec;
 
-use super::{is_enabled, sync, Keyed, KEYED};
+use super::{sync, Keyed, KEYED};
 use crate::field::{ValueSet, Visit};
 
 /// Of a callsite.
@@ -15,13 +15,21 @@ pub(super) struct Marks(AtomicU8);
 const FORCED: u8 = 1;
 /// Its events go to the follower, and to subscribers only if these want them.
 const FOLLOWED: u8 = 2;
-/// It was [`FOLLOWED`] at some time: whether subscribers want an event is asked when it goes to them, because nobody may have asked before.
-const ONCE_FOLLOWED: u8 = 4;
+
+/// Where an event or a new span goes. It is decided once, because a filter may count how often it is asked.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Goes {
+    to_subscribers: bool,
+    to_follower: bool,
+}
 
 /// Is told each event and each new span of the callsites that are followed, in the thread that makes it. `record` visits its values.
 pub type Follower = fn(callsite: &'static Keyed, record: &dyn Fn(&mut dyn Visit));
 
 static FOLLOWER: OnceLock<Follower> = OnceLock::new();
+/// The process in which callsites are followed: not its children, where nobody follows.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 /// On while some callsite is forced or followed, so that `#[instrument]` asks the callsites of spans above the level that subscribers want.
 pub static ANY_MARKED: jumplabel::StaticKey<false, true> = jumplabel::StaticKey::new();
@@ -39,15 +47,23 @@ impl Marks {
         self.has(FORCED)
     }
 
+    fn is_followed(&self) -> bool {
+        self.has(FOLLOWED) && PROCESS.load(Ordering::SeqCst) == std::process::id()
+    }
+
     /// Whether the callsite's key has to be on.
     pub(super) fn any(&self) -> bool {
-        self.has(FORCED | FOLLOWED)
+        self.is_forced() || self.is_followed()
+    }
+
+    /// Where an event goes, behind a key that is on.
+    pub(super) fn goes(&self, is_enabled: impl FnOnce() -> bool) -> Goes {
+        Goes { to_subscribers: self.is_forced() || is_enabled(), to_follower: self.is_followed() }
     }
 
     fn set(&self, which: u8, to: bool) {
-        let once = if which == FOLLOWED { ONCE_FOLLOWED } else { 0 };
         match to {
-            true => self.0.fetch_or(which | once, Ordering::SeqCst),
+            true => self.0.fetch_or(which, Ordering::SeqCst),
             false => self.0.fetch_and(!which, Ordering::SeqCst),
         };
     }
@@ -72,6 +88,7 @@ pub fn follow(
     choose: impl FnMut(&'static Keyed) -> Option<bool>,
 ) -> Result<jumplabel::Outcome, jumplabel::Error> {
     FOLLOWER.get_or_init(|| follower);
+    PROCESS.store(std::process::id(), Ordering::SeqCst);
     mark(FOLLOWED, choose)
 }
 
@@ -98,17 +115,34 @@ pub fn is_marked(callsite: &'static Keyed) -> bool {
     callsite.marks.any()
 }
 
-/// Whether an event or a new span goes to subscribers, behind [`check`]. The follower is told, if there is one.
-#[doc(hidden)]
-pub fn goes_on(callsite: &'static Keyed, values: &ValueSet<'_>) -> bool {
-    let marks = callsite.marks.0.load(Ordering::SeqCst);
-    marks & ONCE_FOLLOWED == 0 || goes_on_from_follower(callsite, marks, values)
+impl Goes {
+    /// What is compiled out, or whose key is off.
+    pub const NOWHERE: Goes = Goes { to_subscribers: false, to_follower: false };
+
+    /// Whether it goes anywhere.
+    #[inline]
+    pub fn anywhere(self) -> bool {
+        self.to_subscribers || self.to_follower
+    }
+
+    /// Whether it goes to subscribers.
+    #[inline]
+    pub fn to_subscribers(self) -> bool {
+        self.to_subscribers
+    }
+
+    /// Tells the follower, if there is one: after subscribers, who see what they saw before, even if a value can be displayed only once.
+    #[inline]
+    pub fn tell(self, callsite: &'static Keyed, values: &ValueSet<'_>) {
+        if self.to_follower {
+            tell(callsite, values);
+        }
+    }
 }
 
 #[cold]
-fn goes_on_from_follower(callsite: &'static Keyed, marks: u8, values: &ValueSet<'_>) -> bool {
-    if let Some(follower) = FOLLOWER.get().filter(|_| marks & FOLLOWED != 0) {
+fn tell(callsite: &'static Keyed, values: &ValueSet<'_>) {
+    if let Some(follower) = FOLLOWER.get() {
         follower(callsite, &|visitor| values.record(visitor));
     }
-    marks & FORCED != 0 || is_enabled(callsite)
 }

@@ -1,23 +1,34 @@
 
     #[cfg(feature = "std")]
-    pub use tracing_core::callsite::keys::{check, goes_on, is_marked, jumplabel, Keyed, ANY_MARKED, KEYED};
+    pub use tracing_core::callsite::keys::{check, is_marked, jumplabel, Goes, Keyed, ANY_MARKED, KEYED};
     #[cfg(not(feature = "std"))]
     pub use MacroCallsite as Keyed;
 
-    /// Upstream's checks.
+    /// Where an event goes: to subscribers, or nowhere.
     #[cfg(not(feature = "std"))]
-    pub fn check(callsite: &'static MacroCallsite) -> bool {
-        let meta = callsite.metadata();
-        *meta.level() <= crate::level_filters::LevelFilter::current() && {
-            let interest = callsite.interest();
-            !interest.is_never() && __is_enabled(meta, interest)
+    #[derive(Clone, Copy, Debug)]
+    pub struct Goes(bool);
+
+    #[cfg(not(feature = "std"))]
+    impl Goes {
+        pub const NOWHERE: Goes = Goes(false);
+        pub fn anywhere(self) -> bool {
+            self.0
         }
+        pub fn to_subscribers(self) -> bool {
+            self.0
+        }
+        pub fn tell(self, _: &'static MacroCallsite, _: &crate::field::ValueSet<'_>) {}
     }
 
-    /// All events and spans go to subscribers.
+    /// Upstream's checks.
     #[cfg(not(feature = "std"))]
-    fn goes_on(_: &'static MacroCallsite, _: &crate::field::ValueSet<'_>) -> bool {
-        true
+    pub fn check(callsite: &'static MacroCallsite) -> Goes {
+        let meta = callsite.metadata();
+        Goes(*meta.level() <= crate::level_filters::LevelFilter::current() && {
+            let interest = callsite.interest();
+            !interest.is_never() && __is_enabled(meta, interest)
+        })
     }
 
     /// Nobody forces or follows callsites.
@@ -26,40 +37,59 @@
         false
     }
 
-    /// An event, if subscribers want it.
-    pub fn event(callsite: &'static Keyed, values: &crate::field::ValueSet<'_>) {
-        if goes_on(callsite, values) {
+    /// An event.
+    pub fn event(callsite: &'static Keyed, goes: Goes, values: &crate::field::ValueSet<'_>) {
+        if goes.to_subscribers() {
             crate::Event::dispatch(callsite.metadata(), values);
         }
+        goes.tell(callsite, values);
     }
 
     /// An event with a parent.
     pub fn event_in(
         parent: impl Into<Option<crate::Id>>,
         callsite: &'static Keyed,
+        goes: Goes,
         values: &crate::field::ValueSet<'_>,
     ) {
-        if goes_on(callsite, values) {
+        if goes.to_subscribers() {
             crate::Event::child_of(parent, callsite.metadata(), values);
         }
+        goes.tell(callsite, values);
     }
 
     /// A span, which is disabled if subscribers do not want it.
-    pub fn span(callsite: &'static Keyed, values: &crate::field::ValueSet<'_>) -> crate::Span {
-        match goes_on(callsite, values) {
+    pub fn span(callsite: &'static Keyed, goes: Goes, values: &crate::field::ValueSet<'_>) -> crate::Span {
+        let span = match goes.to_subscribers() {
             true => crate::Span::new(callsite.metadata(), values),
-            false => __disabled_span(callsite.metadata()),
-        }
+            false => disabled_span(callsite, values),
+        };
+        goes.tell(callsite, values);
+        span
     }
 
     /// A span with a parent.
     pub fn span_in(
         parent: impl Into<Option<crate::Id>>,
         callsite: &'static Keyed,
+        goes: Goes,
         values: &crate::field::ValueSet<'_>,
     ) -> crate::Span {
-        match goes_on(callsite, values) {
+        let span = match goes.to_subscribers() {
             true => crate::Span::child_of(parent, callsite.metadata(), values),
-            false => __disabled_span(callsite.metadata()),
-        }
+            false => disabled_span(callsite, values),
+        };
+        goes.tell(callsite, values);
+        span
+    }
+
+    /// A span that no subscriber wants. As upstream, it goes to the crate `log`.
+    #[allow(unused_variables)]
+    fn disabled_span(callsite: &'static Keyed, values: &crate::field::ValueSet<'_>) -> crate::Span {
+        let meta = callsite.metadata();
+        let span = __disabled_span(meta);
+        crate::if_log_enabled! { *meta.level(), {
+            span.record_all(values);
+        }};
+        span
     }

@@ -171,7 +171,19 @@ fn told_or_lost() {
     (0..100).for_each(|_| drop(traced.works()));
     let (messages, lost) = limited.told(100);
     assert!(messages.len() as u64 + lost == 100 && !messages.is_empty() && lost > 0, "{messages:?} {lost}");
+    // What one has left is not for the next.
     drop(limited);
+    let unread = Follower::of(&traced, ONE);
+    traced.works();
+    drop(unread);
+    while traced.0.prints(&["list", ONE]).contains(", on") {
+        std::thread::yield_now();
+    }
+    let mut next = Follower::of(&traced, ONE);
+    traced.works();
+    traced.works();
+    assert_eq!(next.told(2), (vec!["noisy: one".to_owned(); 2], 0));
+    drop(next);
     let mut all = Follower::of(&traced, "trace:noisy at 1000000");
     traced.works();
     let each = all.told_until("noisy: after").len();

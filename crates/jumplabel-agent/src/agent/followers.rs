@@ -27,6 +27,11 @@ const PERIOD: Duration = Duration::from_millis(50);
 /// So many records in a second, if nobody says how many.
 const PER_SECOND: u32 = 10_000;
 
+/// So many bytes of records go into an answer: so little is unsent of a client that does not read.
+const PART: usize = 32 << 10;
+/// If a layer has refused to end something, it is asked again after this.
+const AGAIN: Duration = Duration::from_secs(1);
+
 /// What all of them follow together.
 #[derive(Default)]
 pub struct Followers {
@@ -35,12 +40,19 @@ pub struct Followers {
     /// Who they are.
     who: Vec<Peer>,
     next: Option<Instant>,
+    /// When layers are told again what is followed, because one has refused.
+    again: Option<Instant>,
 }
 
 impl Followers {
-    /// When records are to be taken.
+    /// When records are to be taken, or layers to be told again what is followed.
     pub fn next(&self) -> Option<Instant> {
-        self.next
+        [self.next, self.again].into_iter().flatten().min()
+    }
+
+    /// Whether it is time to tell layers again what is followed.
+    pub fn is_due_again(&self) -> bool {
+        self.again.is_some_and(|again| again <= Instant::now())
     }
 
     /// `trace`: the client follows some names, and no more what it followed before.
@@ -79,7 +91,7 @@ impl Followers {
         let before = clients[at].follows.replace(follows);
         if let Err(why) = self.update(clients) {
             clients[at].follows = before;
-            // It was so before.
+            // It was so before. What is refused now is tried again.
             let _ = self.update(clients);
             return Err((4, why));
         }
@@ -94,7 +106,7 @@ impl Followers {
                 gone.swap_remove(at);
             }
         }
-        if gone.is_empty() {
+        if gone.is_empty() && !self.is_due_again() {
             return Vec::new();
         }
         let failed = self.update(clients).err();
@@ -102,22 +114,28 @@ impl Followers {
         ended.chain(failed.map(|why| Event::Trouble(format!("what nobody follows is still noted: {why}")))).collect()
     }
 
-    /// Tells layers what all clients follow.
+    /// Tells all layers what all clients follow. The first error, if there is one.
     fn update(&mut self, clients: &[Client]) -> Result<(), String> {
         self.who = of(clients).map(|(peer, _)| peer).collect();
         let per_second = of(clients).map(|(_, follows)| follows.per_second).max().unwrap_or(0);
+        let mut result = Ok(());
         for layer in layer::served() {
             let all = of(clients).flat_map(|(_, follows)| &follows.names);
             let names: BTreeSet<&str> = all.filter(|name| is_same(name.layer, layer)).map(|name| &*name.name).collect();
             let was_active = self.active.iter().any(|active| is_same(active, layer));
-            if !names.is_empty() || was_active {
-                layer.follow(&Vec::from_iter(names.iter().copied()), per_second)?;
+            if names.is_empty() && !was_active {
+                continue;
             }
+            let told = layer.follow(&Vec::from_iter(names.iter().copied()), per_second);
+            let is_active = !names.is_empty() || told.is_err();
+            result = result.and(told);
             self.active.retain(|active| !is_same(active, layer));
-            self.active.extend((!names.is_empty()).then_some(layer));
+            self.active.extend(is_active.then_some(layer));
         }
-        self.next = (!self.active.is_empty()).then(|| Instant::now() + PERIOD);
-        Ok(())
+        let now = Instant::now();
+        self.next = (!self.active.is_empty()).then(|| now + PERIOD);
+        self.again = result.is_err().then(|| now + AGAIN);
+        result
     }
 
     /// Takes the records that there are, and tells them, if it is time.
@@ -137,17 +155,27 @@ impl Followers {
             });
             clients.iter_mut().filter_map(|client| client.follows.as_mut()).for_each(|follows| follows.lost += lost);
         }
-        for client in clients {
-            let reads = client.reads();
-            let Some(follows) = client.follows.as_mut() else { continue };
-            let records = std::mem::take(&mut follows.records);
-            if !reads {
-                follows.lost += records.len() as u64;
-            } else if !records.is_empty() || follows.lost > 0 {
-                let traced = Traced { records, lost: std::mem::take(&mut follows.lost) };
-                client.answer(&Answer { traced: Some(traced), ..Answer::new() });
-            }
-        }
+        clients.iter_mut().for_each(tell);
+    }
+}
+
+/// Tells a client its records, as far as it reads; the rest is lost.
+fn tell(client: &mut Client) {
+    let Some(follows) = client.follows.as_mut() else { return };
+    let (mut records, mut lost) = (std::mem::take(&mut follows.records).into_iter().peekable(), follows.lost);
+    follows.lost = 0;
+    while client.reads() && (records.peek().is_some() || lost > 0) {
+        let mut bytes = 0;
+        let part = std::iter::from_fn(|| {
+            records
+                .next_if(|record| bytes == 0 || bytes + record.get().len() <= PART)
+                .inspect(|record| bytes += record.get().len())
+        });
+        let traced = Traced { records: part.collect(), lost: std::mem::take(&mut lost) };
+        client.answer(&Answer { traced: Some(traced), ..Answer::new() });
+    }
+    if let Some(follows) = client.follows.as_mut() {
+        follows.lost += lost + records.count() as u64;
     }
 }
 

@@ -93,12 +93,12 @@ impl Server {
         }
         if self.clients.close() {
             self.paused = None;
-            let ended = {
-                let _using = self.running.using_keys();
-                self.followers.end(&self.clients.all)
-            };
-            ended.into_iter().for_each(|event| self.tell(event));
         }
+        let ended = {
+            let _using = self.running.using_keys();
+            self.followers.end(&self.clients.all)
+        };
+        ended.into_iter().for_each(|event| self.tell(event));
         if listener {
             self.accept();
         }

@@ -156,7 +156,9 @@ fn refused() {
         REFUSES.store(true, SeqCst);
         drop(one);
         while !agent.logged().contains("what nobody follows is still noted: no place can be followed now") {}
+        // It is tried again.
         REFUSES.store(false, SeqCst);
+        until_followed(&[]);
         other.done("trace place:south");
         is_followed(&["south"], 10_000);
     });
