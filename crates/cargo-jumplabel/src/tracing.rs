@@ -44,7 +44,7 @@ fn edited_tracing(package: &mut Package, _: &Project) -> Result<()> {
             2,
             "__jumplabel_goes.anywhere()",
         )?;
-        // What is followed goes to the follower first.
+        // Subscribers are told what they want, then the follower what it follows.
         let of_meta = r"let meta = __CALLSITE\.metadata\(\);\s*// (?:event|span) with (?:explicit|contextual) parent\s*\$crate::";
         for (upstream, times, ours) in [
             (r"Event::dispatch\(\s*meta,", 3, "event(&__CALLSITE, __jumplabel_goes,"),

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
+use std::time::{Duration, SystemTime};
 
 use anstyle::{AnsiColor, Style};
 
@@ -19,6 +20,14 @@ const DAMAGE: usize = 10;
 pub struct Report {
     pub out: String,
     pub err: String,
+}
+
+/// A time that somebody tells, in seconds since 1970. What cannot be written is the first or the last that can.
+pub fn time(seconds: f64) -> SystemTime {
+    // Of four digits are the years of a time that can be written.
+    const LAST: f64 = 253_402_300_799.0;
+    let since = Duration::try_from_secs_f64(seconds.min(LAST)).unwrap_or_default();
+    SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 /// On which side of its column a text stands.

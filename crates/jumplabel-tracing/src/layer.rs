@@ -32,7 +32,8 @@ struct Callsites;
 /// jumplabel_agent::serve(jumplabel_tracing::layer())?;
 /// ```
 ///
-/// What is shown goes where the program's subscriber writes. What is followed by `jumplabel trace` goes to the tool, and needs no subscriber. In a program that was built with upstream's tracing nothing is listed.
+/// What is shown goes where the program's subscriber writes. What is followed by `jumplabel trace` goes to the tool, and needs no subscriber. In
+/// a program that was built with upstream's tracing nothing is listed.
 #[must_use = "give it to an agent"]
 pub fn layer() -> &'static Handle {
     static HANDLE: Handle = Handle::of::<Callsites>();
@@ -59,8 +60,8 @@ fn is_target(chosen: &str, target: &str) -> bool {
 
 /// Whether a callsite is among those chosen: by its name, by its target, or by a module around that.
 fn is_among(is_chosen: impl Fn(&str) -> bool, name: &str, target: &str) -> bool {
-    let around = std::iter::successors(Some(target), |&module| Some(module.rsplit_once("::")?.0));
-    is_chosen(name) || around.into_iter().any(is_chosen)
+    let mut around = std::iter::successors(Some(target), |&module| Some(module.rsplit_once("::")?.0));
+    is_chosen(name) || around.any(is_chosen)
 }
 
 impl Layer for Callsites {

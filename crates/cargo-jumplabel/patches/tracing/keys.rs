@@ -120,8 +120,13 @@ impl Keyed {
     pub fn is_forced(&self) -> bool {
         self.marks.is_forced()
     }
+}
 
-    /// Whether anything can come of the callsite, so that its key has to be on.
+impl sync::Callsite for Keyed {
+    fn key(&'static self) -> &'static jumplabel::RawKey {
+        self.key.raw()
+    }
+
     fn is_wanted(&self) -> bool {
         if self.marks.any() || LOGS && !dispatcher::has_been_set() {
             return true;
@@ -131,16 +136,6 @@ impl Keyed {
             && self.inner.interest.load(Ordering::SeqCst) == DefaultCallsite::INTEREST_NEVER;
         // A callsite that is not registered yet registers itself when it is reached, as upstream: so its key is on.
         !is_refused && *self.meta().level() <= LevelFilter::current()
-    }
-}
-
-impl sync::Callsite for Keyed {
-    fn key(&'static self) -> &'static jumplabel::RawKey {
-        self.key.raw()
-    }
-
-    fn is_wanted(&self) -> bool {
-        Keyed::is_wanted(self)
     }
 
     fn is_marked(&self) -> bool {

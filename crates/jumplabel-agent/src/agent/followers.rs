@@ -26,7 +26,6 @@ use crate::protocol::{Answer, Peer, Traced};
 const PERIOD: Duration = Duration::from_millis(50);
 /// So many records in a second, if nobody says how many.
 const PER_SECOND: u32 = 10_000;
-
 /// So many bytes of records go into an answer: so little is unsent of a client that does not read.
 const PART: usize = 32 << 10;
 /// If a layer has refused to end something, it is asked again after this.
@@ -51,7 +50,7 @@ impl Followers {
     }
 
     /// Whether it is time to tell layers again what is followed.
-    pub fn is_due_again(&self) -> bool {
+    fn is_due_again(&self) -> bool {
         self.again.is_some_and(|again| again <= Instant::now())
     }
 
@@ -162,8 +161,8 @@ impl Followers {
 /// Tells a client its records, as far as it reads; the rest is lost.
 fn tell(client: &mut Client) {
     let Some(follows) = client.follows.as_mut() else { return };
-    let (mut records, mut lost) = (std::mem::take(&mut follows.records).into_iter().peekable(), follows.lost);
-    follows.lost = 0;
+    let (records, mut lost) = (std::mem::take(&mut follows.records), std::mem::take(&mut follows.lost));
+    let mut records = records.into_iter().peekable();
     while client.reads() && (records.peek().is_some() || lost > 0) {
         let mut bytes = 0;
         let part = std::iter::from_fn(|| {

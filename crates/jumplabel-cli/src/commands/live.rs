@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::io::Write;
-use std::time::{Duration, SystemTime};
 
 use jumplabel_agent::protocol::{Answer, Changed, Done, Happened, Peer, Request, Row, split_items};
 
@@ -13,7 +12,7 @@ use crate::arguments;
 use crate::failure::{DONE, Failure};
 use crate::force;
 use crate::process::Process;
-use crate::report::{Report, Side, visible};
+use crate::report::{Report, Side, time, visible};
 
 pub fn list(what: &arguments::List, report: &mut Report) -> Result<u8, Failure> {
     let answer = if what.force {
@@ -210,10 +209,7 @@ pub fn watch(what: &arguments::Watch, out: &mut dyn Write) -> Result<u8, Failure
 
 /// A line for each key.
 fn lines(event: &Happened) -> String {
-    // Of four digits are the years of a time that can be written.
-    const LAST: f64 = 253_402_300_799.0;
-    let since = Duration::try_from_secs_f64(event.time.min(LAST)).unwrap_or_default();
-    let when = SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH);
+    let when = time(event.time);
     let (who, cost) = (who(event.by), cost(&event.done));
     let back = event.done.reverts_in.map_or(String::new(), |seconds| format!(", back in {seconds} s"));
     let line = |change: &Changed| {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use jumplabel_agent::protocol::{Request, Traced};
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::arguments;
 use crate::failure::{DONE, Failure};
 use crate::process::Process;
-use crate::report::visible;
+use crate::report::{time, visible};
 
 /// What a layer says of an event. Who listens there may say anything.
 #[derive(Deserialize, Default)]
@@ -76,11 +76,7 @@ fn text(traced: &Traced) -> String {
 
 /// Time, level, thread, target, message, fields, place.
 fn line(record: &Record) -> String {
-    // Of four digits are the years of a time that can be written.
-    const LAST: f64 = 253_402_300_799.0;
-    let since = Duration::try_from_secs_f64(record.time.min(LAST)).unwrap_or_default();
-    let when = SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH);
-    let mut line = format!("{} {:>5} ", humantime::format_rfc3339_micros(when), record.level);
+    let mut line = format!("{} {:>5} ", humantime::format_rfc3339_micros(time(record.time)), record.level);
     if let Some(thread) = &record.thread {
         let _ = write!(line, "{thread} ");
     }
