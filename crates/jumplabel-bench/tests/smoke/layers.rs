@@ -10,7 +10,7 @@ fn layers() {
     fn check(answer: &Value) -> Result<(), String> {
         for shape in ["latency_bound", "alu_saturated"] {
             let rows = answer[shape]["guards"].as_array().ok_or(shape)?;
-            ensure(rows.len() == 11 && answer[shape]["rounds"].as_u64() > Some(0), "rows")?;
+            ensure(rows.len() == 16 && answer[shape]["rounds"].as_u64() > Some(0), "rows")?;
             ensure(rows.iter().all(|row| row["ns"].is_number()), "ns")?;
             ensure(
                 rows.iter().all(|row| row["ns_interval"].as_array().is_some_and(|ends| ends.len() == 2)),
