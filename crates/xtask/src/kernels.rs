@@ -1,5 +1,7 @@
 //! Kernels of ours, built and booted in QEMU; and twins that are broken on purpose, whose boots must fail.
 
+mod twins;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,6 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use xshell::{Shell, cmd};
 
 use crate::{Skipped, has, in_ci, printed};
+use twins::{TWINS, Twin};
 
 /// A machine that a kernel boots on.
 pub struct Machine {
@@ -88,39 +91,6 @@ const PARTS: &[&str] = &[
     "a CPU that does not answer: ",
     "foreign bytes: ",
     "after the end: ",
-];
-
-/// One that must be found out: a file, what stands there once, what the twin has instead, and what its panic says.
-struct Twin {
-    what: &'static str,
-    file: &'static str,
-    instead_of: &'static str,
-    has: &'static str,
-    found_by: &'static str,
-}
-
-const TWINS: &[Twin] = &[
-    Twin {
-        what: "checks no bytes",
-        file: "crates/jumplabel/src/patch/patchable/comparison.rs",
-        instead_of: "let state = told.or_else(|| otherwise(kind, code)).ok_or(now)?;",
-        has: "let state = told.or_else(|| otherwise(kind, code)).unwrap_or(State::JUMP);",
-        found_by: "Error::ForeignBytes",
-    },
-    Twin {
-        what: "loses a serialisation",
-        file: "crates/jumplabel-kernel/src/rendezvous.rs",
-        instead_of: "            machine.serialise();\n            acknowledged.store",
-        has: "            if order & 2 == 0 { machine.serialise(); }\n            acknowledged.store",
-        found_by: " times in ",
-    },
-    Twin {
-        what: "writes before the others stand still",
-        file: "crates/jumplabel-kernel/src/rendezvous.rs",
-        instead_of: "in self.others(machine) {\n            while",
-        has: "in self.others(machine).filter(|_| steps == 2 || order & 1 == 0) {\n            while",
-        found_by: " writes while the other CPU ran",
-    },
 ];
 
 /// What a kernel with a table that has no bounds says.
@@ -283,8 +253,6 @@ fn broken(sh: &Shell, here: &Path, twin: &Twin) -> Result<PathBuf> {
     fs::write(copy.join("crates/jumplabel/Cargo.toml"), format!("{before}{}", &tests[behind..]))?;
 
     let file = copy.join(twin.file);
-    let source = fs::read_to_string(&file)?;
-    ensure!(source.matches(twin.instead_of).count() == 1, "{} has no place for the twin that {}", twin.file, twin.what);
-    fs::write(&file, source.replace(twin.instead_of, twin.has))?;
+    fs::write(&file, twin.of(&fs::read_to_string(&file)?)?)?;
     Ok(copy)
 }

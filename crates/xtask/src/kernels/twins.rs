@@ -1,0 +1,56 @@
+//! Kernels that are broken on purpose, which the tests of kernels must find out.
+
+use anyhow::{Result, ensure};
+
+/// One that must be found out: a file, what stands there once, what the twin has instead, and what its panic says.
+pub struct Twin {
+    pub what: &'static str,
+    pub file: &'static str,
+    instead_of: &'static str,
+    has: &'static str,
+    pub found_by: &'static str,
+}
+
+pub const TWINS: &[Twin] = &[
+    Twin {
+        what: "checks no bytes",
+        file: "crates/jumplabel/src/patch/patchable/comparison.rs",
+        instead_of: ".or_else(|| torn(kind, entry, code)).ok_or(now)?;",
+        has: ".or_else(|| torn(kind, entry, code)).unwrap_or(State::JUMP);",
+        found_by: "Error::ForeignBytes",
+    },
+    Twin {
+        what: "loses a serialisation",
+        file: "crates/jumplabel-kernel/src/rendezvous.rs",
+        instead_of: "            machine.serialise();\n            acknowledged.store",
+        has: "            if order & 2 == 0 { machine.serialise(); }\n            acknowledged.store",
+        found_by: " times in ",
+    },
+    Twin {
+        what: "writes before the others stand still",
+        file: "crates/jumplabel-kernel/src/rendezvous.rs",
+        instead_of: "in self.others(machine) {\n            while",
+        has: "in self.others(machine).filter(|_| steps == 2 || order & 1 == 0) {\n            while",
+        found_by: " writes while the other CPU ran",
+    },
+];
+
+impl Twin {
+    /// The source of the twin, by that of its file.
+    pub fn of(&self, source: &str) -> Result<String> {
+        let is_there = source.matches(self.instead_of).count() == 1;
+        ensure!(is_there, "{} has no place for the twin that {}", self.file, self.what);
+        Ok(source.replace(self.instead_of, self.has))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// The kernels are tested only by `make test-all`. This finds a twin that a change has left without its place at once.
+    #[test]
+    fn each_twin_has_its_place() {
+        for twin in super::TWINS {
+            twin.of(&std::fs::read_to_string(crate::root().join(twin.file)).unwrap()).unwrap();
+        }
+    }
+}
