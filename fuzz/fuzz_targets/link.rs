@@ -39,7 +39,7 @@ const SOURCE: &str = "
     call: .zero 32
     record: .zero 56
     .hidden __start___jump_table, __stop___jump_table
-    .long __start___jump_table - ., __stop___jump_table - ., 0, -4, 0, -4, 0, 1
+    .long __start___jump_table - ., __stop___jump_table - ., 0, -4, 0, -4, 0, -4, 0, 1
 ";
 
 fn program() -> &'static [u8] {

@@ -64,6 +64,8 @@ pub const SHORT: u8 = 7;
 /// in the arm that this count asks for. A word directly in front of the stub leads to the arm out of line. The site begins as a jump to the
 /// stub; later it falls through, or jumps to the arm.
 pub const LOADING: u8 = 8;
+/// A flag of an entry: the byte in front of the site is a prefix of its instruction (x86). The byte never changes.
+pub const PREFIXED: u32 = 1 << 6;
 /// A flag of an entry of kind [`BRANCH`] or [`SHORT`]: the site was built as a jump, but its first state falls through. `jumplabel link`
 /// writes the nop, and clears this flag.
 pub const UNLINKED: u32 = 1 << 7;

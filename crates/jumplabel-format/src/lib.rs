@@ -8,6 +8,7 @@
 //!   pass       how a site changes if one store cannot write it: the three steps of x86 and s390x
 //!   contract   what an instruction set is: how far its jumps reach, how a site changes while other threads run it
 //!   state      the types Kind and State, which are numbers
+//!   front      x86: the byte in front of a site that belongs to its instruction
 //!   code       the bytes of a site, and the parts of them that a step writes
 //!   layout     the constants of tables, records and notes: the version, names of sections, flags
 //! ```
@@ -20,6 +21,7 @@
 pub mod arch;
 mod code;
 mod contract;
+pub mod front;
 mod kind;
 pub mod layout;
 mod pass;

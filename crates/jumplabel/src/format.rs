@@ -31,13 +31,19 @@ pub use jumplabel_format::layout::*;
 #[must_use]
 #[doc(hidden)] // For the macros.
 pub const fn meta(arm: bool, kind: u8, offset: usize) -> u32 {
-    let meta = arm as u32 | (kind as u32) << KIND_SHIFT;
+    let meta = arm as u32 | (kind as u32) << KIND_SHIFT | prefixed(kind);
     if cfg!(jumplabel_dylib) {
         assert!(offset < 1 << 24, "a key lies at most 16 MiB into its static");
         meta | INDIRECT | ((offset as u32) << OFFSET_SHIFT)
     } else {
         meta
     }
+}
+
+/// The flag of the entries of a kind that have a prefix: as `arch/asm/x86/site_prefix.rs` emits it.
+const fn prefixed(kind: u8) -> u32 {
+    let has_prefix = matches!(kind, BRANCH | SHORT | LOADING | SWITCH | OP);
+    if cfg!(jumplabel_site_prefix) && has_prefix { PREFIXED } else { 0 }
 }
 
 /// The shape word of a key record: the default, whether the key word leads to a GOT slot, and the distance between elements.

@@ -262,3 +262,30 @@ fn led_to_the_default_in_the_file() {
         }
     });
 }
+
+/// A jump that hooks the function of a call, and that ends with the call's opcode: who comes that way runs a copy of the call, which nobody
+/// leads elsewhere.
+#[test]
+fn hooked() {
+    use std::os::unix::fs::FileExt;
+    passes(|| {
+        let site = sites().iter().find(|site| !site.is_torn()).unwrap();
+        let memory = std::fs::File::options().read(true).write(true).open("/proc/self/mem").unwrap();
+        let start = site.displacement as u64 - 5;
+        let mut before = [0; 5];
+        memory.read_exact_at(&mut before, start).unwrap();
+        HOOK.update(two).unwrap();
+        memory.write_all_at(&[0xe9, 0x67, 0x45, 0x23, 0x01], start).unwrap();
+        for result in [HOOK.update(one), HOOK.update(far(3)), verify()] {
+            let Err(Error::ForeignBytes { address, found, .. }) = result else { panic!("{result:?}") };
+            assert_eq!((address, &found[..]), (site.displacement - 1, &[0x01][..]));
+            lead_to((2, two), &sites()[1..]);
+        }
+        memory.write_all_at(&before, start).unwrap();
+        // A breakpoint on the call.
+        memory.write_all_at(&[0xcc], site.displacement as u64 - 1).unwrap();
+        HOOK.update(one).unwrap();
+        memory.write_all_at(&before, start).unwrap();
+        lead_to((1, one), sites());
+    });
+}

@@ -5,8 +5,8 @@
 use jumplabel::format::{Declaration, Entry, KeyRecord, Object};
 use jumplabel_format::layout::{
     ARM, CALL, DEFAULT, FOREIGN_SECTION, INDIRECT, JUMPS, KEY_BYTES, KEYS_SECTION, KIND_MASK, KIND_SHIFT, LINKED,
-    LISTS_SECTION, LOADING, MAGIC, MODE, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, TABLE_SECTION, TO_LINK, UNLINKED,
-    VERSION,
+    LISTS_SECTION, LOADING, MAGIC, MODE, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, PREFIXED, TABLE_SECTION, TO_LINK,
+    UNLINKED, VERSION,
 };
 
 const HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/site.h");
@@ -14,6 +14,8 @@ const SWITCH_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel
 const OPS_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/pv_op_site.h");
 const CALL_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/static_call.h");
 const PREFIX_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/lock_prefix.h");
+const ARCH: &str = include_str!("../../jumplabel-capi/include/jumplabel/arch.h");
+const SITE_PREFIX: &str = include_str!("../src/arch/asm/x86/site_prefix.rs");
 const PREFIX: &str = include_str!("../src/up/prefix.rs");
 const ALTERNATIVE: &str = include_str!("../src/alternatives/assembler.rs");
 const DOCUMENT: &str = include_str!("../../../docs/table-format.md");
@@ -44,13 +46,17 @@ fn checks() -> Vec<Check> {
         header(format!("entry->meta & {INDIRECT})")),
         header(format!("(_entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel_format::layout::NAKED)),
         header(format!("(_entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel_format::layout::JUMP)),
-        ("static_switch.h", SWITCH_HEADER, format!("\"i\"({switch} | JUMPLABEL_INDIRECT_)")),
-        ("pv_op_site.h", OPS_HEADER, format!("\"i\"({op} | JUMPLABEL_INDIRECT_)")),
+        ("static_switch.h", SWITCH_HEADER, format!("\"i\"({switch} | JUMPLABEL_INDIRECT_ | JUMPLABEL_PREFIXED_)")),
+        ("pv_op_site.h", OPS_HEADER, format!("\"i\"({op} | JUMPLABEL_INDIRECT_ | JUMPLABEL_PREFIXED_)")),
         document(format!("{} an N-way switch", jumplabel_format::layout::SWITCH)),
         document(format!("function of a naked key, {} a trampoline,", jumplabel_format::layout::JUMP)),
         document(format!(", {} a call, ", jumplabel_format::layout::CALL_SITE)),
         document(format!(", {} an operation in place,", jumplabel_format::layout::OP)),
         document(format!(", {} a lock prefix, see below", jumplabel_format::layout::PREFIX)),
+        document(format!("bit {}      of a site with a prefix", PREFIXED.trailing_zeros())),
+        ("arch.h", ARCH, format!("#define JUMPLABEL_PREFIXED_ {PREFIXED}\n")),
+        ("arch.h", ARCH, format!("#define JUMPLABEL_META_PREFIXED_ \"|{PREFIXED}\"\n")),
+        ("site_prefix.rs", SITE_PREFIX, format!("\"|{PREFIXED}\"")),
         ("lock_prefix.h", PREFIX_HEADER, format!("\".long {prefix}\\n\"")),
         ("up/prefix.rs", PREFIX, format!("__jumplabel_up - ., {prefix}\\n\"")),
         (
@@ -101,7 +107,7 @@ fn checks() -> Vec<Check> {
         document(format!("  {TO_LINK}    sites with bit")),
         document(format!("  {LINKED}    nothing")),
         header(format!("(_entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {};", jumplabel_format::layout::SHORT)),
-        header(format!("/3&1)*{short}\"\n")),
+        header(format!("/3&1)*{short})\"")),
         header(format!("\".long {TO_LINK}\\n\"")),
         ("asm/x86/short.rs", SHORT, format!("(({{m}}&{UNLINKED})^{UNLINKED})+((5-(3b-2b))/3&1)*{short};")),
         ("asm/x86/short.rs", SHORT, format!("\\n.long {TO_LINK}\\n")),

@@ -4,6 +4,8 @@
 //! Each test first shows that the sites do go astray: what finds "nothing to do" by the count alone would fail there.
 #![cfg(all(target_os = "linux", jumplabel_sites))]
 
+#[path = "strayed/hooked.rs"]
+mod hooked;
 #[path = "strayed/kinds.rs"]
 mod kinds;
 #[path = "strayed/loading.rs"]

@@ -112,6 +112,9 @@ fn damage(subject: &Subject) -> Result<Vec<String>, Refused> {
     each_difference(subject, |site| {
         let (address, is) = (site.address, subject.state());
         sentences.push(match site.state {
+            None if site.is_hooked => {
+                format!("{name}: the site at {address:#x} is not run: somebody has hooked the function, with a jump that ends in front of it")
+            }
             None => format!("{name}: the site at {address:#x} holds foreign bytes {:?}", site.bytes),
             Some(state) => format!("{name}: the site at {address:#x} is `{}`, and the key is {is}", state.name()),
         });

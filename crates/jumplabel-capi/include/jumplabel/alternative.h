@@ -107,7 +107,7 @@ JUMPLABEL_C_END_
 	"8805: .long " JUMPLABEL_HERE_ " - .\n"									\
 	".long 8804b - .\n"												\
 	".long __jumplabel_alternatives - .\n"										\
-	".long 20 | .Ljump_size_%= << 8 | (.Ljump_far_%= & 8) << 8\n"							\
+	".long 20 | .Ljump_size_%= << 8 | (.Ljump_far_%= & 8) << 8" JUMPLABEL_META_PREFIXED_ "\n"			\
 	".popsection\n"
 
 /* The key of the object's alternatives. */

@@ -60,6 +60,11 @@
 #ifndef JUMPLABEL_OP_PREFIX_
 #define JUMPLABEL_OP_PREFIX_ ".byte 0x2e\n"
 #endif
+/* What an entry's meta word has where there is a prefix. */
+#ifndef JUMPLABEL_NO_SITE_PREFIX
+#define JUMPLABEL_PREFIXED_ 64
+#define JUMPLABEL_META_PREFIXED_ "|64"
+#endif
 /* Bytes where the spelling of an instruction depends on -masm. */
 #define JUMP_LABEL_NOP_SIZE 5
 #define JUMPLABEL_NOP_(label, target) label ":.byte 0x0f, 0x1f, 0x44, 0x00, 0x00;"
@@ -332,6 +337,10 @@
 
 #ifndef JUMPLABEL_PREFIX_
 #define JUMPLABEL_PREFIX_ ""
+#endif
+#ifndef JUMPLABEL_PREFIXED_
+#define JUMPLABEL_PREFIXED_ 0
+#define JUMPLABEL_META_PREFIXED_ ""
 #endif
 
 /* Words of the size of a pointer. */

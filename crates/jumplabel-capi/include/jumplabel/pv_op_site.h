@@ -19,7 +19,7 @@
 		: output                                                                                               \
 		: [_key] JUMPLABEL_KEY_CONSTRAINT_(&(table)),                                                          \
 		  [jumplabel_count] "i"(JUMPLABEL_MODES_(table) + 1),                                                  \
-		  [jumplabel_meta] "i"(20 | JUMPLABEL_INDIRECT_),                                                      \
+		  [jumplabel_meta] "i"(20 | JUMPLABEL_INDIRECT_ | JUMPLABEL_PREFIXED_),                                \
 		  JUMPLABEL_KEY_CONSTRAINT_(JUMPLABEL_OBJECT_OF_TYPED_)                                                \
 		  JUMPLABEL_ARGUMENTS_(JUMPLABEL_INPUT_, JUMPLABEL_UNWRAP_ inputs)                                     \
 		  JUMPLABEL_OTHERS_(_OPERAND_, , , __VA_ARGS__)                                                        \

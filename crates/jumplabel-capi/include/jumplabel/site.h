@@ -206,7 +206,7 @@ static __inline__ int jump_entry_size(const struct jump_entry *_entry)
 #ifdef JUMPLABEL_PLAIN_JUMP_
 #define JUMPLABEL_FIRST_STATE_ ".else;" JUMPLABEL_PLAIN_JUMP_(JUMPLABEL_CHECK_HERE_, ".Lj_to%=")
 #define JUMPLABEL_SIZE_ "9:;"
-#define JUMPLABEL_META_ "(.Lj_meta&39)+((.Lj_meta&8)^8)*16+((5-(9b-" JUMPLABEL_CHECK_BACK_ "))/3&1)*28"
+#define JUMPLABEL_META_ "((.Lj_meta&39)+((.Lj_meta&8)^8)*16+((5-(9b-" JUMPLABEL_CHECK_BACK_ "))/3&1)*28)" JUMPLABEL_META_PREFIXED_
 #define JUMPLABEL_MARK_TO_LINK_                                                                                        \
 	".ifndef .Ljumplabel_to_link\n"                                                                                \
 	".set .Ljumplabel_to_link, 1\n"                                                                                \
@@ -220,7 +220,7 @@ static __inline__ int jump_entry_size(const struct jump_entry *_entry)
 	".elseif .Lj_meta&8;" JUMPLABEL_JUMP_(JUMPLABEL_CHECK_HERE_, ".Lj_to%=")                                       \
 	".else;" JUMPLABEL_NOP_(JUMPLABEL_CHECK_HERE_, ".Lj_to%=")
 #define JUMPLABEL_SIZE_ ""
-#define JUMPLABEL_META_ ".Lj_meta&39"
+#define JUMPLABEL_META_ "(.Lj_meta&39)" JUMPLABEL_META_PREFIXED_
 #define JUMPLABEL_MARK_TO_LINK_ ""
 #endif
 

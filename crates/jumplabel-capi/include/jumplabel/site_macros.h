@@ -31,7 +31,7 @@
 #define JUMPLABEL_MACRO_BEGIN_                                                                                         \
 	".irp name,\\key\n" JUMPLABEL_SLOT_OF_(JUMPLABEL_MACRO_NAME_, "\\key")                                         \
 	".set " JUMPLABEL_MACRO_KEY_ "," JUMPLABEL_MACRO_NAME_ "\n.endr\n"
-#define JUMPLABEL_MACRO_META_(number) number "|2"
+#define JUMPLABEL_MACRO_META_(number) number "|2" JUMPLABEL_META_PREFIXED_
 #define JUMPLABEL_MACRO_OBJECT_ JUMPLABEL_OBJECT_ JUMPLABEL_MARK_
 #else
 #ifdef JUMPLABEL_ALIAS_
@@ -39,7 +39,7 @@
 #else
 #define JUMPLABEL_MACRO_BEGIN_
 #endif
-#define JUMPLABEL_MACRO_META_(number) number
+#define JUMPLABEL_MACRO_META_(number) number JUMPLABEL_META_PREFIXED_
 #define JUMPLABEL_MACRO_OBJECT_ JUMPLABEL_OBJECT_
 #endif
 #define JUMPLABEL_MACRO_MARK_ ".ifndef .Ljumplabel_mark;jumplabel_mark;.endif\n"

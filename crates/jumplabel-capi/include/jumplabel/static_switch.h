@@ -131,7 +131,7 @@ JUMPLABEL_C_END_
 		:                                                                                                      \
 		: [_key] JUMPLABEL_KEY_CONSTRAINT_(&(name)),                                                           \
 		  [_first] "i"(JUMPLABEL_FIRST_MODE_(name)),                                                           \
-		  [_meta] "i"(12 | JUMPLABEL_INDIRECT_),                                                               \
+		  [_meta] "i"(12 | JUMPLABEL_INDIRECT_ | JUMPLABEL_PREFIXED_),                                         \
 		  JUMPLABEL_KEY_CONSTRAINT_(JUMPLABEL_OBJECT_OF_TYPED_)                                                \
 		: "cc"                                                                                                 \
 		: jumplabel_arm_0 JUMPLABEL_ARMS_##n##_(JUMPLABEL_ARM_TO_))

@@ -80,7 +80,9 @@ fn on_or_off(on: bool) -> String {
 impl Site {
     /// What it means that it holds what it holds.
     fn now(&self, chosen: &Chosen<'_>) -> String {
-        let Some(state) = self.state else { return "foreign bytes".into() };
+        let Some(state) = self.state else {
+            return if self.is_hooked { "not run: the function is hooked" } else { "foreign bytes" }.into();
+        };
         let does = chosen.object.image.machine.action(state) != 0;
         match self.kind.number() {
             LOADING if state == State::LOADS => "loads the key".into(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jumplabel_format::layout::{BRANCH, LOADING, OP, SHORT};
+use jumplabel_format::layout::{BRANCH, CALL_SITE, LOADING, OP, SHORT};
 
 use crate::image::Image;
 use crate::machine::Machine;
@@ -43,14 +43,10 @@ impl Entries {
 }
 
 impl Site {
-    /// The byte in front of it, which nobody writes, if the program was built with one.
+    /// The prefix in front of it, if it was built with one.
     fn front(&self, image: &Image) -> Option<u8> {
-        let is_x86 = matches!(image.machine, Machine::X86 | Machine::X86_64);
-        let wanted: &[u8] = if self.kind.number() == OP { &[0x2e] } else { &[0x40, 0x65] };
-        let byte = image.slice(self.address.checked_sub(1)?, 1)?;
-        // An instruction of the function in front may end with such a byte: then no symbol is there.
-        let is_one = |byte: &u8| wanted.contains(byte) && image.symbols().beginning_at(self.address - 1).is_some();
-        byte.first().copied().filter(|byte| is_x86 && is_one(byte))
+        let front = image.slice(self.start(), self.in_front)?;
+        front.first().copied().filter(|_| self.kind.number() != CALL_SITE)
     }
 
     /// What becomes of a uprobe or a breakpoint there.

@@ -141,7 +141,10 @@ impl Plan {
                 return refused("is a lock prefix or an alternative, which the program alone can change");
             };
             let Some(state) = contents.state else {
-                return refused("holds foreign bytes (a debugger's breakpoint, or another tool's)");
+                return refused(match contents.is_hooked {
+                    true => "is not run, because somebody has hooked the function",
+                    false => "holds foreign bytes (a debugger's breakpoint, or another tool's)",
+                });
             };
             // It goes on loading, which is right. The next flip in the process lets it jump straight to its arm.
             if state == State::LOADS && action == 1 {

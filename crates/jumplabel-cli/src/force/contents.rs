@@ -15,6 +15,16 @@ pub struct Contents {
     pub target: u64,
     pub code: Code,
     pub state: Option<State>,
+    /// As of a [`Site`].
+    pub is_hooked: bool,
+}
+
+/// What is to be said of a site that is in none of its states.
+pub fn foreign(is_hooked: bool, bytes: &[u8]) -> String {
+    match is_hooked {
+        true => "is not run: somebody has hooked the function, with a jump that ends in front of the site".to_owned(),
+        false => format!("holds foreign bytes {bytes:02x?}"),
+    }
 }
 
 /// Bits of a key's flags: a deferred decrement is due (docs/table-format.md, "Key").
@@ -43,11 +53,13 @@ impl Live {
         let target = if site.straight.is_some() { site.home } else { site.target };
         let (address, target, straight) = (there(site.address), there(target), site.straight.map(there));
         let mut bytes = [0; 8];
-        let bytes = &mut bytes[..site.bytes.len()];
-        pages.read(address, bytes).map_err(|error| self.lost(&error))?;
+        let bytes = &mut bytes[..site.in_front + site.bytes.len()];
+        pages.read(there(site.start()), bytes).map_err(|error| self.lost(&error))?;
+        let (front, bytes) = bytes.split_at(site.in_front);
         let code = Code::new(site.kind.number(), bytes);
         let (state, target) = site.decode(Machine::X86_64, code, address, target, straight);
-        Ok(Contents { address, target, code, state })
+        let is_hooked = site.is_foreign(front);
+        Ok(Contents { address, target, code, state: state.filter(|_| !is_hooked), is_hooked })
     }
 
     /// What a site that does something else than its key says does: nothing, if all is well.
@@ -62,11 +74,10 @@ impl Live {
         let name = &key.name;
         let Some(state) = contents.state else {
             return Ok(match site.kind.number() {
-                BRANCH | NAKED | SHORT | LOADING => Some(format!(
-                    "{name}: the site at {:#x} holds foreign bytes {:02x?}",
-                    contents.address,
-                    &contents.code[..]
-                )),
+                BRANCH | NAKED | SHORT | LOADING => {
+                    let foreign = foreign(contents.is_hooked, &contents.code);
+                    Some(format!("{name}: the site at {:#x} {foreign}", contents.address))
+                }
                 _ => None, // What the others hold, their own tables say.
             });
         };

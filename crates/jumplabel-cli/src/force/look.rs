@@ -7,6 +7,7 @@ use jumplabel_agent::protocol::{Answer, Declared, Row};
 use jumplabel_format::State;
 use jumplabel_selector::Selector;
 
+use super::contents::foreign;
 use super::live::Live;
 use super::memory::Pages;
 use super::{chosen, pid, word_of};
@@ -97,7 +98,7 @@ fn differing(one: &Chosen<'_>, sentences: &mut Vec<String>) {
     for site in sites.filter(|site| site.agrees(&object.image, subject.is) == Some(false)) {
         let place = format!("{}: the site at {:#x}", subject.name, site.address.wrapping_add(object.bias));
         let Some(state) = site.state else {
-            sentences.push(format!("{place} holds foreign bytes {:02x?}", &site.bytes[..]));
+            sentences.push(format!("{place} {}", foreign(site.is_hooked, &site.bytes)));
             continue;
         };
         let to = match (subject.is, site.holds) {

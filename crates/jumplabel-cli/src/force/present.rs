@@ -139,8 +139,8 @@ impl Present<'_> {
     fn look(&self, object: &mut Object, number: usize, is: Is, now: Now) -> Result<(), Failure> {
         let site = &mut object.table.sites[number];
         let mut bytes = [0; 8];
-        let bytes = &mut bytes[..site.bytes.len()];
-        self.pages.read(site.address.wrapping_add(object.bias), bytes).map_err(|error| self.live.lost(&error))?;
+        let bytes = &mut bytes[..site.in_front + site.bytes.len()];
+        self.pages.read(site.start().wrapping_add(object.bias), bytes).map_err(|error| self.live.lost(&error))?;
         let mode =
             if let (Is::Key(Some(on)), true) = (is, site.is_alternative) { Some(feature(site, on)) } else { now.mode };
         site.look(&object.image, bytes, Now { mode, ..now });

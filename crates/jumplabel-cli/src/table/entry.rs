@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use jumplabel_format::layout::{
-    ARM, BRANCH, INDIRECT, KEY_BYTES, KIND_MASK, KIND_SHIFT, OFFSET_SHIFT, OP, SHORT, UNLINKED,
+    ARM, BRANCH, CALL_SITE, INDIRECT, KEY_BYTES, KIND_MASK, KIND_SHIFT, OFFSET_SHIFT, OP, PREFIXED, SHORT, UNLINKED,
 };
 use jumplabel_format::{Code, Kind, State, Target};
 
 use crate::image::Image;
 use crate::image::relocations::Slot;
+use crate::machine::Machine;
 
 /// Where a key, a call or a mode is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -63,6 +64,10 @@ pub struct Site {
     /// Of a switch: modes and their code.
     pub arms: Vec<Arm>,
     pub bytes: Code,
+    /// How many bytes in front of it belong to its instruction, and never change: a prefix, or the opcode of a call. 0 or 1.
+    pub in_front: usize,
+    /// Whether somebody else has written there: a jump that hooks the function ends there, and nobody runs the site.
+    pub is_hooked: bool,
     /// All of its instruction: that of an operation in place may be longer than what changes.
     pub instruction: Vec<u8>,
     /// Whether it is an alternative, whose site is like an operation's.
@@ -134,6 +139,7 @@ impl Site {
             let why = "in code that a tool such as BOLT has copied: the copy runs, and has no site; use the file from before that tool";
             return Err(format!("has its site at {address:#x}, {why}"));
         }
+        let is_x86 = matches!(image.machine, Machine::X86 | Machine::X86_64);
         let mut site = Site {
             address,
             kind,
@@ -147,6 +153,8 @@ impl Site {
             home: target,
             arms: Vec::new(),
             bytes: Code::new(number, bytes),
+            in_front: usize::from(is_x86 && (meta & PREFIXED != 0 || number == CALL_SITE)),
+            is_hooked: false,
             instruction: Vec::new(),
             is_alternative: changes != 0,
             is_far: changes != 0 && meta >> OFFSET_SHIFT & 8 != 0,

@@ -10,6 +10,7 @@
 //!   switch, operation, alternative   the bytes of each arm       the arm whose bytes they are: of several, the one that it is to hold
 //! ```
 
+use jumplabel_format::front::is_in_front;
 use jumplabel_format::layout::{BRANCH, CALL_SITE, JUMP, LOADING, NAKED, OP, PREFIX, SHORT, SWITCH};
 use jumplabel_format::{Code, State};
 
@@ -39,13 +40,39 @@ impl Site {
         if !self.arms.is_empty() && !self.arms.iter().any(|arm| mode.is_none_or(|mode| mode == arm.mode)) {
             return Err(format!("has no arm for mode {}", mode.unwrap_or_default()));
         }
-        let bytes = self.bytes;
+        let front = image.slice(self.start(), self.in_front).ok_or("has nothing in front of its site")?;
+        let bytes = [front, &self.bytes].concat();
         self.look(image, &bytes, Now { mode, ..Now::default() });
+        if self.is_hooked {
+            let (address, built) =
+                (self.address, if self.kind.number() == CALL_SITE { "an opcode" } else { "a prefix" });
+            return Err(format!(
+                "has its site at {address:#x}, and in front of it {:02x?} instead of {built}",
+                &bytes[..1]
+            ));
+        }
         Ok(())
     }
 
-    /// Looks what these bytes are. They are as many as it has that change.
+    /// The address of the first byte of its instruction that the library looks at: in front of it, or its own.
+    pub fn start(&self) -> u64 {
+        self.address.wrapping_sub(self.in_front as u64)
+    }
+
+    /// Looks what these bytes are: those from [`start`](Self::start) on, up to the last that changes.
     pub fn look(&mut self, image: &Image, bytes: &[u8], now: Now) {
+        let (front, bytes) = bytes.split_at(self.in_front);
+        self.look_at_site(image, bytes, now);
+        self.is_hooked = self.is_foreign(front);
+        self.state = self.state.filter(|_| !self.is_hooked);
+    }
+
+    /// Whether what is in front of it is somebody else's.
+    pub fn is_foreign(&self, front: &[u8]) -> bool {
+        front.iter().any(|&byte| !is_in_front(self.kind.number(), byte))
+    }
+
+    fn look_at_site(&mut self, image: &Image, bytes: &[u8], now: Now) {
         (self.bytes, self.instruction) = (Code::new(self.kind.number(), bytes), bytes.to_vec());
         (self.wanted, self.by_slot, self.holds) = (now.mode, now.by_slot, None);
         self.target = self.home;

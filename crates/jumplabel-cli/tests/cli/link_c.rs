@@ -206,7 +206,8 @@ fn twin() {
     bytes[entry] = bytes[entry].wrapping_add(1);
     std::fs::write(&file, bytes).unwrap();
     let check = jumplabel(&["check", text(&file)]);
-    assert!(check.code == 4 && check.err.contains("1 of"), "{}", check.err);
+    // The byte in front of what the entry names is not the opcode of a call.
+    assert!(check.code == 4 && check.err.contains("instead of an opcode"), "{}", check.err);
     assert_eq!(jumplabel(&["link", text(&file)]).code, 4);
     let output = Command::new(&file).output().unwrap();
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();

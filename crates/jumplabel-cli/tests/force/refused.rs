@@ -205,6 +205,27 @@ fn breakpoints() {
     busy.set(&THERE).done();
 }
 
+/// A jump that hooks a function and ends with the prefix of a site: the site's own bytes stay, and nobody runs them.
+#[test]
+fn hooks() {
+    let busy = Busy::start();
+    // SAFETY: stops our child, so that nobody runs into it.
+    unsafe { libc::kill(busy.pid.cast_signed(), libc::SIGSTOP) };
+    let (prefix, hook) = (busy_site(&busy) - 1, [0x01]);
+    let memory = std::fs::OpenOptions::new().read(true).write(true).open(format!("/proc/{}/mem", busy.pid)).unwrap();
+    let mut old = [0];
+    memory.read_exact_at(&mut old, prefix).unwrap();
+    memory.write_all_at(&hook, prefix).unwrap();
+    busy.set(&THERE).refused(4, "somebody has hooked the function");
+    let check = busy.check();
+    assert!(check.code == Some(4) && check.out.contains("is not run: somebody has hooked"), "{check:?}");
+    // A breakpoint there is none of this.
+    memory.write_all_at(&[0xcc], prefix).unwrap();
+    busy.check().done();
+    memory.write_all_at(&old, prefix).unwrap();
+    busy.set(&THERE).done();
+}
+
 /// The address of a site of `busy.cold` in the process.
 pub fn busy_site(busy: &Busy) -> u64 {
     let mut sites = Command::new(env!("CARGO_BIN_EXE_jumplabel"));

@@ -123,7 +123,9 @@ macro_rules! __alternative_old_asm {
             $old,
             "\n8808:\n.previous\n.subsection 2\n.long (8808b-8807b)<<8,8807b-.\n8805:\n.previous\n",
             $crate::__op_entry_asm!(),
-            "\n.long __jumplabel_alternatives-.,20|.Ljump_size<<8|.Ljump_far<<11\n.popsection\n"
+            "\n.long __jumplabel_alternatives-.,20|.Ljump_size<<8|.Ljump_far<<11",
+            $crate::__op_prefixed_asm!(),
+            "\n.popsection\n"
         )
     };
 }

@@ -1,6 +1,6 @@
 //! An entry of a table, and the arms that it can lead to. [`format`](super) says what the bits of an entry's meta word mean.
 
-use super::{ARM, INDIRECT, KIND_MASK, KIND_SHIFT, LOADING, OFFSET_SHIFT, OP, relative};
+use super::{ARM, INDIRECT, KIND_MASK, KIND_SHIFT, LOADING, OFFSET_SHIFT, OP, PREFIXED, relative};
 
 /// One entry of a table: one site.
 #[repr(C, align(4))]
@@ -50,6 +50,12 @@ impl Entry {
     #[cfg(jumplabel_short_engine)]
     pub(crate) fn is_unlinked(&self) -> bool {
         self.meta & super::UNLINKED != 0
+    }
+
+    /// Whether the byte in front of the site is a prefix of its instruction.
+    #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "x86")), allow(dead_code))]
+    pub(crate) fn is_prefixed(&self) -> bool {
+        self.meta & PREFIXED != 0
     }
 
     /// Whether the key word leads to a slot that holds the key's address.

@@ -12,7 +12,7 @@ use crate::platform::list::List;
 use crate::platform::{Held, Objects};
 #[cfg(jumplabel_sites)]
 use crate::site::readable;
-use crate::site::{index, object};
+use crate::site::{front, index, object};
 use crate::switch::RawMode;
 
 /// A site, as introspection shows it.
@@ -32,18 +32,22 @@ pub struct Site {
     pub loads: bool,
     /// The bytes that the site holds now.
     pub bytes: Code,
-    /// The state of the site. `None` if something outside the library has written to the site.
+    /// The state of the site. `None` if something outside the library has written to the site, or to the prefix in front of it (x86).
     pub state: Option<State>,
+    /// Whether something outside the library has written to the prefix in front of the site (x86): a jump that hooks the function ends there,
+    /// and threads do not run the site. Then `state` is `None`.
+    pub is_hooked: bool,
 }
 
 /// For people: `0x55d1c3a0 nop -> 0x55d1c40f unlikely`. A site that loads is shown as `load`. A site without a state ([`Site::state`] is
 /// `None`) is shown with its bytes.
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Site { address, target, arm, naked, loads: _, bytes, state } = self;
+        let Site { address, target, arm, naked, loads: _, bytes, state, is_hooked } = self;
         write!(f, "{address:#x} ")?;
         match state {
             Some(state) => f.write_str(state.name())?,
+            None if *is_hooked => f.write_str("hooked")?,
             None => write!(f, "foreign bytes {bytes:?}")?,
         }
         match (naked, arm) {
@@ -82,8 +86,11 @@ impl Site {
             }
             kind => (target, kind.and_then(|kind| kind.decode::<Native>(bytes, displacement))),
         };
+        // SAFETY: as above.
+        let is_hooked = unsafe { !front::is_as_built(entry) };
+        let state = state.filter(|_| !is_hooked);
         let (naked, loads) = (entry.kind() == NAKED, state == Some(State::LOADS));
-        Site { address, target, arm: entry.arm(), naked, loads, bytes, state }
+        Site { address, target, arm: entry.arm(), naked, loads, bytes, state, is_hooked }
     }
 }
 

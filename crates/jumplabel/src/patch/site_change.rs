@@ -4,7 +4,7 @@ use crate::arch::{self, Arch, CodeChange, Native, State, Template, read_code};
 use crate::format::Entry;
 use crate::platform::list::List;
 use crate::site::index::Entries;
-use crate::site::readable;
+use crate::site::{front, readable};
 
 /// A change of one site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Run {
             let displacement = Native::displacement(address as u64, target as u64)?;
             let old = self.from.fill::<Native>(displacement);
             // SAFETY: the caller passes entries from the index, and the lock keeps their object loaded.
-            if unsafe { read_code(kind, address, Native::SIZE) } != old {
+            if unsafe { !front::is_as_built(entry) || read_code(kind, address, Native::SIZE) != old } {
                 return None;
             }
             (at, last) = (at + 1, address);

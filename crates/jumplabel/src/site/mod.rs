@@ -15,6 +15,7 @@
 //!
 //! No function here takes the lock, because its caller holds it. Users call those of [`inspect`](crate::inspect), which take the lock.
 
+pub(crate) mod front;
 pub mod index;
 pub mod object;
 pub(crate) mod readable;

@@ -89,7 +89,7 @@ fn is_readable(address: usize, bytes: usize, stretch: &Stretch) -> bool {
 #[inline(never)]
 pub(crate) fn hidden(entry: &Entry) -> Option<usize> {
     let mut address = entry.code();
-    let mut is_hidden = !is_readable(address, read_bytes(entry), &SITES);
+    let mut is_hidden = !is_readable(entry.start(), entry.bytes_in_front() + read_bytes(entry), &SITES);
     if entry.loads() && !is_hidden {
         address = entry.arm_word();
         is_hidden = !can_read(address, size_of::<u32>());
@@ -109,7 +109,7 @@ pub(crate) fn hidden(entry: &Entry) -> Option<usize> {
 #[inline(always)] // Called for each key, in each flip.
 pub(crate) fn are_known(entries: Entries<'_>) -> bool {
     let Some(first) = entries.get(0) else { return true };
-    let from = first.code();
+    let from = first.start();
     let last = if entries.len() == 1 { first } else { entries.get(entries.len() - 1).unwrap_or(first) };
     // A site has seven bytes at most, so the eight bytes from its address on include it.
     let [start, end] = known(&SITES);
@@ -123,8 +123,9 @@ pub(crate) fn first_hidden(entries: Entries<'_>) -> Option<usize> {
     let (count, last) = (entries.len(), entries.get(entries.len() - 1)?);
     let last_end = last.code().wrapping_add(8);
     for entry in entries.iter() {
-        let bytes = last_end.wrapping_sub(entry.code());
-        let end = end_of(entry.code(), if count > MANY && bytes <= CLOSE * count { bytes } else { 1 }, &SITES);
+        let start = entry.start();
+        let bytes = last_end.wrapping_sub(start);
+        let end = end_of(start, if count > MANY && bytes <= CLOSE * count { bytes } else { 1 }, &SITES);
         let hidden = hidden(entry);
         // If this entry can be read, and its stretch holds the last site, too, the entries in between need no look.
         if hidden.is_some() || (!has_more(entry) && !has_more(last) && last_end <= end) {

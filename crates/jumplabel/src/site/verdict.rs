@@ -55,7 +55,8 @@ impl Verdict {
         if image.is_copied(entry.code()) {
             return Verdict::Copied(key);
         }
-        let whole = image.contains_code(entry.code(), readable::read_bytes(entry)) && leads_into(entry, image);
+        let bytes = entry.bytes_in_front() + readable::read_bytes(entry);
+        let whole = image.contains_code(entry.start(), bytes) && leads_into(entry, image);
         if whole { Verdict::of_kind(entry, key) } else { Verdict::Damaged(key) }
     }
 

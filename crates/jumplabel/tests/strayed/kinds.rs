@@ -209,21 +209,24 @@ fn operations() {
     });
 }
 
+/// The only alternative of this program: 2 if it is applied.
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+pub fn number() -> u64 {
+    let mut number = 0_u64;
+    // SAFETY: writes the operand.
+    unsafe { std::arch::asm!(jumplabel::alternative!("mov eax, 1", popcnt => "mov eax, 2"), inout("rax") number) };
+    number
+}
+
 /// Alternatives, which have one thread, and `lock` prefixes: their file has them, so that nothing is lost.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn instructions() {
-    use jumplabel::{alternative, alternatives, up};
+    use jumplabel::{alternatives, up};
     use jumplabel_testing::scenario::{fork, reap};
-    use std::arch::asm;
     use std::sync::atomic::Ordering;
 
-    let number = || {
-        let mut number = 0_u64;
-        // SAFETY: writes the operand.
-        unsafe { asm!(alternative!("mov eax, 1", popcnt => "mov eax, 2"), inout("rax") number) };
-        number
-    };
     static COUNT: up::AtomicUsize = up::AtomicUsize::new(0);
     passes(|| {
         reap(fork(|| {

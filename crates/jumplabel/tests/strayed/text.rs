@@ -46,7 +46,7 @@ impl Way {
 
 /// Where this program's code is, and its file.
 pub struct Mappings {
-    ranges: Vec<(Range<usize>, i64)>,
+    ranges: Vec<(Range<usize>, libc::off_t)>,
     file: File,
 }
 
@@ -60,7 +60,7 @@ pub fn mappings() -> Mappings {
         let (addresses, protection, offset) = (words.next()?, words.next()?, words.next()?);
         let number = |text| usize::from_str_radix(text, 16).unwrap();
         let (start, end) = addresses.split_once('-')?;
-        protection.contains('x').then(|| (number(start)..number(end), number(offset) as i64))
+        protection.contains('x').then(|| (number(start)..number(end), number(offset) as libc::off_t))
     });
     Mappings { ranges: ranges.collect(), file }
 }

@@ -5,6 +5,7 @@ use crate::arch::{Arch, Code, CodeChange, Kind, Leads, Native, State, read_code}
 use crate::error::Error;
 use crate::format::Entry;
 use crate::patch::site_change::SiteChange;
+use crate::site::front;
 
 /// Bytes that a site can hold beside the states of its kind: an instruction of the program, or a call as it was compiled. The site's entry
 /// says where to find them.
@@ -51,6 +52,10 @@ impl Comparison {
     ) -> Result<Self, usize> {
         let wanted = Wanted { entry, patchable, setting, as_emitted, otherwise };
         // SAFETY: the caller passes an entry from the index, and the lock keeps its object loaded.
+        if unsafe { !front::is_as_built(entry) } {
+            return Err(patchable.setting());
+        }
+        // SAFETY: as above.
         let code = unsafe { read(entry) };
         patchable.compare(&wanted, code).unwrap_or_else(|| wanted.compare(code, [None; 2]))
     }
@@ -182,6 +187,10 @@ fn torn(kind: Kind, entry: &Entry, code: Code) -> Option<State> {
 /// As for [`Comparison::at`].
 #[cold]
 pub(in crate::patch) unsafe fn complaint(entry: &Entry, patchable: &dyn Patchable, setting: usize) -> Error {
+    // SAFETY: the caller passes an entry from the index, and the lock keeps its object loaded.
+    if let Some(error) = unsafe { front::complaint(entry) } {
+        return error;
+    }
     let (address, action) = (entry.code(), patchable.action(setting, entry));
     let expected = |kind: Kind| {
         let emitted = kind.emitted::<Native>(action);

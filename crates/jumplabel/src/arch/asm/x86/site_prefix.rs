@@ -1,4 +1,4 @@
-//! x86: a byte in front of each site. The library never reads and never writes this byte. It is a prefix of the site's instruction. It does
+//! x86: a byte in front of each site. The library never writes this byte. It is a prefix of the site's instruction. It does
 //! not change the meaning of any instruction that the site can hold.
 //!
 //! ```text
@@ -24,7 +24,8 @@
 //! None of these prefixes takes time: `jumplabel-bench site`. A site needs no prefix if the byte that a probe takes is the same in all
 //! states: the function of a naked key (`b8`), the trampoline of a static call (`endbr64`; on i686 `e9`), a call that a table lists (`e8`).
 //!
-//! `--cfg jumplabel_no_site_prefix` leaves the prefix out. The table, the library and the tools do not know whether there is a prefix.
+//! `--cfg jumplabel_no_site_prefix` leaves the prefix out. The entry says whether there is one
+//! ([`PREFIXED`](crate::format::PREFIXED)), and a flip looks at it: [`front`](crate::site::front).
 
 /// The prefix of a check or a switch. It is one line of assembler, or nothing.
 #[cfg(all(jumplabel_site_prefix, target_arch = "x86_64", not(jumplabel_short_sites)))]
@@ -65,6 +66,24 @@ macro_rules! __op_prefix_asm {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_prefix_asm {
+    () => {
+        ""
+    };
+}
+
+/// The flag of the entry of an alternative, behind its meta word.
+#[cfg(all(jumplabel_site_prefix, target_arch = "x86_64"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_prefixed_asm {
+    () => {
+        "|64"
+    };
+}
+#[cfg(not(all(jumplabel_site_prefix, target_arch = "x86_64")))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __op_prefixed_asm {
     () => {
         ""
     };

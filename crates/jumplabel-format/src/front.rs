@@ -1,0 +1,52 @@
+//! What is in front of a site on x86: a byte that belongs to the site's instruction, and that the library reads and never writes.
+//!
+//! ```text
+//!   40   0f 1f 44 00 00    a check, a switch        65   66 90              a check that can be short
+//!   2e   f0 ff 87 ...      an operation             e8   rel32              a call that a table lists: its opcode
+//!        ▲
+//!        └ what the entry names
+//! ```
+//!
+//! A tool that hooks a function writes a jump over its first instructions, and lets callers run a copy of these. If the jump ends with this
+//! byte, the site's own bytes stay as they are, and nobody runs them. Only this byte says so.
+
+use crate::layout::{CALL_SITE, OP};
+
+/// What a breakpoint or a uprobe writes over the byte, and takes away again. The site runs all the same.
+const INT3: u8 = 0xcc;
+
+/// Whether `byte` can be in front of a site of `kind` whose instruction begins there: it was built so, or a breakpoint is there.
+#[must_use]
+pub const fn is_in_front(kind: u8, byte: u8) -> bool {
+    byte == INT3
+        || match kind {
+            CALL_SITE => matches!(byte, 0xe8 | 0xe9 | 0x80..=0x8f),
+            OP => byte == 0x2e,
+            _ => byte == 0x40 || byte == 0x65,
+        }
+}
+
+/// A byte that is built in front of a site of `kind`, to show it. (In objects of short checks and in 32-bit mode, checks have 65.)
+#[must_use]
+pub const fn built_in_front(kind: u8) -> u8 {
+    match kind {
+        CALL_SITE => 0xe8,
+        OP => 0x2e,
+        _ => 0x40,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::{BRANCH, LOADING, SHORT, SWITCH};
+
+    #[test]
+    fn what_is_built_is_accepted() {
+        for kind in [BRANCH, SWITCH, SHORT, LOADING, OP, CALL_SITE] {
+            assert!(is_in_front(kind, built_in_front(kind)) && is_in_front(kind, INT3));
+            // The last bytes of a jump to somewhere near.
+            assert!(!is_in_front(kind, 0) && !is_in_front(kind, 0xff));
+        }
+    }
+}
