@@ -1,6 +1,5 @@
 //! What is in front of a site: [`jumplabel_format::front`]. Only x86 has something there.
 
-use crate::arch::Code;
 use crate::error::Error;
 use crate::format::Entry;
 
@@ -13,7 +12,8 @@ impl Entry {
 
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 mod x86 {
-    use super::{Code, Entry, Error};
+    use super::{Entry, Error};
+    use crate::arch::Code;
     use crate::format::CALL_SITE;
     use jumplabel_format::front::{built_in_front, is_in_front};
 
