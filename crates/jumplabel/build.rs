@@ -15,6 +15,8 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(jumplabel_alternatives)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_fallback)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_dylib)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_usdt)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_no_usdt)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_short)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_short_sites)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_short_kind)");
@@ -60,6 +62,10 @@ fn main() {
         }
         if arch == "x86_64" {
             println!("cargo::rustc-cfg=jumplabel_alternatives");
+            // Tracepoints carry notes for tracers.
+            if os == "linux" && var("CARGO_FEATURE_STD").is_ok() && var("CARGO_CFG_JUMPLABEL_NO_USDT").is_err() {
+                println!("cargo::rustc-cfg=jumplabel_usdt");
+            }
         }
         // Where somebody runs constructors, which bring sites to their first state that nobody has brought there before.
         if arch.starts_with("x86") && os == "linux" && var("CARGO_FEATURE_LINUX").is_ok() {

@@ -43,6 +43,8 @@ core::arch::global_asm!(
     ".hidden jumplabel_trace_register_",
     ".hidden jumplabel_trace_synchronize_",
     ".hidden jumplabel_trace_unregister_",
+    ".hidden jumplabel_usdt_look",
+    ".hidden jumplabel_usdt_watch",
     ".hidden jumplabel_unregister_object",
     ".hidden jumplabel_up_enter",
     ".hidden jumplabel_up_is_on",

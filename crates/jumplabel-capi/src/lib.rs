@@ -42,4 +42,6 @@ mod system;
 #[cfg(feature = "std")]
 pub mod trace;
 pub mod up;
+#[cfg(feature = "std")]
+pub mod usdt;
 pub mod warn;

@@ -64,6 +64,8 @@ mod switches;
 mod tracepoints;
 #[path = "capi/up.rs"]
 mod up;
+#[path = "capi/usdt.rs"]
+mod usdt;
 #[path = "capi/verify.rs"]
 mod verify;
 #[path = "capi/words.rs"]

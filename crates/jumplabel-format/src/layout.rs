@@ -81,3 +81,6 @@ pub const DEFAULT: u32 = 1 << 0;
 pub const CALL: u32 = 1 << 2;
 /// A flag of a key record: it is the record of a static mode, not of a key.
 pub const MODE: u32 = 1 << 3;
+/// A flag of a key record of C: the third word of the record leads to a function that describes the tracepoint of the key, and whose result a
+/// watcher of semaphores uses.
+pub const TRACED: u32 = 1 << 4;

@@ -42,6 +42,7 @@
 //! | find the statics that a macro makes inside functions | [`list!`], [`list_element!`], [`List`] |
 //! | choose instructions by the processor's features | [`alternative!`], [`alternatives`] |
 //! | let probes watch a place in the code | [`tracepoint!`], [`emit!`] |
+//! | have tracepoints follow bpftrace and perf | [`usdt`] |
 //! | do without `lock` prefixes while there is one thread | [`up`] |
 //! | run in a kernel | [`platform::Platform`], [`set_platform`] |
 //!
@@ -124,4 +125,4 @@ pub use scoped::KeyGuard;
 pub use switch::info::ModeInfo;
 pub use switch::{Modes, RawMode, StaticMode};
 #[cfg(feature = "std")]
-pub use trace::{Probe, Tracepoint, TracepointInfo, for_each_tracepoint, synchronize_probes};
+pub use trace::{Probe, Tracepoint, TracepointInfo, for_each_tracepoint, synchronize_probes, usdt};

@@ -150,6 +150,7 @@ const DOCUMENTS: [&str; 19] = [
     "docs/safety.md",
     "docs/table-format.md",
     "docs/tracing.md",
+    "docs/usdt.md",
 ];
 
 /// Each document is on the list, each block has one rule, and each rule a block.

@@ -36,6 +36,8 @@ const ALL_TOOLS: &[(&str, &str)] = &[
     ("python3", "python3"),
     ("gdb", "gdb"),
     ("perf", "linux-perf"),
+    ("bpftrace", "bpftrace"),
+    ("dtrace", "systemtap-sdt-dev"),
     ("valgrind", "valgrind"),
     ("patchelf", "patchelf"),
     ("eu-strip", "elfutils"),

@@ -369,8 +369,8 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 
 /*
  * What is known of a declaration, and the record that leads there, for those who list keys, calls and modes: docs/table-format.md.
- * `shape`: 4 a static call, 8 a mode; JUMPLABEL_INDIRECT_ if the word leads to a slot. In the body of a function, because there the compiler
- * tells the assembler the names of both.
+ * `shape`: 4 a static call, 8 a mode, 16 a tracepoint with a note; JUMPLABEL_INDIRECT_ if the word leads to a slot. In the body of a
+ * function, because there the compiler tells the assembler the names of both.
  */
 struct jumplabel_declaration_ {
 	uint32_t _line, _column, _count, _shape, _offset;
@@ -387,12 +387,13 @@ struct jumplabel_declaration_ {
 		path name __FILE__											\
 	};
 
-#define JUMPLABEL_RECORD_(key_word)											\
+#define JUMPLABEL_RECORD_(key_word) JUMPLABEL_RECORD_WITH_(key_word, "0")
+#define JUMPLABEL_RECORD_WITH_(key_word, third)										\
 	JUMPLABEL_RETAINED_("__jump_keys", "a", "")									\
 	".balign 4\n"													\
 	".long " key_word "\n"												\
 	".long " JUMPLABEL_SYMBOL_("_declaration") " - .\n"								\
-	".long 0\n"													\
+	".long " third "\n"												\
 	".popsection\n"
 
 #define JUMPLABEL_RECORD_ASM_(patchable, declared, object)								\

@@ -43,6 +43,8 @@
 
 #include "static_call.h"
 
+#include "usdt.h"
+
 #define TP_PROTO(...) __VA_ARGS__
 #define TP_ARGS(...) __VA_ARGS__
 #define TRACEPOINT_DEFAULT_PRIO 10
@@ -218,10 +220,13 @@ enum { JUMPLABEL_UNREGISTER_, JUMPLABEL_REGISTER_, JUMPLABEL_SYNCHRONIZE_ };
 	JUMPLABEL_EXTERN_C_ JUMPLABEL_TSAN_UNSEEN_ void __traceiter_##name(data_proto);					\
 	JUMPLABEL_STRUCT_ tracepoint __tracepoint_##name = { { JUMPLABEL_KEY_INIT_FALSE_ }, JUMPLABEL_NULL_, 0 };				\
 	DEFINE_STATIC_CALL(tp_func_##name, __traceiter_##name);								\
+	JUMPLABEL_USDT_DEFINE_(name)											\
 	void __traceiter_##name(data_proto)										\
 	{														\
-		JUMPLABEL_STRUCT_ jumplabel_probes_ jumplabel_probes = jumplabel_trace_probes_(&__tracepoint_##name);		\
+		JUMPLABEL_STRUCT_ jumplabel_probes_ jumplabel_probes;							\
 															\
+		JUMPLABEL_USDT_EMIT_(name, TP_ARGS(data_args));								\
+		jumplabel_probes = jumplabel_trace_probes_(&__tracepoint_##name);						\
 		JUMPLABEL_TSAN_AFTER_(&__tracepoint_##name);								\
 		for (size_t jumplabel_at = 0; jumplabel_at < jumplabel_probes._count; jumplabel_at++) {			\
 			jumplabel_data = jumplabel_probes._first[jumplabel_at]._data;					\
@@ -271,9 +276,13 @@ enum { JUMPLABEL_UNREGISTER_, JUMPLABEL_REGISTER_, JUMPLABEL_SYNCHRONIZE_ };
 #else
 
 #define JUMPLABEL_TRACE_ONCE_ JUMPLABEL_ONCE_
-#define JUMPLABEL_TRACE_DECLARATION_(name) JUMPLABEL_DECLARATION_(__tracedecl_##name, #name, JUMPLABEL_INDIRECT_)
+#define JUMPLABEL_TRACE_DECLARATION_(name) JUMPLABEL_DECLARATION_(__tracedecl_##name, #name, JUMPLABEL_INDIRECT_ | JUMPLABEL_USDT_SHAPE_)
 #define JUMPLABEL_TRACE_RECORD_(name)											\
-	JUMPLABEL_RECORD_ASM_(&__tracepoint_##name, __tracedecl_##name, JUMPLABEL_OBJECT_OF_TYPED_)
+	__asm__ __volatile__(JUMPLABEL_SLOT_ JUMPLABEL_RECORD_WITH_(JUMPLABEL_KEY_WORD_, JUMPLABEL_USDT_WORD_)		\
+			     :												\
+			     : [_key] JUMPLABEL_KEY_CONSTRAINT_(&__tracepoint_##name),					\
+			       [_declaration] JUMPLABEL_KEY_CONSTRAINT_(&__tracedecl_##name),				\
+			       JUMPLABEL_KEY_CONSTRAINT_(JUMPLABEL_OBJECT_OF_TYPED_) JUMPLABEL_USDT_DESCRIBED_(name))
 
 #endif
 

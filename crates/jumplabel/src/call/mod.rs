@@ -138,7 +138,7 @@ impl<T: Trampoline> StaticCall<T> {
     }
 
     /// The address of a target; 0 for a default without a function of its own.
-    fn address(target: T::Target) -> usize {
+    pub(crate) fn address(target: T::Target) -> usize {
         const { assert!(size_of::<T::Function>() == size_of::<usize>(), "a static call is of a function pointer") };
         // SAFETY: by the contract of `Trampoline`, `T::Function` is a function pointer; the assertion says that it has the size of a
         // pointer.

@@ -6,6 +6,10 @@
 
 use core::alloc::Layout;
 use core::any::TypeId;
+use core::sync::atomic::AtomicU16;
+
+use crate::raw::call::RawCall;
+use crate::raw::key::RawKey;
 
 /// The data that a declaration attaches, with their type.
 #[derive(Clone, Copy)]
@@ -13,13 +17,44 @@ pub struct Meta {
     type_id: TypeId,
     layout: Layout,
     at: *const (),
+    /// What the tracepoint of the key consists of, if it has one with a note for tracers.
+    #[cfg(jumplabel_usdt)]
+    pub(crate) tracepoint: Option<Description>,
+}
+
+/// What a tracepoint with a note for tracers consists of. Of C, `struct jumplabel_usdt_`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(jumplabel_usdt), allow(dead_code))]
+pub struct Description {
+    pub(crate) semaphore: *const AtomicU16,
+    pub(crate) key: *const RawKey,
+    pub(crate) call: *const RawCall,
+    /// Leads to the head of the list of probes.
+    pub(crate) probes: *const (),
 }
 
 impl Meta {
     /// The data `meta`. They are `Sync`, because every thread that finds the key can use them.
     #[must_use]
     pub fn of<T: Sync + 'static>(meta: &'static T) -> Meta {
-        Meta { type_id: TypeId::of::<T>(), layout: Layout::new::<T>(), at: core::ptr::from_ref(meta).cast() }
+        Meta {
+            type_id: TypeId::of::<T>(),
+            layout: Layout::new::<T>(),
+            at: core::ptr::from_ref(meta).cast(),
+            #[cfg(jumplabel_usdt)]
+            tracepoint: None,
+        }
+    }
+
+    /// The same, of a tracepoint.
+    #[cfg(feature = "std")]
+    #[must_use]
+    pub fn with_tracepoint(self, tracepoint: Option<Description>) -> Meta {
+        #[cfg(jumplabel_usdt)]
+        return Meta { tracepoint, ..self };
+        #[cfg(not(jumplabel_usdt))]
+        tracepoint.map_or(self, |_| self)
     }
 
     pub(crate) fn get<T: 'static>(self) -> Option<&'static T> {

@@ -22,7 +22,7 @@ use core::ops::Range;
 use crate::format::{CALL, DEFAULT, Declaration, MODE, OFFSET_SHIFT};
 #[cfg(jumplabel_sites)]
 use crate::{
-    format::{INDIRECT, KeyRecord, relative},
+    format::{INDIRECT, KeyRecord, TRACED, relative},
     platform::{Held, Objects, RUNTIME},
     site::object,
 };
@@ -38,6 +38,10 @@ pub struct Record {
     /// The function that returns the data that the declaration attaches. `None` if the function belongs to another instance of the library:
     /// types of another instance may only look the same.
     pub(crate) meta: Option<MetaFn>,
+    /// The address of the function of C that describes the key's tracepoint. 0 if there is none, or if it belongs to another instance.
+    #[cfg(jumplabel_sites)]
+    #[cfg_attr(not(jumplabel_usdt), allow(dead_code))]
+    pub(crate) describe: usize,
 }
 
 impl Record {
@@ -130,11 +134,14 @@ impl Record {
         // SAFETY: the macro leads to a declaration. It also leads to the static, or to a slot of the object's GOT, which the loader has
         // filled with the static's address.
         let key = unsafe { if (*declaration).shape & INDIRECT != 0 { *key } else { key.cast() } };
-        let meta = (is_own && record.meta != 0).then(|| {
+        let there = if is_own && record.meta != 0 { relative(&raw const record.meta) } else { 0 };
+        // SAFETY: the macro leads to a declaration.
+        let is_traced = unsafe { (*declaration).shape & TRACED != 0 };
+        let meta = (there != 0 && !is_traced).then(|| {
             // SAFETY: the macro leads to a function of that type, compiled with this instance of the library.
-            unsafe { core::mem::transmute::<usize, MetaFn>(relative(&raw const record.meta)) }
+            unsafe { core::mem::transmute::<usize, MetaFn>(there) }
         });
-        Record { key, declaration, meta }
+        Record { key, declaration, meta, describe: if is_traced { there } else { 0 } }
     }
 }
 

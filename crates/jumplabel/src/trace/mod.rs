@@ -59,8 +59,9 @@ mod probes;
 #[doc(hidden)] // For the C API.
 pub mod raw;
 pub(crate) mod readers;
+pub mod usdt;
 
-use core::sync::atomic::{self, AtomicU64, Ordering};
+use core::sync::atomic::{self, AtomicU16, AtomicU64, Ordering};
 use core::time::Duration;
 #[doc(hidden)] // For the macros.
 pub use std::sync::Arc;
@@ -69,11 +70,11 @@ use std::vec::Vec;
 use crate::call::{StaticCall, Trampoline};
 use crate::error::Error;
 use crate::key::{RawKey, StaticKey};
-use crate::patch::{self, Lock, Outcome, Request, Settable};
-use crate::raw::count::Change;
+use crate::key_record::meta::Description;
+use crate::patch::{self, Lock, Outcome};
 pub use info::{TracepointInfo, for_each_tracepoint};
-use probes::Entry;
 pub use probes::Probes;
+use probes::{Entry, Led};
 
 /// The type that [`tracepoint!`](crate::tracepoint) makes for each tracepoint.
 ///
@@ -175,19 +176,23 @@ impl<S: Signature> Tracepoint<S> {
             edit(probes);
             Ok(())
         };
-        let led = [Request::new(self.key(), 0), Request::new(self.call.raw(), 0)];
+        let direct = |probes: &[Entry<S>]| match probes {
+            [Entry { function: Some(function), .. }] => StaticCall::<S>::address(*function),
+            _ => 0,
+        };
         // SAFETY: the list has entries of this signature.
-        unsafe { self.probes.change(&edit, &led, &|probes, lock| self.lead(probes, lock)) }
+        unsafe { self.probes.change(&edit, &direct, self.led()) }
     }
 
-    /// Turns the key on if there are probes, and leads the call to the only probe's function or to the walk.
-    fn lead(&'static self, probes: &[Entry<S>], lock: &mut Lock) -> Result<Outcome, Error> {
-        let call = match probes {
-            [Entry { function: Some(function), .. }] => self.call.request(*function)?,
-            _ => Request::new(self.call.raw(), 0),
-        };
-        let key = Request::of_key(&self.key, Change::to(!probes.is_empty()));
-        patch::commit_locked(&mut [key, call], lock)
+    fn led(&'static self) -> Led<'static> {
+        Led { key: self.key(), call: self.call.raw(), walk: 0 }
+    }
+
+    /// What a watcher of semaphores needs.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn describe(&'static self, semaphore: &'static AtomicU16) -> Description {
+        Description::of(semaphore, self.led(), &self.probes)
     }
 }
 

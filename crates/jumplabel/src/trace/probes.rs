@@ -15,8 +15,14 @@ use std::vec::Vec;
 
 use super::Signature;
 use super::readers::{self, BOTH, Inside};
+use crate::call::RawCall;
 use crate::error::Error;
+use crate::key::RawKey;
 use crate::patch::{self, Lock, Outcome, Request};
+use crate::raw::count::Change;
+
+/// The bit of the count of probes that says that there is a tracer.
+const TRACED: usize = 1 << (usize::BITS - 1);
 
 /// The pointer to the list of a tracepoint, without the type of the list's entries.
 #[repr(C)]
@@ -29,6 +35,9 @@ pub struct Probes {
 struct Header {
     next: *mut Header,
     seen: u8,
+    /// The address of the only probe's function, if the static call may lead there; otherwise 0.
+    #[cfg_attr(not(jumplabel_usdt), allow(dead_code))]
+    direct: usize,
     free: unsafe fn(*mut Header) -> std::thread::Result<()>,
 }
 
@@ -51,28 +60,37 @@ impl<S: Signature> Clone for Entry<S> {
     }
 }
 
-/// Sets the key and the call of a tracepoint as these probes need them.
-type Lead<'a, E> = &'a dyn Fn(&[E], &mut Lock) -> Result<Outcome, Error>;
+/// The key and the static call of a tracepoint, which follow its probes.
+#[derive(Clone, Copy)]
+pub struct Led<'a> {
+    /// The key.
+    pub key: &'a RawKey,
+    /// The static call.
+    pub call: &'a RawCall,
+    /// Where the call leads if not to a probe: the address of the walk, or 0 for the call's default.
+    pub walk: usize,
+}
 
 /// A box with exactly one list. `None` if the list is empty.
 type New<E> = Option<Box<[ProbeList<E>]>>;
 
+/// Drops a list, and with it each closure that is in no other list. The drop of a closure's data may panic; this returns the first
+/// panic.
+unsafe fn free<E>(list: *mut Header) -> std::thread::Result<()> {
+    // SAFETY: the caller passes a list that was made with this function, and that nobody else has. The list is the only one in its
+    // box.
+    let list = unsafe { Box::from_raw(list.cast::<ProbeList<E>>()) };
+    let dropped = list.probes.into_iter().map(|probe| catch_unwind(AssertUnwindSafe(|| drop(probe))));
+    dropped.fold(Ok(()), Result::and)
+}
+
 impl<E> ProbeList<E> {
-    fn new(probes: Vec<E>) -> Result<New<E>, Error> {
-        /// Drops a list, and with it each closure that is in no other list. The drop of a closure's data may panic; this returns the first
-        /// panic.
-        unsafe fn free<E>(list: *mut Header) -> std::thread::Result<()> {
-            // SAFETY: the caller passes a list that was made with this function, and that nobody else has. The list is the only one in its
-            // box.
-            let list = unsafe { Box::from_raw(list.cast::<ProbeList<E>>()) };
-            let dropped = list.probes.into_iter().map(|probe| catch_unwind(AssertUnwindSafe(|| drop(probe))));
-            dropped.fold(Ok(()), Result::and)
-        }
+    fn new(probes: Vec<E>, direct: usize) -> Result<New<E>, Error> {
         if probes.is_empty() {
             return Ok(None);
         }
         let mut list = with_room(1)?;
-        list.push(ProbeList { header: Header { next: null_mut(), seen: 0, free: free::<E> }, probes });
+        list.push(ProbeList { header: Header { next: null_mut(), seen: 0, direct, free: free::<E> }, probes });
         Ok(Some(list.into_boxed_slice()))
     }
 
@@ -92,8 +110,26 @@ impl Probes {
         Probes { list: AtomicPtr::new(null_mut()), count: AtomicUsize::new(0) }
     }
 
+    /// How many probes there are, a tracer's included.
     pub(super) fn count(&self) -> usize {
-        self.count.load(Ordering::Relaxed)
+        let count = self.count.load(Ordering::Relaxed);
+        (count & !TRACED) + usize::from(count & TRACED != 0)
+    }
+
+    /// Whether a tracer is attached, as far as the key and the call know.
+    pub(super) fn is_traced(&self) -> bool {
+        self.count.load(Ordering::Relaxed) & TRACED != 0
+    }
+
+    /// Under the lock: leads key and call to what the current list and a tracer need.
+    #[cfg(jumplabel_usdt)]
+    pub(super) fn trace(&self, is_traced: bool, led: Led<'_>, lock: &mut Lock) -> Result<(), Error> {
+        // SAFETY: a list, or null. It stays, because only a change replaces it, and that needs the lock.
+        let direct = unsafe { self.list.load(Ordering::Relaxed).as_ref() }.map(|list| list.direct);
+        lead(direct, is_traced, led, lock)?;
+        let count = self.count.load(Ordering::Relaxed) & !TRACED;
+        self.count.store(count | if is_traced { TRACED } else { 0 }, Ordering::Relaxed);
+        Ok(())
     }
 
     /// The current list: null if there is none.
@@ -114,16 +150,16 @@ impl Probes {
         unsafe { ProbeList::probes(self.list()) }
     }
 
-    /// Replaces the list by an edited copy. Before that, `lead` changes the key and the call for the new probes; `led` names this key and
-    /// this call. `edit` gets a copy with room for one more probe.
+    /// Replaces the list by an edited copy. Before that, the key and the call are changed for the new probes. `edit` gets a copy with room
+    /// for one more probe. `direct` is the address of the only probe's function, or 0, as in the header of a list.
     ///
     /// # Safety
     /// This belongs to a tracepoint with entries of type `E`.
     pub(super) unsafe fn change<E: Clone, X: From<Error>>(
         &self,
         edit: &dyn Fn(&mut Vec<E>) -> Result<(), X>,
-        led: &[Request<'_>],
-        lead: Lead<'_, E>,
+        direct: &dyn Fn(&[E]) -> usize,
+        led: Led<'_>,
     ) -> Result<Outcome, X> {
         readers::make()?;
         loop {
@@ -139,13 +175,14 @@ impl Probes {
             copy.extend_from_slice(probes);
             edit(&mut copy)?;
             // The lock is taken after this line, because an error here drops the copy, and closures must not be dropped under the lock.
-            let new = ProbeList::new(copy)?;
-            let mut lock = patch::locked(led)?;
+            let direct = direct(&copy);
+            let new = ProbeList::new(copy, direct)?;
+            let mut lock = patch::locked(&[Request::new(led.key, 0), Request::new(led.call, 0)])?;
             // SAFETY: the caller says that the list has such entries. Only the address of the list is used.
             if unsafe { self.list() } != old {
                 continue;
             }
-            let outcome = lead(new.as_ref().map_or(&[], |list| &list[0].probes), &mut lock)?;
+            let outcome = lead(new.as_ref().map(|_| direct), self.is_traced(), led, &mut lock)?;
             self.replace(new, &lock);
             drop(inside);
             let unused = unused(readers::empty(), &lock);
@@ -157,7 +194,8 @@ impl Probes {
 
     /// Under the lock: puts `new` in the place of the current list, and retires the current list.
     fn replace<E>(&self, new: New<E>, _: &Lock) {
-        self.count.store(new.as_ref().map_or(0, |list| list[0].probes.len()), Ordering::Relaxed);
+        let traced = self.count.load(Ordering::Relaxed) & TRACED;
+        self.count.store(new.as_ref().map_or(0, |list| list[0].probes.len()) | traced, Ordering::Relaxed);
         let old = self.list.swap(new.map_or(null_mut(), |list| Box::into_raw(list).cast()), Ordering::SeqCst);
         if !old.is_null() {
             // SAFETY: `old` is a list. Because of the lock nobody else looks at its header; readers look only at its probes.
@@ -165,6 +203,14 @@ impl Probes {
             RETIRED.store(old, Ordering::Relaxed);
         }
     }
+}
+
+/// Turns the key on if there are probes or a tracer. Leads the call to the only probe's function, if it may lead there, or to the walk, which
+/// a tracer needs. `direct` is `None` if there is no list.
+fn lead(direct: Option<usize>, is_traced: bool, led: Led<'_>, lock: &mut Lock) -> Result<Outcome, Error> {
+    let target = direct.filter(|&direct| direct != 0 && !is_traced).unwrap_or(led.walk);
+    let key = Request::of_key(led.key, Change::to(direct.is_some() || is_traced));
+    patch::commit_locked(&mut [key, led.call.request(target)?], lock)
 }
 
 fn with_room<T>(count: usize) -> Result<Vec<T>, Error> {
@@ -220,81 +266,4 @@ impl Drop for Unused {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-    use std::sync::mpsc::channel;
-
-    use super::readers::FREES_AT_ONCE;
-
-    crate::tracepoint! { test, point(); }
-
-    /// Whether data are dropped while a thread is in the probe that has them.
-    fn drops_too_early() -> bool {
-        static DROPS: AtomicUsize = AtomicUsize::new(0);
-        struct Data;
-        impl Drop for Data {
-            fn drop(&mut self) {
-                DROPS.fetch_add(1, Ordering::SeqCst);
-            }
-        }
-        let before = DROPS.load(Ordering::SeqCst);
-        let (data, (entered, enters)) = (Data, channel());
-        let entered = std::sync::Mutex::new(entered);
-        // With the broken twin, the closure is dropped while it runs. So `GO`, which the closure uses after it has reported that it runs,
-        // is a static and not in the closure.
-        static GO: AtomicBool = AtomicBool::new(false);
-        GO.store(false, Ordering::SeqCst);
-        let closure = move || {
-            let _whole = &data;
-            entered.lock().unwrap().send(()).unwrap();
-            while !GO.load(Ordering::SeqCst) {
-                std::thread::yield_now();
-            }
-        };
-        let probe = point.add_closure(Arc::new(closure)).unwrap();
-        let emitter = std::thread::spawn(|| crate::emit!(point));
-        enters.recv().unwrap();
-        probe.remove().unwrap();
-        // These later changes each free the lists that they can free.
-        (0..4).for_each(|_| drop(point.add_closure(Arc::new(|| ())).unwrap()));
-        let early = DROPS.load(Ordering::SeqCst) != before;
-        GO.store(true, Ordering::SeqCst);
-        emitter.join().unwrap();
-        crate::synchronize_probes().unwrap();
-        assert_eq!(DROPS.load(Ordering::SeqCst), before + 1);
-        early
-    }
-
-    /// A copy that never becomes the list may be the last that holds a closure: `synchronize_probes` waits for a thread that drops a copy.
-    #[test]
-    fn what_drops_a_copy_is_counted() {
-        crate::tracepoint! { test, changed(); }
-        static SAID: std::sync::Mutex<std::vec::Vec<Result<(), crate::Error>>> =
-            std::sync::Mutex::new(std::vec::Vec::new());
-        struct Data;
-        impl Drop for Data {
-            fn drop(&mut self) {
-                SAID.lock().unwrap().push(crate::synchronize_probes());
-            }
-        }
-        let data = std::cell::RefCell::new(Some(Data));
-        let edit = |probes: &mut std::vec::Vec<super::Entry<changed>>| {
-            let Some(data) = data.take() else { return };
-            probes.push(super::Entry { id: u64::MAX, closure: Arc::new(move || _ = &data), function: None });
-            std::mem::forget(changed.add(|| ()).unwrap());
-        };
-        changed.change(&edit).unwrap();
-        assert_eq!((&SAID.lock().unwrap()[..], changed.probes()), (&[Err(crate::Error::Reentrant)][..], 1));
-    }
-
-    /// The check finds the broken twin, which frees at once.
-    #[test]
-    #[cfg_attr(miri, ignore = "it finds the twin by itself")]
-    fn data_stay_while_a_thread_is_in_them() {
-        assert!(!drops_too_early());
-        FREES_AT_ONCE.store(true, Ordering::SeqCst);
-        assert!(drops_too_early());
-        FREES_AT_ONCE.store(false, Ordering::SeqCst);
-    }
-}
+mod tests;

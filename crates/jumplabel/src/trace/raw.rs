@@ -13,13 +13,12 @@
 use core::ffi::{c_int, c_void};
 use std::vec::Vec;
 
-use super::probes::Probes;
+use super::probes::{Led, Probes};
 pub use super::readers::{Inside, enter};
 use crate::call::RawCall;
 use crate::error::Error;
 use crate::key::RawKey;
-use crate::patch::{self, Outcome, Request};
-use crate::raw::count::Change;
+use crate::patch::Outcome;
 
 /// A key and a list, in the layout of C.
 #[repr(C)]
@@ -63,19 +62,14 @@ impl RawTracepoint {
         lead: &Lead<'_>,
         edit: &dyn Fn(&mut Vec<RawProbe>) -> Result<(), X>,
     ) -> Result<Outcome, X> {
-        let commit = |probes: &[RawProbe], lock: &mut _| {
-            // The static call passes null as data: so no thread can call the function of one probe with the data of another.
-            let target = match probes {
-                [RawProbe { function, data, .. }] if data.is_null() => *function,
-                _ => lead.walk,
-            };
-            let call = lead.call.request(if target == lead.default { 0 } else { target })?;
-            let key = Request::of_key(&self.key, Change::to(!probes.is_empty()));
-            patch::commit_locked(&mut [key, call], lock)
+        // The static call passes null as data: so no thread can call the function of one probe with the data of another.
+        let direct = |probes: &[RawProbe]| match probes {
+            [RawProbe { function, data, .. }] if data.is_null() => *function,
+            _ => 0,
         };
-        let led = [Request::new(&self.key, 0), Request::new(lead.call, 0)];
+        let walk = if lead.walk == lead.default { 0 } else { lead.walk };
         // SAFETY: all entries of the list come from this function.
-        unsafe { self.probes.change(edit, &led, &commit) }
+        unsafe { self.probes.change(edit, &direct, Led { key: &self.key, call: lead.call, walk }) }
     }
 
     /// The current probes.

@@ -222,6 +222,16 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/table-format.md", "n_descsz 0", Tried(listings::note)),
     ("docs/table-format.md", "readelf -x", Commands),
     ("docs/table-format.md", "import re, struct", Tried(listings::table_reader)),
+    ("docs/usdt.md", "usdt::watch()?", Excused("tests/usdt.rs calls it")),
+    ("docs/usdt.md", "#define TRACE_SYSTEM net", Excused("tests/c/usdt.c of jumplabel-capi has these lines")),
+    ("docs/usdt.md", "tracing:reached { @[", Excused("crates/cargo-jumplabel/tests/tracing/live.rs is such a tracer")),
+    ("docs/usdt.md", "$ readelf -n", Excused("tests/usdt.rs and tests/usdt/tools.rs run these commands")),
+    (
+        "docs/usdt.md",
+        "$ perf buildid-cache",
+        Excused("tests/usdt/tools.rs runs the first two; with the others perf attaches to all processes"),
+    ),
+    ("docs/usdt.md", ".note.stapsdt", FIGURE),
     ("docs/table-format.md", "site 0x", Tried(listings::table)),
 ];
 

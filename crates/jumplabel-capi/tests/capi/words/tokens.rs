@@ -31,6 +31,11 @@ fn bare(text: &str) -> String {
         } else if rest.starts_with("//") {
             rest.find('\n').unwrap()
         } else if first == '"' || first == '\'' {
+            // A prefix belongs to the text: no macro replaces the `L` of L'x'.
+            let prefix = ["u8", "L", "u", "U"]
+                .into_iter()
+                .find(|prefix| out.strip_suffix(prefix).is_some_and(|before| !before.ends_with(is_of_word)));
+            out.truncate(out.len() - prefix.map_or(0, str::len));
             let mut escaped = false;
             let end = rest[1..].find(|character| {
                 let ends = character == first && !escaped;

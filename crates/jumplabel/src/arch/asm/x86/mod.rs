@@ -10,3 +10,4 @@ mod short;
 mod site_prefix;
 #[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
 pub(crate) mod thunk;
+mod usdt;

@@ -1,0 +1,23 @@
+//! Tracers: `include/jumplabel/usdt.h`.
+
+use core::ffi::{c_int, c_long};
+
+use jumplabel::usdt;
+
+use crate::result::{Refusal, code};
+
+/// Starts the thread that looks; 0 or an error.
+#[unsafe(no_mangle)]
+pub extern "C" fn jumplabel_usdt_watch() -> c_int {
+    code(usdt::watch().map_err(Refusal::from))
+}
+
+/// Looks once; how many tracepoints are traced, or an error.
+#[unsafe(no_mangle)]
+pub extern "C" fn jumplabel_usdt_look() -> c_long {
+    let looked = usdt::look().and_then(|looked| looked.error.map_or(Ok(looked.traced), Err));
+    looked.map_or_else(
+        |error| Refusal::from(error).code().into(),
+        |traced| c_long::try_from(traced).unwrap_or(c_long::MAX),
+    )
+}

@@ -1,0 +1,50 @@
+//! A look gives back what it took, and nothing else.
+
+use core::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+
+use crate::patch::Lock;
+
+pub(super) static FORGETS: AtomicBool = AtomicBool::new(false);
+
+crate::tracepoint! { test, traced(number: usize); }
+
+/// Whether the tracepoint is on after a tracer has come and left, before and after the program has added and removed a probe.
+fn stays_on() -> bool {
+    static SEMAPHORE: AtomicU16 = AtomicU16::new(0);
+    fn heard(_: usize) {}
+    super::super::readers::make().unwrap();
+    let is = |probes| assert_eq!((traced.probes(), traced.key().is_enabled()), (probes, probes != 0));
+    let leads_to_the_walk = || traced.call.raw().target() == 0;
+    let look = |tracers| {
+        SEMAPHORE.store(tracers, Ordering::Relaxed);
+        traced.describe(&SEMAPHORE).follow(&mut Lock::take().unwrap()).unwrap();
+    };
+    look(1);
+    is(1);
+    let probe = traced.add(heard).unwrap();
+    assert!(leads_to_the_walk());
+    look(2);
+    is(2);
+    look(0);
+    if !FORGETS.load(Ordering::Relaxed) {
+        is(1);
+        assert!(!leads_to_the_walk(), "straight to the probe that is left");
+    }
+    look(3);
+    is(2);
+    assert!(leads_to_the_walk());
+    probe.remove().unwrap();
+    is(1);
+    look(0);
+    traced.key().is_enabled()
+}
+
+/// The check finds the broken twin, which keeps what it took.
+#[test]
+fn a_tracer_leaves() {
+    assert!(!stays_on());
+    FORGETS.store(true, Ordering::Relaxed);
+    assert!(stays_on());
+    FORGETS.store(false, Ordering::Relaxed);
+    assert!(!stays_on());
+}

@@ -1,0 +1,48 @@
+//! The thread that looks at semaphores.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
+
+use super::look;
+use crate::error::Error;
+use crate::platform::platform;
+
+/// How long the thread sleeps between two looks.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The process whose thread looks; 0 if there is none. A child of fork has no thread, even if this number says that its parent has one.
+static RUNS_IN: AtomicU32 = AtomicU32::new(0);
+
+/// Starts a thread that [looks](look) at the semaphores of all tracepoints ten times a second, until the process ends. If it runs already,
+/// does nothing.
+///
+/// So within a tenth of a second after a tracer has attached to a tracepoint, the tracepoint is on, and after the tracer has left, or has
+/// died, it is off, unless it has other probes. Costs a wake-up and a [look](look) each time. If a look fails, the thread tries again with
+/// the next one; call [`look`] to know why. A child of fork has no such thread until it calls this: tracepoints that are traced stay on
+/// there. The object with this instance of the library is never unloaded then. Not for signal handlers.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] if no thread can be started; [`Error::TooEarly`] if no constructor of the library has run yet.
+pub fn watch() -> Result<(), Error> {
+    crate::patch::demand_registered()?;
+    let me = std::process::id();
+    if RUNS_IN.swap(me, Ordering::AcqRel) == me {
+        return Ok(());
+    }
+    let mut started = false;
+    platform().start_thread(&mut || {
+        started = std::thread::Builder::new().name("jumplabel-usdt".into()).spawn(run).is_ok();
+    });
+    if started {
+        return Ok(());
+    }
+    RUNS_IN.store(0, Ordering::Release);
+    Err(Error::OutOfMemory)
+}
+
+fn run() {
+    loop {
+        let _ = look();
+        std::thread::sleep(PAUSE);
+    }
+}

@@ -1,0 +1,103 @@
+//! The notes of this program's file, and the memory that they lead to.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use object::read::elf::{ElfFile64, FileHeader as _};
+use object::{Endianness, Object as _, ObjectSection as _, ObjectSegment as _};
+
+/// One note. Addresses are those of the process; `offset` and `semaphore_offset` are places in the file.
+#[derive(Debug)]
+pub struct Note {
+    pub provider: String,
+    pub name: String,
+    pub arguments: String,
+    pub address: usize,
+    pub base: u64,
+    pub semaphore: usize,
+    pub offset: u64,
+    pub semaphore_offset: u64,
+    probes: std::ops::Range<u64>,
+    in_file: u64,
+}
+
+impl Note {
+    /// All of them.
+    pub fn all() -> Vec<Note> {
+        let data = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let file = ElfFile64::<Endianness>::parse(&*data).unwrap();
+        assert_eq!(file.elf_header().e_machine(Endianness::Little), object::elf::EM_X86_64);
+        let section = |name| file.section_by_name(name).unwrap_or_else(|| panic!("no {name}"));
+        let (notes, probes) = (section(".note.stapsdt"), section(".probes"));
+        let base_section = section(".stapsdt.base").address();
+        let probes = probes.address()..probes.address() + probes.size();
+        let offset = |address: u64| {
+            let segment = file.segments().find(|one| (one.address()..one.address() + one.size()).contains(&address));
+            let segment = segment.unwrap_or_else(|| panic!("{address:#x} is not loaded"));
+            segment.file_range().0 + (address - segment.address())
+        };
+        let bias = bias();
+        let (mut bytes, mut found) = (notes.data().unwrap(), Vec::new());
+        while !bytes.is_empty() {
+            let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+            assert_eq!((word(0), word(8), &bytes[12..20]), (8, 3, &b"stapsdt\0"[..]));
+            let text = &bytes[20..20 + word(4)];
+            let number = |at: usize| u64::from_le_bytes(text[at..at + 8].try_into().unwrap());
+            let mut texts = text[24..].split(|&byte| byte == 0).map(|text| String::from_utf8(text.to_vec()).unwrap());
+            let (address, base, semaphore) = (number(0), number(8), number(16));
+            assert_eq!(base, base_section);
+            let mut next = || texts.next().unwrap();
+            found.push(Note {
+                provider: next(),
+                name: next(),
+                arguments: next(),
+                address: address as usize + bias,
+                base,
+                semaphore: semaphore as usize + bias,
+                offset: offset(address),
+                semaphore_offset: offset(semaphore),
+                probes: probes.clone(),
+                in_file: semaphore,
+            });
+            bytes = &bytes[20 + word(4).next_multiple_of(4)..];
+        }
+        found
+    }
+
+    pub fn of(provider: &str, name: &str) -> Note {
+        Note::all().into_iter().find(|note| note.is(provider, name)).expect("there is such a note")
+    }
+
+    pub fn is(&self, provider: &str, name: &str) -> bool {
+        self.provider == provider && self.name == name
+    }
+
+    /// What is at its address.
+    pub fn nop(&self) -> [u8; 5] {
+        read(self.address)
+    }
+
+    pub fn semaphore_is_in_probes(&self) -> bool {
+        self.probes.contains(&self.in_file)
+    }
+}
+
+/// How far the program lies from where its file says.
+fn bias() -> usize {
+    let path: PathBuf = std::env::current_exe().unwrap();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let first = maps.lines().find(|line| line.ends_with(path.to_str().unwrap())).unwrap();
+    usize::from_str_radix(first.split('-').next().unwrap(), 16).unwrap()
+}
+
+pub fn read<const N: usize>(address: usize) -> [u8; N] {
+    // SAFETY: callers pass addresses of this program.
+    unsafe { (address as *const [u8; N]).read_volatile() }
+}
+
+/// As a debugger or a tool writes.
+pub fn write(address: usize, bytes: &[u8]) {
+    let memory = OpenOptions::new().write(true).open("/proc/self/mem").unwrap();
+    memory.write_all_at(bytes, address as u64).unwrap();
+}
