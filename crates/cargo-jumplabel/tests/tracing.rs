@@ -3,6 +3,8 @@
 #[path = "tracing/live.rs"]
 mod live;
 mod project;
+#[path = "tracing/tracers.rs"]
+mod tracers;
 
 use std::fs;
 use std::path::{Path, PathBuf};

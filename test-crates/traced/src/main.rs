@@ -35,12 +35,14 @@ fn subscriber(filter: &str) -> impl tracing::Subscriber + Send + Sync {
     format.with_env_filter(filter).finish()
 }
 
-/// Works for each line of standard input. Its agent lists, shows and follows callsites. With the filter `none` it has no subscriber.
+/// Works for each line of standard input. Its agent lists, shows and follows callsites, and tracers attach to it. With the filter
+/// `none` it has no subscriber.
 fn serve(filter: &str) {
     if filter != "none" {
         tracing::subscriber::set_global_default(subscriber(filter)).unwrap();
     }
     jumplabel_agent::serve(jumplabel_tracing::layer()).unwrap();
+    jumplabel::usdt::watch().unwrap();
     println!("ready");
     for _ in std::io::stdin().lines() {
         work();

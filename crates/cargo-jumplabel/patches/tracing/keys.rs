@@ -17,7 +17,7 @@ use std::vec::Vec;
 
 use super::{dispatchers, rebuild_callsite_interest, Callsites, DefaultCallsite, CALLSITES};
 use crate::dispatcher;
-use crate::metadata::{LevelFilter, Metadata};
+use crate::metadata::{Level, LevelFilter, Metadata};
 
 mod marks;
 
@@ -60,6 +60,22 @@ pub struct Status {
     pub forced: usize,
     /// Why keys could not follow the last rebuild of interests. They follow the next one.
     pub error: Option<jumplabel::Error>,
+}
+
+jumplabel::tracepoint! {
+    /// A callsite was reached whose key is on. Each key is on as long as a tracer hears of this.
+    tracing, reached(target: &'static str, name: &'static str, level: u8, line: u32, file: &'static str, metadata: &'static Metadata<'static>);
+}
+
+/// The level as tracers see it: 1 for an error, 5 for the most verbose one.
+fn number(level: &Level) -> u8 {
+    match *level {
+        Level::ERROR => 1,
+        Level::WARN => 2,
+        Level::INFO => 3,
+        Level::DEBUG => 4,
+        Level::TRACE => 5,
+    }
 }
 
 /// How many callsites have a key, and how many of these are on.
@@ -128,7 +144,7 @@ impl sync::Callsite for Keyed {
     }
 
     fn is_wanted(&self) -> bool {
-        if self.marks.any() || LOGS && !dispatcher::has_been_set() {
+        if self.marks.any() || reached.key().is_enabled() || LOGS && !dispatcher::has_been_set() {
             return true;
         }
         let registration = self.inner.registration.load(Ordering::Acquire);
@@ -159,6 +175,9 @@ impl Deref for Keyed {
 #[cold]
 #[inline(never)]
 pub fn check(callsite: &'static Keyed) -> Goes {
+    let meta = callsite.meta();
+    let (file, line) = (meta.file(), meta.line());
+    jumplabel::emit!(reached, meta.target(), meta.name(), number(meta.level()), line.unwrap_or(0), file.unwrap_or(""), meta);
     callsite.marks.goes(|| is_enabled(callsite))
 }
 
@@ -201,6 +220,7 @@ pub(crate) struct SyncAtEnd;
 
 impl Drop for SyncAtEnd {
     fn drop(&mut self) {
+        watch_tracers();
         sync::follow(&KEYED, loaded);
     }
 }
@@ -215,7 +235,14 @@ pub(crate) fn dispatcher_is_set() {
 
 /// Brings all keys to what interests say, in one batch.
 fn sync() -> Result<jumplabel::Outcome, jumplabel::Error> {
+    watch_tracers();
     sync::sync(&KEYED, loaded)
+}
+
+/// Keys follow when a tracer comes or goes.
+fn watch_tracers() {
+    static FIRST: Once = Once::new();
+    FIRST.call_once(|| jumplabel::usdt::on_change(|| drop(SyncAtEnd)));
 }
 
 fn loaded(change: jumplabel::ObjectChange, _: &[&'static Keyed]) {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A program with an agent. It has said that it is ready.
 pub struct Running {
-    child: Child,
+    pub child: Child,
     pub stdin: ChildStdin,
     said: Lines<BufReader<ChildStdout>>,
     pub socket: PathBuf,

@@ -12,15 +12,15 @@ use crate::programs;
 use crate::project::running::Running;
 
 /// The program, which works when it is told to.
-struct Traced(Running);
+pub struct Traced(pub Running);
 
 impl Traced {
-    fn start(program: &Path, filter: &str) -> Traced {
+    pub fn start(program: &Path, filter: &str) -> Traced {
         Traced(Running::start(Command::new(program).args(["serve", filter]), "ready"))
     }
 
     /// What it says while it works once.
-    fn works(&mut self) -> Vec<String> {
+    pub fn works(&mut self) -> Vec<String> {
         writeln!(self.0.stdin).unwrap();
         self.0.says_until(|line| line == "worked")
     }

@@ -224,7 +224,11 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/table-format.md", "import re, struct", Tried(listings::table_reader)),
     ("docs/usdt.md", "usdt::watch()?", Excused("tests/usdt.rs calls it")),
     ("docs/usdt.md", "#define TRACE_SYSTEM net", Excused("tests/c/usdt.c of jumplabel-capi has these lines")),
-    ("docs/usdt.md", "tracing:reached { @[", Excused("crates/cargo-jumplabel/tests/tracing/live.rs is such a tracer")),
+    (
+        "docs/usdt.md",
+        "tracing:reached { @[",
+        Excused("crates/cargo-jumplabel/tests/tracing/tracers.rs is such a tracer"),
+    ),
     ("docs/usdt.md", "$ readelf -n", Excused("tests/usdt.rs and tests/usdt/tools.rs run these commands")),
     (
         "docs/usdt.md",
