@@ -32,6 +32,7 @@ tracepoint! {
     seen, whole(pair: Pair, object: &dyn Fn() -> u8);
     seen, none();
     watched, point(number: u32);
+    net, packet(len: usize, port: u16, name: &str);
 }
 
 fn emit_all(pair: &'static Pair) {
@@ -250,4 +251,19 @@ fn watched() {
             true
         }));
     });
+}
+
+/// What docs/usdt.md says: bytes, and the time of a look.
+#[test]
+#[ignore = "prints figures"]
+fn figures() {
+    emit!(packet, 60, 80, "eth0");
+    println!("note: {} bytes", Note::of("net", "packet").bytes);
+    let mut fastest = std::time::Duration::MAX;
+    for _ in 0..1000 {
+        let start = std::time::Instant::now();
+        std::hint::black_box(usdt::look().unwrap());
+        fastest = fastest.min(start.elapsed());
+    }
+    println!("look at {} tracepoints: {fastest:?}", usdt::look().unwrap().tracepoints);
 }

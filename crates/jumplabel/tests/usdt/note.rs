@@ -18,6 +18,8 @@ pub struct Note {
     pub semaphore: usize,
     pub offset: u64,
     pub semaphore_offset: u64,
+    /// How many the note has, with its head.
+    pub bytes: usize,
     probes: std::ops::Range<u64>,
     in_file: u64,
 }
@@ -57,6 +59,7 @@ impl Note {
                 semaphore: semaphore as usize + bias,
                 offset: offset(address),
                 semaphore_offset: offset(semaphore),
+                bytes: 20 + word(4).next_multiple_of(4),
                 probes: probes.clone(),
                 in_file: semaphore,
             });
