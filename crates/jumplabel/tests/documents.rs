@@ -130,7 +130,7 @@ fn others() {
     others.for_each(|document| try_document(document));
 }
 
-const DOCUMENTS: [&str; 19] = [
+const DOCUMENTS: [&str; 20] = [
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
