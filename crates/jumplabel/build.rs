@@ -62,10 +62,12 @@ fn main() {
         }
         if arch == "x86_64" {
             println!("cargo::rustc-cfg=jumplabel_alternatives");
-            // Tracepoints carry notes for tracers.
-            if os == "linux" && var("CARGO_FEATURE_STD").is_ok() && var("CARGO_CFG_JUMPLABEL_NO_USDT").is_err() {
-                println!("cargo::rustc-cfg=jumplabel_usdt");
-            }
+        }
+        // Tracepoints carry notes for tracers.
+        let has_notes = matches!(&*arch, "x86_64" | "aarch64" | "riscv64");
+        let is_asked_for = var("CARGO_FEATURE_STD").is_ok() && var("CARGO_CFG_JUMPLABEL_NO_USDT").is_err();
+        if has_notes && os == "linux" && is_asked_for {
+            println!("cargo::rustc-cfg=jumplabel_usdt");
         }
         // Where somebody runs constructors, which bring sites to their first state that nobody has brought there before.
         if arch.starts_with("x86") && os == "linux" && var("CARGO_FEATURE_LINUX").is_ok() {

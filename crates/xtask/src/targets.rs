@@ -80,7 +80,7 @@ pub const TARGETS: &[Target] = &[
         goal: Goal::TestAll,
         compiler: Compiler::Gcc("aarch64-linux-gnu", "arm64"),
         emulator: Some("qemu-aarch64"),
-        sets: &[PORTABLE, "process retargets"],
+        sets: &[PORTABLE, "process retargets usdt"],
         c: Some(C { gcc: "", clang: Some("-fuse-ld=lld-16"), clang_lto: Some("") }),
         measures: true,
         guest: Some(Guest {
@@ -98,7 +98,7 @@ pub const TARGETS: &[Target] = &[
         goal: Goal::TestAll,
         compiler: Compiler::Gcc("riscv64-linux-gnu", "riscv64"),
         emulator: Some("qemu-riscv64"),
-        sets: &[PORTABLE, "process retargets"],
+        sets: &[PORTABLE, "process retargets usdt"],
         // Lld relaxes what clang took for final when it optimised at link time.
         c: Some(C { gcc: "", clang: Some("-fuse-ld=lld-16"), clang_lto: Some("-mno-relax") }),
         measures: false, // it can; to build it takes two minutes

@@ -13,7 +13,8 @@
  *     tracer ──► semaphore ──► look ──► key on ──► trace_packet() ──► static call ──► nop ──► tracer, and then each probe
  *
  * The first 12 arguments are shown, each by its own number: integers, bool, enumerations and pointers as they are; of all else (floating point,
- * structures, classes, references to them) the address. -DJUMPLABEL_NO_USDT leaves the notes out. Only on x86-64 there are any.
+ * structures, classes, references to them) the address. -DJUMPLABEL_NO_USDT leaves the notes out. Only x86-64, aarch64
+ * and riscv64 have any.
  */
 #ifndef JUMPLABEL_USDT_H
 #define JUMPLABEL_USDT_H
@@ -43,7 +44,20 @@ struct jumplabel_usdt_ {
 	void **_probes;
 };
 
-#if defined(JUMPLABEL_NO_USDT) || defined(JUMPLABEL_FALLBACK) || !defined(__x86_64__) || defined(__ILP32__) || !__STDC_HOSTED__
+/* The nop, and where the compiler may leave an argument: in a constant, in memory or in a register. Clang knows no `o` on RISC-V. */
+#if defined(JUMPLABEL_NO_USDT) || defined(JUMPLABEL_FALLBACK) || !__STDC_HOSTED__
+#elif defined(__x86_64__) && !defined(__ILP32__)
+#define JUMPLABEL_USDT_NOP_ ".byte 0x0f,0x1f,0x44,0,0"
+#define JUMPLABEL_USDT_CONSTRAINT_ "nor"
+#elif defined(__aarch64__) && defined(__LP64__) && !defined(__AARCH64EB__)
+#define JUMPLABEL_USDT_NOP_ "nop"
+#define JUMPLABEL_USDT_CONSTRAINT_ "nor"
+#elif defined(__riscv) && __riscv_xlen == 64
+#define JUMPLABEL_USDT_NOP_ "nop"
+#define JUMPLABEL_USDT_CONSTRAINT_ "nmr"
+#endif
+
+#ifndef JUMPLABEL_USDT_NOP_
 
 #define JUMPLABEL_USDT_DEFINE_(name)
 #define JUMPLABEL_USDT_EMIT_(name, data_args) ((void)0)
@@ -134,7 +148,7 @@ template <> struct jumplabel_usdt_value_<false> {
 #define JUMPLABEL_USDT_TEXT12_(...) JUMPLABEL_USDT_TEXT11_() " " JUMPLABEL_USDT_PLACE_(12)
 
 #define JUMPLABEL_USDT_OPERAND_(number, x)                                                                                             \
-	, [_size##number] "n"(JUMPLABEL_USDT_SIZE_(x)), [_value##number] "nor"(JUMPLABEL_USDT_VALUE_(x))
+	, [_size##number] "n"(JUMPLABEL_USDT_SIZE_(x)), [_value##number] JUMPLABEL_USDT_CONSTRAINT_(JUMPLABEL_USDT_VALUE_(x))
 #define JUMPLABEL_USDT_LIST0_(...)
 #define JUMPLABEL_USDT_LIST1_(_d, _a, ...) JUMPLABEL_USDT_OPERAND_(1, _a)
 #define JUMPLABEL_USDT_LIST2_(_d, _a, _b, ...) JUMPLABEL_USDT_LIST1_(_d, _a, 0) JUMPLABEL_USDT_OPERAND_(2, _b)
@@ -160,7 +174,7 @@ template <> struct jumplabel_usdt_value_<false> {
 /* The nop and its note: those of <sys/sdt.h>, but that the note is tied to the function. The relocation keeps functions with the same arguments
    apart for a linker that folds identical code. */
 #define JUMPLABEL_USDT_ASM_(provider, name, places)                                                                                    \
-	".Lj_usdt%=:1:.byte 0x0f,0x1f,0x44,0,0;.reloc 1b,BFD_RELOC_NONE," JUMPLABEL_SYMBOL_("_semaphore") "\n"                                     \
+	".Lj_usdt%=:1:" JUMPLABEL_USDT_NOP_ ";.reloc 1b,BFD_RELOC_NONE," JUMPLABEL_SYMBOL_("_semaphore") "\n"                                     \
 	".pushsection .note.stapsdt,\"o?\",\"note\",.Lj_usdt%=\n"                                                                    \
 	".balign 4;.long 3f-2f,5f-4f,3;2:.asciz \"stapsdt\"\n"                                                                         \
 	"3:.balign 4;4:.quad 1b,_.stapsdt.base," JUMPLABEL_SYMBOL_("_semaphore") "\n"                                                  \
@@ -174,8 +188,9 @@ template <> struct jumplabel_usdt_value_<false> {
 #define JUMPLABEL_USDT_TEXT_OF_(x) JUMPLABEL_USDT_STRING_(x)
 
 /*
- * The semaphore, and the function that describes a tracepoint. The nop is where the function begins that calls all probes. (A kernel from 6.18 on
- * makes a call of the nop, and that writes below the stack pointer. Compilers keep variables there in functions that call nothing.)
+ * The semaphore, and the function that describes a tracepoint. The nop is where the function begins that calls all probes. (On x86-64, a
+ * kernel from 6.18 on makes a call of the nop, and that writes below the stack pointer. Compilers keep variables there in functions that call
+ * nothing.)
  */
 #define JUMPLABEL_USDT_DEFINE_(name)													\
 	static unsigned short __tracesema_##name __attribute__((__section__(".probes"), __used__)) = 0;					\

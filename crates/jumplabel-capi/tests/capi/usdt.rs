@@ -4,8 +4,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::compiler::{Compiler, Language};
-use crate::prefix::{file, printed, scratch, succeeds};
+use jumplabel_testing::breadth;
+
+use crate::compiler::{CLANG, Compiler, Language};
+use crate::prefix::{file, prefix, printed, scratch, succeeds};
 
 const LANGUAGES: [Language; 2] = [Language::C, Language::Cxx];
 
@@ -68,6 +70,87 @@ fn readelf_shows_them() {
         // Without them.
         build(compiler, Language::C, "-O2 -DJUMPLABEL_NO_USDT", &program);
         assert!(!printed(&succeeds(Command::new("readelf").arg("-nW").arg(&program))).contains("stapsdt"));
+    }
+}
+
+/// What a register is called, and what stands around it and an offset where an argument is in memory.
+struct Places {
+    is_register: fn(&str) -> bool,
+    memory: [&'static str; 3],
+}
+
+const OTHERS: [(&str, Places); 2] = [
+    (
+        "aarch64-linux-gnu",
+        Places {
+            is_register: |name| {
+                name == "sp" || name.strip_prefix('x').is_some_and(|number| number.parse::<u8>().unwrap() < 31)
+            },
+            memory: ["[", ",", "]"],
+        },
+    ),
+    (
+        "riscv64-linux-gnu",
+        Places {
+            is_register: |name| {
+                let number = name.trim_start_matches(['a', 's', 't']);
+                name == "sp" || number.len() + 1 == name.len() && number.parse::<u8>().unwrap() < 12
+            },
+            memory: ["", "(", ")"],
+        },
+    ),
+];
+
+impl Places {
+    /// Whether it is a number, a register, or the memory that a register and an offset lead to.
+    fn have(&self, place: &str) -> bool {
+        let [before, between, after] = self.memory;
+        let memory = || {
+            let inner = place.strip_prefix(before)?.strip_suffix(after)?;
+            let (first, second) = inner.split_once(between).unwrap_or((inner, "0"));
+            let [register, offset] = if before.is_empty() { [second, first] } else { [first, second] };
+            Some((self.is_register)(register) && offset.parse::<i32>().is_ok())
+        };
+        place.parse::<i64>().is_ok() || memory().unwrap_or_else(|| (self.is_register)(place))
+    }
+}
+
+/// The same in object files of other instruction sets, whose tools read other places.
+#[test]
+fn on_other_instruction_sets() {
+    let object = scratch("usdt-others").join("object.o");
+    for (gnu, places) in OTHERS {
+        let gcc = format!("{gnu}-gcc");
+        if !breadth::has(&gcc) {
+            println!("skipped: needs {gcc}");
+            continue;
+        }
+        let clang = breadth::has(CLANG.c).then(|| format!("{} --target={gnu}", CLANG.c));
+        for compiler in [gcc].into_iter().chain(clang) {
+            for flags in ["-O0", "-O2", "-O2 -fPIC"] {
+                let mut words = compiler.split(' ');
+                let mut command = Command::new(words.next().unwrap());
+                command
+                    .args(words)
+                    .args(flags.split(' '))
+                    .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-c", "-I"]);
+                succeeds(
+                    command.arg(prefix().join("include")).arg(file("tests/c/usdt_notes.c")).arg("-o").arg(&object),
+                );
+                let text = printed(&succeeds(Command::new("readelf").arg("-nW").arg(&object)));
+                let what = format!("{compiler} {flags}: {text}");
+                for (name, sizes) in [("packet", "8 -2 8"), ("mixed", "8 8 1 -1 1 -8 8 8 4 8 8 -4")] {
+                    let note =
+                        text.split("stapsdt ").find(|note| note.contains(&format!("Name: {name}\n"))).expect(&what);
+                    assert!(note.contains("Provider: net\n"), "{what}");
+                    let shown =
+                        note.split("Arguments: ").nth(1).expect(&what).lines().next().unwrap().replace(", ", ",");
+                    let arguments: Vec<_> = shown.split(' ').map(|one| one.split_once('@').expect(&what)).collect();
+                    assert_eq!(arguments.iter().map(|one| one.0).collect::<Vec<_>>().join(" "), sizes, "{what}");
+                    assert!(arguments.iter().all(|one| places.have(one.1)), "{what}");
+                }
+            }
+        }
     }
 }
 

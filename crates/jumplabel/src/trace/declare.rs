@@ -25,10 +25,10 @@
 /// type. All probes get the same arguments, so the type of each argument is `Copy`, as integers and `&` references are. Probes return
 /// nothing. Names in the arguments are looked up where the declaration stands. Type parameters are not allowed.
 ///
-/// Tracers such as bpftrace find the tracepoint in the program's file as `group:name`, on x86-64: [`usdt`](crate::usdt).
+/// Tracers such as bpftrace find the tracepoint in the program's file as `group:name`, on x86-64, aarch64 and riscv64: [`usdt`](crate::usdt).
 ///
-/// Costs 56 bytes of data, a trampoline, and a function that walks the list; with a note, a function more. Also costs what the records of a key and of a static call
-/// cost, with the `#[key(name)]` and `meta` of [`static_key!`](crate::static_key). Needs the feature `std`.
+/// Costs 56 bytes of data, a trampoline, and a function that walks the list; with a note, a function more. Also costs what the records of a key
+/// and of a static call cost, with the `#[key(name)]` and `meta` of [`static_key!`](crate::static_key). Needs the feature `std`.
 #[macro_export]
 macro_rules! tracepoint {
     () => {};

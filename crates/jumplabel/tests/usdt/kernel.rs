@@ -9,7 +9,7 @@ use jumplabel::{emit, tracepoint, usdt};
 use jumplabel_testing::scenario::{fork, passes, wait_for};
 use jumplabel_testing::stop::Stop;
 
-use super::note::{Note, read};
+use super::note::{NOP, Note, read};
 
 tracepoint! {
     traced, hit(number: u32);
@@ -78,7 +78,7 @@ fn counts_emissions() {
             }
             assert_eq!(usdt::look().unwrap().traced, 0);
             assert!(!hit.key().is_enabled());
-            while note.nop() != [0x0f, 0x1f, 0x44, 0, 0] {
+            while note.nop() != NOP {
                 std::thread::yield_now();
             }
         }

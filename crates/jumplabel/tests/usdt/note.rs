@@ -4,8 +4,20 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
+use jumplabel_testing::scenario::emulator;
 use object::read::elf::{ElfFile64, FileHeader as _};
-use object::{Endianness, Object as _, ObjectSection as _, ObjectSegment as _};
+use object::{Endianness, Object as _, ObjectSection as _, ObjectSegment as _, elf};
+
+/// What an instruction set has: its number in a file, the nop of a note, and what stands before and after the offset in a place.
+#[cfg(target_arch = "x86_64")]
+const HERE: (u16, [u8; 5], [&str; 2]) = (elf::EM_X86_64, [0x0f, 0x1f, 0x44, 0, 0], ["", "(%rax)"]);
+#[cfg(target_arch = "aarch64")]
+const HERE: (u16, [u8; 4], [&str; 2]) = (elf::EM_AARCH64, [0x1f, 0x20, 0x03, 0xd5], ["[x0, ", "]"]);
+#[cfg(target_arch = "riscv64")]
+const HERE: (u16, [u8; 2], [&str; 2]) = (elf::EM_RISCV, [1, 0], ["", "(a0)"]);
+
+pub const NOP: [u8; HERE.1.len()] = HERE.1;
+pub const PLACE: [&str; 2] = HERE.2;
 
 /// One note. Addresses are those of the process; `offset` and `semaphore_offset` are places in the file.
 #[derive(Debug)]
@@ -29,7 +41,7 @@ impl Note {
     pub fn all() -> Vec<Note> {
         let data = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let file = ElfFile64::<Endianness>::parse(&*data).unwrap();
-        assert_eq!(file.elf_header().e_machine(Endianness::Little), object::elf::EM_X86_64);
+        assert_eq!(file.elf_header().e_machine(Endianness::Little), HERE.0);
         let section = |name| file.section_by_name(name).unwrap_or_else(|| panic!("no {name}"));
         let (notes, probes) = (section(".note.stapsdt"), section(".probes"));
         let base_section = section(".stapsdt.base").address();
@@ -39,7 +51,8 @@ impl Note {
             let segment = segment.unwrap_or_else(|| panic!("{address:#x} is not loaded"));
             segment.file_range().0 + (address - segment.address())
         };
-        let bias = bias();
+        let first = file.segments().next().unwrap().address();
+        let bias = bias(first);
         let (mut bytes, mut found) = (notes.data().unwrap(), Vec::new());
         while !bytes.is_empty() {
             let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
@@ -77,7 +90,7 @@ impl Note {
     }
 
     /// What is at its address.
-    pub fn nop(&self) -> [u8; 5] {
+    pub fn nop(&self) -> [u8; NOP.len()] {
         read(self.address)
     }
 
@@ -86,12 +99,12 @@ impl Note {
     }
 }
 
-/// How far the program lies from where its file says.
-fn bias() -> usize {
+/// How far the program lies from where its file says, whose first segment has that address.
+fn bias(segment: u64) -> usize {
     let path: PathBuf = std::env::current_exe().unwrap();
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let first = maps.lines().find(|line| line.ends_with(path.to_str().unwrap())).unwrap();
-    usize::from_str_radix(first.split('-').next().unwrap(), 16).unwrap()
+    usize::from_str_radix(first.split('-').next().unwrap(), 16).unwrap() - (segment as usize & !4095)
 }
 
 pub fn read<const N: usize>(address: usize) -> [u8; N] {
@@ -99,8 +112,18 @@ pub fn read<const N: usize>(address: usize) -> [u8; N] {
     unsafe { (address as *const [u8; N]).read_volatile() }
 }
 
-/// As a debugger or a tool writes.
+/// As a debugger or a tool writes. An emulator notices only what the program writes by itself.
 pub fn write(address: usize, bytes: &[u8]) {
-    let memory = OpenOptions::new().write(true).open("/proc/self/mem").unwrap();
-    memory.write_all_at(bytes, address as u64).unwrap();
+    if emulator().is_none() {
+        let memory = OpenOptions::new().write(true).open("/proc/self/mem").unwrap();
+        return memory.write_all_at(bytes, address as u64).unwrap();
+    }
+    for (number, &byte) in bytes.iter().enumerate() {
+        let (address, all) = (address + number, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC);
+        // SAFETY: callers pass addresses of this program.
+        unsafe {
+            assert_eq!(libc::mprotect((address & !4095) as *mut _, 4096, all), 0);
+            (address as *mut u8).write_volatile(byte);
+        }
+    }
 }

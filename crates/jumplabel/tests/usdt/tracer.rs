@@ -1,12 +1,17 @@
-//! A tracer within the process, which does what the kernel does for a tracer from 6.18 on: the nop of the note becomes a call, which pushes what
-//! it needs onto the stack. One at a time.
+//! A tracer within the process: the nop of the note becomes what leads here. One at a time.
 
-use std::arch::global_asm;
+#[cfg(target_arch = "x86_64")]
+#[path = "tracer/call.rs"]
+pub mod nop;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "tracer/trap.rs"]
+mod nop;
+
 use std::sync::Mutex;
 
-use super::note::{Note, read, write};
+use super::note::{NOP, Note, PLACE, read, write};
 
-/// What the call finds.
+/// What it finds there.
 struct Seen {
     arguments: Vec<(i32, usize)>,
     also: fn(&mut Vec<u64>),
@@ -16,26 +21,12 @@ struct Seen {
 
 static SEEN: Mutex<Option<Seen>> = Mutex::new(None);
 
-// Pushes as much as fits below the stack pointer where no function may keep anything, were it not for the red zone.
-global_asm!(
-    ".globl usdt_tracer_call",
-    "usdt_tracer_call:",
-    "push rax; push rcx; push rdx; push rsi; push rdi; push r8; push r9; push r10; push r11; push rbx; pushfq; cld",
-    "mov rdi, rax; mov rbx, rsp; and rsp, -16; sub rsp, 528; fxsave64 [rsp]; call {seen}; fxrstor64 [rsp]; mov rsp, rbx",
-    "popfq; pop rbx; pop r11; pop r10; pop r9; pop r8; pop rdi; pop rsi; pop rdx; pop rcx; pop rax; ret",
-    seen = sym seen,
-);
-
-unsafe extern "C" {
-    fn usdt_tracer_call();
-}
-
-/// The nop was executed; `rax` is what the notes of Rust lead from.
-extern "C" fn seen(rax: usize) {
+/// The nop was executed, with `words` in the register that the notes of Rust lead from.
+extern "C" fn seen(words: usize) {
     let mut all = SEEN.lock().unwrap();
     let seen = all.as_mut().unwrap();
     seen.hits += 1;
-    seen.words = seen.arguments.iter().map(|&(size, offset)| value(size, rax + offset)).collect();
+    seen.words = seen.arguments.iter().map(|&(size, offset)| value(size, words + offset)).collect();
     (seen.also)(&mut seen.words);
 }
 
@@ -56,21 +47,18 @@ fn value(size: i32, at: usize) -> u64 {
 pub struct Tracer(Note);
 
 impl Tracer {
-    /// Writes the call, and counts the semaphore up.
+    /// Changes the nop, and counts the semaphore up.
     pub fn attach(provider: &str, name: &str) -> Tracer {
         let note = Note::of(provider, name);
         let argument = |text: &str| {
             let (size, place) = text.split_once('@').unwrap();
-            let offset = place.strip_suffix("(%rax)").unwrap_or_else(|| panic!("{text}"));
-            (size.parse().unwrap(), offset.parse().unwrap())
+            let offset = place.strip_prefix(PLACE[0].trim_end()).and_then(|place| place.strip_suffix(PLACE[1]));
+            (size.parse().unwrap(), offset.unwrap_or_else(|| panic!("{text}")).parse().unwrap())
         };
-        let arguments = note.arguments.split_whitespace().map(argument).collect();
+        let arguments = note.arguments.replace(", ", ",").split_whitespace().map(argument).collect();
         let old = SEEN.lock().unwrap().replace(Seen { arguments, also: |_| (), words: Vec::new(), hits: 0 });
         assert!(old.is_none());
-        let distance = usdt_tracer_call as *const () as isize - (note.address as isize + 5);
-        let mut call = [0xe8, 0, 0, 0, 0];
-        call[1..].copy_from_slice(&i32::try_from(distance).unwrap().to_le_bytes());
-        write(note.address, &call);
+        nop::hook(note.address);
         let tracer = Tracer(note);
         tracer.count(1);
         tracer
@@ -98,32 +86,10 @@ impl Tracer {
 }
 
 impl Drop for Tracer {
-    /// Counts down, and leaves the call until the last.
+    /// Counts down, and puts the nop back.
     fn drop(&mut self) {
         self.count(-1);
-        write(self.0.address, &[0x0f, 0x1f, 0x44, 0, 0]);
+        write(self.0.address, &NOP);
         *SEEN.lock().unwrap() = None;
     }
-}
-
-/// Emits as a tracepoint would whose words may be in the red zone, as if its nop were a call. Whether the tracer gets them.
-pub fn arrive_in_the_red_zone() -> bool {
-    #[inline(never)]
-    fn emission(first: u64, second: u64) {
-        let words = [[first, 0], [second, 0]];
-        // SAFETY: it is what the call of a nop does, but that the options say what the note's must not: that nobody uses the stack.
-        unsafe {
-            std::arch::asm!(
-                "call {call}",
-                call = sym usdt_tracer_call,
-                in("rax") words.as_ptr(),
-                options(readonly, nostack, preserves_flags),
-            );
-        }
-    }
-    let arguments = vec![(8, 0), (8, 16)];
-    *SEEN.lock().unwrap() = Some(Seen { arguments, also: |_| (), words: Vec::new(), hits: 0 });
-    let [first, second] = std::hint::black_box([11, 12]);
-    emission(first, second);
-    SEEN.lock().unwrap().take().unwrap().words == [11, 12]
 }

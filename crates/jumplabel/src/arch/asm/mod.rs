@@ -20,6 +20,7 @@
 //! * the object's record in `object`,
 //! * the table entry of a naked key's function in `naked`,
 //! * the byte in front of a site in `x86/site_prefix.rs`,
+//! * the note of a tracepoint in `usdt`,
 //! * the function of the self-test in `self_test`.
 //!
 //! Some macros are the same for several instruction sets. `word` has `__nop_asm`, `__jump_asm` and `__switch_options` for instruction sets
@@ -33,6 +34,7 @@ pub(crate) mod op;
 pub(crate) mod self_test;
 mod site;
 mod switch;
+mod usdt;
 #[cfg(all(
     jumplabel_sites,
     any(target_arch = "aarch64", target_arch = "arm", target_arch = "powerpc64", target_arch = "loongarch64")

@@ -10,4 +10,3 @@ mod short;
 mod site_prefix;
 #[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
 pub(crate) mod thunk;
-mod usdt;

@@ -1,0 +1,83 @@
+//! The assembler of an SDT note: a nop, and the note that says where the nop is and where its arguments are. The format is that of
+//! `<sys/sdt.h>`.
+//!
+//! ```text
+//!   2:  nop                   where tracers put a uprobe
+//!
+//!   .note.stapsdt             not loaded; tied to the function, so that the linker drops both or neither
+//!     nop, base, semaphore      three addresses; the base tells a tool how far somebody has moved the sections of the file
+//!     provider, name            of the tracepoint
+//!     8@0(%rax) -4@16(%rax)     a size for each argument, with a minus sign if it is signed, and the place of the argument
+//!
+//!                    nop          places                      the register that leads to the words
+//!   x86-64           5 bytes      8@0(%rax)  -4@16(%rax)      rax
+//!   aarch64          a word       8@[x0, 0]  -4@[x0, 16]      x0
+//!   riscv64          a nop        8@0(a0)    -4@16(a0)        a0
+//! ```
+//!
+//! The arguments are words in memory, and a register leads to them: so any number of arguments of any types takes one register, and a text,
+//! which has two words, needs no other text here than a number does. On x86-64, kernels from 6.18 on make a call of a nop of five bytes. The
+//! call writes below the stack pointer, where the compiler would keep the words of a function that calls nothing: so the options do not say
+//! `nostack`. The relocation at the nop changes no bytes. Without it, functions with the same arguments look alike to a linker that folds
+//! identical code (`--icf`).
+
+/// A note: see [`__usdt_asm`](crate::__usdt_asm).
+#[cfg(all(jumplabel_usdt, target_arch = "x86_64"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __usdt_note {
+    ($($note:tt)*) => {
+        $crate::__usdt_asm!(".byte 0x0f,0x1f,0x44,0,0" "rax" "" "(%rax)" $($note)*)
+    };
+}
+
+/// A note: see [`__usdt_asm`](crate::__usdt_asm).
+#[cfg(all(jumplabel_usdt, target_arch = "aarch64"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __usdt_note {
+    ($($note:tt)*) => {
+        $crate::__usdt_asm!("nop" "x0" "[x0, " "]" $($note)*)
+    };
+}
+
+/// A note: see [`__usdt_asm`](crate::__usdt_asm).
+#[cfg(all(jumplabel_usdt, target_arch = "riscv64"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __usdt_note {
+    ($($note:tt)*) => {
+        $crate::__usdt_asm!("nop" "a0" "" "(a0)" $($note)*)
+    };
+}
+
+/// The note for `$nop`, with the provider, the name and, for each argument, a separator, the name of an operand that holds its size (16: two
+/// words), and the offsets of its words from `$register`; `$before` and `$after` make a place of an offset. Names these operands:
+/// `semaphore` and `function` are symbols.
+#[cfg(jumplabel_usdt)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __usdt_asm {
+    ($nop:literal $register:tt $before:literal $after:literal $provider:expr, $name:expr, $words:expr, $semaphore:path, $function:path,
+        $(($argument:ident $size:expr, $separator:literal $first:literal $second:literal))*) => {
+        ::core::arch::asm!(
+            ::core::concat!("2: ", $nop, ";.reloc 2b,BFD_RELOC_NONE,{semaphore}"),
+            ".pushsection .note.stapsdt,\"o?\",%note,{function};.balign 4;.long 4f-3f,6f-5f,3;3: .asciz \"stapsdt\"",
+            ::core::concat!(
+                "4: .balign 4;5: .quad 2b,_.stapsdt.base,{semaphore};.asciz \"", $provider, "\";.asciz \"", $name, "\""
+            ),
+            $(::core::concat!(
+                ".if {", ::core::stringify!($argument), "}==16;.ascii \"", $separator, "8@", $before, $first, $after, " 8@", $before, $second, $after,
+                "\";.else;.ascii \"", $separator, "{", ::core::stringify!($argument), "}@", $before, $first, $after, "\";.endif"
+            ),)*
+            ".byte 0;6: .balign 4;.popsection;.ifndef _.stapsdt.base",
+            ".pushsection .stapsdt.base,\"aGR\",%progbits,.stapsdt.base,comdat;.weak _.stapsdt.base;.hidden _.stapsdt.base",
+            "_.stapsdt.base: .space 1;.size _.stapsdt.base,1;.popsection;.endif",
+            $($argument = const $size,)*
+            semaphore = sym $semaphore,
+            function = sym $function,
+            in($register) $words,
+            options(readonly, preserves_flags),
+        )
+    };
+}
