@@ -1,4 +1,4 @@
-//! The commands of docs/usdt.md: bpftrace and perf, where they are installed.
+//! The commands of docs/usdt.md: bpftrace, perf and gdb, where they are installed.
 
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -28,6 +28,22 @@ fn program() -> String {
     std::env::current_exe().unwrap().display().to_string()
 }
 
+/// Runs a command that traces this process, while a thread emits and the tracepoint follows.
+fn emitting(command: &str) -> Output {
+    usdt::watch().unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let _stop = Stop(&stop);
+        scope.spawn(|| {
+            while !stop.load(Relaxed) {
+                emit!(said, 4711, "hello");
+                std::thread::yield_now();
+            }
+        });
+        shell(command)
+    })
+}
+
 /// It lists tracepoints, attaches, which turns the tracepoint on, gets its arguments, and leaves.
 #[test]
 fn bpftrace() {
@@ -41,23 +57,34 @@ fn bpftrace() {
         assert_eq!(printed(format!("bpftrace -l 'usdt:{program}:tools:*'")).trim(), place);
         assert!(printed(format!("bpftrace -l -p {own} 'usdt:*'")).contains(":tools:said\n"));
 
-        usdt::watch().unwrap();
-        let stop = AtomicBool::new(false);
-        let output = std::thread::scope(|scope| {
-            let _stop = Stop(&stop);
-            scope.spawn(|| {
-                while !stop.load(Relaxed) {
-                    emit!(said, 4711, "hello");
-                    std::thread::yield_now();
-                }
-            });
-            // Several, because the first one comes by a breakpoint, and later ones by a call.
-            let show = "{ printf(\"%d %s\\n\", arg0, str(arg1, arg2)); @n++; if (@n > 5) { exit(); } }";
-            shell(&format!("bpftrace -p {own} -e '{place} {show}'"))
-        });
+        // Several, because the first one comes by a breakpoint, and later ones by a call.
+        let show = "{ printf(\"%d %s\\n\", arg0, str(arg1, arg2)); @n++; if (@n > 5) { exit(); } }";
+        let output = emitting(&format!("bpftrace -p {own} -e '{place} {show}'"));
         let text = String::from_utf8_lossy(&output.stdout);
         let lines: Vec<_> = text.lines().filter(|line| line.starts_with("4711")).collect();
         assert!(lines.len() >= 5 && lines.iter().all(|&line| line == "4711 hello"), "{output:?}");
+        while said.key().is_enabled() {
+            std::thread::yield_now();
+        }
+    });
+}
+
+/// It lists tracepoints, attaches, which turns the tracepoint on, prints an argument, and leaves.
+#[test]
+fn gdb() {
+    passes(|| {
+        let own = std::process::id();
+        let attach = format!("gdb -nx -batch -p {own}");
+        if !has("gdb", &format!("{attach} -ex 'info inferiors' | grep -q 'process {own}'")) {
+            return;
+        }
+        let listed = shell(&format!("{attach} -ex 'info probes stap tools'"));
+        assert!(String::from_utf8_lossy(&listed.stdout).contains(" said "), "{listed:?}");
+
+        let commands = ["break -probe-stap tools:said", "continue", "print $_probe_arg0", "delete"];
+        let commands: String = commands.iter().map(|command| format!(" -ex '{command}'")).collect();
+        let output = emitting(&format!("{attach}{commands}"));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("$1 = 4711\n"), "{output:?}");
         while said.key().is_enabled() {
             std::thread::yield_now();
         }
