@@ -75,7 +75,8 @@ fn tests(sh: &Shell, target: &Target, release: bool, torture: bool) -> Result<()
     Ok(())
 }
 
-/// The semantics of the C API (crates/jumplabel-capi), with gcc and clang, or with zig; prints how many checks were made.
+/// The semantics of the C API (crates/jumplabel-capi), with gcc and clang, or with zig; prints how many checks were made. And what tracers
+/// get of tracepoints in C, where these have notes.
 fn conformance(sh: &Shell, target: &Target, c: &C) -> Result<()> {
     programs::c_library(sh, target, "staticlib")?;
     let mut compilers = vec![(format!("{} {}", target.cc(), c.gcc), Some(""))];
@@ -88,8 +89,16 @@ fn conformance(sh: &Shell, target: &Target, c: &C) -> Result<()> {
         let lto = lto.map(|options| format!("-O3 -flto {options}"));
         for flags in ["-O0".into(), "-O2".into()].into_iter().chain(pic).chain(lto) {
             let emulator = target.emulator;
-            let made = programs::conformance(sh, target, &format!("{compiler} {flags}"), &program)
-                .and_then(|()| printed(cmd!(sh, "env {emulator...} {program}")));
+            let runs = |flags: &str, names: &[&str]| {
+                programs::in_c(sh, target, &format!("{compiler} {flags}"), names, &program)?;
+                printed(cmd!(sh, "env {emulator...} {program}"))
+            };
+            let made = runs(&flags, programs::CONFORMANCE).and_then(|made| {
+                if target.sets.iter().any(|sets| sets.split(' ').any(|set| set == "usdt")) {
+                    runs(&format!("{flags} -DSTATIC"), &["usdt"]).context("tracers")?;
+                }
+                Ok(made)
+            });
             let compiler = Path::new(compiler.trim()).file_name().unwrap_or_default().display();
             let what = format!("{compiler} {}", flags.trim_end());
             println!("{what}: {}", made.with_context(|| what.clone())?.trim_end());

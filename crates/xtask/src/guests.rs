@@ -171,7 +171,8 @@ fn fill(sh: &Shell, target: &Target, gnu: &str, directory: &Path) -> Result<()> 
     if let Some(c) = &target.c {
         programs::c_library(sh, target, "staticlib")?;
         let program = root.join("tests/conformance").display().to_string();
-        programs::conformance(sh, target, &format!("{} {} -O2 -DREAL_KERNEL", target.cc(), c.gcc), &program)?;
+        let compiler = format!("{} {} -O2 -DREAL_KERNEL", target.cc(), c.gcc);
+        programs::in_c(sh, target, &compiler, programs::CONFORMANCE, &program)?;
         list += "/tests/conformance\n";
     }
     sh.write_file(root.join("list"), list)?;

@@ -51,12 +51,15 @@ pub fn c_library(sh: &Shell, target: &Target, sort: &str) -> Result<()> {
     Ok(build.args(["--crate-type", sort]).args(name).run()?)
 }
 
-/// The conformance suite of the C API, by this compiler with these options. What glibc's static library warns of is shown only
-/// if it does not build.
-pub fn conformance(sh: &Shell, target: &Target, compiler: &str, to: &str) -> Result<()> {
+/// The sources of the conformance suite of the C API.
+pub const CONFORMANCE: &[&str] = &["conformance", "elsewhere", "base", "main"];
+
+/// A program of the C API's tests, by this compiler with these options. What glibc's static library warns of is shown only if it does not
+/// build.
+pub fn in_c(sh: &Shell, target: &Target, compiler: &str, names: &[&str], to: &str) -> Result<()> {
     let (sources, library) = ("crates/jumplabel-capi/tests/c", results(target).join("libjumplabel_capi.a"));
     let compiler = compiler.split_whitespace();
-    let files = ["conformance", "elsewhere", "base", "main"].map(|name| format!("{sources}/{name}.c"));
+    let files = names.iter().map(|name| format!("{sources}/{name}.c"));
     let compile = cmd!(sh, "env {compiler...} -std=c11 -Wall -Wextra -pedantic -Werror -D_GNU_SOURCE -static")
         .args(["-Icrates/jumplabel-capi/include"])
         .args(files)

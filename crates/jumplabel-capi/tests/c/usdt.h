@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A tracer within the process: it reads the notes of an object's file, makes a call of a note's nop, as kernels from 6.18 on do, and reads the
- * arguments from where the note says. One at a time.
+ * A tracer within the process: it reads the notes of an object's file, makes a call or a breakpoint of a note's nop, and reads the arguments
+ * from where the note says. One at a time.
  */
 #ifndef USDT_H
 #define USDT_H
@@ -16,68 +16,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "usdt_nop.h"
+
 struct note {
 	uint64_t nop, base, semaphore;
 	const char *places;
 };
-
-/* In the order in which the call pushes them. */
-struct registers {
-	uint64_t all[15], flags, ret;
-};
-static const char *const names[16][4] = {
-	{ "rax", "eax", "ax", "al" },	 { "rbx", "ebx", "bx", "bl" },	  { "rcx", "ecx", "cx", "cl" },
-	{ "rdx", "edx", "dx", "dl" },	 { "rsi", "esi", "si", "sil" },	  { "rdi", "edi", "di", "dil" },
-	{ "rbp", "ebp", "bp", "bpl" },	 { "r8", "r8d", "r8w", "r8b" },	  { "r9", "r9d", "r9w", "r9b" },
-	{ "r10", "r10d", "r10w", "r10b" }, { "r11", "r11d", "r11w", "r11b" }, { "r12", "r12d", "r12w", "r12b" },
-	{ "r13", "r13d", "r13w", "r13b" }, { "r14", "r14d", "r14w", "r14b" }, { "r15", "r15d", "r15w", "r15b" },
-	{ "rsp", "esp", "sp", "spl" },
-};
-
-__asm__(".text\n"
-	".globl usdt_call\n"
-	"usdt_call:\n"
-	"pushfq; push %r15; push %r14; push %r13; push %r12; push %r11; push %r10; push %r9; push %r8\n"
-	"push %rbp; push %rdi; push %rsi; push %rdx; push %rcx; push %rbx; push %rax\n"
-	"cld; mov %rsp,%rdi; mov %rsp,%rbx; and $-16,%rsp; sub $512,%rsp; fxsave64 (%rsp)\n"
-	"call usdt_seen\n"
-	"fxrstor64 (%rsp); mov %rbx,%rsp\n"
-	"pop %rax; pop %rbx; pop %rcx; pop %rdx; pop %rsi; pop %rdi; pop %rbp\n"
-	"pop %r8; pop %r9; pop %r10; pop %r11; pop %r12; pop %r13; pop %r14; pop %r15; popfq\n"
-	"ret\n");
-#ifdef __cplusplus
-extern "C" {
-#endif
-void usdt_call(void);
-#ifndef __clang__
-__attribute__((__externally_visible__))
-#endif
-__attribute__((__used__)) void usdt_seen(const struct registers *registers);
-#ifdef __cplusplus
-}
-#endif
 
 static struct note traced;
 static int hits, count;
 static int64_t values[16];
 /* Reads more while the arguments are there. */
 static void (*also)(void);
-
-static void fail(const char *what, const char *where)
-{
-	printf("%s: %s\n", what, where);
-	exit(1);
-}
-
-static uint64_t of_register(const struct registers *registers, const char *name, size_t length)
-{
-	for (int number = 0; number < 16; number++)
-		for (int size = 0; size < 4; size++)
-			if (strlen(names[number][size]) == length && !memcmp(names[number][size], name, length))
-				return number < 15 ? registers->all[number] : (uint64_t)(uintptr_t)(registers + 1);
-	fail("no register", name);
-	return 0;
-}
 
 static int64_t sized(uint64_t value, long size)
 {
@@ -92,7 +42,7 @@ static int64_t sized(uint64_t value, long size)
 	}
 }
 
-/* Reads all of `places`: -4@%edi, 8@-16(%rbp), 4@$7. */
+/* Reads all of `places`: -4@%edi, 8@-16(%rbp), 4@$7; -4@x0, 8@[sp, 16], 4@7; -4@a0, 8@-16(s0), 4@7. */
 void usdt_seen(const struct registers *registers)
 {
 	const char *at = traced.places;
@@ -100,25 +50,32 @@ void usdt_seen(const struct registers *registers)
 	hits++;
 	for (count = 0; *at; count++) {
 		char *end;
-		long size = strtol(at, &end, 10), offset;
+		long size = strtol(at, &end, 10), offset = 0;
+		bool memory = false;
 
 		if (*end++ != '@')
 			fail("no place", at);
-		if (*end == '$') {
-			values[count] = strtoll(end + 1, &end, 10);
-		} else if (*end == '%') {
-			at = end + 1;
-			end += strcspn(end, " ");
-			values[count] = sized(of_register(registers, at, (size_t)(end - at)), size);
+		end += *end == '$';
+		if (*end == '[')
+			memory = true, end++;
+		else if (*end == '(' || *end == '-' || (*end >= '0' && *end <= '9'))
+			offset = strtol(end, &end, 10), memory = *end == '(', end += memory;
+		if (!*end || *end == ' ') {
+			values[count] = offset;
 		} else {
-			offset = strtol(end, &end, 10);
-			at = end + 2;
-			end += strcspn(end, ")");
-			const void *place = (const void *)(uintptr_t)(of_register(registers, at, (size_t)(end - at)) + (uint64_t)offset);
-			uint64_t value = 0;
-			memcpy(&value, place, (size_t)labs(size));
+			end += *end == '%';
+			at = end;
+			end += strcspn(end, " ,])");
+			uint64_t value = of_register(registers, at, (size_t)(end - at));
+			if (*end == ',')
+				offset = strtol(end + 1, &end, 10);
+			if (memory) {
+				const void *place = (const void *)(uintptr_t)(value + (uint64_t)offset);
+				value = 0;
+				memcpy(&value, place, (size_t)labs(size));
+				end++;
+			}
 			values[count] = sized(value, size);
-			end++;
 		}
 		at = end + (*end == ' ');
 	}
@@ -126,26 +83,45 @@ void usdt_seen(const struct registers *registers)
 		also();
 }
 
+/* The file of the object that `within` lies in, and where its first segment lies. -DSTATIC: there is only one. */
+static const char *object_of(const void *within, const void **base)
+{
+#ifdef STATIC
+	extern const char __ehdr_start[];
+
+	(void)within;
+	*base = __ehdr_start;
+	return "/proc/self/exe";
+#else
+	static Dl_info info;
+
+	if (!dladdr(within, &info))
+		fail("no object", "of an address");
+	*base = info.dli_fbase;
+	return strchr(info.dli_fname, '/') ? info.dli_fname : "/proc/self/exe";
+#endif
+}
+
 /* The note of that name in the file of the object that `within` lies in; its addresses are those of the process. */
 static struct note find_note(const void *within, const char *provider, const char *name)
 {
-	Dl_info info;
 	struct stat status;
 	struct note found = { 0, 0, 0, 0 };
-	int file = -1;
+	const void *base;
+	const char *path = object_of(within, &base);
+	int file = open(path, O_RDONLY);
 
-	if (!dladdr(within, &info) || (file = open(strchr(info.dli_fname, '/') ? info.dli_fname : "/proc/self/exe", O_RDONLY)) < 0 ||
-	    fstat(file, &status))
+	if (file < 0 || fstat(file, &status))
 		fail("no file", name);
 	char *data = (char *)malloc((size_t)status.st_size);
 	if (read(file, data, (size_t)status.st_size) != status.st_size)
-		fail("cannot read", info.dli_fname);
+		fail("cannot read", path);
 	close(file);
 	const Elf64_Ehdr *head = (const Elf64_Ehdr *)data;
 	const Elf64_Phdr *segment = (const Elf64_Phdr *)(data + head->e_phoff);
 	while (segment->p_type != PT_LOAD)
 		segment++;
-	uint64_t bias = (uint64_t)(uintptr_t)info.dli_fbase - (segment->p_vaddr & ~4095ul);
+	uint64_t bias = (uint64_t)(uintptr_t)base - (segment->p_vaddr & ~4095ul);
 	const Elf64_Shdr *sections = (const Elf64_Shdr *)(data + head->e_shoff);
 	const char *texts = data + sections[head->e_shstrndx].sh_offset;
 	for (int section = 0; section < head->e_shnum; section++) {
@@ -172,16 +148,6 @@ static struct note find_note(const void *within, const char *provider, const cha
 	return found;
 }
 
-/* As tools write. */
-static void poke(uint64_t address, const void *bytes, size_t size)
-{
-	int memory = open("/proc/self/mem", O_WRONLY);
-
-	if (pwrite(memory, bytes, size, (off_t)address) != (ssize_t)size)
-		fail("cannot write", "/proc/self/mem");
-	close(memory);
-}
-
 static void raise_semaphore(const struct note *note, short by)
 {
 	unsigned short now = (unsigned short)(*(volatile unsigned short *)(uintptr_t)note->semaphore + by);
@@ -189,31 +155,20 @@ static void raise_semaphore(const struct note *note, short by)
 	poke(note->semaphore, &now, 2);
 }
 
-/* The nop becomes a jump to the call, by way of a page that the nop reaches, wherever this program is. */
 static void attach(const void *within, const char *provider, const char *name)
 {
-	static const unsigned char nop[5] = { 0x0f, 0x1f, 0x44, 0, 0 };
-	unsigned char call[5] = { 0xe8 };
-	int64_t distance;
-
 	traced = find_note(within, provider, name);
-	if (memcmp((const void *)(uintptr_t)traced.nop, nop, 5) || !traced.base)
+	if (memcmp((const void *)(uintptr_t)traced.nop, nop, sizeof(nop)) || !traced.base)
 		fail("not a nop", name);
-	distance = (int64_t)(uintptr_t)&usdt_call - (int64_t)(traced.nop + 5);
-	if (distance != (int32_t)distance)
-		fail("too far", name);
-	memcpy(call + 1, &distance, 4);
-	poke(traced.nop, call, 5);
+	hook(traced.nop);
 	raise_semaphore(&traced, 1);
 	hits = 0;
 }
 
 static void detach(void)
 {
-	static const unsigned char nop[5] = { 0x0f, 0x1f, 0x44, 0, 0 };
-
 	raise_semaphore(&traced, -1);
-	poke(traced.nop, nop, 5);
+	poke(traced.nop, nop, sizeof(nop));
 }
 
 #endif
