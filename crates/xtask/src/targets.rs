@@ -68,7 +68,7 @@ pub const NOT_EMULATED: &str = "forks:: children_of_fork the_first_thread timer_
 
 /// What needs a kernel of the instruction set's own.
 pub const OF_GUESTS: &str = "reach keys naked records lists or_load calls switches tracepoints ops up alternatives plan threads \
-                             process refusals objects";
+                             process refusals objects usdt";
 
 const GUEST: Guest =
     Guest { machine: "", packages: &[], backport: "", kernel: "", release: None, console: "", threads: "single" };

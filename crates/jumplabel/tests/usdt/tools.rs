@@ -17,7 +17,7 @@ fn shell(command: &str) -> Output {
 }
 
 fn has(tool: &str, works: &str) -> bool {
-    let has = shell(works).status.success();
+    let has = Command::new("unshare").arg("--version").output().is_ok() && shell(works).status.success();
     if !has {
         println!("skipped: needs {tool}, root, and a kernel that lets it work: {works}");
     }
