@@ -1,6 +1,6 @@
 //! An entry of a table, and the arms that it can lead to. [`format`](super) says what the bits of an entry's meta word mean.
 
-use super::{ARM, INDIRECT, KIND_MASK, KIND_SHIFT, LOADING, OFFSET_SHIFT, OP, PREFIXED, relative};
+use super::{ARM, BRANCH, INDIRECT, KIND_MASK, KIND_SHIFT, LOADING, OFFSET_SHIFT, OP, PREFIXED, relative};
 
 /// One entry of a table: one site.
 #[repr(C, align(4))]
@@ -56,6 +56,12 @@ impl Entry {
     #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "x86")), allow(dead_code))]
     pub(crate) fn is_prefixed(&self) -> bool {
         self.meta & PREFIXED != 0
+    }
+
+    /// [`is_prefixed`](Self::is_prefixed) for entries of checks; false for others.
+    #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "x86")), allow(dead_code))]
+    pub(crate) fn is_prefixed_check(&self) -> bool {
+        self.meta & (PREFIXED | KIND_MASK << KIND_SHIFT) == PREFIXED | u32::from(BRANCH) << KIND_SHIFT
     }
 
     /// Whether the key word leads to a slot that holds the key's address.

@@ -87,7 +87,7 @@ impl Site {
             kind => (target, kind.and_then(|kind| kind.decode::<Native>(bytes, displacement))),
         };
         // SAFETY: as above.
-        let is_hooked = unsafe { !front::is_as_built(entry) };
+        let is_hooked = unsafe { front::foreign_byte(entry) }.is_some();
         let state = state.filter(|_| !is_hooked);
         let (naked, loads) = (entry.kind() == NAKED, state == Some(State::LOADS));
         Site { address, target, arm: entry.arm(), naked, loads, bytes, state, is_hooked }

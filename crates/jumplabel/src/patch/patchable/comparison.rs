@@ -52,7 +52,7 @@ impl Comparison {
     ) -> Result<Self, usize> {
         let wanted = Wanted { entry, patchable, setting, as_emitted, otherwise };
         // SAFETY: the caller passes an entry from the index, and the lock keeps its object loaded.
-        if unsafe { !front::is_as_built(entry) } {
+        if unsafe { front::foreign_byte(entry) }.is_some() {
             return Err(patchable.setting());
         }
         // SAFETY: as above.
