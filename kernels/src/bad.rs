@@ -8,7 +8,7 @@ use core::sync::atomic::{
 use jumplabel::format::Entry;
 use jumplabel::platform::Platform;
 use jumplabel::{
-    Refusal, Error, Lock, WriterKind, for_each_site, static_branch_likely, static_branch_unlikely, static_key,
+    Error, Lock, Refusal, WriterKind, for_each_site, static_branch_likely, static_branch_unlikely, static_key,
 };
 use jumplabel_kernel::{Bounds, Kernel, TIMED_OUT};
 
@@ -36,6 +36,8 @@ static NOWHERE: Kernel<Here, 2, 1> = Kernel::new(Here);
 static NOWHERE_PLATFORM: &dyn Platform = &NOWHERE;
 static SMALL: Kernel<Here, 2, 0> = Kernel::new(Here);
 static SMALL_PLATFORM: &dyn Platform = &SMALL;
+/// For one CPU.
+static LONE: Kernel<Here, 1, 1> = Kernel::new(Here);
 
 /// Prints an error that was to be met.
 fn refused<T>(what: &str, result: Result<T, Error>) -> Error {
@@ -44,14 +46,21 @@ fn refused<T>(what: &str, result: Result<T, Error>) -> Error {
     error
 }
 
+/// On a CPU that a platform does not know.
+pub fn not_known() {
+    let error = refused("a CPU too many", LONE.online(|_| unreachable!()));
+    assert!(error == Error::NoSuchCpu { cpu: 1 });
+    assert!(LONE.offline() == Err(error));
+}
+
 /// Before there is a platform, and with platforms that are wrong.
 pub fn before_start() {
     assert!(refused("before start", WATCHED.enable()) == Error::NoPlatform);
     // SAFETY: nobody flips meanwhile; nothing is ever written by either.
     unsafe {
-        NOWHERE.start(&NOWHERE_PLATFORM, &Bounds { code: 0..0, all: 0..0 });
+        NOWHERE.start(&NOWHERE_PLATFORM, &Bounds { code: 0..0, all: 0..0 }).unwrap();
         assert!(matches!(refused("kernel without bounds", WATCHED.enable()), Error::NoBounds { .. }));
-        SMALL.start(&SMALL_PLATFORM, &bounds());
+        SMALL.start(&SMALL_PLATFORM, &bounds()).unwrap();
     }
 }
 
@@ -65,7 +74,7 @@ pub fn start() -> Result<bool, Error> {
     assert!(!watched() && !WATCHED.is_enabled());
     damage();
     // SAFETY: the boot CPU is the only one, and nobody has flipped.
-    unsafe { KERNEL.start(&PLATFORM, &bounds()) };
+    unsafe { KERNEL.start(&PLATFORM, &bounds()) }?;
     assert!(matches!(refused("damaged table", DAMAGED.enable()), Error::DamagedTable { .. }));
     assert!(!damaged());
     WATCHED.enable()?;

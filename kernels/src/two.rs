@@ -38,6 +38,7 @@ static STALE: AtomicU32 = AtomicU32::new(0);
 
 /// What the other CPU does.
 pub fn on_other_cpu() {
+    bad::not_known();
     let online = KERNEL.online(|lock| {
         assert!(PER_CPU.enable() == Err(Error::Reentrant));
         PER_CPU.enable_locked(lock).unwrap();

@@ -7,7 +7,7 @@ use jumplabel_kernel::Kernel;
 
 use crate::lock;
 pub use crate::machine::set_cpu;
-use crate::machine::{Functions, Given, cpu};
+use crate::machine::{Functions, Given};
 use crate::result::{Refusal, code};
 
 /// `struct jumplabel_bounds`.
@@ -63,8 +63,7 @@ pub unsafe extern "C" fn jumplabel_kernel_start(machine: *const Functions, bound
     KERNEL.machine().give(functions);
     set_cpu(*cpu);
     // SAFETY: the caller passes the kernel's own bounds, and no other CPU runs yet.
-    unsafe { KERNEL.start(&PLATFORM, &bounds) };
-    0
+    code(unsafe { KERNEL.start(&PLATFORM, &bounds) }.map_err(Refusal::Core))
 }
 
 /// A CPU comes; `notify` flips with the lock held.
@@ -76,9 +75,6 @@ pub unsafe extern "C" fn jumplabel_kernel_online(
     notify: Option<unsafe extern "C" fn(*mut c_void)>,
     data: *mut c_void,
 ) -> c_int {
-    if cpu() >= CPUS {
-        return EINVAL;
-    }
     let online = KERNEL.online(|lock| {
         if let Some(notify) = notify {
             // SAFETY: the caller says that `notify` may be called with `data`.

@@ -120,6 +120,7 @@ pub fn set_cpu(cpu: extern "C" fn() -> usize) {
     CPU.store(cpu as *mut (), Ordering::Release);
 }
 
+#[cfg_attr(not(target_os = "none"), allow(dead_code))] // Only a kernel without an operating system asks.
 pub(crate) fn cpu() -> usize {
     // SAFETY: null, or from `set_cpu`.
     let cpu = unsafe { core::mem::transmute::<*mut (), Option<extern "C" fn() -> usize>>(CPU.load(Ordering::Acquire)) };

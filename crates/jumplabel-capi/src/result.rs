@@ -72,9 +72,11 @@ impl Refusal {
                 Error::Sealed => -EROFS,
                 Error::NotCode { .. } => -EFAULT,
                 Error::Circular { .. } => -ELOOP,
-                Error::NoSuchMode { .. } | Error::UnfitOp { .. } | Error::UnfitAlternative { .. } | Error::IsTable => {
-                    -EINVAL
-                }
+                Error::NoSuchMode { .. }
+                | Error::NoSuchCpu { .. }
+                | Error::UnfitOp { .. }
+                | Error::UnfitAlternative { .. }
+                | Error::IsTable => -EINVAL,
                 Error::OutOfRange { .. }
                 | Error::DamagedTable { .. }
                 | Error::CopiedCode { .. }

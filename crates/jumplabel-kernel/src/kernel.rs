@@ -2,18 +2,18 @@
 
 use core::ops::Range;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use core::time::Duration;
 
-use jumplabel::format::Object;
 use jumplabel::platform::{
     Body, Extent, Failure, Held, Image, Place, Platform, Summary, Token, Visibility, WriteReport, WriterKind,
     WriterList,
 };
 use jumplabel::{Error, Refusal, set_platform};
 
-use crate::bounds::{Bounds, Slot};
+use crate::bounds::Bounds;
 use crate::lock::Lock;
+use crate::objects::Objects;
 use crate::pen::Pen;
 use crate::rendezvous::Rendezvous;
 use crate::{Machine, Memory};
@@ -21,14 +21,6 @@ use crate::{Machine, Memory};
 // A linker that keeps this section gives bounds to it, even if there are no sites.
 #[cfg(target_os = "none")]
 core::arch::global_asm!(".pushsection __jump_table, \"aR\", %progbits", ".popsection");
-
-/// How many modules with sites can be loaded at a time.
-const MODULES: usize = 16;
-
-/// How many objects without bounds can be told apart.
-const UNBOUNDED: usize = 4;
-/// An address at which no object lies.
-const TOO_MANY: usize = usize::MAX;
 
 const EARLY: u8 = 0;
 const LIVE: u8 = 1;
@@ -42,10 +34,7 @@ pub struct Kernel<M, const CPUS: usize, const PAGES: usize> {
     rendezvous: Rendezvous<CPUS>,
     phase: AtomicU8,
     started: AtomicBool,
-    /// The bounds of the kernel, and of the modules.
-    objects: [Slot; 1 + MODULES],
-    /// The records of objects without bounds; 0 if there is none. If there are more than fit here, the last one is [`TOO_MANY`], for good.
-    unbounded: [AtomicUsize; UNBOUNDED],
+    objects: Objects,
 }
 
 impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
@@ -59,8 +48,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
             rendezvous: Rendezvous::new(),
             phase: AtomicU8::new(EARLY),
             started: AtomicBool::new(false),
-            objects: [const { Slot::new() }; 1 + MODULES],
-            unbounded: [const { AtomicUsize::new(0) }; UNBOUNDED],
+            objects: Objects::new(),
         }
     }
 
@@ -75,15 +63,25 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     /// # Safety
     /// `bounds` are the kernel's own. Any other CPU runs code with sites only between its [`online`](Self::online) and its
     /// [`offline`](Self::offline).
-    pub unsafe fn start(&'static self, platform: &'static &'static dyn Platform, bounds: &Bounds) {
+    ///
+    /// # Errors
+    /// [`Error::NoSuchCpu`], if this CPU's number is not below `CPUS`. Then nothing was done.
+    pub unsafe fn start(&'static self, platform: &'static &'static dyn Platform, bounds: &Bounds) -> Result<(), Error> {
+        let cpu = self.this_cpu()?;
         if self.started.swap(true, Ordering::Relaxed) {
-            return;
+            return Ok(());
         }
-        let [own, ..] = &self.objects;
-        own.set(bounds);
-        self.rendezvous.set_online(self.machine.cpu(), true);
+        self.objects.set_kernel(bounds);
+        self.rendezvous.set_online(cpu, true);
         // SAFETY: nobody has flipped yet. This platform keeps its contract if the machine keeps its own.
         unsafe { set_platform(platform) };
+        Ok(())
+    }
+
+    /// The number of the CPU that calls.
+    fn this_cpu(&self) -> Result<usize, Error> {
+        let cpu = self.machine.cpu();
+        if cpu < CPUS { Ok(cpu) } else { Err(Error::NoSuchCpu { cpu }) }
     }
 
     /// This CPU comes: it serialises, and flips stop it from now on. Before this call, it must not run a site. Its interrupts must get
@@ -91,28 +89,31 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     /// [`enable_locked`](jumplabel::RawKey::enable_locked) and the like, before anybody else can flip.
     ///
     /// # Errors
-    /// The errors of [`Lock::take`](jumplabel::Lock::take).
+    /// [`Error::NoSuchCpu`], if this CPU's number is not below `CPUS`: no flip would stop it, so it must not run a site. The errors of
+    /// [`Lock::take`](jumplabel::Lock::take).
     pub fn online(&self, notify: impl FnOnce(&mut jumplabel::Lock)) -> Result<(), Error> {
+        let cpu = self.this_cpu()?;
         let mut lock = jumplabel::Lock::take()?;
-        self.come();
+        self.come(cpu);
         notify(&mut lock);
         Ok(())
     }
 
     /// [`online`](Self::online), with the lock held.
-    pub(crate) fn come(&self) {
+    pub(crate) fn come(&self, cpu: usize) {
         let _ = self.phase.compare_exchange(EARLY, LIVE, Ordering::AcqRel, Ordering::Relaxed);
-        self.rendezvous.set_online(self.machine.cpu(), true);
+        self.rendezvous.set_online(cpu, true);
         self.machine.serialise();
     }
 
     /// This CPU goes: it must not run a site any more, until it calls [`online`](Self::online).
     ///
     /// # Errors
-    /// The errors of [`Lock::take`](jumplabel::Lock::take).
+    /// The errors of [`online`](Self::online).
     pub fn offline(&self) -> Result<(), Error> {
+        let cpu = self.this_cpu()?;
         let _lock = jumplabel::Lock::take()?;
-        self.rendezvous.set_online(self.machine.cpu(), false);
+        self.rendezvous.set_online(cpu, false);
         Ok(())
     }
 
@@ -125,10 +126,15 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
 
     /// The handler of [`Machine::interrupt`] calls this, with interrupts off. Code that waits with interrupts off for a CPU that may be
     /// flipping must call it, too.
+    ///
+    /// It returns nothing. If the number of the CPU that calls is not below `CPUS`, this CPU is not stopped: all flips from then on are
+    /// refused as [`Error::NoSuchCpu`]. A CPU that calls it before its [`online`](Self::online) does nothing.
     pub fn answer(&self) {
-        // The CPU that flips has nobody to answer. It can come here, because a machine may call this while it interrupts another CPU.
-        if !self.lock.is_of(self.machine.cpu()) {
-            self.rendezvous.answer(&self.machine);
+        match self.this_cpu() {
+            Err(_) => self.rendezvous.note_unknown(self.machine.cpu()),
+            // The CPU that flips has nobody to answer. It can come here, because a machine may call this while it interrupts another CPU.
+            Ok(cpu) if self.lock.is_of(cpu) => {}
+            Ok(_) => self.rendezvous.answer(&self.machine),
         }
     }
 
@@ -143,12 +149,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     /// # Safety
     /// The module lies there until [`unload`](Self::unload). Only one CPU at a time loads or unloads.
     pub unsafe fn load(&self, bounds: &Bounds) -> bool {
-        let lies_here = |slot: &Slot| slot.get().all.start < bounds.all.end && bounds.all.start < slot.get().all.end;
-        if self.objects.iter().any(lies_here) {
-            return false;
-        }
-        let free = self.objects.iter().skip(1).find(|slot| slot.get().all.is_empty());
-        free.inspect(|slot| slot.set(bounds)).is_some()
+        self.objects.load(bounds)
     }
 
     /// Call this after the destructors of a module have run: nothing lies there any more.
@@ -156,10 +157,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     /// # Safety
     /// The conditions of [`load`](Self::load).
     pub unsafe fn unload(&self, bounds: &Bounds) {
-        let here = self.objects.iter().skip(1).find(|slot| slot.get() == *bounds);
-        here.into_iter().for_each(Slot::clear);
-        let gone = self.unbounded.iter().filter(|record| bounds.all.contains(&record.load(Ordering::Relaxed)));
-        gone.for_each(|record| record.store(0, Ordering::Relaxed));
+        self.objects.unload(bounds);
     }
 
     /// Call this before code is freed that runs only while the system starts (Linux: init text). From then on the sites in this code are
@@ -173,8 +171,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     /// The errors of [`Lock::take`](jumplabel::Lock::take).
     pub fn free(&self, code: &Range<usize>) -> Result<bool, Error> {
         let mut lock = jumplabel::Lock::take()?;
-        let contains = |slot: &&Slot| slot.get().code.start <= code.start && code.end <= slot.get().code.end;
-        let done = !code.is_empty() && self.objects.iter().find(contains).is_some_and(|slot| slot.free(code));
+        let done = self.objects.free(code);
         lock.read_tables_anew();
         Ok(done)
     }
@@ -183,18 +180,6 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     /// more.
     pub(crate) fn is_early(&self) -> bool {
         self.phase.load(Ordering::Acquire) == EARLY
-    }
-
-    /// Refuses all flips until this object goes.
-    fn refuse(&self, record: usize) {
-        let is_noted =
-            |place: &AtomicUsize| match place.compare_exchange(0, record, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => true,
-                Err(now) => now == record,
-            };
-        if let (false, [.., last]) = (self.unbounded.iter().any(is_noted), &self.unbounded) {
-            last.store(TOO_MANY, Ordering::Relaxed);
-        }
     }
 
     /// Calls `work` while all other CPUs stand still. Also returns whether all of them went on again.
@@ -220,10 +205,14 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
 // SAFETY: the lock excludes other CPUs; `open` writes through an alias while all other CPUs stand still; nothing here has sites.
 unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Platform for Kernel<M, CPUS, PAGES> {
     fn lock(&self) -> Result<Token, Error> {
+        self.this_cpu()?;
         let token = self.lock.take(&self.machine, || self.answer())?;
-        let unbounded = self.unbounded.iter().map(|record| record.load(Ordering::Relaxed)).find(|&record| record != 0);
+        if let Some(cpu) = self.rendezvous.unknown() {
+            self.lock.release(token, &self.machine);
+            return Err(Error::NoSuchCpu { cpu });
+        }
         // This is looked at after the lock was taken. So a caller that is refused knows that nobody has the lock, and that nobody gets it.
-        let Some(object) = unbounded else { return Ok(token) };
+        let Some(object) = self.objects.unbounded() else { return Ok(token) };
         self.lock.release(token, &self.machine);
         Err(Error::NoBounds { object })
     }
@@ -279,21 +268,11 @@ unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Platform for Kern
     }
 
     fn place(&self, record: usize) -> Place {
-        let found = self.objects.iter().position(|slot| slot.get().all.contains(&record));
         // SAFETY: the library asks where one of its records lies.
-        let object = unsafe { &*(record as *const Object) };
-        let is_bounded = |at: usize| self.objects.get(at).is_some_and(|slot| object.has_bounds(&slot.get().all));
-        if !found.is_some_and(is_bounded) {
-            self.refuse(record);
-        }
-        // The first word is the place of the linker's address 0.
-        Place { words: [0, found.map_or(0, |at| at + 1), 0], in_program: found == Some(0), guarded: false }
+        unsafe { self.objects.place(record) }
     }
 
-    unsafe fn image(&self, [_, number, _]: [usize; 3]) -> Option<Image> {
-        let slot = self.objects.get(number.checked_sub(1)?)?;
-        let Bounds { code, all } = slot.get();
-        let image = Image::of([((code.start, code.end), true), ((all.start, all.end), false)].into_iter());
-        image.map(|image| image.without(slot.freed()))
+    unsafe fn image(&self, words: [usize; 3]) -> Option<Image> {
+        self.objects.image(words)
     }
 }

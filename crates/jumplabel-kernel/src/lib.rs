@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   Kernel      the platform: phases, objects, what a flip does                       kernel.rs
-//!     Bounds    where the kernel and its modules lie                                   bounds.rs
+//!     Objects   where the kernel and its modules lie, in Bounds                        objects.rs, bounds.rs
 //!     Lock      one CPU flips; the others wait, and answer meanwhile                   lock.rs
 //!     Rendezvous    all other CPUs stand still while code is written                   rendezvous.rs
 //!     Pen       writes through the kernel's alias                                     pen.rs
@@ -30,6 +30,7 @@ mod kernel;
 mod lock;
 mod machine;
 mod memory;
+mod objects;
 mod pen;
 mod rendezvous;
 #[cfg(test)]

@@ -7,7 +7,8 @@ use jumplabel::Refusal;
 /// The parts of a kernel that flips use. No function here must have sites, or take a lock that can be held by somebody who flips.
 ///
 /// # Safety
-/// Each function does what it says. `cpu` tells CPUs apart, by numbers below the `CPUS` of the [`Kernel`](crate::Kernel).
+/// Each function does what it says. `cpu` tells CPUs apart. (A number that is not below the `CPUS` of the [`Kernel`](crate::Kernel) is an
+/// error: [`Kernel::online`](crate::Kernel::online).)
 pub unsafe trait Machine: Sync {
     /// The number of the CPU that calls.
     fn cpu(&self) -> usize;

@@ -14,7 +14,7 @@
 //! An acknowledgement is the number of the order that it answers. So if one comes late, for a rendezvous that was given up, it counts for
 //! nothing. A CPU that comes late finds an even order, and goes on.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use jumplabel::Refusal;
 
@@ -27,16 +27,19 @@ pub(crate) struct Rendezvous<const CPUS: usize> {
     acknowledged: [AtomicU32; CPUS],
     /// 1 more than the number of the CPU that was waited for in vain; or 0.
     late: AtomicU32,
+    /// The number of a CPU that answered and that has no bit here; or 0. (CPU 0 always has one.)
+    unknown: AtomicUsize,
 }
 
 impl<const CPUS: usize> Rendezvous<CPUS> {
     pub(crate) const fn new() -> Self {
-        const { assert!(CPUS <= 64, "a bit for each CPU") };
+        const { assert!(CPUS > 0 && CPUS <= 64, "a bit for each CPU") };
         Rendezvous {
             order: AtomicU32::new(0),
             online: AtomicU64::new(0),
             acknowledged: [const { AtomicU32::new(0) }; CPUS],
             late: AtomicU32::new(0),
+            unknown: AtomicUsize::new(0),
         }
     }
 
@@ -52,6 +55,16 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
 
     pub(crate) fn late(&self) -> Option<usize> {
         (self.late.load(Ordering::Relaxed) as usize).checked_sub(1)
+    }
+
+    /// Notes that a CPU answered that has no bit here.
+    pub(crate) fn note_unknown(&self, cpu: usize) {
+        self.unknown.store(cpu, Ordering::Relaxed);
+    }
+
+    /// A CPU that answered, and that flips cannot stop.
+    pub(crate) fn unknown(&self) -> Option<usize> {
+        Some(self.unknown.load(Ordering::Relaxed)).filter(|&cpu| cpu != 0)
     }
 
     fn others(&self, machine: &impl Machine) -> impl Iterator<Item = (usize, &AtomicU32)> {

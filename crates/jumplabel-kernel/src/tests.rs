@@ -1,5 +1,6 @@
 //! Flips and rendezvous. Threads stand for CPUs.
 
+mod cpus;
 mod threads;
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
@@ -120,7 +121,7 @@ fn the_end_in_the_middle() {
     });
     for cpu in [1, 0] {
         CPU.set(cpu);
-        KERNEL.come();
+        KERNEL.come(cpu);
     }
     assert_eq!(KERNEL.machine().counts(), [1, 1, 0]);
     let token = KERNEL.lock().unwrap();

@@ -172,8 +172,7 @@ pub enum Error {
         address: usize,
     },
     /// The key, call or mode is in an object whose constructors have not run yet, so its sites are not known. The flip came too early:
-    /// - from a constructor of a library that the object is linked with,
-    /// - from a function in `.preinit_array`,
+    /// - from a constructor of a library that the object is linked with, or from a function in `.preinit_array`,
     /// - or from a function that the dynamic loader calls to choose another function (IFUNC).
     TooEarly,
     /// There is no platform yet: the program is a kernel that has not called [`set_platform`](crate::set_platform).
@@ -259,6 +258,11 @@ pub enum Error {
         /// Address of the object's record.
         object: usize,
     },
+    /// A CPU of a kernel has a number for which its platform has no room, so that no flip would stop it (jumplabel-kernel: `Kernel::online`).
+    NoSuchCpu {
+        /// The CPU's number.
+        cpu: usize,
+    },
     /// An entry of the key has a kind that this version of the library does not know: the object was built with a later version. Flips of
     /// other keys work.
     UnknownKind {
@@ -274,8 +278,7 @@ pub enum Error {
         /// How many keys have the name.
         count: usize,
     },
-    /// The library does not know the keys of this program. The program has no sites, so constructors must list the keys, but none has run.
-    /// WebAssembly has no constructors.
+    /// The keys of this program are not known: it has no sites, and no constructor has run that lists them (WebAssembly has none).
     NoRecords,
     /// There is no memory for the index or for the list of changes (`mmap` was refused). Or there is no thread for a deferred dec (`clone`
     /// was refused).

@@ -87,6 +87,7 @@ const PARTS: &[&str] = &[
     "init text is freed",
     "a module: loaded, flipped, unloaded",
     "the other CPU came after ",
+    "a CPU too many: ",
     "in a handler, while locked: ",
     "a CPU that does not answer: ",
     "foreign bytes: ",

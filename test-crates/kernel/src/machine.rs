@@ -24,7 +24,7 @@ static PLATFORM: &dyn Platform = &KERNEL;
 /// What a kernel does before its first flip.
 pub fn start() {
     // SAFETY: nobody flips; the bounds are the linker's.
-    unsafe { KERNEL.start(&PLATFORM, &system::bounds()) };
+    unsafe { KERNEL.start(&PLATFORM, &system::bounds()) }.unwrap();
 }
 
 /// What it does before it ends: nothing can be written any more.

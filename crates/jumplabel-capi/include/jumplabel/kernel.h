@@ -58,7 +58,7 @@ struct jumplabel_bounds {
    order. */
 int jumplabel_kernel_start(const struct jumplabel_machine *_machine, const struct jumplabel_bounds *_bounds);
 /* This CPU comes: it serialises, and is stopped by flips from now on. `_notify`, which may be NULL, is called with the lock held: it flips by the
-   _cpuslocked forms. 0, or a negative errno. */
+   _cpuslocked forms. 0, or a negative errno; -EINVAL: its number is not below JUMPLABEL_KERNEL_CPUS, so no flip would stop it. */
 int jumplabel_kernel_online(void (*_notify)(void *_data), void *_data);
 /* This CPU goes: it runs no site any more, until jumplabel_kernel_online(). */
 int jumplabel_kernel_offline(void);

@@ -60,6 +60,7 @@ mod tests {
             Error::NotCode { address: 0 },
             Error::Circular { address: 0 },
             Error::NoSuchMode { count: 3 },
+            Error::NoSuchCpu { cpu: 3 },
             Error::IsTable,
             Error::UnfitAlternative { address: 0 },
             Error::OutOfRange { address: 0 },

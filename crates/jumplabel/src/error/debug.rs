@@ -36,6 +36,7 @@ impl fmt::Debug for Error {
                 ("kind", kind)
             }
             Error::NoBounds { object } => ("object", object),
+            Error::NoSuchCpu { cpu } => ("cpu", cpu),
             Error::BatchFull { capacity } => ("capacity", capacity),
             Error::TooEarly
             | Error::NoPlatform
@@ -81,6 +82,7 @@ impl Error {
             Error::DamagedTable { .. } => "DamagedTable",
             Error::CopiedCode { .. } => "CopiedCode",
             Error::NoBounds { .. } => "NoBounds",
+            Error::NoSuchCpu { .. } => "NoSuchCpu",
             Error::UnknownKind { .. } => "UnknownKind",
             Error::NoSuchKey => "NoSuchKey",
             Error::SeveralKeys { .. } => "SeveralKeys",

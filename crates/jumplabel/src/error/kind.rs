@@ -26,7 +26,7 @@ pub enum ErrorKind {
     /// [`Error::Underflow`], [`Error::Counted`], [`Error::Sealed`].
     Count,
     /// The arguments ask for something that does not exist: the program is wrong. [`Error::Circular`], [`Error::NotCode`],
-    /// [`Error::NoSuchMode`], [`Error::IsTable`], [`Error::NoWriter`], [`Error::UnknownWriter`], [`Error::NoSuchKey`],
+    /// [`Error::NoSuchMode`], [`Error::NoSuchCpu`], [`Error::IsTable`], [`Error::NoWriter`], [`Error::UnknownWriter`], [`Error::NoSuchKey`],
     /// [`Error::SeveralKeys`], [`Error::BatchFull`].
     Argument,
 }
@@ -52,6 +52,7 @@ impl Error {
             Error::Circular { .. }
             | Error::NotCode { .. }
             | Error::NoSuchMode { .. }
+            | Error::NoSuchCpu { .. }
             | Error::IsTable
             | Error::NoWriter
             | Error::UnknownWriter

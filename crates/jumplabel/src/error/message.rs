@@ -87,6 +87,11 @@ impl fmt::Display for Error {
                 f,
                 "a static call cannot lead to itself, to {address:#x}: to lead it back later, keep what query() returns, not *CALL"
             ),
+            Error::NoSuchCpu { cpu } => write!(
+                f,
+                "the kernel's platform has no room for CPU {cpu}, so that no flip would stop it: build the platform for more, or number CPUs \
+                 from 0"
+            ),
             Error::NoSuchMode { count } => write!(f, "there are {count} modes: give a number from 0 to {}", count.saturating_sub(1)),
             Error::IsTable => f.write_str("it is a table of operations: set it by Ops::set, which changes its calls, too"),
             Error::UnfitOp { op } => write!(

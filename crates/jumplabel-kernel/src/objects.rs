@@ -1,0 +1,101 @@
+//! Where the kernel and its modules lie, and which objects have no bounds.
+
+use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use jumplabel::format::Object;
+use jumplabel::platform::{Image, Place};
+
+use crate::bounds::{Bounds, Slot};
+
+/// How many modules with sites can be loaded at a time.
+const MODULES: usize = 16;
+
+/// How many objects without bounds can be told apart.
+const UNBOUNDED: usize = 4;
+/// An address at which no object lies.
+const TOO_MANY: usize = usize::MAX;
+
+pub(crate) struct Objects {
+    /// The bounds of the kernel, and of the modules.
+    slots: [Slot; 1 + MODULES],
+    /// The records of objects without bounds; 0 if there is none. If there are more than fit here, the last one is [`TOO_MANY`], for good.
+    unbounded: [AtomicUsize; UNBOUNDED],
+}
+
+impl Objects {
+    pub(crate) const fn new() -> Self {
+        Objects { slots: [const { Slot::new() }; 1 + MODULES], unbounded: [const { AtomicUsize::new(0) }; UNBOUNDED] }
+    }
+
+    /// Says where the kernel lies.
+    pub(crate) fn set_kernel(&self, bounds: &Bounds) {
+        let [kernel, ..] = &self.slots;
+        kernel.set(bounds);
+    }
+
+    /// A module comes. False if there are too many, or if something is known to lie there already.
+    pub(crate) fn load(&self, bounds: &Bounds) -> bool {
+        let lies_here = |slot: &Slot| slot.get().all.start < bounds.all.end && bounds.all.start < slot.get().all.end;
+        if self.slots.iter().any(lies_here) {
+            return false;
+        }
+        let free = self.slots.iter().skip(1).find(|slot| slot.get().all.is_empty());
+        free.inspect(|slot| slot.set(bounds)).is_some()
+    }
+
+    /// A module goes.
+    pub(crate) fn unload(&self, bounds: &Bounds) {
+        let here = self.slots.iter().skip(1).find(|slot| slot.get() == *bounds);
+        here.into_iter().for_each(Slot::clear);
+        let gone = self.unbounded.iter().filter(|record| bounds.all.contains(&record.load(Ordering::Relaxed)));
+        gone.for_each(|record| record.store(0, Ordering::Relaxed));
+    }
+
+    /// With the lock held: this code is freed. False if that was said of the same object before, or if it is not all code of one object.
+    pub(crate) fn free(&self, code: &Range<usize>) -> bool {
+        let contains = |slot: &&Slot| slot.get().code.start <= code.start && code.end <= slot.get().code.end;
+        !code.is_empty() && self.slots.iter().find(contains).is_some_and(|slot| slot.free(code))
+    }
+
+    /// The record of an object whose bounds are not known.
+    pub(crate) fn unbounded(&self) -> Option<usize> {
+        self.unbounded.iter().map(|record| record.load(Ordering::Relaxed)).find(|&record| record != 0)
+    }
+
+    /// Where the object of a record lies. If that is not known, all flips are refused until the object goes.
+    ///
+    /// # Safety
+    /// The record is an object's.
+    pub(crate) unsafe fn place(&self, record: usize) -> Place {
+        let found = self.slots.iter().position(|slot| slot.get().all.contains(&record));
+        // SAFETY: the caller says that it is a record.
+        let object = unsafe { &*(record as *const Object) };
+        let is_bounded = |at: usize| self.slots.get(at).is_some_and(|slot| object.has_bounds(&slot.get().all));
+        if !found.is_some_and(is_bounded) {
+            self.refuse(record);
+        }
+        // The first word is the place of the linker's address 0.
+        Place { words: [0, found.map_or(0, |at| at + 1), 0], in_program: found == Some(0), guarded: false }
+    }
+
+    /// Refuses all flips until this object goes.
+    fn refuse(&self, record: usize) {
+        let is_noted =
+            |place: &AtomicUsize| match place.compare_exchange(0, record, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => true,
+                Err(now) => now == record,
+            };
+        if let (false, [.., last]) = (self.unbounded.iter().any(is_noted), &self.unbounded) {
+            last.store(TOO_MANY, Ordering::Relaxed);
+        }
+    }
+
+    /// The bounds of the object with these words of its place.
+    pub(crate) fn image(&self, [_, number, _]: [usize; 3]) -> Option<Image> {
+        let slot = self.slots.get(number.checked_sub(1)?)?;
+        let Bounds { code, all } = slot.get();
+        let image = Image::of([((code.start, code.end), true), ((all.start, all.end), false)].into_iter());
+        image.map(|image| image.without(slot.freed()))
+    }
+}
