@@ -176,8 +176,12 @@ impl<S: Signature> Tracepoint<S> {
             edit(probes);
             Ok(())
         };
+        // The walk has the tracepoint's record. Because it is named here, a program that adds probes has the record even if it emits nothing.
+        let walk = StaticCall::<S>::address(S::target(None));
         let direct = |probes: &[Entry<S>]| match probes {
-            [Entry { function: Some(function), .. }] => StaticCall::<S>::address(*function),
+            [Entry { function: Some(function), .. }] => {
+                Some(StaticCall::<S>::address(*function)).filter(|&function| function != walk).unwrap_or(0)
+            }
             _ => 0,
         };
         // SAFETY: the list has entries of this signature.
