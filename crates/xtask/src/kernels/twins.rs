@@ -2,12 +2,11 @@
 
 use anyhow::{Result, ensure};
 
-/// One that must be found out: a file, what stands there once, what the twin has instead, and what its panic says.
+/// One that must be found out: a file, what stands there once and what the twin has instead, for each place, and what its panic says.
 pub struct Twin {
     pub what: &'static str,
     pub file: &'static str,
-    instead_of: &'static str,
-    has: &'static str,
+    changes: &'static [(&'static str, &'static str)],
     pub found_by: &'static str,
 }
 
@@ -15,22 +14,32 @@ pub const TWINS: &[Twin] = &[
     Twin {
         what: "checks no bytes",
         file: "crates/jumplabel/src/patch/patchable/comparison.rs",
-        instead_of: ".or_else(|| torn(kind, entry, code)).ok_or(now)?;",
-        has: ".or_else(|| torn(kind, entry, code)).unwrap_or(State::JUMP);",
+        changes: &[
+            // Neither those in front of a site nor its own.
+            ("if unsafe { front::foreign_byte(entry) }.is_some() {", "if false {"),
+            (
+                ".or_else(|| torn(kind, entry, code)).ok_or(now)?;",
+                ".or_else(|| torn(kind, entry, code)).unwrap_or(State::JUMP);",
+            ),
+        ],
         found_by: "Error::ForeignBytes",
     },
     Twin {
         what: "loses a serialisation",
         file: "crates/jumplabel-kernel/src/rendezvous.rs",
-        instead_of: "            machine.serialise();\n            acknowledged.store",
-        has: "            if order & 2 == 0 { machine.serialise(); }\n            acknowledged.store",
+        changes: &[(
+            "            machine.serialise();\n            acknowledged.store",
+            "            if order & 2 == 0 { machine.serialise(); }\n            acknowledged.store",
+        )],
         found_by: " times in ",
     },
     Twin {
         what: "writes before the others stand still",
         file: "crates/jumplabel-kernel/src/rendezvous.rs",
-        instead_of: "in self.others(machine) {\n            while",
-        has: "in self.others(machine).filter(|_| steps == 2 || order & 1 == 0) {\n            while",
+        changes: &[(
+            "in self.others(machine) {\n            while",
+            "in self.others(machine).filter(|_| steps == 2 || order & 1 == 0) {\n            while",
+        )],
         found_by: " writes while the other CPU ran",
     },
 ];
@@ -38,9 +47,11 @@ pub const TWINS: &[Twin] = &[
 impl Twin {
     /// The source of the twin, by that of its file.
     pub fn of(&self, source: &str) -> Result<String> {
-        let is_there = source.matches(self.instead_of).count() == 1;
-        ensure!(is_there, "{} has no place for the twin that {}", self.file, self.what);
-        Ok(source.replace(self.instead_of, self.has))
+        self.changes.iter().try_fold(source.to_owned(), |source, (instead_of, has)| {
+            let is_there = source.matches(instead_of).count() == 1;
+            ensure!(is_there, "{} has no place for the twin that {}", self.file, self.what);
+            Ok(source.replace(instead_of, has))
+        })
     }
 }
 
