@@ -79,10 +79,7 @@ impl<T> Keys for StaticCall<T> {
 impl<T: Trampoline> Settable for StaticCall<T> {
     type Value = T::Target;
     fn request(&self, target: T::Target) -> Result<Request<'_>, Error> {
-        let target = Self::address(target);
-        // If the target is the function of the default, this sets the default, as `reset` does.
-        let target = if target == Self::address(T::target(None)) { 0 } else { target };
-        self.raw.request(target)
+        self.raw.request(Self::leads_to(target))
     }
 }
 
@@ -137,8 +134,15 @@ impl<T: Trampoline> StaticCall<T> {
         patch::commit(&mut [Request::new(&self.raw, 0)])
     }
 
+    /// Where the call is led for a target, as the library counts it: an address; 0 for the default, which also is set by naming the function of
+    /// the default.
+    pub(crate) fn leads_to(target: T::Target) -> usize {
+        let target = Self::address(target);
+        if target == Self::address(T::target(None)) { 0 } else { target }
+    }
+
     /// The address of a target; 0 for a default without a function of its own.
-    pub(crate) fn address(target: T::Target) -> usize {
+    fn address(target: T::Target) -> usize {
         const { assert!(size_of::<T::Function>() == size_of::<usize>(), "a static call is of a function pointer") };
         // SAFETY: by the contract of `Trampoline`, `T::Function` is a function pointer; the assertion says that it has the size of a
         // pointer.

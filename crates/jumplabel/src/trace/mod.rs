@@ -176,12 +176,10 @@ impl<S: Signature> Tracepoint<S> {
             edit(probes);
             Ok(())
         };
-        // The walk has the tracepoint's record. Because it is named here, a program that adds probes has the record even if it emits nothing.
-        let walk = StaticCall::<S>::address(S::target(None));
+        // `leads_to` names the call's default, the walk, which has the tracepoint's record. So a program that adds probes has the record even if
+        // it emits nothing.
         let direct = |probes: &[Entry<S>]| match probes {
-            [Entry { function: Some(function), .. }] => {
-                Some(StaticCall::<S>::address(*function)).filter(|&function| function != walk).unwrap_or(0)
-            }
+            [Entry { function: Some(function), .. }] => StaticCall::<S>::leads_to(*function),
             _ => 0,
         };
         // SAFETY: the list has entries of this signature.

@@ -142,20 +142,9 @@ fn switches() {
 #[cfg(all(target_arch = "x86_64", not(jumplabel_dylib)))]
 #[test]
 fn operations() {
+    use super::kinds::adder::{ADDER, Adding, add};
     use jumplabel_testing::scenario::{fork, reap};
-    extern "C" fn plain(x: u64) -> u64 {
-        x + 1
-    }
-    extern "C" fn twice(x: u64) -> u64 {
-        x + 2
-    }
-    jumplabel::ops! {
-        static ADDER: Adding = { Plain, Twice };
-        fn add(inout x: u64) -> u64 {
-            Plain => plain, x86_64 unsafe { "{{disp32}} lea {x}, [{x} + 1]" };
-            Twice => twice;
-        }
-    }
+
     passes(|| {
         reap(fork(|| {
             refused(&mode_sites(ADDER.raw().mode()), &[&|| ADDER.set(Adding::Twice), &|| ADDER.native()]);

@@ -152,27 +152,32 @@ fn tracepoints() {
     });
 }
 
-/// Operations in place: with one thread, by any writer, and beside others by `remap` alone.
+/// A table of operations.
 #[cfg(all(target_arch = "x86_64", not(jumplabel_dylib)))]
-#[test]
-fn operations() {
-    use jumplabel::ops;
-    use jumplabel_testing::scenario::{fork, reap};
-
+pub mod adder {
     extern "C" fn plain(x: u64) -> u64 {
         x + 1
     }
     extern "C" fn twice(x: u64) -> u64 {
         x + 2
     }
-    ops! {
-        static ADDER: Adding = { Plain, Twice, Closed };
-        fn add(inout x: u64) -> u64 {
+    jumplabel::ops! {
+        pub static ADDER: Adding = { Plain, Twice, Closed };
+        pub fn add(inout x: u64) -> u64 {
             Plain => plain, x86_64 unsafe { "{{disp32}} lea {x}, [{x} + 1]" };
             Twice => twice;
             Closed => plain, x86_64 unsafe { "lea {x}, [{x} + 3]" };
         }
     }
+}
+
+/// Operations in place: with one thread, by any writer, and beside others by `remap` alone.
+#[cfg(all(target_arch = "x86_64", not(jumplabel_dylib)))]
+#[test]
+fn operations() {
+    use adder::{ADDER, Adding, add};
+    use jumplabel_testing::scenario::{fork, reap};
+
     passes(|| {
         reap(fork(|| {
             each(|way| {
