@@ -10,10 +10,16 @@
 //! A tool that hooks a function writes a jump over its first instructions, and lets callers run a copy of these. If the jump ends with this
 //! byte, the site's own bytes stay as they are, and nobody runs them. Only this byte says so.
 
-use crate::layout::{CALL_SITE, OP};
+use crate::layout::{CALL_SITE, KIND_MASK, KIND_SHIFT, OP, PREFIXED};
 
 /// What a breakpoint or a uprobe writes over the byte, and takes away again. The site runs all the same.
 const INT3: u8 = 0xcc;
+
+/// How many bytes in front of a site belong to its instruction, by the meta word of its entry: 1, or 0.
+#[must_use]
+pub const fn bytes_in_front(meta: u32) -> usize {
+    (meta & PREFIXED != 0 || (meta >> KIND_SHIFT & KIND_MASK) as u8 == CALL_SITE) as usize
+}
 
 /// Whether `byte` can be in front of a site of `kind` whose instruction begins there: it was built so, or a breakpoint is there.
 #[must_use]

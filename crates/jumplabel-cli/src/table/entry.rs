@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use jumplabel_format::front::bytes_in_front;
 use jumplabel_format::layout::{
-    ARM, BRANCH, CALL_SITE, INDIRECT, KEY_BYTES, KIND_MASK, KIND_SHIFT, OFFSET_SHIFT, OP, PREFIXED, SHORT, UNLINKED,
+    ARM, BRANCH, INDIRECT, KEY_BYTES, KIND_MASK, KIND_SHIFT, OFFSET_SHIFT, OP, SHORT, UNLINKED,
 };
 use jumplabel_format::{Code, Kind, State, Target};
 
@@ -153,7 +154,7 @@ impl Site {
             home: target,
             arms: Vec::new(),
             bytes: Code::new(number, bytes),
-            in_front: usize::from(is_x86 && (meta & PREFIXED != 0 || number == CALL_SITE)),
+            in_front: if is_x86 { bytes_in_front(meta) } else { 0 },
             is_hooked: false,
             instruction: Vec::new(),
             is_alternative: changes != 0,

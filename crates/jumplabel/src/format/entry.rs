@@ -52,13 +52,13 @@ impl Entry {
         self.meta & super::UNLINKED != 0
     }
 
-    /// Whether the byte in front of the site is a prefix of its instruction.
-    #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "x86")), allow(dead_code))]
-    pub(crate) fn is_prefixed(&self) -> bool {
-        self.meta & PREFIXED != 0
+    /// How many bytes in front of the site belong to its instruction, as far as the library knows.
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    pub(crate) fn bytes_in_front(&self) -> usize {
+        jumplabel_format::front::bytes_in_front(self.meta)
     }
 
-    /// [`is_prefixed`](Self::is_prefixed) for entries of checks; false for others.
+    /// Whether the entry is of a check whose site has a prefix.
     #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "x86")), allow(dead_code))]
     pub(crate) fn is_prefixed_check(&self) -> bool {
         self.meta & (PREFIXED | KIND_MASK << KIND_SHIFT) == PREFIXED | u32::from(BRANCH) << KIND_SHIFT

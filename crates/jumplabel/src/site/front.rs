@@ -15,15 +15,8 @@ impl Entry {
 mod x86 {
     use super::{Entry, Error};
     use crate::arch::Code;
-    use crate::format::{BRANCH, CALL_SITE};
+    use crate::format::BRANCH;
     use jumplabel_format::front::{built_in_front, is_in_front};
-
-    impl Entry {
-        /// How many bytes in front of the site belong to its instruction, as far as the library knows.
-        pub(crate) fn bytes_in_front(&self) -> usize {
-            usize::from(self.is_prefixed() || self.kind() == CALL_SITE)
-        }
-    }
 
     /// Whether what is in front of the site of `entry` is as it was built: [`foreign_byte`] for loops over many sites.
     ///
