@@ -1,4 +1,5 @@
-//! What an event of tracing, or a line of log, costs that nobody wants, with upstream's crates and with the patched ones. It measures, so it runs only if it is asked for:
+//! What an event of tracing, or a line of log, costs that nobody wants, with upstream's crates and with the patched ones; and an event that is on.
+//! It measures, so it runs only if it is asked for:
 //! `cargo test -p cargo-jumplabel --test measured -- --ignored --nocapture`.
 
 mod project;
@@ -24,12 +25,13 @@ fn an_event_that_nobody_wants() {
     succeeds(&folder, &["tracing"]);
     succeeds(&folder, &["log"]);
     let patched = build(&folder);
-    println!("ns of an event that nobody wants, more than none: median of 11 runs each, in turns");
+    println!("ns of an event, more than none: median of 11 runs each, in turns");
     println!("{:40} {:>9} {:>9} {:>9}", "", "functions", "upstream", "patched");
     for (what, of, filter) in [
         ("tracing: no subscriber", "tracing", "none"),
         ("tracing: all off", "tracing", "off"),
         ("tracing: info, another module at trace", "tracing", "info,other=trace"),
+        ("tracing: on, to a registry that drops it", "tracing", "trace"),
         ("log: all off", "log", "none"),
         ("log: another target at trace", "log", "other"),
         ("log: the same, and enabled_changed()", "log", "asked"),

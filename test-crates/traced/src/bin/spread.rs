@@ -9,29 +9,40 @@ use tracing_subscriber::layer::SubscriberExt;
 
 type Function = fn(u64) -> u64;
 
+/// A number of the module's own. Functions that compute with it differ; of equal ones the compiler would keep one.
+const fn own(module: &str) -> u64 {
+    let (mut number, mut at) = (0xcbf2_9ce4_8422_2325_u64, 0);
+    while at < module.len() {
+        number = (number ^ module.as_bytes()[at] as u64).wrapping_mul(0x0100_0000_01b3);
+        at += 1;
+    }
+    number | 1
+}
+
 /// Ten functions with an event each, with a line of log, or without.
 macro_rules! ten {
     ($($name:ident)*) => {
         $(mod $name {
+            const OWN: u64 = super::own(module_path!());
             #[inline(never)]
             pub fn with(x: u64) -> u64 {
                 tracing::trace!(target: "events", x, "somewhere");
-                x.wrapping_mul(3) ^ x >> 7
+                x.wrapping_mul(OWN) ^ x >> 7
             }
             #[inline(never)]
             pub fn logs(x: u64) -> u64 {
                 log::trace!("somewhere {x}");
-                x.wrapping_mul(3) ^ x >> 7
+                x.wrapping_mul(OWN) ^ x >> 7
             }
             #[inline(never)]
             pub fn without(x: u64) -> u64 {
-                x.wrapping_mul(3) ^ x >> 7
+                x.wrapping_mul(OWN) ^ x >> 7
             }
         })*
         pub const WITH: &[super::Function] = &[$($name::with),*];
         pub const LOGS: &[super::Function] = &[$($name::logs),*];
         pub const WITHOUT: &[super::Function] = &[$($name::without),*];
-        type Function = super::Function;
+        use super::{Function, own};
     };
 }
 
@@ -43,7 +54,7 @@ macro_rules! hundred {
         pub const WITH: &[&[super::Function]] = &[$($name::WITH),*];
         pub const LOGS: &[&[super::Function]] = &[$($name::LOGS),*];
         pub const WITHOUT: &[&[super::Function]] = &[$($name::WITHOUT),*];
-        type Function = super::Function;
+        use super::{Function, own};
     };
 }
 
