@@ -12,7 +12,7 @@ use tracing::{Level, debug, info, span, trace};
 /// Does all that the program can say.
 fn work() {
     println!("{} {}", noisy::one(2), noisy::spanned(2));
-    println!("{:?} {:?}", noisy::forms(3), noisy::forms(13));
+    println!("{:?} {:?} {:?}", noisy::forms(3), noisy::forms(13), [4, 8].map(|x| noisy::Own(1).values(x)));
     noisy::generic(1_u8);
     noisy::generic("text");
     block_on(noisy::later(9));

@@ -54,3 +54,28 @@ pub async fn later(x: u64) {
     std::future::ready(()).await;
     info!(x, "after");
 }
+
+/// Has a name for itself.
+#[derive(Debug)]
+pub struct Own(pub u64);
+
+impl Own {
+    /// Values that are variables, and values that leave the function, a loop, or a closure.
+    pub fn values(&self, mut x: u64) -> Option<u64> {
+        let (text, place, e) = ("text", &mut x, 5.5);
+        debug!(?self, place, text, e, f = true, "names, {:?} and {place}, {}", self, text);
+        *place += 1;
+        debug!(a = x, b.c = ?x, d = %x, e, f = x, g = x, h = x, i = x, j = x, k = x, l = x, m = -1, "many: {}", x,);
+        while x < 9 {
+            debug!(y = if x > 5 { break } else { x }, "a loop");
+            x += 1;
+        }
+        let add = |y: u64| {
+            trace!(y, "a closure");
+            debug!(y = if y > 7 { return None } else { y }, "a closure");
+            Some(y + x)
+        };
+        info!(x, y = add(x)?, "the last value is computed");
+        add(x)
+    }
+}
