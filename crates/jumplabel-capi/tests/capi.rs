@@ -6,6 +6,8 @@
 mod agent;
 #[path = "capi/alternatives.rs"]
 mod alternatives;
+#[path = "capi/arms.rs"]
+mod arms;
 #[path = "capi/batches.rs"]
 mod batches;
 #[path = "capi/bolted.rs"]

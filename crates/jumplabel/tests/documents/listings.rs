@@ -126,6 +126,21 @@ pub fn readme(listing: &str) {
     }
 }
 
+/// A function with an arm out of line begins with the check. The document's program was built by the block before.
+pub fn arm_out_of_line(listing: &str) {
+    let built = block("docs/features.md", "static AUDIT").line;
+    let program = example().with_file_name("programs").join(format!("target/release/features{built}"));
+    let printed =
+        printed(&format!("objdump -d -M intel {} | awk '/^[0-9a-f]+ <.*6triple/,/^$/'", program.display()), example());
+    let today = of_objdump(&printed);
+    assert!(today.iter().any(|row| row.bytes == NOP), "{printed}");
+    if is_documented_compiler("docs/features.md") {
+        let rows: Vec<_> = listing.lines().map(|line| bytes_and_mnemonic(line.split_whitespace())).collect();
+        let found: Vec<_> = today.into_iter().take(rows.len()).map(|row| (row.bytes, row.mnemonic)).collect();
+        assert_eq!(found, rows, "{printed}");
+    }
+}
+
 /// docs/table-format.md's reader of tables, on the README's example.
 pub fn table_reader(script: &str) {
     write(&example().join("table.py"), script);
