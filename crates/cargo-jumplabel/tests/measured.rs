@@ -3,6 +3,8 @@
 //! `cargo test -p cargo-jumplabel --test measured -- --ignored --nocapture`.
 
 mod project;
+#[path = "measured/requests.rs"]
+mod requests;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,6 +17,11 @@ fn build(folder: &Path) -> PathBuf {
     let to = folder.join("target");
     run(command.current_dir(folder).env("CARGO_TARGET_DIR", &to).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3"));
     to.join("release/spread")
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
 }
 
 #[test]
@@ -44,10 +51,7 @@ fn an_event_that_nobody_wants() {
                     times.push(printed.trim().parse::<f64>().unwrap());
                 }
             }
-            let [upstream, patched] = [of_upstream, of_patched].map(|mut times| {
-                times.sort_by(f64::total_cmp);
-                times[times.len() / 2]
-            });
+            let [upstream, patched] = [of_upstream, of_patched].map(median);
             println!("{what:40} {functions:>9} {upstream:>9.2} {patched:>9.2}");
         }
     }

@@ -1,0 +1,101 @@
+//! What a request costs a server that uses axum, with upstream's tracing and with the patched one: its time, and the server's instructions. They
+//! are requests by HTTP/2, of which h2, hyper and tower-http have much to say.
+
+#[path = "../servers/clients.rs"]
+#[allow(dead_code, reason = "the tests of servers use all of it")]
+mod clients;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use jumplabel_testing::cargo::{Build, run};
+
+use super::median;
+use super::project::running::Running;
+use super::project::{copy, succeeds};
+use clients::Connection;
+
+fn built(patched: bool) -> PathBuf {
+    let folder = copy("served", if patched { "requests-patched" } else { "requests-upstream" });
+    if patched {
+        succeeds(&folder, &["tracing"]);
+    }
+    let to = folder.join("target");
+    let mut command = Build::of("served").args(&["--release"]).command("build");
+    run(command.current_dir(&folder).env("CARGO_TARGET_DIR", &to).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3"));
+    to.join("release/served")
+}
+
+fn address(running: &Running) -> &str {
+    &running.ready["ready ".len()..]
+}
+
+/// The processor's time for one request, in microseconds: that of the server's one thread, so what waits for others does not count.
+fn time(server: &Running, connection: &mut Connection) -> f64 {
+    const REQUESTS: u32 = 1000;
+    let ran = || -> f64 {
+        let words = fs::read_to_string(format!("/proc/{}/schedstat", server.child.id())).unwrap();
+        words.split_whitespace().next().unwrap().parse().unwrap()
+    };
+    let before = ran();
+    (0..REQUESTS).for_each(|_| assert!(connection.get().ends_with("hello\n")));
+    (ran() - before) / 1000.0 / f64::from(REQUESTS)
+}
+
+/// How many instructions the server executes while it lives and answers so many requests.
+fn instructions(program: &Path, filter: &str, requests: usize) -> f64 {
+    let says = program.with_file_name("callgrind");
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--smc-check=all", "--callgrind-out-file=/dev/null"]);
+    command.arg(program).arg(filter).stderr(fs::File::create(&says).unwrap());
+    let running = Running::start(command.stdout(Stdio::piped()), "ready ");
+    let mut connection = Connection::to(address(&running));
+    (0..requests).for_each(|_| assert!(connection.get().ends_with("hello\n")));
+    run(Command::new("kill").args(["-TERM", &running.child.id().to_string()]));
+    let said = loop {
+        let said = fs::read_to_string(&says).unwrap();
+        if said.contains("Collected : ") && said.ends_with('\n') {
+            break said;
+        }
+        std::thread::yield_now();
+    };
+    let (_, count) = said.split_once("Collected : ").unwrap();
+    count.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+#[test]
+#[ignore = "measures"]
+fn a_request_of_a_server() {
+    let programs = [built(false), built(true)];
+    let sizes = programs.each_ref().map(|program| run(Command::new("size").arg(program)));
+    println!("a request, with upstream's tracing and with keys:\n{}\n{}", sizes[0], sizes[1]);
+    for filter in ["off", "info", "info,other=trace"] {
+        let servers = programs.each_ref().map(|program| Running::start(Command::new(program).arg(filter), "ready "));
+        let mut connections = servers.each_ref().map(|server| Connection::to(address(server)));
+        let mut times = [Vec::new(), Vec::new()];
+        for turn in 0..41 {
+            for ((server, connection), times) in servers.iter().zip(&mut connections).zip(&mut times) {
+                let time = time(server, connection);
+                if turn > 0 {
+                    times.push(time);
+                }
+            }
+        }
+        drop(servers);
+        let times = times.map(median);
+        let counts = programs.each_ref().map(|program| {
+            let [few, many] = [200, 1200].map(|requests| instructions(program, filter, requests));
+            (many - few) / 1000.0
+        });
+        println!(
+            "{filter:18} us {:.2} {:.2} ({:.3}), instructions {:.0} {:.0} ({:.3})",
+            times[0],
+            times[1],
+            times[1] / times[0],
+            counts[0],
+            counts[1],
+            counts[1] / counts[0]
+        );
+    }
+}
