@@ -1,7 +1,5 @@
 //! Functions out of reach of a direct jump, on instruction sets with 64-bit addresses.
 
-use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE};
-
 /// Maps `code` far away, and `number` pages on: a function of the type `F` of function pointers.
 ///
 /// # Safety
@@ -11,20 +9,58 @@ pub unsafe fn function<F: Copy>(near: *const (), code: &[u8], number: u8) -> F {
     // No jump goes farther than 4 GiB. Emulators and kernels differ in where there is room.
     let near = near as usize & !0xfff;
     let places = [near.checked_sub(1 << 40), near.checked_add(1 << 36), near.checked_sub(1 << 34)];
-    let map = |place: usize| {
-        let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-        let place = place + (usize::from(number) << 12);
-        // SAFETY: a new mapping.
-        let page = unsafe { libc::mmap(place as *mut _, 4096, PROT_READ | PROT_WRITE, flags, -1, 0) };
-        (page != MAP_FAILED).then_some(page)
-    };
+    // The system gives memory by pieces of 64 KiB on Windows.
+    let distance = if cfg!(windows) { 1 << 16 } else { 1 << 12 };
+    let map = |place: usize| map(place + usize::from(number) * distance, code);
     let page = places.into_iter().flatten().find_map(map).expect("no room far away");
-    // SAFETY: the new mapping; by the contract, the code of such a function.
+    // SAFETY: by the contract, the code of such a function.
+    unsafe { std::mem::transmute_copy(&page) }
+}
+
+/// A page at `place` that holds `code`, if there is room.
+#[cfg(unix)]
+fn map(place: usize, code: &[u8]) -> Option<*mut u8> {
+    use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE};
+
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+    // SAFETY: a new mapping.
+    let page = unsafe { libc::mmap(place as *mut _, 4096, PROT_READ | PROT_WRITE, flags, -1, 0) };
+    if page == MAP_FAILED {
+        return None;
+    }
+    // SAFETY: the new mapping.
     unsafe {
         std::ptr::copy_nonoverlapping(code.as_ptr(), page.cast(), code.len());
         assert_eq!(libc::mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
-        std::mem::transmute_copy(&page)
     }
+    Some(page.cast())
+}
+
+/// Pages at `place` that hold `code`, if there is room.
+#[cfg(windows)]
+fn map(place: usize, code: &[u8]) -> Option<*mut u8> {
+    use std::ffi::c_void;
+
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn VirtualAlloc(address: *mut c_void, bytes: usize, kind: u32, protection: u32) -> *mut c_void;
+        fn VirtualProtect(address: *mut c_void, bytes: usize, protection: u32, old: *mut u32) -> i32;
+    }
+    const COMMIT_AND_RESERVE: u32 = 0x3000;
+    const READWRITE: u32 = 0x04;
+    const EXECUTE_READ: u32 = 0x20;
+    // SAFETY: new memory.
+    let page = unsafe { VirtualAlloc(place as *mut c_void, 4096, COMMIT_AND_RESERVE, READWRITE) };
+    if page.is_null() {
+        return None;
+    }
+    let mut old = 0;
+    // SAFETY: the new memory.
+    unsafe {
+        std::ptr::copy_nonoverlapping(code.as_ptr(), page.cast(), code.len());
+        assert_ne!(VirtualProtect(page, 4096, EXECUTE_READ, &raw mut old), 0);
+    }
+    Some(page.cast())
 }
 
 /// The code of an `extern "C" fn(u64) -> u64` that adds `number` to its argument.
@@ -33,11 +69,12 @@ pub fn adds(number: u8) -> Vec<u8> {
     let words = |words: [u32; 2]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let immediate = u32::from(number);
     match std::env::consts::ARCH {
-        "x86_64" => vec![0x48, 0x8d, 0x47, number, 0xc3], // lea rax, [rdi + number]; ret
-        "aarch64" => words([0x9100_0000 | immediate << 10, 0xd65f_03c0]), // add x0, x0, number; ret
-        "riscv64" => words([0x0005_0513 | immediate << 20, 0x0000_8067]), // addi a0, a0, number; ret
+        "x86_64" if cfg!(windows) => vec![0x48, 0x8d, 0x41, number, 0xc3], // lea rax, [rcx + number]; ret
+        "x86_64" => vec![0x48, 0x8d, 0x47, number, 0xc3],                  // lea rax, [rdi + number]; ret
+        "aarch64" => words([0x9100_0000 | immediate << 10, 0xd65f_03c0]),  // add x0, x0, number; ret
+        "riscv64" => words([0x0005_0513 | immediate << 20, 0x0000_8067]),  // addi a0, a0, number; ret
         "loongarch64" => words([0x02c0_0084 | immediate << 10, 0x4c00_0020]), // addi.d a0, a0, number; ret
-        "s390x" => vec![0xa7, 0x2b, 0, number, 0x07, 0xfe], // aghi r2, number; br r14
+        "s390x" => vec![0xa7, 0x2b, 0, number, 0x07, 0xfe],                // aghi r2, number; br r14
         other => panic!("no such code for {other}"),
     }
 }

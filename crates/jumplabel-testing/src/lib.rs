@@ -1,26 +1,32 @@
 //! What jumplabel's tests share: processes of their own ([`scenario`]), sites at chosen places, broken twins of the platform,
 //! and builds of the projects in test-crates.
-#![cfg(target_os = "linux")]
+#![cfg(any(target_os = "linux", windows))]
 
 #[cfg(target_os = "linux")]
 pub mod beside;
+#[cfg(target_os = "linux")]
 pub mod breadth;
-#[cfg(all(target_arch = "x86_64", jumplabel_sites))]
+#[cfg(all(target_arch = "x86_64", target_os = "linux", jumplabel_sites))]
 pub mod call_sites;
+#[cfg(target_os = "linux")]
 pub mod cargo;
+#[cfg_attr(windows, path = "clock/windows.rs")]
 pub mod clock;
 #[cfg(target_pointer_width = "64")]
 pub mod far;
+#[cfg(target_os = "linux")]
 pub mod headers;
 #[cfg(jumplabel_sites)]
 pub mod pages;
+#[cfg(target_os = "linux")]
 pub mod programs;
 pub mod scenario;
+#[cfg(target_os = "linux")]
 pub mod stop;
 pub mod switch;
 #[cfg(jumplabel_sites)]
 pub mod twin;
-#[cfg(jumplabel_sites)]
+#[cfg(all(target_os = "linux", jumplabel_sites))]
 pub mod writers;
 
 /// A test for each function of the module `conformance` beside it: `conformance::each!(tests_of_bodies)`.

@@ -50,6 +50,44 @@ macro_rules! __fixed_asm {
 /// Around code whose length the linker must leave alone.
 pub use __fixed_asm as fixed_asm;
 
+/// The lines that differ between object formats: a section for code, the section of an entry, and what is said of a symbol that only its own
+/// object uses.
+#[cfg(not(windows))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __format_asm {
+    (code $name:expr) => {
+        concat!(".pushsection ", $name, ", \"ax\", %progbits")
+    };
+    (function $name:expr) => {
+        concat!(".type ", $name, ", %function\n.hidden ", $name)
+    };
+    (entry) => {
+        ".pushsection __jump_table, \"aR\", %progbits"
+    };
+    (hidden $name:expr) => {
+        concat!(".hidden ", $name)
+    };
+}
+#[cfg(windows)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __format_asm {
+    (code $name:expr) => {
+        concat!(".pushsection ", $name, ",\"xr\"")
+    };
+    (function $name:expr) => {
+        ""
+    };
+    (entry) => {
+        ".pushsection .rsrc_jt$m,\"dr\""
+    };
+    (hidden $name:expr) => {
+        ""
+    };
+}
+pub use __format_asm as format_asm;
+
 /// Keys and their sites.
 #[derive(Clone, Copy)]
 pub struct Pages {
@@ -115,11 +153,10 @@ macro_rules! __pages {
             mod $name {
                 jumplabel::static_key! { pub static KEYS: [false; $keys]; }
                 std::arch::global_asm!(
-                    concat!(".pushsection .text.pages.", stringify!($name), ", \"ax\", %progbits"),
+                    $crate::pages::format_asm!(code concat!(".text.pages.", stringify!($name))),
                     $crate::pages::fixed_asm!(begin),
                     ".balign {page}",
-                    concat!(".type \"", module_path!(), "\", %function"),
-                    concat!(".hidden \"", module_path!(), "\""),
+                    $crate::pages::format_asm!(function concat!("\"", module_path!(), "\"")),
                     concat!(".globl \"", module_path!(), "\""),
                     ".skip {at}",
                     concat!("\"", module_path!(), "\":"),
@@ -130,7 +167,7 @@ macro_rules! __pages {
                     "3:",
                     jumplabel::__return_asm!("1"),
                     ".skip {stride} - (. - 2b)",
-                    ".pushsection __jump_table, \"aR\", %progbits",
+                    $crate::pages::format_asm!(entry),
                     ".balign 4",
                     ".long 2b - .",
                     ".long 3b - .",

@@ -9,9 +9,15 @@
 //! A deadlock therefore fails instead of hanging, and a broken twin may die or hang without harm: [`Scenario::fails`] and
 //! [`Scenario::hangs`] demand that it does.
 
+#[cfg(unix)]
+#[path = "scenario/unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "scenario/windows.rs"]
+mod system;
+
 use std::fs::File;
 use std::io::{Read, Seek};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -26,8 +32,8 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// How long one that should hang is watched.
 const WATCHED: Duration = Duration::from_secs(3);
 
-/// How long a child of a scenario may live, in seconds.
-const ALARM: u32 = 30;
+#[cfg(unix)]
+pub use system::{end, fork, reap, wait_for};
 
 /// A child process to be.
 pub struct Scenario(Command);
@@ -127,11 +133,10 @@ impl Scenario {
         // The body's type is named after the function that it stands in: crate::module::test::{{closure}}.
         let name = std::any::type_name::<F>().split_once("::").unwrap().1;
         let test = name.strip_suffix("::{{closure}}").expect("the body is a closure that stands in the test");
-        let output = tempfile();
+        let output = system::tempfile();
         self.0.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(CHILD, test).env("RUST_BACKTRACE", "0");
         self.0.stdout(output.try_clone().unwrap()).stderr(output.try_clone().unwrap());
-        // A group of its own, so that what it starts can be ended with it.
-        let mut child = self.0.process_group(0).spawn().unwrap();
+        let mut child = system::start(&mut self.0);
         (wait(&mut child, limit), contents(output))
     }
 }
@@ -149,22 +154,11 @@ fn wait(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
         std::thread::sleep(Duration::from_millis(2));
         status = child.try_wait().unwrap();
     }
-    // SAFETY: a signal to the group of a child of ours, which was not reused: the child leads it and was waited for only
-    // just now, or not at all.
-    unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
+    system::end_all(child);
     if status.is_none() {
         child.wait().unwrap();
     }
     status
-}
-
-/// A file without a name: unlike a pipe, it does not make its reader wait for a grandchild that lives on.
-fn tempfile() -> File {
-    // SAFETY: a constant name.
-    let file = unsafe { libc::memfd_create(c"scenario".as_ptr(), libc::MFD_CLOEXEC) };
-    assert!(file >= 0);
-    // SAFETY: a new descriptor of ours.
-    unsafe { std::os::fd::FromRawFd::from_raw_fd(file) }
 }
 
 fn contents(mut file: File) -> String {
@@ -172,37 +166,4 @@ fn contents(mut file: File) -> String {
     file.rewind().unwrap();
     file.read_to_end(&mut bytes).unwrap();
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// Waits for a child made by `fork` or `clone` to end.
-pub fn wait_for(child: i32) -> ExitStatus {
-    let mut status = 0;
-    // SAFETY: waits for one child of ours and writes its status.
-    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, libc::__WALL) }, child);
-    ExitStatus::from_raw(status)
-}
-
-/// Waits for a child made by `fork` or `clone`, and demands that it ended well.
-pub fn reap(child: i32) {
-    let status = wait_for(child);
-    assert!(status.success(), "child {child}: {status}");
-}
-
-/// Runs `body` in a child made by `fork`, which has one thread; gives back its number.
-pub fn fork(body: impl FnOnce() -> bool) -> i32 {
-    // SAFETY: what the callers' bodies do is allowed in a child of a process with threads on glibc and musl.
-    match unsafe { libc::fork() } {
-        0 => end(body),
-        child => child,
-    }
-}
-
-/// Runs `body` in a child process and leaves it, with no handler of the parent's and no hang.
-pub fn end(body: impl FnOnce() -> bool) -> ! {
-    // SAFETY: a deadline for this process, and its end.
-    unsafe {
-        libc::alarm(ALARM * slowness());
-        let well = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_or(false);
-        libc::_exit(i32::from(!well))
-    }
 }
