@@ -1,5 +1,5 @@
 //! Decides whether this build patches code (`cfg(jumplabel_sites)`) or uses the fallback: load, test, jump; and whether it
-//! has the platform of Linux user space (`cfg(jumplabel_linux)`).
+//! has the platform of Linux user space (`cfg(jumplabel_linux)`) or of Windows (`cfg(jumplabel_windows)`).
 
 use std::env::var;
 
@@ -8,6 +8,9 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(fuzzing)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_sites)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_linux)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_windows)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_user_space)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_in_place)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_trampolines)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_prefixes)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_no_site_prefix)");
@@ -43,25 +46,33 @@ fn main() {
         println!("cargo::rustc-cfg=jumplabel_short_kind");
     }
     let is_elf = os == "linux" || os == "none";
+    let miri = var("CARGO_CFG_MIRI").is_ok();
+    // The target that was run. Others have an object format of the same family, but other linkers, or another assembler file.
+    let has_windows = var("TARGET").is_ok_and(|target| target == "x86_64-pc-windows-gnu")
+        && !miri
+        && var("CARGO_FEATURE_WINDOWS").is_ok();
+    let is_pe = has_windows && var("CARGO_CFG_JUMPLABEL_DYLIB").is_err();
     // A word that leads to a GOT slot is known for one instruction set.
     let finds_keys = var("CARGO_CFG_JUMPLABEL_DYLIB").is_err() || arch == "x86_64";
-    let miri = var("CARGO_CFG_MIRI").is_ok();
     let asked_for_fallback = var("CARGO_CFG_JUMPLABEL_FALLBACK").is_ok() || miri;
-    if has_arch_file && is_elf && finds_keys && !asked_for_fallback {
+    if has_arch_file && (is_elf || is_pe) && finds_keys && !asked_for_fallback {
         println!("cargo::rustc-cfg=jumplabel_sites");
         // On POWER a function of another object leaves its own table of contents behind, which only a call by pointer puts right.
         if arch != "powerpc64" {
             println!("cargo::rustc-cfg=jumplabel_trampolines");
         }
-        if arch.starts_with("x86") {
+        if is_elf && arch.starts_with("x86") {
             println!("cargo::rustc-cfg=jumplabel_prefixes");
             println!("cargo::metadata=prefixes=1");
             if var("CARGO_CFG_JUMPLABEL_NO_SITE_PREFIX").is_err() {
                 println!("cargo::rustc-cfg=jumplabel_site_prefix");
             }
         }
-        if arch == "x86_64" {
+        if is_elf && arch == "x86_64" {
             println!("cargo::rustc-cfg=jumplabel_alternatives");
+        }
+        if is_elf && matches!(&*arch, "x86_64" | "aarch64" | "riscv64") {
+            println!("cargo::rustc-cfg=jumplabel_in_place");
         }
         // Tracepoints carry notes for tracers.
         let has_notes = matches!(&*arch, "x86_64" | "aarch64" | "riscv64");
@@ -80,8 +91,11 @@ fn main() {
         }
         println!("cargo::metadata=sites=1"); // for crates that are built on this one: DEP_JUMPLABEL_SITES
     }
-    if os == "linux" && !miri && var("CARGO_FEATURE_LINUX").is_ok() {
-        println!("cargo::rustc-cfg=jumplabel_linux");
+    let has_linux = os == "linux" && !miri && var("CARGO_FEATURE_LINUX").is_ok();
+    for (name, is_there) in [("linux", has_linux), ("windows", has_windows), ("user_space", has_linux || has_windows)] {
+        if is_there {
+            println!("cargo::rustc-cfg=jumplabel_{name}");
+        }
     }
 }
 

@@ -21,6 +21,18 @@ pub const NOTE_SECTION: &str = ".note.jumplabel";
 /// The owner in the note, with its terminating zero.
 pub const NOTE_NAME: &[u8; 10] = b"jumplabel\0";
 
+/// The sections of a PE file (Windows). A name in an image has eight bytes at most.
+pub mod pe {
+    /// The section of the table.
+    pub const TABLE_SECTION: &str = ".rsrc_jt";
+    /// The section of the key records, of the elements of lists, and of words that lead to the object's record.
+    pub const RECORDS_SECTION: &str = ".vectors";
+    /// The section of the object's record.
+    pub const OBJECT_SECTION: &str = ".jumplbl";
+    /// The bytes with which that section begins.
+    pub const SIGNATURE: &[u8; 12] = b"jumplabel\0\0\0";
+}
+
 /// The first words of the record of each instance of the library. Nothing else begins with them.
 pub const MAGIC: [u32; 2] = [0x6a75_6d70, 0xc5f0_93d2];
 

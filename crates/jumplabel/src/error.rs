@@ -14,7 +14,7 @@ use core::fmt;
 use crate::arch::Code;
 pub use kind::ErrorKind;
 
-/// Why a writer, or core sync, was refused: an error number of the system, or one of the constants below.
+/// Why a writer, or core sync, was refused: an error number of the system (on Windows: of `GetLastError`), or one of the constants below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Refusal(i32); // One number and no enum: that makes a program with one key a kilobyte smaller.
 
@@ -39,23 +39,13 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Refusal::NOT_TRIED => f.write_str("not tried"),
-            Refusal::NO_EFFECT => f.write_str("wrote, but the code did not change, or the old code kept running"),
-            Refusal(number) => write!(f, "errno {number}"),
-        }
-    }
-}
-
 /// The mechanism that writes code bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriterKind {
     /// `pwrite` to /proc/self/mem: cheapest for few sites.
     Procmem,
-    /// Makes the pages writable for the batch: cheapest for many sites.
+    /// Makes the pages writable for the batch: cheapest for many sites. On Windows, this is the only writer, by `VirtualProtect`.
     Mprotect,
     /// Edits a private copy of the pages, and moves the copy over the text: never modifies a page that is being executed.
     Remap,
@@ -180,6 +170,7 @@ pub enum Error {
     /// The platform has no writer for this change:
     /// - a kernel's platform chooses no writer,
     /// - or only `procmem` may write, and the change is of a call that a table lists,
+    /// - or, on Windows, a writer other than `mprotect` was asked for,
     /// - or the build has no sites.
     NoWriter,
     /// No writer has the name that `JUMPLABEL_WRITER` gives, or that was passed to [`WriterKind::named`].

@@ -10,6 +10,9 @@
 //!     ends         objects that could be unloaded stay loaded, because other threads go on flipping while destructors run
 //! ```
 
+#[cfg(all(jumplabel_sites, jumplabel_windows))]
+use core::ffi::c_void;
+
 use crate::platform::{Platform, custom};
 #[cfg(jumplabel_sites)]
 use {
@@ -209,15 +212,42 @@ fn other_behind(last: usize, kept: bool) -> Option<usize> {
 
 // The object that contains this instance needs a record, a constructor and a destructor, even if the object has no keys and sites. The
 // constructor announces this instance to the others. The destructor takes this instance off the list of instances before it is unloaded.
-#[cfg(jumplabel_sites)]
+#[cfg(all(jumplabel_sites, not(jumplabel_windows)))]
 core::arch::global_asm!(crate::__object_asm!());
+#[cfg(all(jumplabel_sites, jumplabel_windows))]
+core::arch::global_asm!(crate::__object_asm!(), runtime = sym RUNTIME);
+
+/// The constructor and the destructor on Windows. Its loader calls the functions that an object lists in `.CRT$XL` (PE format, "The .tls
+/// Section"), when it has loaded the object, before all other constructors. `XLAB` comes behind the beginning of the list, `XLA`, and before
+/// what others put there.
+#[cfg(all(jumplabel_sites, jumplabel_windows))]
+#[used]
+#[unsafe(link_section = ".CRT$XLAB")]
+static CALLBACK: extern "system" fn(*const c_void, u32, *const c_void) = called_by_loader;
+
+/// The arguments are those of `DllMain`.
+#[cfg(all(jumplabel_sites, jumplabel_windows))]
+extern "system" fn called_by_loader(_: *const c_void, occasion: u32, is_ending: *const c_void) {
+    const DLL_PROCESS_DETACH: u32 = 0;
+    const DLL_PROCESS_ATTACH: u32 = 1;
+    let object = (&raw const __jumplabel_object).cast_mut().cast();
+    match occasion {
+        DLL_PROCESS_ATTACH => register_own(),
+        // If the process ends, all other threads have ended, and no object goes before another.
+        // SAFETY: this is the record of this object, which is about to be unloaded.
+        DLL_PROCESS_DETACH if is_ending.is_null() => unsafe { __jumplabel_unregister_object(object) },
+        _ => {}
+    }
+}
+
+#[cfg(jumplabel_sites)]
+unsafe extern "C" {
+    static __jumplabel_object: core::cell::UnsafeCell<Object>;
+}
 
 /// Registers the object that contains this instance. A kernel needs that if it runs no constructors.
 #[cfg(jumplabel_sites)]
 fn register_own() {
-    unsafe extern "C" {
-        static __jumplabel_object: core::cell::UnsafeCell<Object>;
-    }
     // SAFETY: this is the record of this object, which the assembler above emits.
     unsafe { __jumplabel_register_object((&raw const __jumplabel_object).cast_mut().cast()) };
 }

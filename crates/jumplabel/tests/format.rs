@@ -6,7 +6,7 @@ use jumplabel::format::{Declaration, Entry, KeyRecord, Object};
 use jumplabel_format::layout::{
     ARM, CALL, DEFAULT, FOREIGN_SECTION, INDIRECT, JUMPS, KEY_BYTES, KEYS_SECTION, KIND_MASK, KIND_SHIFT, LINKED,
     LISTS_SECTION, LOADING, MAGIC, MODE, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, PREFIXED, TABLE_SECTION, TO_LINK,
-    UNLINKED, VERSION,
+    UNLINKED, VERSION, pe,
 };
 
 const HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/site.h");
@@ -22,8 +22,8 @@ const DOCUMENT: &str = include_str!("../../../docs/table-format.md");
 const SHORT: &str = include_str!("../src/arch/asm/x86/short.rs");
 const SITE: &str = include_str!("../src/arch/asm/site.rs");
 const OBJECT: &str = include_str!("../src/arch/asm/object.rs");
-const NAKED: &str = include_str!("../src/arch/asm/naked.rs");
-const RECORD: &str = include_str!("../src/key_record/declaration.rs");
+const PE: &str = include_str!("../src/arch/asm/pe/mod.rs");
+const PE_SITE: &str = include_str!("../src/arch/asm/pe/site.rs");
 const READER: &str = include_str!("builds/binary.rs");
 const NOTE: &str = include_str!("../src/platform/linux/instance/note.rs");
 
@@ -125,8 +125,21 @@ fn checks() -> Vec<Check> {
         ("asm/site.rs", SITE, format!("({{m}}>>{OFFSET_SHIFT})")),
         ("asm/site.rs", SITE, format!("{{m}}&{};", JUMPS - 1)),
         ("asm/site.rs", SITE, format!(".pushsection {TABLE_SECTION},")),
-        ("asm/naked.rs", NAKED, format!(".pushsection {TABLE_SECTION},")),
-        ("declaration.rs", RECORD, format!(".pushsection {KEYS_SECTION},")),
+        ("asm/object.rs", OBJECT, format!(".pushsection {TABLE_SECTION},")),
+        ("asm/object.rs", OBJECT, format!(".pushsection {KEYS_SECTION}, \\\"aR\\\", %progbits\\n.balign 4\\n\"")),
+        ("asm/pe/mod.rs", PE, format!(".pushsection {}$m,", pe::TABLE_SECTION)),
+        ("asm/pe/mod.rs", PE, format!(".pushsection {}$jkm,", pe::RECORDS_SECTION)),
+        ("asm/pe/mod.rs", PE, format!(".pushsection {},", pe::OBJECT_SECTION)),
+        ("asm/pe/mod.rs", PE, format!("\".long {VERSION}\\n\",\n            \".popsection")),
+        ("asm/pe/site.rs", PE_SITE, format!(".pushsection {}$m,", pe::TABLE_SECTION)),
+        ("asm/pe/site.rs", PE_SITE, format!("(\\\\m)&{JUMPS}\"")),
+        ("asm/pe/site.rs", PE_SITE, format!("(\\\\m)&{loading};")),
+        ("asm/pe/site.rs", PE_SITE, format!("\\\\m-{loading},")),
+        ("asm/pe/site.rs", PE_SITE, format!("({{m}}>>{OFFSET_SHIFT})")),
+        ("asm/pe/site.rs", PE_SITE, format!("{{m}}&{};", JUMPS - 1)),
+        document(format!("| `{}` |", pe::TABLE_SECTION)),
+        document(format!("| `{}` |", pe::RECORDS_SECTION)),
+        document(format!("| `{}` |", pe::OBJECT_SECTION)),
         ("asm/object.rs", OBJECT, format!("\".long {VERSION}\\n\",\n            \".size")),
         ("note.rs", NOTE, format!(".pushsection {NOTE_SECTION},")),
         ("asm/object.rs", OBJECT, format!(".pushsection {NOTE_SECTION},")),
@@ -170,7 +183,10 @@ fn another_constant_is_found_out() {
     for (name, text, part) in checks() {
         let other: String = match part.rfind(|c: char| c.is_ascii_digit()) {
             Some(at) => part.chars().enumerate().map(|(place, c)| if place == at { '~' } else { c }).collect(),
-            None => part.replacen("jump", "jmup", 1).replacen("int32_t key", "int64_t key", 1),
+            None => {
+                let part = part.replacen("jump", "jmup", 1).replacen("int32_t key", "int64_t key", 1);
+                part.replacen(".rsrc_jt", ".rsrc_tj", 1).replacen(".vectors", ".vector", 1)
+            }
         };
         assert!(other != part && !text.contains(&other), "{name}: {other:?}");
     }

@@ -2,8 +2,8 @@
 
 use jumplabel::arch::Native;
 use jumplabel::{
-    Batch, Error, RawKey, Site, StaticKeyFalse, for_each_key, for_each_site, naked_key, probe, set_all,
-    static_branch_likely, static_branch_unlikely, static_key, text_reserved,
+    RawKey, Site, for_each_key, for_each_site, naked_key, probe, set_all, static_branch_likely, static_branch_unlikely,
+    static_key, text_reserved,
 };
 use jumplabel_format::{Arch, State};
 use jumplabel_testing::tests_of_bodies;
@@ -149,6 +149,8 @@ fn deferred() {
 #[test]
 #[cfg(all(target_os = "linux", not(miri)))]
 fn sealed_in_read_only_memory() {
+    use jumplabel::{Batch, Error, StaticKeyFalse};
+
     const PAGE: usize = 1 << 16; // The largest there is.
     #[repr(C, align(65536))]
     struct Page(StaticKeyFalse, [u8; PAGE - 8]);

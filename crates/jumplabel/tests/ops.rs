@@ -2,13 +2,13 @@
 
 #[path = "ops/closed.rs"]
 mod closed;
-#[cfg(all(target_arch = "x86_64", jumplabel_sites, not(jumplabel_dylib)))]
+#[cfg(all(target_arch = "x86_64", jumplabel_in_place, not(jumplabel_dylib)))]
 #[path = "ops/states.rs"]
 mod states;
-#[cfg(all(target_arch = "x86_64", jumplabel_sites, not(jumplabel_dylib)))]
+#[cfg(all(target_arch = "x86_64", jumplabel_in_place, not(jumplabel_dylib)))]
 #[path = "ops/stubs.rs"]
 mod stubs;
-#[cfg(all(target_arch = "x86_64", jumplabel_sites))]
+#[cfg(all(target_arch = "x86_64", jumplabel_in_place))]
 #[path = "ops/threads.rs"]
 mod threads;
 
@@ -19,7 +19,7 @@ use jumplabel::{Error, ops};
 use jumplabel_testing::scenario::passes;
 
 /// Whether operations are in place.
-const IN_PLACE: bool = cfg!(all(jumplabel_sites, target_arch = "x86_64"));
+const IN_PLACE: bool = cfg!(all(jumplabel_in_place, target_arch = "x86_64"));
 
 ops! {
     /// How events are counted.
@@ -94,7 +94,7 @@ unsafe extern "C" fn plain(counter: *const u32) {
 }
 unsafe extern "C" fn twice(counter: *const u32) {
     number(counter).fetch_add(2, Ordering::Relaxed);
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(windows)))]
     // SAFETY: writes registers that a C function may write.
     unsafe {
         std::arch::asm!(

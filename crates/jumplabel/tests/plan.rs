@@ -110,8 +110,7 @@ spread! {
 #[cfg_attr(miri, ignore = "no sites")]
 fn pages_are_counted_once() {
     let _free = FREE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    // SAFETY: no condition.
-    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+    let page = jumplabel::platform::builtin().page_size();
     let checks = checks();
     let mut random = fastrand::Rng::with_seed(1);
     let mut most = 0;

@@ -20,7 +20,7 @@
 //! Every instruction set that has sites has arrays of them (number_asm). Elsewhere than on x86 a flip is one store, which no
 //! writer can tear: there are no twins that do (torn). Under an emulator (JUMPLABEL_EMULATOR names it, for the runs) all of
 //! it is slower, and no processor shows what it has fetched ahead; the threads, the locks and the mappings are real.
-#![cfg(all(target_os = "linux", jumplabel_sites))]
+#![cfg(all(any(target_os = "linux", windows), jumplabel_sites))]
 
 #[cfg(target_arch = "x86_64")]
 #[path = "torture/calls.rs"]
@@ -31,6 +31,8 @@ mod cells;
 mod change;
 #[path = "torture/child.rs"]
 mod child;
+#[path = "torture/fault.rs"]
+mod fault;
 #[path = "torture/flips.rs"]
 mod flips;
 #[path = "torture/number_asm.rs"]
@@ -60,7 +62,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jumplabel::{WriterKind, set_writer};
-use jumplabel_testing::{clock, pages, scenario, writers};
+#[cfg(unix)]
+use jumplabel_testing::writers;
+use jumplabel_testing::{clock, pages, scenario};
 
 use cells::{CELLS, Cell, Kind};
 use child::{Report, run_in_child};
@@ -74,7 +78,11 @@ static RUNS: Mutex<Vec<Row>> = Mutex::new(Vec::new());
 /// A twin that was not found out in this time will not be.
 const TWIN: Duration = Duration::from_secs(20);
 
+/// How many writers there are.
+const WRITERS: u32 = if cfg!(windows) { 1 } else { 3 };
+
 #[test]
+#[cfg(unix)]
 fn procmem() {
     if !writers::works(Some(WriterKind::Procmem)) {
         return println!("procmem: skipped, because the emulator goes on running what it has translated");
@@ -88,6 +96,7 @@ fn mprotect() {
 }
 
 #[test]
+#[cfg(unix)]
 fn remap() {
     torture("remap", WriterKind::Remap);
 }
@@ -142,7 +151,7 @@ fn twin_that_does_not_roll_back_is_found_out() {
 /// All cells with one writer.
 fn torture(test: &str, writer: WriterKind) {
     let mut runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
-    let report = run_in_child(test, budget() / 3, |time| {
+    let report = run_in_child(test, budget() / WRITERS, |time| {
         set_writer(Some(writer));
         run(writer, time, |_| true)
     });

@@ -15,7 +15,7 @@
 //!
 //! Nothing here makes system calls or decides what to do.
 
-#[cfg_attr(not(jumplabel_linux), allow(dead_code))]
+#[cfg_attr(not(jumplabel_user_space), allow(dead_code))]
 pub(crate) mod asm;
 mod caches;
 #[cfg(jumplabel_alternatives)]
@@ -25,7 +25,7 @@ mod memory;
 #[cfg(not(jumplabel_sites))]
 mod no_sites;
 
-#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
+#[cfg(all(jumplabel_in_place, target_arch = "x86_64"))]
 #[doc(hidden)]
 pub use asm::x86::thunk::__op_thunk;
 pub use caches::{Act, Caches, maintain};

@@ -24,6 +24,17 @@ fn is_probe(found: &Code) -> bool {
     PROBES.iter().any(|probe| found.starts_with(probe))
 }
 
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Refusal::NOT_TRIED => f.write_str("not tried"),
+            Refusal::NO_EFFECT => f.write_str("wrote, but the code did not change, or the old code kept running"),
+            Refusal(number) if cfg!(jumplabel_windows) => write!(f, "Windows error {number}"),
+            Refusal(number) => write!(f, "errno {number}"),
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -32,6 +43,12 @@ impl fmt::Display for Error {
             }
             Error::Denied { refused } if refused.iter().next().is_none() => f.write_str(
                 "the system refuses to block signals, which a flip does before all else: allow rt_sigprocmask for this process",
+            ),
+            Error::Denied { refused } if cfg!(jumplabel_windows) => write!(
+                f,
+                "the system refuses to change code ({refused}): allow it to this process (1655: ProcessDynamicCodePolicy, arbitrary code guard, \
+                 forbids it), declare the keys `or_load` (which helps where their sites were not patched before), or build with \
+                 --cfg jumplabel_fallback"
             ),
             Error::Denied { refused } => write!(
                 f,
@@ -55,6 +72,9 @@ impl fmt::Display for Error {
                  or pkey_set, at least for the flip, or link without --execute-only"
             ),
             Error::NoPlatform => f.write_str("there is no platform yet: call jumplabel::set_platform first"),
+            Error::NoWriter if cfg!(jumplabel_windows) => f.write_str(
+                "nothing may write this code: mprotect is the only writer on Windows, so JUMPLABEL_WRITER and set_writer must ask for no other",
+            ),
             Error::NoWriter => f.write_str(
                 "the platform has nothing to write this code with: a kernel's Platform::writers must choose one of its own; procmem \
                  cannot change calls that a table lists; a build without sites writes no code",

@@ -12,6 +12,12 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Whether the linker dropped the site or the key, and wrote 0 into the word that led there. (In a PE file, entries of dropped code stay.)
+    #[cfg(jumplabel_windows)]
+    pub(crate) fn is_dropped(&self) -> bool {
+        self.code == 0 || self.key == 0
+    }
+
     /// Address of the site.
     #[must_use]
     pub fn code(&self) -> usize {

@@ -219,13 +219,11 @@ macro_rules! __key_link_in_function {
         #[allow(clippy::undocumented_unsafe_blocks)]
         // SAFETY: no instruction.
         unsafe {
-            ::core::arch::asm!(
-                $crate::__once_asm!(),
-                $crate::__key_record_asm!($($meta)?),
+            $crate::__asm_without_code!(
+                [$crate::__once_asm!(), $crate::__key_record_asm!($($meta)?),]
                 key = sym $symbol,
                 declaration = sym __JUMPLABEL_DECLARATION,
                 $($meta = sym $meta,)?
-                options(nomem, nostack, preserves_flags),
             );
         }
     };
@@ -237,7 +235,7 @@ macro_rules! __key_link_in_function {
 macro_rules! __key_record_asm {
     ($($meta:ident)?) => {
         ::core::concat!(
-            ".pushsection __jump_keys, \"aR\", %progbits\n.balign 4\n",
+            $crate::__record_section_asm!(),
             $crate::__key_word_asm!("key"),
             "\n.long {declaration} - .\n.long 0" $(, "+{", ::core::stringify!($meta), "} - .")?,
             "\n.popsection"

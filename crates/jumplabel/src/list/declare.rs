@@ -35,21 +35,34 @@ macro_rules! __list_link {
         #[allow(clippy::undocumented_unsafe_blocks)]
         // SAFETY: no instruction.
         unsafe {
-            ::core::arch::asm!(
-                ".ifndef .Ljump_listed;.set .Ljump_listed,0",
-                $crate::__once_asm!(),
-                $crate::__listed_asm!(),
-                ".endif;.set .Ljump_listed,.Ljump_listed+1;.altmacro;jumplabel_listed %.Ljump_listed,{l},{e};.noaltmacro",
+            $crate::__asm_without_code!(
+                [
+                    ".ifndef .Ljump_listed;.set .Ljump_listed,0",
+                    $crate::__once_asm!(),
+                    $crate::__listed_asm!(),
+                    ".endif;.set .Ljump_listed,.Ljump_listed+1;.altmacro;jumplabel_listed %.Ljump_listed,{l},{e};.noaltmacro",
+                ]
                 l = sym $list,
                 e = sym $element,
-                options(nomem, nostack, preserves_flags),
             );
         }
     };
 }
 
+/// The assembler's macro for an element of a PE file, in which nothing ties the element to the function: an element stays on the list even
+/// if the linker drops the function.
+#[cfg(jumplabel_windows)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __listed_asm {
+    () => {
+        ".macro jumplabel_listed n,l,e\n.pushsection .vectors$jlm,\"dr\"\n.balign 4\n.long \\l-.,\\e-.\n.popsection\n.endm"
+    };
+}
+
 /// The assembler's macro for an element: its number, the list, the element. The relocation keeps functions with different elements apart for
 /// a linker that folds identical code.
+#[cfg(not(jumplabel_windows))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __listed_asm {

@@ -34,7 +34,7 @@
 //! ```
 
 mod declare;
-#[cfg(all(jumplabel_sites, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
+#[cfg(jumplabel_in_place)]
 mod in_place;
 #[doc(hidden)] // Public for the macros.
 pub mod nothing;

@@ -53,7 +53,7 @@ impl Lock {
         let platform = platform::platform();
         // This check comes before anything of the C library is used: in an IFUNC resolver of a static program, the C library cannot find
         // objects yet.
-        if cfg!(jumplabel_linux) {
+        if cfg!(jumplabel_user_space) {
             demand_registered()?;
         }
         let token = lock(platform)?;
@@ -67,7 +67,7 @@ impl Lock {
             repair_after_fork(&mut lock);
         }
         // In a kernel this check comes last, so that a kernel without a platform gets `NoPlatform` from `lock`.
-        if !cfg!(jumplabel_linux) {
+        if !cfg!(jumplabel_user_space) {
             demand_registered()?;
         }
         Ok(lock)

@@ -19,11 +19,11 @@ use crate::format::{MAGIC, Object, Runtime, VERSION, process};
 /// The instance is not on the list of instances yet.
 pub(crate) const UNLISTED: u32 = 0;
 /// The instance is on the list.
-#[cfg(jumplabel_linux)]
+#[cfg(jumplabel_user_space)]
 pub(crate) const LISTED: u32 = 1;
 /// The instance was taken off the list, because its last object has been unloaded. Code that still runs (a destructor after ours) must not
 /// put the instance back.
-#[cfg(jumplabel_linux)]
+#[cfg(jumplabel_user_space)]
 pub(crate) const GONE: u32 = 2;
 
 /// No transaction is going on.
@@ -95,20 +95,20 @@ impl Runtime {
 
     /// Changes the membership of this instance to `to` if it is `from`. Returns whether it was `from`. (Kernels have only one instance, so
     /// they do not need this.)
-    #[cfg(jumplabel_linux)]
+    #[cfg(jumplabel_user_space)]
     pub(crate) fn change_membership(&self, from: u32, to: u32) -> bool {
         self.membership.load(Ordering::Relaxed) == from
             && self.membership.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     /// Notes that this instance is never unloaded, and has the handlers of fork and exit.
-    #[cfg(jumplabel_linux)]
+    #[cfg(jumplabel_user_space)]
     pub(crate) fn stay(&self) {
         self.stays.store(1, Ordering::Relaxed);
     }
 
     /// Whether [`stay`](Self::stay) was called.
-    #[cfg(jumplabel_linux)]
+    #[cfg(jumplabel_user_space)]
     pub(crate) fn stays(&self) -> bool {
         self.stays.load(Ordering::Relaxed) != 0
     }

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(not(jumplabel_linux), ignore = "the platform has no memory to give")]
+    #[cfg_attr(not(jumplabel_user_space), ignore = "the platform has no memory to give")]
     fn lists_lead_to_memory_that_is_there() {
         let list = std::boxed::Box::into_raw(std::boxed::Box::new(List::<u64>::new()));
         let platform = Watched(AtomicPtr::new(list), AtomicUsize::new(0));

@@ -4,7 +4,7 @@
 //!   ┌──────────────────────────── Platform: the contract ─────────────────────────────┐
 //!   │ lock, memory, clock   bounds of objects   writers -> open -> Writer   core sync │
 //!   └─────────────────────────────────────────────────────────────────────────────────┘
-//!     linux (feature linux)   your kernel (set_platform)   portable (no sites: a lock, nothing else)
+//!     linux, windows (features)   your kernel (set_platform)   portable (no sites: a lock, nothing else)
 //! ```
 //!
 //! The engine, which uses the platform, decides what is written, in which steps, and when it is undone. A [`Platform`] gets [`Write`]s,
@@ -42,9 +42,15 @@ pub(crate) use linux::abort;
 #[cfg(jumplabel_linux)]
 pub use linux::{core_sync_by_signal, core_sync_handler};
 
-#[cfg(not(jumplabel_linux))]
+#[cfg(jumplabel_windows)]
+#[cfg_attr(not(jumplabel_sites), allow(dead_code))]
+mod windows;
+#[cfg(jumplabel_windows)]
+use windows as chosen;
+
+#[cfg(not(jumplabel_user_space))]
 mod portable;
-#[cfg(not(jumplabel_linux))]
+#[cfg(not(jumplabel_user_space))]
 use portable as chosen;
 
 /// The platform in use.

@@ -6,7 +6,8 @@
 //!   key, site and target where they can be    yes             none
 //!   NULL as the key (a weak symbol that       no              none: nobody can flip such a key
 //!     nobody defines)
-//!   a site in code that was freed             no              none: the site is not written any more
+//!   a site in code that was freed, or that    no              none: the site is not written
+//!     the linker dropped (PE)
 //!   a key, and a site or target that are      yes             flips of that key, as DamagedTable
 //!     not code of the object
 //!   a site in code of which a copy runs       yes             flips of that key, as CopiedCode

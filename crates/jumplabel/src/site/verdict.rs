@@ -12,7 +12,7 @@ pub(super) enum Verdict {
     Sound(usize),
     /// Its key is NULL.
     Nobodys,
-    /// Its site lies in code that was freed.
+    /// Its site lies in code that was freed. In a PE file also: the linker dropped its site or its key.
     Freed,
     /// Its site or its target is not code of the object, or its arms cannot be read now. The number is the address of its key.
     Damaged(usize),
@@ -27,6 +27,10 @@ pub(super) enum Verdict {
 impl Verdict {
     /// Reads only the entry, its arms and, if the entry is indirect, its slot, after a check that the slot lies in the object.
     pub(super) fn of(entry: &Entry, object: &Object, image: Option<&Image>) -> Verdict {
+        #[cfg(jumplabel_windows)]
+        if entry.is_dropped() {
+            return Verdict::Freed;
+        }
         let word = format::relative(&raw const entry.key);
         let Some(image) = image else {
             let key = entry.key();

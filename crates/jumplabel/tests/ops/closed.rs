@@ -6,8 +6,7 @@ use jumplabel::{Error, WriterKind, for_each_mode_site, ops, set_writer};
 use jumplabel_testing::scenario::{passes, rounds};
 
 /// Whether they are.
-const IN_PLACE: bool =
-    cfg!(all(jumplabel_sites, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")));
+const IN_PLACE: bool = cfg!(jumplabel_in_place);
 
 ops! {
     /// How numbers are changed.

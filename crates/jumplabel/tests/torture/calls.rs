@@ -22,6 +22,7 @@ use jumplabel::{Batch, Error, Outcome, StaticCall, Visibility};
 
 use crate::cells::{CELLS, Kind};
 use crate::flips::Flipper;
+use crate::pages::format_asm;
 use crate::refusing;
 use crate::tally::Tally;
 
@@ -66,17 +67,33 @@ unsafe extern "C" {
     safe fn torture_target_2(x: u64) -> u64;
 }
 
+/// The register of the first argument.
+#[cfg(unix)]
+macro_rules! argument {
+    () => {
+        "rdi"
+    };
+}
+#[cfg(windows)]
+macro_rules! argument {
+    () => {
+        "rcx"
+    };
+}
+
 /// `8 * x + number`.
 macro_rules! target {
     ($number:literal) => {
         concat!(
             ".globl torture_target_",
             $number,
-            "\n.hidden torture_target_",
-            $number,
+            "\n",
+            format_asm!(hidden concat!("torture_target_", $number)),
             "\ntorture_target_",
             $number,
-            ": lea rax, [rdi * 8 + ",
+            ": lea rax, [",
+            argument!(),
+            " * 8 + ",
             $number,
             "]\nret\n.balign 64, 0xcc"
         )
@@ -85,7 +102,7 @@ macro_rules! target {
 
 // The traps: where a displacement leads of which a part is another's.
 std::arch::global_asm!(
-    ".pushsection .torture,\"ax\",%progbits",
+    format_asm!(code ".torture"),
     ".balign 4096, 0xcc",
     target!(0),
     ".fill 0x12345, 1, 0xcc",
@@ -93,7 +110,7 @@ std::arch::global_asm!(
     ".fill 0x10000, 1, 0xcc",
     ".balign {stride}, 0xcc",
     ".globl torture_calls",
-    ".hidden torture_calls",
+    format_asm!(hidden "torture_calls"),
     "torture_calls:",
     ".set .Ltorture_call, 0",
     ".rept {count}",
@@ -103,7 +120,7 @@ std::arch::global_asm!(
     ".long torture_target_0 - . - 4",
     "jmp qword ptr [rip + {calls} + .Ltorture_call * {size}]",
     ".balign {stride}, 0xcc",
-    ".pushsection __jump_table,\"aR\",%progbits",
+    format_asm!(entry),
     ".balign 4",
     ".long 2b - .",
     ".long torture_target_0 - .",
@@ -146,7 +163,8 @@ fn targets() -> &'static [Function; TARGETS] {
 
 /// A target out of reach of a direct jump.
 fn far(number: u8) -> Function {
-    let code = [0x48, 0x8d, 0x04, 0xfd, number, 0, 0, 0, 0xc3]; // lea rax, [rdi * 8 + number]; ret
+    let argument = if cfg!(windows) { 0xcd } else { 0xfd };
+    let code = [0x48, 0x8d, 0x04, argument, number, 0, 0, 0, 0xc3]; // lea rax, [argument * 8 + number]; ret
     // SAFETY: the code of a function of that type.
     unsafe { jumplabel_testing::far::function(torture_calls as *const (), &code, number) }
 }

@@ -48,7 +48,7 @@ const fn batch(sites: usize, arrays: &'static [&'static Array]) -> Cell {
 }
 
 /// How many cells have short sites.
-const SHORT: usize = 5 * cfg!(any(target_arch = "x86_64", target_arch = "x86")) as usize;
+const SHORT: usize = 5 * cfg!(all(unix, any(target_arch = "x86_64", target_arch = "x86"))) as usize;
 
 static BATCH: [&Array; 6] =
     [&batch_1::ARRAY, &batch_2::ARRAY, &batch_255::ARRAY, &batch_256::ARRAY, &batch_257::ARRAY, &batch_10000::ARRAY];
@@ -85,21 +85,21 @@ pub static CELLS: [Cell; 26 + SHORT + 3 * cfg!(target_arch = "x86_64") as usize]
     batch(10_000, &BATCH),
     Cell { name: "counted", sites: 64, kind: Kind::Counted, arrays: &[&counted::ARRAY] },
     Cell { name: "refused", sites: 64, kind: Kind::Refused, arrays: &[&cross64_64::ARRAY, &page_64::ARRAY] },
-    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    #[cfg(all(unix, any(target_arch = "x86_64", target_arch = "x86")))]
     single("short", 1, &[&short::short_1::ARRAY]),
-    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    #[cfg(all(unix, any(target_arch = "x86_64", target_arch = "x86")))]
     single("short", 64, &[&short::short_64::ARRAY, &short::short_page::ARRAY]),
-    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    #[cfg(all(unix, any(target_arch = "x86_64", target_arch = "x86")))]
     single("short", 10_000, &[&short::short_10000::ARRAY]),
     // Sites of both sizes in one transaction.
-    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    #[cfg(all(unix, any(target_arch = "x86_64", target_arch = "x86")))]
     Cell {
         name: "short and long",
         sites: 128,
         kind: Kind::Batch,
         arrays: &[&short::short_64::ARRAY, &cross64_64::ARRAY],
     },
-    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+    #[cfg(all(unix, any(target_arch = "x86_64", target_arch = "x86")))]
     Cell {
         name: "short, refused",
         sites: 64,

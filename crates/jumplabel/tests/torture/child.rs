@@ -2,11 +2,11 @@
 //! judges how it ended. A run that crashes is a report with a signal in it.
 
 use std::io::{BufRead, BufReader};
-use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use crate::fault::fault;
 use crate::report::{Row, grouped};
 use crate::scenario::this_program;
 
@@ -36,7 +36,7 @@ impl Report {
     pub fn ended(&self) -> String {
         let how = match self.status {
             None => "hung".into(),
-            Some(status) => status.signal().map_or_else(|| format!("{status}"), |signal| format!("signal {signal}")),
+            Some(status) => fault(status).map_or_else(|| format!("{status}"), |(fault, _)| fault),
         };
         format!("{how} in {:.1} s, visiting {}: {:?}", self.time.as_secs_f64(), self.at, self.failures)
     }

@@ -9,6 +9,7 @@ use jumplabel::WriterKind;
 
 use crate::cells::{CELLS, Cell, Kind};
 use crate::clock;
+use crate::fault::end_at_once;
 use crate::flips::visit;
 use crate::readers::{ANY, Watch};
 use crate::report::Row;
@@ -20,9 +21,7 @@ const VISIT: Duration = Duration::from_millis(250);
 /// Visits the chosen cells in turn for so long, all of them once at least, with `writer`, which is what outcomes have to
 /// name. Stops at a failure. Ends the process: code 0 where nothing failed.
 pub fn run(writer: WriterKind, time: Duration, chosen: impl Fn(&Cell) -> bool) -> ! {
-    let no_core = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: a limit of this process.
-    unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core) };
+    end_at_once();
     println!(); // libtest has begun a line
 
     let cells: Vec<usize> = (0..CELLS.len()).filter(|&cell| chosen(&CELLS[cell])).collect();

@@ -22,7 +22,7 @@ use std::ops::Range;
 use jumplabel::StaticKeyFalse;
 
 use crate::number_asm::{LENGTH, TRAP, number_asm};
-use crate::pages::{ALIGN, fixed_asm};
+use crate::pages::{ALIGN, fixed_asm, format_asm};
 use crate::promise::Promise;
 
 /// How many splits of a boundary there are, where `bytes` of a site may lie before it.
@@ -109,12 +109,12 @@ macro_rules! array {
             };
 
             std::arch::global_asm!(
-                ".pushsection .torture,\"ax\",%progbits",
+                format_asm!(code ".torture"),
                 fixed_asm!(begin),
                 ".balign 4096, 0xcc",
                 ".fill ({first} - {length}) / {align}, {align}, {trap}",
                 ".globl {name}",
-                ".hidden {name}",
+                format_asm!(hidden "{name}"),
                 ".set {name}, . + {length}",
                 ".set .Ltorture_site, 0",
                 ".rept {sites}",
@@ -132,7 +132,7 @@ macro_rules! array {
                 ".set .Ltorture_number, .Ltorture_site * 2 + .Ltorture_arm",
                 number_asm!(),
                 ".fill ({stride} - {length} * 2 - {site} - .Ltorture_split) / {align}, {align}, {trap}",
-                ".pushsection __jump_table,\"aR\",%progbits",
+                format_asm!(entry),
                 ".balign 4",
                 ".long 3b - .",
                 ".long 2b - .",
@@ -195,7 +195,7 @@ array! { batch_256: 1 sites, 1 keys, every 4096, at 4093, 1 splits }
 array! { batch_257: 1 sites, 1 keys, every 64, at 62, 1 splits }
 array! { batch_10000: 9743 sites, 1 keys, every 64, at 60, 4 splits }
 
-#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+#[cfg(all(unix, any(target_arch = "x86_64", target_arch = "x86")))]
 pub mod short {
     use super::*;
 

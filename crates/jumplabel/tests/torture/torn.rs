@@ -8,16 +8,12 @@
 //!
 //! On x86 only: a word that is aligned is not torn by one store, and on s390x one byte makes the difference.
 
-use std::os::unix::process::ExitStatusExt;
-use std::sync::PoisonError;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use jumplabel::WriterKind;
-
-use crate::child::{Report, run_in_child};
-use crate::run::run;
+use crate::child::Report;
+use crate::fault::fault;
 use crate::twins::Twin;
-use crate::{RUNS, TWIN, twin};
+use crate::{TWIN, twin};
 
 #[test]
 fn bytes_one_by_one_are_found_out() {
@@ -26,7 +22,12 @@ fn bytes_one_by_one_are_found_out() {
 
 /// Both bytes of short sites.
 #[test]
+#[cfg(unix)]
 fn short_sites_byte_by_byte_are_found_out() {
+    use crate::{RUNS, child::run_in_child, run::run};
+    use jumplabel::WriterKind;
+    use std::sync::PoisonError;
+
     let _alone = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
     let report = run_in_child("torn::short_sites_byte_by_byte_are_found_out", TWIN, |time| {
         Twin { store: Some(bytes), ..Twin::STEPS }.install();
@@ -68,9 +69,7 @@ fn word(site: usize, bytes: &[u8]) {
 
 /// A torn instruction was executed: a signal, or a result that is none of the site's.
 pub fn trapped(report: &Report) {
-    let traps = [libc::SIGTRAP, libc::SIGSEGV, libc::SIGILL, libc::SIGBUS];
-    let signal = report.status.and_then(|status| status.signal());
-    let trapped = signal.is_some_and(|signal| traps.contains(&signal));
+    let trapped = report.status.and_then(fault).is_some_and(|(_, is_trap)| is_trap);
     assert!(trapped || !report.failures.is_empty(), "not found out: {}", report.ended());
     println!("found out: {}", report.ended());
 }

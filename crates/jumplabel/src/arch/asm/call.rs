@@ -33,19 +33,17 @@ macro_rules! __trampoline_asm {
             }
             ::core::arch::naked_asm!(
                 $crate::__once_asm!(),
-                ".cfi_startproc",
+                $crate::__unwind_asm!(begin),
                 $crate::__trampoline!(),
-                ".cfi_endproc",
-                ".reloc 2b, BFD_RELOC_NONE, {key}",
-                ".pushsection __jump_table, \"ao\", %progbits, {function}",
-                ".balign 4",
+                $crate::__unwind_asm!(end),
+                $crate::__function_entry_asm!(),
                 ".long 2b - .",
                 ::core::concat!(".long ", $crate::__trampoline_leads_to!(), " - ."),
                 $crate::__key_word_asm!("key"),
                 ".long {meta}",
                 ".popsection",
                 $($record)*,
-                "// {definition}",
+                "// {definition} {function}",
                 declaration = sym __JUMPLABEL_DECLARATION,
                 function = sym $function,
                 key = sym $call,
@@ -59,13 +57,13 @@ macro_rules! __trampoline_asm {
 /// The target of a trampoline's site at first: the default, by the name that the jump uses. On riscv64, it is a stub after the site.
 #[doc(hidden)]
 #[macro_export]
-#[cfg(not(any(target_arch = "x86_64", target_arch = "riscv64")))]
+#[cfg(not(any(all(target_arch = "x86_64", not(jumplabel_windows)), target_arch = "riscv64")))]
 macro_rules! __trampoline_leads_to {
     () => {
         ".L{key}.default"
     };
 }
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(jumplabel_windows)))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline_leads_to {

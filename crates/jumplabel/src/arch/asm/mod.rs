@@ -17,7 +17,7 @@
 //!
 //! Code for all instruction sets is in files of its own:
 //! * a site and its table entry in `site` (for sites that are built as plain jumps, `x86/short.rs`),
-//! * the object's record in `object`,
+//! * the object's record in `object`, and what is in which section of an ELF file; for PE files, in `pe`,
 //! * the table entry of a naked key's function in `naked`,
 //! * the byte in front of a site in `x86/site_prefix.rs`,
 //! * the note of a tracepoint in `usdt`,
@@ -29,8 +29,11 @@
 
 mod call;
 mod naked;
+#[cfg(not(jumplabel_windows))]
 mod object;
 pub(crate) mod op;
+#[cfg(jumplabel_windows)]
+mod pe;
 pub(crate) mod self_test;
 mod site;
 mod switch;

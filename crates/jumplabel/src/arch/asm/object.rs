@@ -1,5 +1,5 @@
-//! The assembler of an object's record, its constructor and its destructor, for all instruction sets. The body of a constructor is in the
-//! arch file: `__constructor_asm!`.
+//! The assembler of an object's record, its constructor and its destructor, for all instruction sets, in ELF files. The body of a constructor
+//! is in the arch file: `__constructor_asm!`.
 
 /// The object's record, constructor and destructor. An object has one of each, however many files it is made of.
 #[doc(hidden)]
@@ -152,6 +152,46 @@ macro_rules! __own_key_asm {
             $key,
             "\n.endif\n"
         )
+    };
+}
+
+/// Begins the table entry of a function that has a site of its own. The entry's section is tied to the function's. The relocation only names
+/// the key.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __function_entry_asm {
+    () => {
+        ".reloc 2b, BFD_RELOC_NONE, {key}\n.pushsection __jump_table, \"ao\", %progbits, {function}\n.balign 4"
+    };
+}
+
+/// Begins a record of a declaration.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __record_section_asm {
+    () => {
+        ".pushsection __jump_keys, \"aR\", %progbits\n.balign 4\n"
+    };
+}
+
+/// Inline assembly that makes no instruction.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __asm_without_code {
+    ([$($text:tt)*] $($operand:tt)*) => {
+        ::core::arch::asm!($($text)* $($operand)* options(nomem, nostack, preserves_flags))
+    };
+}
+
+/// The unwind information of a function that leaves the stack as it was.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __unwind_asm {
+    (begin) => {
+        ".cfi_startproc"
+    };
+    (end) => {
+        ".cfi_endproc"
     };
 }
 

@@ -1,7 +1,7 @@
 //! The function of the self-test: a C function of this library with one site. A writer changes this site to show that the writer works.
 //! The function returns 0 if the site falls through, and 1 if it jumps.
 
-#[cfg(jumplabel_sites)]
+#[cfg(all(jumplabel_sites, not(jumplabel_windows)))]
 core::arch::global_asm!(
     ".pushsection .text.__jumplabel_self_test,\"ax\",%progbits",
     ".balign 16",
@@ -15,6 +15,20 @@ core::arch::global_asm!(
     "__jumplabel_self_test_target:",
     crate::__return_asm!("1"),
     ".size __jumplabel_self_test, . - __jumplabel_self_test",
+    ".popsection",
+);
+
+// The same in a PE file, which has no hidden symbols. A Rust program or library exports none that it is not told to.
+#[cfg(all(jumplabel_sites, jumplabel_windows))]
+core::arch::global_asm!(
+    ".pushsection .text$__jumplabel_self_test,\"xr\"",
+    ".balign 16",
+    ".globl __jumplabel_self_test",
+    crate::__nop_asm!("__jumplabel_self_test:", "__jumplabel_self_test_target"),
+    crate::__return_asm!("0"),
+    ".globl __jumplabel_self_test_target",
+    "__jumplabel_self_test_target:",
+    crate::__return_asm!("1"),
     ".popsection",
 );
 

@@ -93,7 +93,7 @@ macro_rules! __site_text {
 }
 
 /// A site in a build in which each object contains all keys of its sites, and the library, from which it gets its record.
-#[cfg(not(any(jumplabel_dylib, jumplabel_short_sites)))]
+#[cfg(not(any(jumplabel_dylib, jumplabel_short_sites, jumplabel_windows)))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_asm {

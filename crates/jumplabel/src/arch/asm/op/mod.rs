@@ -14,7 +14,7 @@
 //! The labels are numeric, so that each reference means the nearest label: a function may contain several operations, and may inline one
 //! operation several times.
 
-#[cfg(not(all(jumplabel_sites, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))))]
+#[cfg(not(jumplabel_in_place))]
 mod elsewhere;
 #[cfg(all(jumplabel_sites, any(target_arch = "aarch64", target_arch = "riscv64")))]
 mod word;

@@ -122,12 +122,22 @@ macro_rules! __naked_asm {
 
 /// A static call's trampoline. An indirect branch can land on its `endbr64`. The trampoline has a section of its own. The section's
 /// alignment keeps the jump in one cache line, and in one page.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(jumplabel_windows)))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline {
     () => {
         "endbr64\n2: .byte 0xe9\n.long .L{key}.default@PLT - . - 4\njmp qword ptr [rip + {key}]\n.balign 16"
+    };
+}
+
+/// A static call's trampoline in a PE file, which has no PLT.
+#[cfg(all(target_arch = "x86_64", jumplabel_windows))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline {
+    () => {
+        "endbr64\n2: .byte 0xe9\n.long .L{key}.default - . - 4\njmp qword ptr [rip + {key}]\n.balign 16"
     };
 }
 
@@ -150,7 +160,7 @@ macro_rules! __trampoline {
 /// A switch. While the site holds `a9`, execution goes on after the site, where a jump leads to the stub. For each arm, the stub has `cmp
 /// byte ptr [mode], number` and `je` to the arm. After the last arm it starts again, because the mode may have changed between two
 /// comparisons.
-#[cfg(all(target_arch = "x86_64", not(jumplabel_dylib)))]
+#[cfg(all(target_arch = "x86_64", not(any(jumplabel_dylib, jumplabel_windows))))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_options {

@@ -4,9 +4,9 @@
 
 #[cfg(all(jumplabel_sites, any(target_arch = "x86_64", target_arch = "x86")))]
 mod machine;
-#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
+#[cfg(all(jumplabel_in_place, target_arch = "x86_64"))]
 mod op;
 mod short;
 mod site_prefix;
-#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
+#[cfg(all(jumplabel_in_place, target_arch = "x86_64"))]
 pub(crate) mod thunk;

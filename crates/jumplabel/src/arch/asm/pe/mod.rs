@@ -1,0 +1,103 @@
+//! The assembler for PE files (Windows): the names of sections, the object's record, and what differs from ELF at sites and switches.
+//!
+//! ```text
+//!   .rsrc_jt$m     the table's entries       kept by the linker, and keeps nothing itself
+//!   .vectors$jkm   records of declarations   kept, with the statics that they lead to
+//!   .vectors$jlm   elements of lists         the same
+//!   .vectors$jo    a word that leads to the object's record, for each assembler file
+//!   .text$jm       what ELF puts into a subsection: stubs, arms of switches
+//!   .jumplbl       the way to this instance's `Runtime`, and the object's record
+//! ```
+//!
+//! * The linker joins the sections whose names agree up to the `$`, in the order of what follows it. So the labels in `$a` and `$z`, or in
+//!   `$jka` and `$jkz`, are the bounds.
+//! * Nothing ties an entry to the section of its site, as link order does on ELF, and a relocation must belong to bytes (there is no
+//!   `BFD_RELOC_NONE`). GNU ld drops sections to which nothing leads. It never drops one whose name begins with `.rsrc`, and does not let it
+//!   keep others: so an entry stays, and if its site is dropped, the linker writes 0 into the words that led there. The library takes a
+//!   word that leads to itself for that (`site::verdict`). A section whose name begins with `.vectors` is kept, and keeps what it leads to
+//!   (bfd/cofflink.c: `bfd_coff_gc_sections`, `coff_gc_sweep`).
+//! * All words are distances (`IMAGE_REL_AMD64_REL32`), so the loader has nothing to relocate.
+//! * In Intel syntax, inline assembly loses each `$`. So the blocks here are in AT&T syntax, and all instructions are bytes.
+//! * A trampoline and the function of a naked key leave the stack as it was. Windows takes a function without unwind information for one
+//!   like that.
+
+mod site;
+mod switch;
+
+/// The object's record, after the words by which another instance of the library finds this one. It is in one file of the library's archive.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __object_asm {
+    () => {
+        ::core::concat!(
+            ".pushsection .rsrc_jt$a,\"dr\"\n.balign 4\n.Ljumplabel_table:\n.popsection\n",
+            ".pushsection .rsrc_jt$z,\"dr\"\n.balign 4\n.Ljumplabel_table_end:\n.popsection\n",
+            ".pushsection .vectors$jka,\"dr\"\n.balign 4\n.Ljumplabel_keys:\n.popsection\n",
+            ".pushsection .vectors$jkz,\"dr\"\n.balign 4\n.Ljumplabel_keys_end:\n.popsection\n",
+            ".pushsection .vectors$jla,\"dr\"\n.balign 4\n.Ljumplabel_lists:\n.popsection\n",
+            ".pushsection .vectors$jlz,\"dr\"\n.balign 4\n.Ljumplabel_lists_end:\n.popsection\n",
+            ".pushsection .jumplbl,\"dw\"\n",
+            ".balign 8\n",
+            ".ascii \"jumplabel\"\n.byte 0, 0, 0\n",
+            ".long {runtime} - .\n",
+            ".globl __jumplabel_object\n",
+            "__jumplabel_object:\n",
+            ".quad 0, 0, 0, 0, 0, 0, 0\n",
+            ".long .Ljumplabel_table - .\n",
+            ".long .Ljumplabel_table_end - .\n",
+            ".long .Ljumplabel_keys - .\n",
+            ".long .Ljumplabel_keys_end - .\n",
+            ".long 0, 0\n",
+            ".long .Ljumplabel_lists - .\n",
+            ".long .Ljumplabel_lists_end - .\n",
+            ".long 0\n",
+            ".long 1\n",
+            ".popsection",
+        )
+    };
+}
+
+/// Leads to the object's record, once in each assembler file with keys or sites.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __once_asm {
+    () => {
+        ".ifndef .Ljump_once\n.set .Ljump_once, 1\n.pushsection .vectors$jo,\"dr\"\n.balign 4\n.long __jumplabel_object - .\n.popsection\n.endif"
+    };
+}
+
+/// Begins the table entry of a function that has a site of its own.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __function_entry_asm {
+    () => {
+        ".pushsection .rsrc_jt$m,\"dr\"\n.balign 4"
+    };
+}
+
+/// Begins a record of a declaration.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __record_section_asm {
+    () => {
+        ".pushsection .vectors$jkm,\"dr\"\n.balign 4\n"
+    };
+}
+
+/// The unwind information of a function that leaves the stack as it was: none.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __unwind_asm {
+    ($where:ident) => {
+        ""
+    };
+}
+
+/// Inline assembly that makes no instruction.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __asm_without_code {
+    ([$($text:tt)*] $($operand:tt)*) => {
+        ::core::arch::asm!($($text)* $($operand)* options(att_syntax, nomem, nostack, preserves_flags))
+    };
+}

@@ -1,0 +1,192 @@
+//! Modules: where they lie, what their PE headers say, and which of them have an instance of this library. (PE format: learn.microsoft.com,
+//! "PE Format".)
+//!
+//! A module with keys or sites has the section `.jumplbl`, which begins with 12 bytes, `jumplabel` and three zeros, and a word that leads to
+//! the [`Runtime`] of its instance.
+
+use super::kernel32::{self, PIN_BY_ADDRESS};
+use super::pages::Region;
+use crate::format::pe::{OBJECT_SECTION, SIGNATURE};
+use crate::format::{MAGIC, Runtime, VERSION};
+use crate::platform::instances::RUNTIME;
+use crate::platform::{Image, Place};
+
+const EXECUTABLE: u32 = 0x2000_0000; // IMAGE_SCN_MEM_EXECUTE
+
+/// A row of a module's table of sections.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Section {
+    name: [u8; 8],
+    bytes: u32,
+    address: u32,
+    in_file: [u32; 4],
+    counts: u32,
+    characteristics: u32,
+}
+
+/// The headers of a module that is loaded.
+#[derive(Clone, Copy)]
+struct Headers {
+    base: usize,
+    sections: &'static [Section],
+}
+
+impl Headers {
+    /// # Safety
+    /// A module is loaded at `base`, and stays loaded while the result is used.
+    unsafe fn of(base: usize) -> Option<Headers> {
+        const MZ: u16 = 0x5a4d;
+        const PE: u32 = 0x4550;
+        const OPTIONAL: usize = 24; // behind the signature and the file's header
+        // The first page of a module holds its headers, and more if there are many sections.
+        let end = Region::at(base).filter(|region| base != 0 && region.can_be_read())?.end;
+        let holds = |address: usize, bytes: usize| address.checked_add(bytes).is_some_and(|last| last <= end);
+        // SAFETY: the caller says that a module is there. Each read is of bytes that `holds` has found to be readable.
+        unsafe {
+            if !holds(base, 64) || (base as *const u16).read() != MZ {
+                return None;
+            }
+            let header = base.checked_add(((base + 60) as *const u32).read() as usize)?;
+            if !holds(header, OPTIONAL) || (header as *const u32).read_unaligned() != PE {
+                return None;
+            }
+            let count = ((header + 6) as *const u16).read_unaligned().into();
+            let size: usize = ((header + 20) as *const u16).read_unaligned().into();
+            let table = header + OPTIONAL + size;
+            let is_whole = table.is_multiple_of(align_of::<Section>()) && holds(table, count * size_of::<Section>());
+            is_whole.then(|| Headers { base, sections: core::slice::from_raw_parts(table as *const Section, count) })
+        }
+    }
+
+    /// The sections: where each begins and ends, and whether it is executable.
+    fn segments(self) -> impl Iterator<Item = ((usize, usize), bool)> {
+        self.sections.iter().map(move |section| {
+            let start = self.base + section.address as usize;
+            ((start, start + section.bytes as usize), section.characteristics & EXECUTABLE != 0)
+        })
+    }
+
+    /// The instance to which the module belongs, if the module has keys or sites.
+    fn runtime(self) -> Option<&'static Runtime> {
+        let section = self.sections.iter().find(|section| section.name == OBJECT_SECTION.as_bytes())?;
+        let start = self.base + section.address as usize;
+        if section.bytes < 16 {
+            return None;
+        }
+        // SAFETY: the loader has mapped the section. The word behind the signature leads to a `Runtime` of the same module. That begins with
+        // its magic, whatever its version is.
+        unsafe {
+            let word = (start + SIGNATURE.len()) as *const i32;
+            if (start as *const [u8; 12]).read() != *SIGNATURE {
+                return None;
+            }
+            let at = (word as usize).checked_add_signed(word.read_unaligned() as isize)?;
+            let inside = self.segments().any(|((start, end), _)| start <= at && at + size_of::<Runtime>() <= end);
+            let runtime = &*(inside && at.is_multiple_of(align_of::<Runtime>())).then_some(at as *const Runtime)?;
+            (runtime.magic == MAGIC && runtime.version == VERSION).then_some(runtime)
+        }
+    }
+}
+
+/// The place of the module that `address` lies in.
+pub(super) fn place(address: usize) -> Place {
+    let base = Region::at(address).map_or(0, |region| region.module);
+    // SAFETY: `address` is that of the record of a module that is loaded.
+    let Some(Headers { base, sections }) = (unsafe { Headers::of(base) }) else {
+        return Place { words: [0; 3], in_program: false, guarded: false };
+    };
+    // SAFETY: the call only looks up the program's module.
+    let in_program = base == unsafe { kernel32::GetModuleHandleW(core::ptr::null()) } as usize;
+    Place { words: [base, sections.as_ptr() as usize, sections.len()], in_program, guarded: false }
+}
+
+/// The bounds of the module that has the words of this [`Place`].
+///
+/// # Safety
+/// The words are 0, or the module is still loaded.
+pub(super) unsafe fn image([base, sections, count]: [usize; 3]) -> Option<Image> {
+    if sections == 0 {
+        return None;
+    }
+    // SAFETY: a module's headers stay as long as it is loaded.
+    let sections = unsafe { core::slice::from_raw_parts(sections as *const Section, count) };
+    Image::of(Headers { base, sections }.segments())
+}
+
+/// Whether `address` lies in a module that has a record.
+pub(super) fn has_record(address: usize) -> bool {
+    let Some(base) = Region::at(address).map(|region| region.module).filter(|&base| base != 0) else { return false };
+    // SAFETY: `address` is of something that the caller uses, so its module is loaded.
+    unsafe { Headers::of(base) }
+        .is_some_and(|headers| headers.sections.iter().any(|section| section.name == OBJECT_SECTION.as_bytes()))
+}
+
+/// Keeps the module of this instance loaded until the process ends. Calls the loader.
+pub(super) fn keep_loaded() {
+    let mut module = core::ptr::null();
+    // SAFETY: the address lies in this module.
+    unsafe { kernel32::GetModuleHandleExW(PIN_BY_ADDRESS, (&raw const RUNTIME).cast(), &raw mut module) };
+}
+
+/// The other instance whose module comes first in the list of the process.
+///
+/// The list is in the process environment block, which the vendor documents (`PEB`, `PEB_LDR_DATA` of winternl.h). `EnumProcessModules`
+/// reads the same list, but is in another library.
+///
+/// # Safety
+/// The caller holds the loader's lock: it is called by the loader, because its module is being loaded.
+pub(super) unsafe fn find_other() -> Option<&'static Runtime> {
+    // SAFETY: the words are where the vendor documents them, and the loader's lock keeps the list as it is.
+    unsafe {
+        let list = process_environment_block().loader.as_ref()?;
+        let end = &raw const list.modules;
+        let mut link = list.modules.next;
+        while link.cast() != end && !link.is_null() {
+            let other = Headers::of((*link).base).and_then(Headers::runtime);
+            if other.is_some_and(|other| !core::ptr::eq(other, &raw const RUNTIME)) {
+                return other;
+            }
+            link = (*link).next;
+        }
+        None
+    }
+}
+
+#[repr(C)]
+struct ProcessEnvironmentBlock {
+    reserved: [usize; 3],
+    loader: *const LoaderData,
+}
+
+/// `PEB_LDR_DATA`.
+#[repr(C)]
+struct LoaderData {
+    reserved: [usize; 4],
+    modules: Link,
+}
+
+/// The `LIST_ENTRY` in `PEB_LDR_DATA`.
+#[repr(C)]
+struct Link {
+    next: *const Module,
+    previous: *const Module,
+}
+
+/// `LDR_DATA_TABLE_ENTRY` from its `InMemoryOrderLinks` on.
+#[repr(C)]
+struct Module {
+    next: *const Module,
+    previous: *const Module,
+    reserved: [usize; 2],
+    base: usize,
+}
+
+fn process_environment_block() -> &'static ProcessEnvironmentBlock {
+    let block: *const ProcessEnvironmentBlock;
+    // SAFETY: the thread environment block has the address there. The process environment block stays as long as the process.
+    unsafe {
+        core::arch::asm!("mov {}, qword ptr gs:[0x60]", out(reg) block, options(nostack, preserves_flags, readonly, pure));
+        &*block
+    }
+}

@@ -1,0 +1,182 @@
+//! The writer: it makes the pages writable for the batch by `VirtualProtect`, stores to them, and then gives each region of them the
+//! protection back that it had.
+//!
+//! ```text
+//!   extents    .   . ..            .      sorted by address
+//!   spans   [=========]        [====]     extents in one region, with no more than 16 pages between them, share a span
+//!   open    each span becomes readable, writable and executable; if the system refuses one, those before it are closed
+//!   body    stores, FlushInstructionCache, FlushProcessWriteBuffers; between two steps, the spans are also closed and opened again
+//!   close   each span gets its own protection back
+//! ```
+//!
+//! A region is what `VirtualQuery` names: pages in a row with the same protection. So a span never has more than one protection to give back.
+//!
+//! If the system refuses to close a span, the span stays on the list until that is allowed. A span that is open hides the protection of its
+//! pages. So a later span takes its protection from an open span in which it begins, and no span lies partly in an open one.
+//!
+//! *Copies.* Pages of a module are `PAGE_EXECUTE_WRITECOPY` once they were writable and before the first store, and whoever asks for a
+//! writable protection gets that one. After a store, the page is the process's own, and the system may refuse to call it a copy to be made.
+
+use super::kernel32::*;
+use super::pages::{self, Region};
+use super::{PLATFORM, sync};
+use crate::error::Refusal;
+use crate::platform::list::List;
+use crate::platform::{Body, Extent, Failure, Guarded, Held, SPAN_GAP_PAGES, Write, Writer};
+
+/// The spans that are open, among them those that could not be closed.
+static SPANS: Guarded<List<Span>> = Guarded::new(List::new());
+
+/// Makes `extents` writable, and runs `body`.
+///
+/// # Safety
+/// As for [`Platform::open`](crate::platform::Platform::open).
+pub(super) unsafe fn open(extents: &[Extent], held: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
+    let spans = SPANS.get(held);
+    let result = find(spans, extents).and_then(|()| open_all(spans)).map_err(Failure::Refused);
+    let result = result.and_then(|()| body(&mut VirtualProtect { spans, is_synced: false }));
+    close(spans);
+    result
+}
+
+/// Closes the spans that are still open. False if a span stays open.
+pub(super) fn close_remaining(held: &mut Held) -> bool {
+    close(SPANS.get(held))
+}
+
+/// Forgets what is known of `addresses`, because what lies there is about to be unloaded.
+pub(super) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
+    SPANS.get(held).retain(|span, _| span.end <= addresses.start || addresses.end <= span.start);
+}
+
+/// Gives the memory of the list back, because this instance of the library is about to be unloaded. Keeps it if a span is still open.
+pub(super) fn stop(held: &mut Held) {
+    let spans = SPANS.get(held);
+    if spans.is_empty() {
+        spans.free(&PLATFORM);
+    }
+}
+
+struct VirtualProtect<'a> {
+    spans: &'a mut List<Span>,
+    /// Whether a core sync came after the last write.
+    is_synced: bool,
+}
+
+impl Writer for VirtualProtect<'_> {
+    unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
+        // The next step relies on the core sync after the last one.
+        if core::mem::take(&mut self.is_synced) {
+            let again = |span: &mut Span| span.close().and_then(|()| span.open());
+            self.spans.as_mut_slice().iter_mut().try_for_each(again).map_err(|refusal| (0, refusal))?;
+        }
+        for write in writes {
+            // SAFETY: the write is to pages that are open, and a word is aligned.
+            unsafe { write.store() };
+        }
+        sync::flush(writes);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), Refusal> {
+        sync::core_sync();
+        self.is_synced = true;
+        Ok(())
+    }
+}
+
+/// Pages that are opened and closed together.
+#[derive(Clone, Copy)]
+struct Span {
+    start: usize,
+    end: usize,
+    protection: u32,
+    /// Whether the pages are possibly writable now.
+    open: bool,
+}
+
+impl Span {
+    fn protect(&self, protection: u32) -> Result<(), Refusal> {
+        // SAFETY: the pages have verified sites, or lie between such pages in the same region. They are executable before and after.
+        unsafe { pages::protect(self.start, self.end - self.start, protection) }
+    }
+
+    #[inline(never)]
+    fn open(&mut self) -> Result<(), Refusal> {
+        self.protect(PAGE_EXECUTE_READWRITE)?;
+        self.open = true;
+        Ok(())
+    }
+
+    /// Gives the pages their protection back.
+    #[inline(never)]
+    fn close(&mut self) -> Result<(), Refusal> {
+        const KINDS: u32 = 0xff;
+        if !self.open {
+            return Ok(());
+        }
+        let is_copied = self.protection & KINDS == PAGE_EXECUTE_WRITECOPY;
+        let copied = is_copied.then_some(self.protection & !KINDS | PAGE_EXECUTE_READWRITE);
+        self.protect(self.protection).or_else(|refusal| copied.map_or(Err(refusal), |copied| self.protect(copied)))?;
+        self.open = false;
+        Ok(())
+    }
+}
+
+/// Puts spans on the list that cover `extents`. Each span lies in one region.
+fn find(spans: &mut List<Span>, extents: &[Extent]) -> Result<(), Refusal> {
+    let (mut current, mut limit): (Option<Span>, usize) = (None, 0);
+    for extent in extents {
+        let end = pages::ceil(extent.end);
+        let mut start = pages::floor(extent.first);
+        while start < end {
+            if let Some(span) = &mut current {
+                if start < limit && start <= span.end + SPAN_GAP_PAGES * pages::size() {
+                    span.end = span.end.max(end.min(limit));
+                    start = start.max(span.end);
+                    continue;
+                }
+                push(spans, *span)?;
+            }
+            let region = pages::region(start).filter(Region::is_code).ok_or(pages::refusal(ERROR_INVALID_ADDRESS))?;
+            let mut found = Span { start, end: region.end, protection: region.protection, open: false };
+            for span in spans.iter().filter(|span| span.open) {
+                if start < span.start {
+                    found.end = found.end.min(span.start);
+                } else if start < span.end {
+                    found = Span { end: found.end.min(span.end), protection: span.protection, ..found };
+                }
+            }
+            limit = found.end;
+            current = Some(Span { end: start, ..found });
+        }
+    }
+    current.map_or(Ok(()), |span| push(spans, span))
+}
+
+fn push(spans: &mut List<Span>, span: Span) -> Result<(), Refusal> {
+    spans.push(span, &PLATFORM).map_err(|_| pages::refusal(ERROR_NOT_ENOUGH_MEMORY))
+}
+
+/// Opens all spans that are not open. After a refusal, `close` closes those that were opened.
+fn open_all(spans: &mut List<Span>) -> Result<(), Refusal> {
+    spans.as_mut_slice().iter_mut().filter(|span| !span.open).try_for_each(Span::open)
+}
+
+/// Closes all spans. A span that cannot be closed stays on the list for the next flip, and the result is false. Also forgets which protection
+/// pages were found to have, because this changes it.
+#[inline(never)]
+fn close(spans: &mut List<Span>) -> bool {
+    if spans.is_empty() {
+        return true;
+    }
+    pages::forget();
+    for span in spans.as_mut_slice() {
+        let _ = span.close();
+    }
+    spans.retain(|span, kept| {
+        let known = kept.iter().any(|other: &Span| other.start <= span.start && span.end <= other.end);
+        span.open && !known
+    });
+    spans.is_empty()
+}

@@ -1,0 +1,47 @@
+//! What is so on Windows only: sites and tables in PE files, and the writer. `make wine` runs it.
+#![cfg(all(windows, jumplabel_sites))]
+
+#[path = "windows/cost.rs"]
+mod cost;
+#[path = "windows/image.rs"]
+mod image;
+#[path = "windows/protection.rs"]
+mod protection;
+
+use jumplabel::{Error, WriterKind, set_writer, static_branch_unlikely, static_key};
+use jumplabel_testing::scenario::{Scenario, passes};
+
+static_key! { static KEY: false; }
+
+#[inline(never)]
+fn check() -> bool {
+    static_branch_unlikely!(KEY)
+}
+
+/// Only one writer is there. If another is asked for, nothing is written.
+#[test]
+fn the_writer_that_is_asked_for() {
+    for name in ["", "auto", "mprotect", "procmem", "remap", "virtualprotect", "a name of more bytes"] {
+        Scenario::new().env("JUMPLABEL_WRITER", name).passes(|| {
+            let expected = match &*std::env::var("JUMPLABEL_WRITER").unwrap() {
+                "" | "auto" | "mprotect" => Ok(Some(WriterKind::Mprotect)),
+                "procmem" | "remap" => Err(Error::NoWriter),
+                _ => Err(Error::UnknownWriter),
+            };
+            assert_eq!(KEY.enable().map(|outcome| outcome.writer), expected);
+            assert_eq!(check(), expected.is_ok());
+        });
+    }
+}
+
+/// The same, by the program.
+#[test]
+fn the_writer_that_the_program_asks_for() {
+    passes(|| {
+        set_writer(Some(WriterKind::Remap));
+        assert_eq!((KEY.enable(), check()), (Err(Error::NoWriter), false));
+        set_writer(None);
+        assert_eq!(KEY.enable().unwrap().writer, Some(WriterKind::Mprotect));
+        assert!(check());
+    });
+}

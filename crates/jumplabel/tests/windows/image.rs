@@ -1,0 +1,163 @@
+//! The file of this test: what is in its sections, and what its loader has to do.
+
+use jumplabel::format::Object;
+use jumplabel::{
+    OrLoadKey, RawKey, StaticKey, for_each_site, static_branch_likely, static_branch_unlikely, static_key,
+};
+
+/// A section: its name, address and bytes.
+struct Section<'file> {
+    name: &'file [u8],
+    address: u32,
+    bytes: &'file [u8],
+}
+
+fn word(file: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(file[at..at + 4].try_into().unwrap())
+}
+
+fn half(file: &[u8], at: usize) -> usize {
+    u16::from_le_bytes(file[at..at + 2].try_into().unwrap()).into()
+}
+
+fn sections(file: &[u8]) -> Vec<Section<'_>> {
+    let header = word(file, 60) as usize;
+    assert_eq!(&file[header..header + 4], b"PE\0\0");
+    let table = header + 24 + half(file, header + 20);
+    let rows = (0..half(file, header + 6)).map(|number| table + 40 * number);
+    let section = |at: usize| {
+        let (virtual_bytes, in_file, start) = (word(file, at + 8), word(file, at + 16), word(file, at + 20) as usize);
+        Section {
+            name: file[at..at + 8].split(|byte| *byte == 0).next().unwrap(),
+            address: word(file, at + 12),
+            bytes: &file[start..start + virtual_bytes.min(in_file) as usize],
+        }
+    };
+    rows.map(section).collect()
+}
+
+fn find<'all, 'file>(all: &'all [Section<'file>], name: &str) -> &'all Section<'file> {
+    all.iter().find(|section| section.name == name.as_bytes()).expect(name)
+}
+
+/// The addresses that the loader has to relocate (PE format, "The .reloc Section").
+fn relocations(section: &Section<'_>) -> Vec<u32> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at + 8 <= section.bytes.len() {
+        let (page, size) = (word(section.bytes, at), word(section.bytes, at + 4) as usize);
+        let entries = (at + 8..at + size).step_by(2).map(|entry| half(section.bytes, entry));
+        found.extend(entries.filter(|entry| entry >> 12 != 0).map(|entry| page + (entry & 0xfff) as u32));
+        at += size;
+    }
+    found
+}
+
+static_key! { static KEY: false; static ON: true; static LOADS: false, or_load; }
+
+#[inline(never)]
+fn checks() -> [bool; 4] {
+    [
+        static_branch_unlikely!(KEY),
+        static_branch_likely!(KEY),
+        static_branch_unlikely!(ON),
+        static_branch_unlikely!(LOADS),
+    ]
+}
+
+/// The address in the file of something in memory.
+fn address_in_file(address: usize) -> u32 {
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn GetModuleHandleW(name: *const u16) -> usize;
+    }
+    // SAFETY: asks for the program's own module.
+    (address - unsafe { GetModuleHandleW(std::ptr::null()) }) as u32
+}
+
+/// Tables and records need no relocation, nor do sites: as many sites as there are, the loader has no more to do.
+#[test]
+fn no_relocation_for_a_site() {
+    let file = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+    let sections = sections(&file);
+    let relocations = relocations(find(&sections, ".reloc"));
+    assert!(relocations.len() > 100, "{}", relocations.len());
+    for name in [".rsrc_jt", ".vectors", ".jumplbl"] {
+        let section = find(&sections, name);
+        assert!(!section.bytes.is_empty(), "{name}");
+        let range = section.address..section.address + section.bytes.len() as u32;
+        assert_eq!(relocations.iter().filter(|address| range.contains(address)).count(), 0, "{name}");
+    }
+    // The control: pointers to functions are relocated, and found.
+    static POINTER: &[fn() -> [bool; 4]] = &[checks];
+    let pointer = address_in_file(POINTER.as_ptr() as usize);
+    assert!(relocations.contains(&pointer));
+
+    let mut sites = 0;
+    for key in [&KEY as &RawKey, &ON, &LOADS] {
+        let visit = |site: jumplabel::Site| {
+            let here = address_in_file(site.address);
+            assert!(!relocations.iter().any(|address| (here - 8..here + 8).contains(address)), "{site}");
+            sites += 1;
+        };
+        for_each_site(key, visit).unwrap();
+    }
+    assert_eq!(sites, 4);
+    assert!(!checks()[0]);
+}
+
+/// One nop of five bytes, or one jump, without a prefix; and 16 bytes of table. `checks` has them in the order of their addresses.
+#[test]
+fn what_a_check_is() {
+    let mut sites = Vec::new();
+    for key in [&KEY as &RawKey, &LOADS] {
+        for_each_site(key, |site| sites.push((site.address, site.bytes))).unwrap();
+    }
+    let firsts = sites.iter().map(|(_, bytes)| bytes.as_ref()[0]).collect::<Vec<_>>();
+    assert_eq!((sites[0].1.as_ref(), &firsts[..]), (&[0x0f, 0x1f, 0x44, 0, 0][..], &[0x0f, 0xe9, 0xe9][..]));
+    assert!(sites.iter().all(|(_, bytes)| bytes.as_ref().len() == 5));
+    // SAFETY: the record of this program.
+    let object = unsafe { &*__jumplabel_object.get() };
+    for (address, _) in sites {
+        let entry = object.table().iter().find(|entry| entry.code() == address).unwrap();
+        let words = std::ptr::from_ref(entry).cast::<[u32; 4]>();
+        assert_eq!(size_of_val(entry), 16);
+        // SAFETY: an entry is four words.
+        assert_eq!(unsafe { (*words)[3] } & jumplabel::format::PREFIXED, 0);
+    }
+}
+
+unsafe extern "C" {
+    static __jumplabel_object: std::cell::UnsafeCell<Object>;
+}
+
+static DROPPED: StaticKey<false> = StaticKey::new();
+static UNUSED: OrLoadKey<false> = StaticKey::new();
+
+// Nothing leads to this function, so the linker drops it.
+std::arch::global_asm!(
+    ".pushsection .text$dropped,\"xr\"",
+    "2: .byte 0x0f, 0x1f, 0x44, 0, 0",
+    "3: ret",
+    ".pushsection .rsrc_jt$m,\"dr\"",
+    ".balign 4",
+    ".long 2b - ., 3b - ., {dropped} - ., 0x80000000",
+    ".long 2b - ., 3b - ., {unused} - ., 0x80000000",
+    ".popsection",
+    ".popsection",
+    dropped = sym DROPPED,
+    unused = sym UNUSED,
+);
+
+/// The linker drops code, and keeps its entries: they belong to nobody, and stand in nobody's way.
+#[test]
+fn code_that_the_linker_dropped() {
+    let file = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+    let table = find(&sections(&file), ".rsrc_jt").bytes.to_vec();
+    let dropped = table.chunks(16).filter(|entry| word(entry, 12) == 0x8000_0000).collect::<Vec<_>>();
+    assert_eq!(dropped.len(), 2);
+    assert!(dropped.iter().all(|entry| word(entry, 0) == 0 && word(entry, 4) == 0), "{dropped:x?}");
+    let outcome = DROPPED.enable().unwrap();
+    assert_eq!((outcome.sites, for_each_site(&DROPPED, |_| ())), (0, Ok(0)));
+    assert!(DROPPED.is_enabled());
+    jumplabel::verify().unwrap();
+}
