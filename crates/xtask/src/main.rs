@@ -11,6 +11,7 @@ mod sets;
 mod setup;
 mod stages;
 mod targets;
+mod wine;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -70,6 +71,14 @@ enum Task {
     },
     /// Runs each fuzz target
     Fuzz { seconds: u32 },
+    /// Runs the core's tests for Windows (x86_64-pc-windows-gnu) under Wine
+    ///
+    /// Wine takes a directory in target/ for its Windows.
+    Wine {
+        /// A program for Windows, and its arguments, which is run instead
+        #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true)]
+        program: Vec<String>,
+    },
     /// Runs goals of make one after the other, and shows at the end how long each took, and what ran beside each other in it
     Stages {
         #[arg(required = true, value_name = "GOAL")]
@@ -176,6 +185,7 @@ fn run(task: Task) -> Result<()> {
     let sh = Shell::new()?;
     match task {
         Task::Setup { all, guests, names } => setup::run(&sh, all, &names.concat(), guests),
+        Task::Wine { program } => wine::run(&sh, &program),
         Task::Stages { goals } => stages::run(&goals),
         Task::Arches { release, torture, chosen } => {
             arches::run(&sh, &chosen.names.concat(), chosen.require, release, torture)

@@ -9,7 +9,7 @@ use xshell::{Shell, cmd};
 
 use crate::kernels::MACHINES;
 use crate::targets::{Compiler, Goal, TARGETS, Target};
-use crate::{Skipped, has, in_ci, printed};
+use crate::{Skipped, has, in_ci, printed, wine};
 
 /// Commands that `make test` needs, and their packages.
 const TOOLS: &[(&str, &str)] = &[
@@ -44,6 +44,7 @@ const ALL_TOOLS: &[(&str, &str)] = &[
     ("dwz", "dwz"),
     ("llvm-bolt-16", "bolt-16"),
     ("etcd", "etcd-server"),
+    (wine::COMPILER, "gcc-mingw-w64-x86-64"),
 ];
 
 const TOOLCHAINS: &[&str] = &["1.88.0", "nightly"];
@@ -94,6 +95,9 @@ fn install_all(sh: &Shell, packages: &Packages<'_>, skipped: &mut Skipped) -> Re
         printed(cmd!(sh, "rustup target add {target}"))?;
     }
 
+    if wine::wine().is_none() {
+        packages.install("", vec!["wine64".into()])?;
+    }
     // A later BOLT, which not every release of the distribution has.
     if !has("llvm-bolt-22") && packages.install("", vec!["bolt-22".into()]).is_err() {
         println!("left out: llvm-bolt-22");

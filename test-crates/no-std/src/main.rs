@@ -4,8 +4,11 @@
 #![no_std]
 #![no_main]
 
-use core::ffi::{c_char, c_int, c_void};
-use core::ptr::{null, null_mut};
+#[cfg_attr(unix, path = "linux.rs")]
+#[cfg_attr(windows, path = "windows.rs")]
+mod system;
+
+use core::ffi::{c_char, c_int};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use jumplabel::{
@@ -20,21 +23,9 @@ static_key! {
 }
 naked_key! { static ROUTE: false; }
 
-#[link(name = "c")]
 unsafe extern "C" {
     fn puts(text: *const c_char) -> c_int;
     fn abort() -> !;
-    fn fork() -> c_int;
-    fn _exit(status: c_int) -> !;
-    fn waitpid(process: c_int, status: *mut c_int, options: c_int) -> c_int;
-    fn sched_yield() -> c_int;
-    fn pthread_create(
-        thread: *mut usize,
-        attributes: *const c_void,
-        body: extern "C" fn(*mut c_void) -> *mut c_void,
-        argument: *mut c_void,
-    ) -> c_int;
-    fn pthread_join(thread: usize, result: *mut *mut c_void) -> c_int;
 }
 
 #[panic_handler]
@@ -66,7 +57,7 @@ fn check() -> bool {
     static_branch_unlikely!(TRACE)
 }
 
-extern "C" fn reader(_: *mut c_void) -> *mut c_void {
+fn reader() {
     let mut last = check();
     while !DONE.load(Relaxed) {
         let now = check();
@@ -75,7 +66,6 @@ extern "C" fn reader(_: *mut c_void) -> *mut c_void {
             last = now;
         }
     }
-    null_mut()
 }
 
 /// Flips with one writer until the thread has seen it 20 times.
@@ -88,8 +78,7 @@ fn flips(writer: WriterKind) {
         let outcome = outcome.unwrap();
         assert!(check() == on && outcome.sites == 1 && outcome.writer == Some(writer));
         assert!(outcome.visibility == Visibility::Immediate);
-        // SAFETY: no conditions.
-        unsafe { sched_yield() };
+        system::yield_now();
     }
     set_writer(None);
 }
@@ -97,13 +86,10 @@ fn flips(writer: WriterKind) {
 #[unsafe(no_mangle)]
 extern "C" fn main(_: c_int, _: *const *const c_char) -> c_int {
     prepare().unwrap();
-    let mut thread = 0;
-    // SAFETY: a place for the thread's name, and a function of the right type.
-    unsafe { assert!(pthread_create(&raw mut thread, null(), reader, null_mut()) == 0) };
-    [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Remap].into_iter().for_each(flips);
+    let thread = system::start();
+    system::WRITERS.iter().copied().for_each(flips);
     DONE.store(true, Relaxed);
-    // SAFETY: the thread from above.
-    unsafe { assert!(pthread_join(thread, null_mut()) == 0) };
+    system::join(thread);
 
     Batch::new().disable(&VERIFY).enable(&ROUTE).commit().unwrap();
     assert!(!static_branch_likely!(VERIFY) && ROUTE.get());
@@ -118,19 +104,10 @@ extern "C" fn main(_: c_int, _: *const *const c_char) -> c_int {
     for_each_key(|_| keys += 1).unwrap();
     assert!(keys == 103);
 
-    // A child is no part of what the parent does, and flips on its own.
     VERIFY.enable().unwrap();
-    let mut status = 0;
-    // SAFETY: the only thread.
-    unsafe {
-        let child = fork();
-        if child == 0 {
-            VERIFY.disable().unwrap();
-            _exit(if static_branch_likely!(VERIFY) { 1 } else { 42 });
-        }
-        assert!(waitpid(child, &raw mut status, 0) == child && status == 42 << 8);
-        assert!(static_branch_likely!(VERIFY));
-        puts(c"ok".as_ptr());
-    }
+    system::child();
+    assert!(static_branch_likely!(VERIFY));
+    // SAFETY: text that ends with a zero.
+    unsafe { puts(c"ok".as_ptr()) };
     0
 }

@@ -1,0 +1,114 @@
+//! Programs for Windows, x86_64-pc-windows-gnu, under Wine: the core's tests, and whatever else is run that way.
+//!
+//! ```text
+//!   target/wine/            what cargo builds
+//!   target/wine-prefix/     a Windows of its own: no file of the user's, no window, no browser, no .NET
+//! ```
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use xshell::{Cmd, Shell, cmd};
+
+use crate::programs::sum;
+use crate::{has, in_ci, printed};
+
+pub const RUST: &str = "x86_64-pc-windows-gnu";
+pub const COMPILER: &str = "x86_64-w64-mingw32-gcc";
+/// Debian's package has no command in PATH.
+const WINE: [&str; 2] = ["/usr/lib/wine/wine64", "wine64"];
+
+/// The sets that run there: those that docs/porting.md calls portable, and a few more.
+const SETS: &str =
+    "keys reach naked records lists or_load calls switches scoped tracepoints ops up plan threads windows torture";
+/// Those of which an optimised build is run, too.
+const OPTIMISED: &str = "keys naked or_load calls lists plan threads windows";
+
+/// A program that hangs is ended after so many seconds.
+const LIMIT: &str = "300";
+
+/// The command that starts programs for Windows, if there is one.
+pub fn wine() -> Option<&'static str> {
+    WINE.into_iter().find(|wine| has(wine))
+}
+
+/// What is missing here.
+fn missing(sh: &Shell) -> Result<Option<&'static str>> {
+    let installed = cmd!(sh, "rustup target list --installed").quiet().ignore_status().read()?;
+    Ok(match () {
+        () if wine().is_none() => Some("wine64"),
+        () if !has(COMPILER) => Some("gcc-mingw-w64-x86-64"),
+        () if !installed.lines().any(|line| line == RUST) => Some(RUST),
+        () => None,
+    })
+}
+
+/// Runs the tests; or, if there is one, the program with its arguments.
+pub fn run(sh: &Shell, program: &[String]) -> Result<()> {
+    if let Some(missing) = missing(sh)? {
+        let text = format!("{RUST}: no {missing} (cargo xtask setup --all)");
+        if in_ci() || !program.is_empty() {
+            bail!("{text}");
+        }
+        println!("skipped {text}");
+        return Ok(());
+    }
+    let prefix = prefix(sh)?;
+    if !program.is_empty() {
+        let wine = wine().context("wine64")?;
+        return Ok(with(cmd!(sh, "timeout {LIMIT} {wine} {program...}"), &prefix).quiet().run()?);
+    }
+    let result = tests(sh, &prefix);
+    // The server of this prefix, which otherwise goes on for some seconds.
+    let _ = with(cmd!(sh, "/usr/lib/wine/wineserver64 -k"), &prefix).quiet().ignore_status().ignore_stderr().run();
+    result
+}
+
+/// Makes the directory that Wine takes for a Windows, with a library that it lacks.
+fn prefix(sh: &Shell) -> Result<PathBuf> {
+    let prefix = crate::root().join("target/wine-prefix");
+    let library = prefix.join("drive_c/windows/system32/bcryptprimitives.dll");
+    if !library.is_file() {
+        let wine = wine().context("wine64")?;
+        sh.create_dir(&prefix)?;
+        printed(with(cmd!(sh, "timeout {LIMIT} {wine} wineboot -i"), &prefix)).context("wineboot")?;
+        printed(cmd!(sh, "{COMPILER} -shared -O2 crates/xtask/src/wine/bcryptprimitives.c -o {library}"))?;
+    }
+    Ok(prefix)
+}
+
+/// With the prefix, without messages of Wine's own, and without what it would ask to install.
+fn with<'a>(command: Cmd<'a>, prefix: &PathBuf) -> Cmd<'a> {
+    command
+        .env("WINEPREFIX", prefix)
+        .env("WINEDEBUG", "-all")
+        .env("WINEDLLOVERRIDES", "mscoree=;mshtml=;winemenubuilder.exe=")
+}
+
+fn tests(sh: &Shell, prefix: &PathBuf) -> Result<()> {
+    for (sets, flags) in [(SETS, &["--lib"][..]), (OPTIMISED, &["--release", "--lib"])] {
+        let tests = sets.split(' ').flat_map(|set| ["--test", set]);
+        let log = printed(cargo(sh, prefix, "test").args(flags).args(["-p", "jumplabel"]).args(tests))
+            .with_context(|| format!("{sets} {flags:?}"))?;
+        println!("{} {}: {} passed, {} ignored", RUST, flags[0], sum(&log, "passed"), sum(&log, "ignored"));
+    }
+    // Without std.
+    let manifest = "test-crates/no-std/Cargo.toml";
+    let log = printed(cargo(sh, prefix, "run").args(["--release", "--manifest-path", manifest]))?;
+    if !log.lines().any(|line| line.trim_end() == "ok") {
+        bail!("{manifest}: {log}");
+    }
+    println!("{RUST}, without std: ok");
+    Ok(())
+}
+
+/// A subcommand of cargo for this target, whose programs Wine runs.
+fn cargo<'a>(sh: &'a Shell, prefix: &PathBuf, subcommand: &str) -> Cmd<'a> {
+    let runner = format!("timeout {LIMIT} {}", wine().unwrap_or_default());
+    let command = cmd!(sh, "cargo {subcommand} --quiet --target-dir target/wine --target {RUST}")
+        .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", runner)
+        // It costs more to link than the tests take.
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("RUSTFLAGS", "--cfg jumplabel_portable_tests");
+    with(command, prefix)
+}
