@@ -5,6 +5,8 @@
 mod cost;
 #[path = "windows/image.rs"]
 mod image;
+#[path = "windows/modules.rs"]
+mod modules;
 #[path = "windows/protection.rs"]
 mod protection;
 

@@ -86,10 +86,14 @@ fn with<'a>(command: Cmd<'a>, prefix: &PathBuf) -> Cmd<'a> {
 }
 
 fn tests(sh: &Shell, prefix: &PathBuf) -> Result<()> {
+    printed(cargo(sh, prefix, "build").args(["--release", "--manifest-path", "test-crates/dll/Cargo.toml"]))?;
+    let dll = format!("Z:{}/target/wine/{RUST}/release/dll.dll", crate::root().display());
     for (sets, flags) in [(SETS, &["--lib"][..]), (OPTIMISED, &["--release", "--lib"])] {
         let tests = sets.split(' ').flat_map(|set| ["--test", set]);
-        let log = printed(cargo(sh, prefix, "test").args(flags).args(["-p", "jumplabel"]).args(tests))
-            .with_context(|| format!("{sets} {flags:?}"))?;
+        let log = printed(
+            cargo(sh, prefix, "test").env("JUMPLABEL_DLL", &dll).args(flags).args(["-p", "jumplabel"]).args(tests),
+        )
+        .with_context(|| format!("{sets} {flags:?}"))?;
         println!("{} {}: {} passed, {} ignored", RUST, flags[0], sum(&log, "passed"), sum(&log, "ignored"));
     }
     // Without std.

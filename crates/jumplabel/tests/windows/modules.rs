@@ -1,0 +1,131 @@
+//! Several instances of the library in one process: a DLL that is loaded and unloaded (test-crates/dll), and this program.
+
+use std::ffi::{CStr, CString, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use jumplabel::{Error, find_key, for_each_key, static_branch_unlikely, static_key};
+use jumplabel_testing::scenario::passes;
+
+#[link(name = "kernel32")]
+unsafe extern "system" {
+    fn LoadLibraryA(name: *const i8) -> *mut c_void;
+    fn FreeLibrary(module: *mut c_void) -> i32;
+    fn GetProcAddress(module: *mut c_void, name: *const i8) -> *const c_void;
+}
+
+static_key! { static OWN: false; }
+
+#[inline(never)]
+fn check() -> bool {
+    static_branch_unlikely!(OWN)
+}
+
+/// The DLL while it is loaded.
+struct Dll {
+    module: *mut c_void,
+    check: extern "C" fn() -> bool,
+    set: extern "C" fn(bool) -> i32,
+    locked: extern "C" fn(extern "C" fn()) -> bool,
+}
+
+impl Dll {
+    fn load(path: &CStr) -> Dll {
+        // SAFETY: the DLL has these functions, of these types.
+        unsafe {
+            let module = LoadLibraryA(path.as_ptr().cast());
+            assert!(!module.is_null());
+            let find = |name: &CStr| GetProcAddress(module, name.as_ptr().cast());
+            let [check, set, locked] = [find(c"dll_check"), find(c"dll_set"), find(c"dll_locked")];
+            assert!(!check.is_null() && !set.is_null() && !locked.is_null());
+            Dll {
+                module,
+                check: std::mem::transmute::<*const c_void, extern "C" fn() -> bool>(check),
+                set: std::mem::transmute::<*const c_void, extern "C" fn(bool) -> i32>(set),
+                locked: std::mem::transmute::<*const c_void, extern "C" fn(extern "C" fn()) -> bool>(locked),
+            }
+        }
+    }
+
+    fn unload(self) {
+        // SAFETY: nobody uses anything of it any more.
+        assert_ne!(unsafe { FreeLibrary(self.module) }, 0);
+    }
+}
+
+/// The path of the DLL, if it was built.
+fn path() -> Option<CString> {
+    let path = std::env::var("JUMPLABEL_DLL").ok();
+    if path.is_none() {
+        println!("skipped: JUMPLABEL_DLL does not name the library of test-crates/dll (make wine)");
+    }
+    path.map(|path| CString::new(path).unwrap())
+}
+
+fn listed() -> usize {
+    let mut keys = 0;
+    for_each_key(|_| keys += 1).unwrap();
+    keys
+}
+
+static REFUSED: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn flip_own() {
+    assert_eq!(OWN.enable(), Err(Error::Reentrant));
+    REFUSED.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The program has flipped before the DLL comes, or has not.
+#[test]
+fn come_and_go() {
+    passes(|| {
+        let Some(path) = path() else { return };
+        let before = listed();
+        for round in 1..=20 {
+            let dll = Dll::load(&path);
+            assert_eq!(((dll.check)(), (dll.set)(true), (dll.check)()), (false, 1, true));
+            // One list of keys, one lock.
+            assert_eq!((listed(), find_key("dll::PLUGGED").is_ok()), (before + 1, true));
+            assert!((dll.locked)(flip_own));
+            assert_eq!((REFUSED.load(Ordering::Relaxed), check()), (round, OWN.is_enabled()));
+            // The program flips a key of the DLL, which it finds by its name.
+            find_key("dll::PLUGGED").unwrap().key.disable().unwrap();
+            assert!(!(dll.check)());
+            OWN.enable().unwrap();
+            dll.unload();
+            OWN.disable().unwrap();
+            assert_eq!((listed(), find_key("dll::PLUGGED").err(), check()), (before, Some(Error::NoSuchKey), false));
+        }
+    });
+}
+
+/// Both instances flip, and threads check, while the DLL comes and goes.
+#[test]
+fn come_and_go_beside_flips() {
+    passes(|| {
+        let Some(path) = path() else { return };
+        let (stop, flips) = (AtomicBool::new(false), AtomicU32::new(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    OWN.enable().unwrap();
+                    assert!(check());
+                    OWN.disable().unwrap();
+                    assert!(!check());
+                    flips.fetch_add(2, Ordering::Relaxed);
+                }
+            });
+            for _ in 0..50 {
+                let dll = Dll::load(&path);
+                for round in 0..20 {
+                    let on = round % 2 == 0;
+                    assert_eq!(((dll.set)(on), (dll.check)()), (1, on));
+                }
+                dll.unload();
+            }
+            while flips.load(Ordering::Relaxed) == 0 {
+                std::thread::yield_now();
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+    });
+}
