@@ -16,7 +16,6 @@ use std::thread;
 use std::time::Duration;
 
 use jumplabel::static_switch;
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::hash::{FOLD, HASH};
 use crate::hooks::{self, Gate};
@@ -90,9 +89,17 @@ fn index<'a, G: Gate>(piece: Piece<'a>, worker: &mut Worker<'a>) {
 }
 
 /// How long this thread has run: what other programs on the machine do does not count.
+#[cfg(unix)]
 fn processor_time() -> Duration {
+    use rustix::time::{ClockId, clock_gettime};
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+/// How long ago the program began: elsewhere, the time of a thread is counted in steps that are longer than a pass.
+#[cfg(not(unix))]
+fn processor_time() -> Duration {
+    static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
+    START.elapsed()
 }
 
 /// Indexes all pieces with one thread for each worker. The workers are cleared first. Returns the processor time of all.
