@@ -103,9 +103,9 @@ upstream: cargo
 arches:
 	cargo xtask arches always
 
-# Windows, under Wine: docs/porting.md.
+# Windows, under Wine: the tests, or PROGRAM (docs/building.md).
 wine: cargo
-	cargo xtask wine
+	@cargo xtask wine $(PROGRAM)
 
 # Our own kernels, in qemu-system: docs/kernels.md.
 kernels: cargo

@@ -50,8 +50,8 @@
 //! at start-up except that it links one record for each object. docs/how-it-works.md explains the mechanism; docs/safety.md has the
 //! promises and their limits.
 //!
-//! Features: `linux` is for Linux user space, for programs with std and without it; programs without std link the C library. `std`
-//! (default) adds what needs std: deferred keys, [`RawKey::scoped`] and tracepoints. Without either feature, the crate depends on nothing
+//! Features: `linux` is for Linux user space, for programs with std and without it; programs without std link the C library. `windows` is the
+//! same for Windows (x86_64-pc-windows-gnu). `std` (default) adds what needs std: deferred keys, [`RawKey::scoped`] and tracepoints. Without these features, the crate depends on nothing
 //! outside its repository, and needs a [`platform::Platform`]. With `--cfg jumplabel_fallback`, under Miri, and on instruction sets without
 //! an arch file, a check is a load, a test and a jump, with the same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: a site finds its
 //! key through the GOT.

@@ -96,6 +96,10 @@ fn tests(sh: &Shell, prefix: &PathBuf) -> Result<()> {
         .with_context(|| format!("{sets} {flags:?}"))?;
         println!("{} {}: {} passed, {} ignored", RUST, flags[0], sum(&log, "passed"), sum(&log, "ignored"));
     }
+    readme(sh, prefix)?;
+    let demo = ["--release", "-p", "jumplabel-demo", "--", "--seconds", "3"];
+    let log = printed(cargo(sh, prefix, "run").args(demo)).context("the demo")?;
+    println!("the demo: {}", log.lines().find(|line| line.contains("wrong results")).context("no results")?);
     // Without std.
     let manifest = "test-crates/no-std/Cargo.toml";
     let log = printed(cargo(sh, prefix, "run").args(["--release", "--manifest-path", manifest]))?;
@@ -103,6 +107,26 @@ fn tests(sh: &Shell, prefix: &PathBuf) -> Result<()> {
         bail!("{manifest}: {log}");
     }
     println!("{RUST}, without std: ok");
+    Ok(())
+}
+
+/// The README's first program, in a crate as its steps make one.
+fn readme(sh: &Shell, prefix: &PathBuf) -> Result<()> {
+    let readme = sh.read_file("README.md")?;
+    let program = readme.split_once("```rust\n").and_then(|(_, rest)| rest.split_once("```"));
+    let directory = "target/wine-readme";
+    sh.write_file(format!("{directory}/src/main.rs"), program.context("README.md has no program")?.0)?;
+    let manifest = format!("{directory}/Cargo.toml");
+    sh.write_file(
+        &manifest,
+        "[package]\nname = \"example\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+         [dependencies]\njumplabel = { path = \"../../crates/jumplabel\" }\n",
+    )?;
+    let log = printed(cargo(sh, prefix, "run").args(["--release", "--manifest-path", &manifest]))?;
+    if log.lines().filter(|line| line.starts_with("work(")).collect::<Vec<_>>() != ["work(2)"] {
+        bail!("README.md: {log}");
+    }
+    println!("README.md: work(2)");
     Ok(())
 }
 

@@ -24,6 +24,7 @@ enum How {
 }
 use How::{Ahead, AtDesk, Exists, InExample, Install, Instead, Nothing};
 
+const WINE: &str = "`make wine`, a part of `make test-all`, builds and runs the same";
 const OF_A_MACHINE: &str = "a minute, and figures of one machine";
 
 const COMMANDS: &[(&str, How)] = &[
@@ -43,6 +44,13 @@ const COMMANDS: &[(&str, How)] = &[
         AtDesk("work(2)\n"),
     ),
     ("make test", Exists("this test is part of it")),
+    ("cargo build --release --target x86_64-pc-windows-gnu", Nothing(WINE)),
+    (
+        "make -C ../jumplabel wine PROGRAM=$PWD/target/x86_64-pc-windows-gnu/release/example.exe",
+        Instead("make -n -C ../jumplabel wine PROGRAM=$PWD/example.exe", WINE),
+    ),
+    ("cargo build --release --target x86_64-pc-windows-gnu --target-dir target/wine -p jumplabel-demo", Nothing(WINE)),
+    ("make wine PROGRAM=target/wine/x86_64-pc-windows-gnu/release/jumplabel-demo.exe", Exists(WINE)),
     ("make install PREFIX=/usr/local", Install("make install PREFIX=$PREFIX", "/usr/local is not the test's")),
     ("cc program.c $(pkg-config --cflags --libs jumplabel)", InExample("")),
     ("cc -static program.c $(pkg-config --cflags --libs --static jumplabel)", InExample("")),
