@@ -11,6 +11,8 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(jumplabel_windows)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_user_space)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_in_place)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_threads)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_thread_variable)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_trampolines)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_prefixes)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_no_site_prefix)");
@@ -54,6 +56,20 @@ fn main() {
     let is_pe = has_windows && var("CARGO_CFG_JUMPLABEL_DYLIB").is_err();
     // A word that leads to a GOT slot is known for one instruction set.
     let finds_keys = var("CARGO_CFG_JUMPLABEL_DYLIB").is_err() || arch == "x86_64";
+    // What needs threads of the library's own and a variable of each thread: std has both. Without it the C library starts threads, and the
+    // variable takes assembler.
+    let has_std = var("CARGO_FEATURE_STD").is_ok();
+    let has_variable = matches!((&*arch, &*width), ("x86_64" | "aarch64" | "riscv64", "64")) && os == "linux" && !miri;
+    let has_threads = has_std || (has_variable && var("CARGO_FEATURE_ALLOC").is_ok());
+    if has_variable {
+        println!("cargo::rustc-cfg=jumplabel_thread_variable");
+    }
+    if has_threads {
+        println!("cargo::rustc-cfg=jumplabel_threads");
+    }
+    if has_std {
+        println!("cargo::metadata=std=1"); // DEP_JUMPLABEL_STD
+    }
     let asked_for_fallback = var("CARGO_CFG_JUMPLABEL_FALLBACK").is_ok() || miri;
     if has_arch_file && (is_elf || is_pe) && finds_keys && !asked_for_fallback {
         println!("cargo::rustc-cfg=jumplabel_sites");
@@ -76,7 +92,7 @@ fn main() {
         }
         // Tracepoints carry notes for tracers.
         let has_notes = matches!(&*arch, "x86_64" | "aarch64" | "riscv64");
-        let is_asked_for = var("CARGO_FEATURE_STD").is_ok() && var("CARGO_CFG_JUMPLABEL_NO_USDT").is_err();
+        let is_asked_for = has_threads && var("CARGO_CFG_JUMPLABEL_NO_USDT").is_err();
         if has_notes && os == "linux" && is_asked_for {
             println!("cargo::rustc-cfg=jumplabel_usdt");
         }

@@ -152,8 +152,8 @@ pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Re
 /// # Errors
 /// As [`prepare`](crate::prepare) and [`set_all`]. Nothing has changed then.
 pub fn prepare_keys<'key>(keys: impl IntoIterator<Item = &'key RawKey>) -> Result<Outcome, Error> {
-    let requests = keys.into_iter().map(|key| Ok::<_, Error>(Request::of_key(key, Change::to(key.is_enabled()))));
-    with_all(requests, patch::prepare_these)
+    let mut requests = keys.into_iter().map(|key| Some(Request::of_key(key, Change::to(key.is_enabled()))));
+    with_all(&mut requests, patch::prepare_these)
 }
 
 /// A change without types, for the C API and for requests of operators.
@@ -236,25 +236,31 @@ pub unsafe fn set_ops<'patchable, E: From<Error>>(
 fn commit_each<'patchable, E: From<Error>>(
     requests: impl Iterator<Item = Result<Request<'patchable>, E>>,
 ) -> Result<Outcome, E> {
-    with_all(requests, patch::commit)
+    let mut refused = None;
+    let mut requests = requests.map(|request| request.map_err(|error| refused = Some(error)).ok());
+    let outcome = with_all(&mut requests, patch::commit);
+    refused.map_or(outcome.map_err(E::from), Err)
 }
 
-/// Calls `run` with all requests. If there are none, does nothing.
-fn with_all<'patchable, E: From<Error>>(
-    requests: impl Iterator<Item = Result<Request<'patchable>, E>>,
+/// Calls `run` with all requests. If there are none, or if one is `None`, does nothing. Neither the iterator nor the error of a request has a
+/// type here, so that arrays of C's, of three sorts, and keys that are prepared have one copy of this.
+fn with_all<'patchable>(
+    requests: &mut dyn Iterator<Item = Option<Request<'patchable>>>,
     run: fn(&mut [Request<'patchable>]) -> Result<Outcome, Error>,
-) -> Result<Outcome, E> {
+) -> Result<Outcome, Error> {
     let mut requests = requests.fuse();
-    let Some(first) = requests.next() else { return Ok(Outcome::default()) };
-    let first = first?;
+    let Some(first) = requests.next().flatten() else { return Ok(Outcome::default()) };
     let (mut few, mut len) = ([first; 32], 1);
     for (place, request) in few[1..].iter_mut().zip(&mut requests) {
-        *place = request?;
+        let Some(request) = request else { return Ok(Outcome::default()) };
+        *place = request;
         len += 1;
     }
-    let Some(more) = requests.next() else { return Ok(run(&mut few[..len])?) };
+    let Some(more) = requests.next() else { return run(&mut few[..len]) };
     let mut many = Owned::new(platform::platform());
-    let few = few.into_iter().map(Ok);
-    few.chain([more]).chain(requests).try_for_each(|request| Ok::<_, E>(many.push(request?)?))?;
-    Ok(run(many.list.as_mut_slice())?)
+    for request in few.into_iter().map(Some).chain([more]).chain(requests) {
+        let Some(request) = request else { return Ok(Outcome::default()) };
+        many.push(request)?;
+    }
+    run(many.list.as_mut_slice())
 }

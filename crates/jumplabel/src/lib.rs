@@ -51,13 +51,16 @@
 //! promises and their limits.
 //!
 //! Features: `linux` is for Linux user space, for programs with std and without it; programs without std link the C library. `windows` is the
-//! same for Windows (x86_64-pc-windows-gnu). `std` (default) adds what needs std: deferred keys, [`RawKey::scoped`] and tracepoints. Without these features, the crate depends on nothing
-//! outside its repository, and needs a [`platform::Platform`]. With `--cfg jumplabel_fallback`, under Miri, and on instruction sets without
-//! an arch file, a check is a load, a test and a jump, with the same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: a site finds its
-//! key through the GOT.
+//! same for Windows (x86_64-pc-windows-gnu). `alloc` adds what needs an allocator, a thread of the library's own or a variable of each thread:
+//! tracepoints and deferred keys, on Linux without std on x86-64, aarch64 and riscv64. `std` (default) adds the rest: [`RawKey::scoped`]. Without
+//! these features, the crate depends on nothing outside its repository, and needs a [`platform::Platform`]. With `--cfg jumplabel_fallback`,
+//! under Miri, and on instruction sets without an arch file, a check is a load, a test and a jump, with the same API. `--cfg jumplabel_dylib` is
+//! for Rust `dylib`s: a site finds its key through the GOT.
 
 #![no_std]
 
+#[cfg(jumplabel_threads)]
+extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
@@ -91,7 +94,9 @@ mod site;
 mod sort;
 #[doc(hidden)] // Public for the macros.
 pub mod switch;
-#[cfg(feature = "std")]
+#[doc(hidden)] // For the C API.
+pub mod text;
+#[cfg(jumplabel_threads)]
 #[doc(hidden)] // Public for the macros.
 pub mod trace;
 pub mod up;
@@ -109,7 +114,7 @@ pub use inspect::{
     Site, find_key, for_each_call, for_each_key, for_each_mode, for_each_mode_site, for_each_site, index_bytes,
     loading, text_reserved, text_reserved_locked,
 };
-#[cfg(feature = "std")]
+#[cfg(jumplabel_threads)]
 pub use key::deferred::DeferredKey;
 pub use key::flip::restore_pristine;
 pub use key::info::KeyInfo;
@@ -124,5 +129,5 @@ pub use platform::{Visibility, Warnings, set_writer};
 pub use scoped::KeyGuard;
 pub use switch::info::ModeInfo;
 pub use switch::{Modes, RawMode, StaticMode};
-#[cfg(feature = "std")]
+#[cfg(jumplabel_threads)]
 pub use trace::{Probe, Tracepoint, TracepointInfo, for_each_tracepoint, synchronize_probes, usdt};

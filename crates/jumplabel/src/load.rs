@@ -155,11 +155,11 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     let addresses = record.image(&lock.objects).map_or(0..usize::MAX, |image| image.bounds());
     patch::unload(&addresses, &mut lock);
     lock.platform().unload(&addresses, &mut lock.platform_state);
-    #[cfg(feature = "std")]
+    #[cfg(jumplabel_threads)]
     crate::key::deferred::unload(&addresses, &lock);
     if RUNTIME.is_empty() {
         patch::release_lists(&mut lock);
-        #[cfg(feature = "std")]
+        #[cfg(jumplabel_threads)]
         crate::trace::readers::stop(lock.platform());
         // SAFETY: the last object of this instance is being unloaded, and the instance with it.
         unsafe { lock.platform().stop(&mut lock.platform_state) };
@@ -169,7 +169,7 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
 /// Called in a child of fork. `in_mid_flip`: another thread of the parent was possibly flipping at the time of the fork.
 #[cfg(jumplabel_sites)]
 fn forked(in_mid_flip: bool) {
-    #[cfg(feature = "std")]
+    #[cfg(jumplabel_threads)]
     {
         crate::key::deferred::worker::forked();
         crate::trace::readers::forked();

@@ -39,6 +39,13 @@ pub fn apply() -> Result<Outcome, Error> {
 /// them for each thread. False for a name that is not known, and in builds without alternatives. Async-signal-safe.
 #[must_use]
 pub fn has(feature: &str) -> bool {
+    has_named(feature.as_bytes())
+}
+
+/// [`has`] for a name that need not be UTF-8.
+#[doc(hidden)] // For the C API.
+#[must_use]
+pub fn has_named(feature: &[u8]) -> bool {
     #[cfg(jumplabel_alternatives)]
     return crate::arch::features::number(feature).is_some_and(crate::arch::features::is_present);
     #[cfg(not(jumplabel_alternatives))]

@@ -92,8 +92,8 @@ pub(crate) fn is_present(number: u32) -> bool {
 }
 
 /// The number of a feature by its name.
-pub(crate) fn number(name: &str) -> Option<u32> {
-    FEATURES.iter().find(|feature| feature.name == name).map(|feature| feature.number)
+pub(crate) fn number(name: &[u8]) -> Option<u32> {
+    FEATURES.iter().find(|feature| feature.name.as_bytes() == name).map(|feature| feature.number)
 }
 
 fn ask() -> u64 {
@@ -143,7 +143,7 @@ mod tests {
     fn as_std_says() {
         macro_rules! same {
             ($($name:tt)*) => {$(
-                assert_eq!(is_present(number($name).unwrap()), std::is_x86_feature_detected!($name), $name);
+                assert_eq!(is_present(number($name.as_bytes()).unwrap()), std::is_x86_feature_detected!($name), $name);
             )*};
         }
         same! {
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn numbers() {
         assert!(FEATURES.iter().map(|feature| feature.number).eq(1..=39));
-        assert!(FEATURES.iter().all(|feature| number(feature.name) == Some(feature.number)));
-        assert_eq!(number("coffee"), None);
+        assert!(FEATURES.iter().all(|feature| number(feature.name.as_bytes()) == Some(feature.number)));
+        assert_eq!(number(b"coffee"), None);
     }
 }

@@ -8,6 +8,7 @@
 //!   memory     stores to code, and reads of it
 //!   features   the features of the processor, by name
 //!   no_sites   stands for an instruction set in a build without sites
+//!   thread     a variable of each thread, without std
 //! ```
 //!
 //! To add an instruction set, add an encoder to jumplabel-format and a file in asm/, and name the instruction set in build.rs;
@@ -24,6 +25,8 @@ mod machine;
 mod memory;
 #[cfg(not(jumplabel_sites))]
 mod no_sites;
+#[cfg(all(jumplabel_threads, jumplabel_linux, any(test, not(feature = "std")), jumplabel_thread_variable))]
+pub(crate) mod thread;
 
 #[cfg(all(jumplabel_in_place, target_arch = "x86_64"))]
 #[doc(hidden)]

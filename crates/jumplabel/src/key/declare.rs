@@ -12,7 +12,7 @@
 ///     static HOOKS: [false; 8];
 ///     /// Linux's `DEFINE_STATIC_KEY_MAYBE`: the default is any constant.
 ///     static CHECKS: cfg!(debug_assertions);
-///     /// A key with a rate-limited `dec`: at most one flip in a second (needs the feature `std`).
+///     /// A key with a rate-limited `dec`: at most one flip in a second (needs the feature `std` or `alloc`).
 ///     static NET: false, deferred core::time::Duration::from_secs(1);
 ///     /// A key that works where nothing may be patched: [`OrLoadKey`](crate::OrLoadKey). Arrays and deferred keys, too.
 ///     static LOG: false, or_load;

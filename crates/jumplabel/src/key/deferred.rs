@@ -26,8 +26,6 @@
 //! The worker is a thread that exists while any dec is due. The process-wide lock guards the list of keys, so a child of fork finds the
 //! list whole. The child starts a worker of its own at its next `dec_deferred`, or carries out the dec that is due with `flush`.
 
-extern crate std;
-
 use core::ops::Deref;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -211,8 +209,11 @@ fn unlist(which: impl Fn(&Node) -> bool) {
 }
 
 pub(crate) mod worker {
-    use super::{AtomicU32, Error, Lock, Ordering, next, std};
+    use super::{AtomicU32, Error, Lock, Ordering, next};
     use crate::platform::platform;
+    use crate::platform::threads::{self, Thread};
+
+    static THREAD: Thread = Thread { name: c"jumplabel", body: begin };
 
     /// The process whose worker runs, with [`STARTING`] while the worker is being started; 0 if there is no worker. A child of fork has no
     /// worker, even if this number says that its parent has one.
@@ -228,29 +229,23 @@ pub(crate) mod worker {
 
     /// Makes sure that a worker will look at the list.
     pub(super) fn wake() -> Result<(), Error> {
-        let me = std::process::id();
+        let me = threads::process();
         loop {
             let now = RUNS_IN.load(Ordering::Acquire);
             if now == me {
                 return Ok(()); // The worker looks again before it sleeps long, see MOMENT.
             }
             if now == me | STARTING {
-                std::thread::yield_now(); // Another thread starts the worker. This thread must know whether that works.
+                threads::give_way(); // Another thread starts the worker. This thread must know whether that works.
             } else if RUNS_IN.compare_exchange(now, me | STARTING, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-                return start(me);
+                return start();
             }
         }
     }
 
-    fn start(me: u32) -> Result<(), Error> {
-        let worker = move || {
-            RUNS_IN.store(me, Ordering::Release);
-            run();
-        };
+    fn start() -> Result<(), Error> {
         let mut started = false;
-        platform().start_thread(&mut || {
-            started = std::thread::Builder::new().name("jumplabel".into()).spawn(worker).is_ok();
-        });
+        platform().start_thread(&mut || started = THREAD.start());
         if started {
             return Ok(());
         }
@@ -261,6 +256,11 @@ pub(crate) mod worker {
     /// The longest sleep. A key with a short interval may become due while the worker sleeps for a key with a long interval: then the first
     /// key's dec is late by at most this time.
     const MOMENT: core::time::Duration = core::time::Duration::from_millis(20);
+
+    fn begin() {
+        RUNS_IN.store(threads::process(), Ordering::Release);
+        run();
+    }
 
     fn run() {
         loop {
@@ -276,7 +276,7 @@ pub(crate) mod worker {
                 },
                 Err(Some(wait)) => {
                     drop(lock);
-                    std::thread::sleep(wait.min(MOMENT));
+                    threads::pause(wait.min(MOMENT));
                 }
                 Err(None) => {
                     // Under the lock, so that each `dec_deferred` is either seen above, or finds that there is no worker.

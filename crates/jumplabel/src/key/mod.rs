@@ -28,7 +28,7 @@
 
 // The hidden items are public for the macros and for tests.
 mod declare;
-#[cfg(feature = "std")]
+#[cfg(jumplabel_threads)]
 pub mod deferred;
 pub(crate) mod flip;
 pub(crate) mod info;

@@ -48,7 +48,7 @@ impl Meta {
     }
 
     /// The same, of a tracepoint.
-    #[cfg(feature = "std")]
+    #[cfg(jumplabel_threads)]
     #[must_use]
     pub fn with_tracepoint(self, tracepoint: Option<Description>) -> Meta {
         #[cfg(jumplabel_usdt)]

@@ -53,7 +53,7 @@ pub use prepare::{prepare, probe};
 pub(crate) use registered::locked;
 pub use stay::verify;
 pub(crate) use stay::{restore_pristine, verify_one};
-#[cfg(feature = "std")]
+#[cfg(jumplabel_threads)]
 pub(crate) use take::demand_registered;
 #[cfg(jumplabel_sites)]
 pub(crate) use take::set_registered;

@@ -42,6 +42,12 @@ pub(crate) use linux::abort;
 #[cfg(jumplabel_linux)]
 pub use linux::{core_sync_by_signal, core_sync_handler};
 
+#[cfg(all(jumplabel_threads, jumplabel_linux))]
+pub(crate) use linux::threads;
+#[cfg(all(jumplabel_threads, not(jumplabel_linux)))]
+#[path = "std_threads.rs"]
+pub(crate) mod threads;
+
 #[cfg(jumplabel_windows)]
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 mod windows;

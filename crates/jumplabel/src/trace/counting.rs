@@ -37,6 +37,7 @@ impl Word {
     /// `new_generation` gives.
     ///
     /// One instruction both counts and looks at the generation, because a process may be forked between any two instructions.
+    #[inline(always)]
     pub fn count_in(&self, new_generation: impl Fn() -> u32) -> u64 {
         let mut held = self.0.load(Ordering::Relaxed);
         loop {
@@ -49,6 +50,7 @@ impl Word {
     }
 
     /// Counts off one reader that was counted in this generation.
+    #[inline(always)]
     pub fn count_off(&self, generation: u64) {
         let mut held = self.0.load(Ordering::Relaxed);
         while held >> GENERATION_SHIFT == generation {

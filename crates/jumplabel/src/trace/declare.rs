@@ -28,7 +28,7 @@
 /// Tracers such as bpftrace find the tracepoint in the program's file as `group:name`, on x86-64, aarch64 and riscv64: [`usdt`](crate::usdt).
 ///
 /// Costs 56 bytes of data, a trampoline, and a function that walks the list; with a note, a function more. Also costs what the records of a key
-/// and of a static call cost, with the `#[key(name)]` and `meta` of [`static_key!`](crate::static_key). Needs the feature `std`.
+/// and of a static call cost, with the `#[key(name)]` and `meta` of [`static_key!`](crate::static_key). Needs the feature `std` or `alloc`.
 #[macro_export]
 macro_rules! tracepoint {
     () => {};

@@ -54,24 +54,27 @@
 
 mod counting;
 mod declare;
+mod here;
 mod info;
+mod panics;
 mod probes;
 #[doc(hidden)] // For the C API.
 pub mod raw;
 pub(crate) mod readers;
 pub mod usdt;
 
+#[doc(hidden)] // For the macros.
+pub use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::sync::atomic::{self, AtomicU16, AtomicU64, Ordering};
 use core::time::Duration;
-#[doc(hidden)] // For the macros.
-pub use std::sync::Arc;
-use std::vec::Vec;
 
 use crate::call::{StaticCall, Trampoline};
 use crate::error::Error;
 use crate::key::{RawKey, StaticKey};
 use crate::key_record::meta::Description;
 use crate::patch::{self, Lock, Outcome};
+use crate::platform::threads;
 pub use info::{TracepointInfo, for_each_tracepoint};
 pub use probes::Probes;
 use probes::{Entry, Led};
@@ -285,8 +288,8 @@ impl Pause {
     fn wait(&mut self) {
         self.0 += 1;
         match self.0.checked_sub(16) {
-            None => std::thread::yield_now(),
-            Some(rounds) => std::thread::sleep(Duration::from_micros(50) * rounds.min(20)),
+            None => threads::give_way(),
+            Some(rounds) => threads::pause(Duration::from_micros(50) * rounds.min(20)),
         }
     }
 }

@@ -6,14 +6,14 @@
 //!   RETIRED ──► ProbeList ──► ProbeList            each notes which of the readers' counts were 0 since it was retired
 //! ```
 
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use std::boxed::Box;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
-use std::vec::Vec;
 
 use super::Signature;
+use super::panics::{self, Dropped};
 use super::readers::{self, BOTH, Inside};
 use crate::call::RawCall;
 use crate::error::Error;
@@ -38,7 +38,7 @@ struct Header {
     /// The address of the only probe's function, if the static call may lead there; otherwise 0.
     #[cfg_attr(not(jumplabel_usdt), allow(dead_code))]
     direct: usize,
-    free: unsafe fn(*mut Header) -> std::thread::Result<()>,
+    free: unsafe fn(*mut Header) -> Dropped,
 }
 
 #[repr(C)]
@@ -76,12 +76,11 @@ type New<E> = Option<Box<[ProbeList<E>]>>;
 
 /// Drops a list, and with it each closure that is in no other list. The drop of a closure's data may panic; this returns the first
 /// panic.
-unsafe fn free<E>(list: *mut Header) -> std::thread::Result<()> {
+unsafe fn free<E>(list: *mut Header) -> Dropped {
     // SAFETY: the caller passes a list that was made with this function, and that nobody else has. The list is the only one in its
     // box.
     let list = unsafe { Box::from_raw(list.cast::<ProbeList<E>>()) };
-    let dropped = list.probes.into_iter().map(|probe| catch_unwind(AssertUnwindSafe(|| drop(probe))));
-    dropped.fold(Ok(()), Result::and)
+    list.probes.into_iter().map(panics::dropped).fold(Ok(()), Result::and)
 }
 
 impl<E> ProbeList<E> {
@@ -259,9 +258,7 @@ impl Drop for Unused {
                 freed.and(((*list).free)(list))
             };
         }
-        if let (Err(panic), false) = (freed, std::thread::panicking()) {
-            resume_unwind(panic);
-        }
+        panics::go_on(freed);
     }
 }
 

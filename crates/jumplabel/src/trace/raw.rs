@@ -10,8 +10,8 @@
 //! Here each emission counts its thread, whether or not the probes have data. So the owner of a removed probe can wait until no thread is
 //! in the probe any more, and can then unload the probe's code.
 
+use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
-use std::vec::Vec;
 
 use super::probes::{Led, Probes};
 pub use super::readers::{Inside, enter};

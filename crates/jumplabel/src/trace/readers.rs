@@ -1,13 +1,13 @@
 //! Counts the threads that are in probes, and the threads that free lists. The process counts them in shared words
 //! ([`counting`](super::counting)), and each thread counts itself in a variable of its own.
 
-use core::cell::Cell;
 use core::marker::PhantomData;
-use core::ptr::null_mut;
+use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 pub(super) use super::counting::BOTH;
 use super::counting::{Readers, Word};
+use super::here::here;
 use crate::error::Error;
 use crate::platform;
 
@@ -23,13 +23,6 @@ static WORDS: AtomicPtr<Words> = AtomicPtr::new(null_mut());
 /// The number of the last generation. A fork copies it with the process, so a child's next generation differs from all generations of its
 /// ancestors.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
-
-std::thread_local! {
-    static DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// In a child of a fork that happened in a probe: the child has counted this thread once more, with this word and this generation,
-    /// until the thread has left all probes.
-    static AGAIN: Cell<Option<(&'static Word, u64)>> = const { Cell::new(None) };
-}
 
 fn words() -> Option<&'static Words> {
     // SAFETY: null, or from `make`, which zeroes the words; zeroes are valid.
@@ -54,6 +47,7 @@ pub(super) fn make() -> Result<(), Error> {
 }
 
 /// Counts this thread as a reader. `None` if there has never been a list.
+#[inline(always)] // An emission of C: the libraries for C are built for size.
 #[must_use]
 pub fn enter() -> Option<Inside> {
     words().map(|words| Inside::of(words.readers.word()))
@@ -66,7 +60,7 @@ pub(super) fn free() -> Option<Inside> {
 
 /// Whether this thread is counted.
 pub(super) fn is_inside() -> bool {
-    DEPTH.get() != 0
+    here(|here| here.depth.get() != 0)
 }
 
 /// For a test: if this is true, the module is its own broken twin, in which `empty` always says that nobody is in a list.
@@ -127,7 +121,11 @@ fn register() {
         forked: |words| {
             if is_inside() {
                 let word = words.readers.word();
-                AGAIN.set(Some((word, word.count_in(new_generation))));
+                let generation = word.count_in(new_generation);
+                here(|here| {
+                    here.again.set(word);
+                    here.generation.set(generation);
+                });
             }
         },
         // SAFETY: `stop` passes the words that `make` allocated, and nobody finds them any more.
@@ -174,20 +172,27 @@ impl Inside {
         unsafe { word.cast::<Word>().as_ref() }.map(|word| Inside { word, generation, here: PhantomData })
     }
 
+    #[inline(always)]
     fn of(word: &'static Word) -> Inside {
-        DEPTH.set(DEPTH.get() + 1);
+        here(|here| here.depth.set(here.depth.get() + 1));
         let generation = word.count_in(new_generation);
         Inside { word, generation, here: PhantomData }
     }
 }
 
 impl Drop for Inside {
+    #[inline(always)]
     fn drop(&mut self) {
         self.word.count_off(self.generation);
-        DEPTH.set(DEPTH.get() - 1);
-        if let Some((word, generation)) = AGAIN.get().filter(|_| !is_inside()) {
-            AGAIN.set(None);
-            word.count_off(generation);
-        }
+        here(|here| {
+            let depth = here.depth.get() - 1;
+            here.depth.set(depth);
+            // SAFETY: null, or what `forked` has stored: words stay as long as this instance of the library.
+            let again = unsafe { here.again.get().as_ref() };
+            if let Some(word) = again.filter(|_| depth == 0) {
+                here.again.set(null());
+                word.count_off(here.generation.get());
+            }
+        });
     }
 }

@@ -216,6 +216,15 @@ unsafe extern "C" {
         argument: *mut c_void,
         object: *mut c_void,
     ) -> c_int;
+    #[cfg(jumplabel_threads)]
+    pub(super) fn pthread_create(
+        thread: *mut usize,
+        attributes: *const c_void,
+        function: extern "C" fn(*mut c_void) -> *mut c_void,
+        argument: *mut c_void,
+    ) -> c_int;
+    #[cfg(jumplabel_threads)]
+    pub(super) fn pthread_detach(thread: usize) -> c_int;
     fn pthread_self() -> usize; // `pthread_t`: an integer or a pointer
     pub(super) fn getauxval(kind: c_ulong) -> c_ulong;
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;

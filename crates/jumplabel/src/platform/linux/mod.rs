@@ -4,6 +4,7 @@
 //!   write      three writers, their self-test, the choice between them; core sync; what can be read
 //!   instance   the lock, its words, forks, the end of the process
 //!   loader     where objects lie, and what the dynamic loader knows and keeps
+//!   threads    those of the library's own
 //!   pages, procfs, libc
 //! ```
 
@@ -12,6 +13,8 @@ mod libc;
 mod loader;
 mod pages;
 mod procfs;
+#[cfg(jumplabel_threads)]
+pub(crate) mod threads;
 mod write;
 
 use core::ffi::CStr;

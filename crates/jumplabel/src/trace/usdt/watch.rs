@@ -6,6 +6,9 @@ use core::time::Duration;
 use super::look;
 use crate::error::Error;
 use crate::platform::platform;
+use crate::platform::threads::{self, Thread};
+
+static THREAD: Thread = Thread { name: c"jumplabel-usdt", body: run };
 
 /// How long the thread sleeps between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -25,13 +28,13 @@ static RUNS_IN: AtomicU32 = AtomicU32::new(0);
 /// [`Error::OutOfMemory`] if no thread can be started; [`Error::TooEarly`] if no constructor of the library has run yet.
 pub fn watch() -> Result<(), Error> {
     crate::patch::demand_registered()?;
-    let me = std::process::id();
+    let me = threads::process();
     if RUNS_IN.swap(me, Ordering::AcqRel) == me {
         return Ok(());
     }
     let mut started = false;
     platform().start_thread(&mut || {
-        started = std::thread::Builder::new().name("jumplabel-usdt".into()).spawn(run).is_ok();
+        started = THREAD.start();
     });
     if started {
         return Ok(());
@@ -43,6 +46,6 @@ pub fn watch() -> Result<(), Error> {
 fn run() {
     loop {
         let _ = look();
-        std::thread::sleep(PAUSE);
+        threads::pause(PAUSE);
     }
 }

@@ -1,0 +1,36 @@
+//! Panics of what closures drop.
+
+/// With std, each closure is dropped even if the drop of another panics; then the panic goes on.
+#[cfg(feature = "std")]
+mod caught {
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+    /// The first panic.
+    pub(crate) type Dropped = std::thread::Result<()>;
+
+    pub(crate) fn dropped<T>(closure: T) -> Dropped {
+        catch_unwind(AssertUnwindSafe(|| drop(closure)))
+    }
+
+    pub(crate) fn go_on(dropped: Dropped) {
+        if let (Err(panic), false) = (dropped, std::thread::panicking()) {
+            resume_unwind(panic);
+        }
+    }
+}
+
+/// Without std, nobody can catch a panic: it ends the program. (A probe of C is a function and a pointer. Nothing is called to drop it.)
+#[cfg(not(feature = "std"))]
+mod caught {
+    /// There is none.
+    pub(crate) type Dropped = Result<(), core::convert::Infallible>;
+
+    pub(crate) fn dropped<T>(closure: T) -> Dropped {
+        drop(closure);
+        Ok(())
+    }
+
+    pub(crate) fn go_on(_: Dropped) {}
+}
+
+pub(super) use caught::{Dropped, dropped, go_on};
