@@ -18,5 +18,5 @@ pub extern "C" fn jumplabel_alternatives_apply() -> c_int {
 pub unsafe extern "C" fn jumplabel_alternatives_has(feature: *const c_char) -> bool {
     // SAFETY: the caller passes null or a string.
     let name = (!feature.is_null()).then(|| unsafe { CStr::from_ptr(feature) });
-    name.and_then(|name| name.to_str().ok()).is_some_and(jumplabel::alternatives::has)
+    name.is_some_and(|name| jumplabel::alternatives::has_named(name.to_bytes()))
 }

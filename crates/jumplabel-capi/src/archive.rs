@@ -66,8 +66,8 @@ core::arch::global_asm!(
 core::arch::global_asm!(".hidden jumplabel_op_thunk_");
 
 // Programs in C have no unwinder where the C library is musl (Debian's gcc brings glibc's), and the library has no panics that
-// would need one. With one in the program, these find it.
-#[cfg(all(jumplabel_archive, target_env = "musl"))]
+// would need one. With one in the program, these find it. Without std, nothing asks for it.
+#[cfg(all(jumplabel_archive, not(jumplabel_installed), target_env = "musl"))]
 core::arch::global_asm!(
     ".weak _Unwind_Backtrace",
     ".weak _Unwind_DeleteException",

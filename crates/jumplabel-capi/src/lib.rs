@@ -14,19 +14,26 @@
 //! Every function here checks the address of a key for null, alignment, and (but for `static_key_fast_inc_not_disabled`)
 //! whether anything is mapped there, and trusts it otherwise, as C does.
 
-#![cfg_attr(not(feature = "std"), no_std)]
+#![no_std]
 
-#[cfg(not(any(feature = "std", feature = "kernel")))]
-compile_error!("the C API is for programs (feature `std`) or for kernels (feature `kernel`)");
+#[cfg(feature = "hosted")]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+#[cfg(not(any(feature = "hosted", feature = "kernel")))]
+compile_error!("the C API is for programs (feature `std` or `hosted`) or for kernels (feature `kernel`)");
 
 pub mod alternatives;
 mod archive;
 pub mod batch;
 pub mod call;
-#[cfg(all(feature = "std", jumplabel_sites, target_arch = "x86_64", target_pointer_width = "64"))]
+#[cfg(all(feature = "hosted", jumplabel_sites, target_arch = "x86_64", target_pointer_width = "64"))]
 mod copied;
-#[cfg(feature = "std")]
+#[cfg(feature = "hosted")]
 pub mod deferred;
+#[cfg(all(jumplabel_installed, not(jumplabel_std)))]
+mod installed;
 #[cfg(feature = "kernel")]
 pub mod kernel;
 pub mod key;
@@ -39,9 +46,9 @@ pub mod ops;
 pub mod result;
 pub mod switch;
 mod system;
-#[cfg(feature = "std")]
+#[cfg(feature = "hosted")]
 pub mod trace;
 pub mod up;
-#[cfg(feature = "std")]
+#[cfg(feature = "hosted")]
 pub mod usdt;
 pub mod warn;

@@ -284,6 +284,5 @@ fn changed(outcome: Result<Outcome, Refusal>) -> c_long {
 pub unsafe extern "C" fn jumplabel_set_writer(name: *const c_char) -> c_int {
     // SAFETY: the caller passes null or a string.
     let name = if name.is_null() { c"auto" } else { unsafe { CStr::from_ptr(name) } };
-    let kind = name.to_str().map_err(|_| Error::UnknownWriter).and_then(WriterKind::named);
-    code(kind.map(set_writer).map_err(Refusal::from))
+    code(WriterKind::named_by(name.to_bytes()).map(set_writer).map_err(Refusal::from))
 }

@@ -4,10 +4,11 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
+use jumplabel::text::Pieces;
 use jumplabel::{Error, RawKey};
 
 use crate::system::is_mapped;
-use crate::warn::Heed;
+use crate::warn::{Heed, Tell};
 
 mod message;
 
@@ -39,14 +40,15 @@ impl From<Error> for Refusal {
     }
 }
 
-impl core::fmt::Display for Refusal {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl Tell for Refusal {
+    #[cold]
+    fn tell(&self, pieces: Pieces<'_>) {
         match self {
-            Refusal::Core(error) => message::write(error, f),
-            Refusal::Nowhere => f.write_str("NULL for a static call that was not defined by DEFINE_STATIC_CALL_NULL()"),
-            Refusal::NoProbe => f.write_str("NULL for a probe of a tracepoint"),
-            Refusal::NotRegistered => f.write_str("the tracepoint has no such probe with these data"),
-            refusal => f.write_str(text(refusal.code()).to_str().unwrap_or_default()),
+            Refusal::Core(error) => message::tell(error, pieces),
+            Refusal::Nowhere => pieces("NULL for a static call that was not defined by DEFINE_STATIC_CALL_NULL()"),
+            Refusal::NoProbe => pieces("NULL for a probe of a tracepoint"),
+            Refusal::NotRegistered => pieces("the tracepoint has no such probe with these data"),
+            refusal => jumplabel::text::name(text(refusal.code()), pieces),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Tracepoints: what the functions that `DEFINE_TRACE()` makes call, in the instance of the library of the object that has the tracepoint.
 
+use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
 use core::ptr::null;
 

@@ -1,10 +1,10 @@
 //! The warning hook: for what Linux says with a WARN, and for the errors of functions without a result.
 
 use core::ffi::{c_char, c_void};
-use core::fmt::{self, Write};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
+use jumplabel::text::{self, Line, Pieces};
 use jumplabel::{Lock, Outcome, RawKey};
 
 /// The hook's type.
@@ -47,10 +47,23 @@ fn chosen() -> (Option<Hook>, *mut c_void) {
     }
 }
 
+/// What has a text to warn with.
+pub(crate) trait Tell {
+    /// The text, piece by piece.
+    fn tell(&self, pieces: Pieces<'_>);
+}
+
 /// Warns that `function` was refused.
 #[cold]
-pub(crate) fn warn(function: &str, key: *const RawKey, refusal: impl fmt::Display) {
-    say(format_args!("jumplabel: {function}({key:p}): {refusal}"));
+pub(crate) fn warn(function: &str, key: *const RawKey, refusal: impl Tell) {
+    say(&|pieces| {
+        pieces("jumplabel: ");
+        pieces(function);
+        pieces("(");
+        text::address(key as usize, pieces);
+        pieces("): ");
+        refusal.tell(pieces);
+    });
 }
 
 /// What a change that succeeded may leave, and C has no result for.
@@ -64,41 +77,23 @@ impl Heed for () {}
 impl Heed for Outcome {
     fn heed(&self) {
         if self.warnings.left_writable {
-            say(format_args!(
-                "jumplabel: the sites have changed, and code is still writable, because the system refuses to take that back: allow \
-                 mprotect; the next change, and jumplabel_verify(), try again"
-            ));
+            say(&|pieces| {
+                pieces(
+                    "jumplabel: the sites have changed, and code is still writable, because the system refuses to take that back: allow \
+                     mprotect; the next change, and jumplabel_verify(), try again",
+                );
+            });
         }
     }
 }
 
 #[cold]
-fn say(line: fmt::Arguments<'_>) {
-    let mut message = Message { bytes: [0; 320], len: 0 };
-    let _ = message.write_fmt(line);
-    match chosen() {
-        // SAFETY: the program says so. The message is terminated: `Message` leaves the last byte alone.
-        (Some(hook), data) => unsafe { hook(message.bytes.as_ptr().cast(), data) },
-        (None, _) => {
-            message.bytes[message.len] = b'\n';
-            crate::system::print(&message.bytes[..=message.len]);
-        }
-    }
-}
-
-/// A line in a buffer: nothing is allocated.
-struct Message {
-    bytes: [u8; 320],
-    len: usize,
-}
-
-impl Write for Message {
-    /// Cuts off what does not fit.
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let room = self.bytes.len() - 1 - self.len;
-        let fits = text.len().min(room);
-        self.bytes[self.len..self.len + fits].copy_from_slice(&text.as_bytes()[..fits]);
-        self.len += fits;
-        Ok(())
+fn say(tell: &dyn Fn(Pieces<'_>)) {
+    let (hook, data) = chosen();
+    let line = Line::<320>::new(if hook.is_some() { 0 } else { b'\n' }, tell);
+    match hook {
+        // SAFETY: the program says so. The line ends with a 0.
+        Some(hook) => unsafe { hook(line.bytes().as_ptr().cast(), data) },
+        None => crate::system::print(line.bytes()),
     }
 }

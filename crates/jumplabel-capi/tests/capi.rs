@@ -60,6 +60,8 @@ mod probed;
 mod rust;
 #[path = "capi/several.rs"]
 mod several;
+#[path = "capi/size.rs"]
+mod size;
 #[path = "capi/switches.rs"]
 mod switches;
 #[path = "capi/tracepoints.rs"]

@@ -159,11 +159,13 @@ impl<'a> Loaded<'a> {
 }
 
 /// Calls `visit` with the objects in the order in which the loader looks for symbols, the program first, as long as it returns false.
-pub(super) fn each<Visit: FnMut(&Loaded) -> bool>(mut visit: Visit) {
-    unsafe extern "C" fn call<Visit: FnMut(&Loaded) -> bool>(info: *const Info, _: usize, visit: *mut c_void) -> c_int {
+pub(super) fn each(mut visit: impl FnMut(&Loaded<'_>) -> bool) {
+    type Visit<'a> = &'a mut dyn FnMut(&Loaded<'_>) -> bool;
+    unsafe extern "C" fn call(info: *const Info, _: usize, visit: *mut c_void) -> c_int {
         // SAFETY: the loader's argument, and that of the call below.
-        unsafe { c_int::from((*visit.cast::<Visit>())(&Loaded::of(&*info))) }
+        unsafe { c_int::from((*visit.cast::<Visit<'_>>())(&Loaded::of(&*info))) }
     }
+    let mut visit: Visit<'_> = &mut visit;
     // SAFETY: the callback keeps to its arguments. The loader's lock is recursive: a constructor may have it.
-    unsafe { dl_iterate_phdr(call::<Visit>, (&raw mut visit).cast()) };
+    unsafe { dl_iterate_phdr(call, (&raw mut visit).cast()) };
 }

@@ -14,9 +14,11 @@
 //! and no error would tell. x86-64: elsewhere nobody has tried it.
 
 use core::ffi::{CStr, c_void};
-use core::fmt::{Display, Write};
 use core::ops::Range;
 
+use jumplabel::text::{self, Line, Pieces};
+
+use crate::system;
 use elf::{Loaded, Relocation, each};
 
 mod elf;
@@ -130,28 +132,36 @@ fn look(program: &Loaded, relocation: &Relocation, object: &Loaded, entries: &[E
     });
 }
 
-fn out_of_reach(name: &CStr, library: &CStr) -> ! {
-    abort(format_args!(
-        "`{}` is in {}; the program was compiled as if it were in the program, and linked without a copy of it (-z nocopyreloc, \
-         -mno-direct-extern-access). Compile the program's files that use it with -fPIC",
-        name.to_string_lossy(),
-        library.to_string_lossy(),
-    ))
+fn out_of_reach(key: &CStr, library: &CStr) -> ! {
+    abort(&|pieces| {
+        pieces("`");
+        text::name(key, pieces);
+        pieces("` is in ");
+        text::name(library, pieces);
+        pieces(
+            "; the program was compiled as if it were in the program, and linked without a copy of it (-z nocopyreloc, \
+             -mno-direct-extern-access). ",
+        );
+    })
 }
 
-fn two_keys(name: &CStr, library: &CStr) -> ! {
-    abort(format_args!(
-        "there are two of `{}`: the program has a copy, and {} uses its own (it was linked with -Bsymbolic, or compiled with \
-         -DJUMPLABEL_LOCAL_KEYS). Compile the program's files that use it with -fPIC",
-        name.to_string_lossy(),
-        library.to_string_lossy(),
-    ))
+fn two_keys(key: &CStr, library: &CStr) -> ! {
+    abort(&|pieces| {
+        pieces("there are two of `");
+        text::name(key, pieces);
+        pieces("`: the program has a copy, and ");
+        text::name(library, pieces);
+        pieces(" uses its own (it was linked with -Bsymbolic, or compiled with -DJUMPLABEL_LOCAL_KEYS). ");
+    })
 }
 
 #[cold]
-fn abort(why: impl Display) -> ! {
-    let mut line = String::new();
-    let _ = writeln!(line, "jumplabel: {why}");
-    crate::system::print(line.as_bytes());
-    std::process::abort()
+fn abort(why: &dyn Fn(Pieces<'_>)) -> ! {
+    let line = Line::<4096>::new(b'\n', |pieces| {
+        pieces("jumplabel: ");
+        why(pieces);
+        pieces("Compile the program's files that use it with -fPIC");
+    });
+    system::print(line.bytes());
+    system::abort()
 }

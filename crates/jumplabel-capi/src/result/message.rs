@@ -1,49 +1,57 @@
 //! What the core's errors say to a user of C.
 
-use core::fmt::{Display, Formatter, Result};
-
+use jumplabel::text::Pieces;
 use jumplabel::{Error, WriterKind};
 
 use super::{Refusal, text};
 
 /// The core's text, in the words of C where it names what only Rust has.
-pub(super) fn write(error: &Error, f: &mut Formatter<'_>) -> Result {
+#[cold]
+pub(super) fn tell(error: &Error, pieces: Pieces<'_>) {
     match error {
         Error::Denied { refused }
-            if refused.of(WriterKind::Custom) == jumplabel::Refusal::NOT_TRIED && *refused != jumplabel::Refusals::default() =>
-        write!(
-            f,
-            "the system refuses to change code ({refused}): allow mprotect(PROT_EXEC) or writes to /proc/self/mem, define keys by \
-             DEFINE_STATIC_KEY_TRUE_OR_LOAD() and the like, or build with -DJUMPLABEL_FALLBACK"
-        ),
-        Error::MultiThreaded { core_sync, .. } if *core_sync != jumplabel::Refusal::NOT_TRIED => write!(
-            f,
-            "threads are running and membarrier is refused ({core_sync}): allow membarrier, or flip once before the first thread starts"
-        ),
-        Error::NoWriter => f.write_str(
+            if refused.of(WriterKind::Custom) == jumplabel::Refusal::NOT_TRIED
+                && *refused != jumplabel::Refusals::default() =>
+        {
+            pieces("the system refuses to change code (");
+            refused.tell(pieces);
+            pieces(
+                "): allow mprotect(PROT_EXEC) or writes to /proc/self/mem, define keys by \
+                 DEFINE_STATIC_KEY_TRUE_OR_LOAD() and the like, or build with -DJUMPLABEL_FALLBACK",
+            );
+        }
+        Error::MultiThreaded { core_sync, .. } if *core_sync != jumplabel::Refusal::NOT_TRIED => {
+            pieces("threads are running and membarrier is refused (");
+            core_sync.tell(pieces);
+            pieces("): allow membarrier, or flip once before the first thread starts");
+        }
+        Error::NoWriter => pieces(
             "nothing can write this code: procmem cannot change calls that a table lists, so choose another by jumplabel_set_writer(); a build \
              without sites writes no code",
         ),
-        Error::NoPlatform => f.write_str("there is no platform yet: call jumplabel_kernel_start() first"),
-        Error::IsTable => {
-            f.write_str("it is a table of operations: set it by pv_ops_set(), which changes its calls, too")
+        Error::NoPlatform => pieces("there is no platform yet: call jumplabel_kernel_start() first"),
+        Error::IsTable => pieces("it is a table of operations: set it by pv_ops_set(), which changes its calls, too"),
+        Error::UnfitOp { op } => {
+            pieces("the operation ");
+            pieces(op);
+            pieces(
+                " cannot be in place: give it one instruction (on x86-64 of 5 bytes or more) that does not use the stack \
+                 pointer, jump, call or return; or make it a static call of the table, by PV_STATIC_CALL()",
+            );
         }
-        Error::UnfitOp { op } => write!(
-            f,
-            "the operation {op} cannot be in place: give it one instruction (on x86-64 of 5 bytes or more) that does not use the stack \
-             pointer, jump, call or return; or make it a static call of the table, by PV_STATIC_CALL()"
-        ),
         Error::UnknownWriter | Error::Reentrant | Error::Circular { .. } => {
-            f.write_str(text(Refusal::Core(*error).code()).to_str().unwrap_or_default())
+            jumplabel::text::name(text(Refusal::Core(*error).code()), pieces);
         }
-        error => error.fmt(f),
+        error => error.tell(pieces),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::string::{String, ToString};
+
     use super::*;
-    use jumplabel::WriterKind;
+    use crate::warn::Tell;
 
     /// A text that a user of C reads names what C has.
     #[test]
@@ -84,7 +92,11 @@ mod tests {
             "jumplabel_fallback",
         ];
         let core_s = errors.map(|error| error.to_string());
-        let ours = errors.map(|error| Refusal::Core(error).to_string());
+        let ours = errors.map(|error| {
+            let mut said = String::new();
+            Refusal::Core(error).tell(&mut |piece| said += piece);
+            said
+        });
         let names_rust = |said: &&String| of_rust.iter().any(|word| said.contains(word));
         assert_eq!(ours.iter().find(names_rust), None);
         assert!(core_s.iter().filter(names_rust).count() >= 4);

@@ -17,6 +17,11 @@ pub(crate) fn is_mapped<T>(at: *const T) -> bool {
     looked != Err(rustix::io::Errno::NOMEM)
 }
 
+unsafe extern "C" {
+    /// Ends the process as a failed assertion does.
+    pub(crate) safe fn abort() -> !;
+}
+
 /// Standard error.
 pub(crate) fn print(text: &[u8]) {
     unsafe extern "C" {

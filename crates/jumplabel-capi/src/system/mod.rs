@@ -1,7 +1,10 @@
 //! What the system tells: who calls, and whether memory is there; and where a warning goes without a hook.
 
-#[cfg_attr(feature = "std", path = "linux.rs")]
-#[cfg_attr(not(feature = "std"), path = "bare.rs")]
+#[cfg_attr(feature = "hosted", path = "linux.rs")]
+#[cfg_attr(not(feature = "hosted"), path = "bare.rs")]
 mod here;
 
+#[cfg(feature = "hosted")]
+#[allow(unused_imports)] // Not on every target.
+pub(crate) use here::abort;
 pub(crate) use here::{is_mapped, me, print};

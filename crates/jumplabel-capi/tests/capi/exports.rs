@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Once;
 
 use crate::compiler::{Compiler, GCC, Language};
 use crate::prefix::{file, prefix, printed, scratch, succeeds};
 
 /// All of it: anything else is an accident, anything missing breaks programs.
-const EXPORTS: &str = "\
+pub const EXPORTS: &str = "\
 __static_call_return0 __static_key_deferred_flush __static_key_slow_dec_deferred \
 jump_label_lock jump_label_text_reserved jump_label_unlock \
 jumplabel_alternatives_apply jumplabel_alternatives_has jumplabel_commit jumplabel_dec jumplabel_dec_deferred jumplabel_disable jumplabel_enable jumplabel_for_each_call jumplabel_for_each_key jumplabel_for_each_mode \
@@ -48,7 +49,7 @@ fn size_of_the_archive() {
 }
 
 /// The options that link an archive.
-fn linked(archive: &Path) -> String {
+pub fn linked(archive: &Path) -> String {
     format!("-L {} -l:{}", archive.parent().unwrap().display(), archive.file_name().unwrap().display())
 }
 
@@ -92,15 +93,25 @@ fn no_name_is_visible() {
     assert_eq!(visible(&prefix().join("lib/libjumplabel.a")), [""; 0]);
 }
 
+/// The archive as cargo makes it, with Rust's standard library.
+pub fn not_installed() -> PathBuf {
+    static BUILT: Once = Once::new();
+    let target = scratch("not-installed");
+    BUILT.call_once(|| {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo
+            .args(["rustc", "--release", "--lib", "--crate-type", "staticlib", "--manifest-path"])
+            .arg(file("Cargo.toml"));
+        cargo.env("CARGO_TARGET_DIR", &target).env_remove("CARGO_ENCODED_RUSTFLAGS").env_remove("RUSTFLAGS");
+        succeeds(&mut cargo);
+    });
+    target.join("release/libjumplabel_capi.a")
+}
+
 /// The archive as cargo makes it: its names are visible, and are shown.
 #[test]
 fn broken_twin_shows_its_names() {
-    let target = scratch("not-installed");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["rustc", "--release", "--lib", "--crate-type", "staticlib", "--manifest-path"]).arg(file("Cargo.toml"));
-    cargo.env("CARGO_TARGET_DIR", &target).env_remove("CARGO_ENCODED_RUSTFLAGS").env_remove("RUSTFLAGS");
-    succeeds(&mut cargo);
-    let archive = target.join("release/libjumplabel_capi.a");
+    let archive = not_installed();
     assert!(visible(&archive).contains(&"jumplabel_enable".into()));
     let shown = shown_with(GCC, "", &archive);
     assert!(shown.contains(&"jumplabel_enable".into()) && shown.len() > 30, "{shown:?}");
