@@ -1,13 +1,20 @@
-//! The agent for C and C++: `libjumplabel-agent.so`, for programs that ask for it. Its header is `jumplabel/agent.h` of jumplabel-capi.
+//! The agent for C and C++, for programs that ask for it. Its header is `jumplabel/agent.h` of jumplabel-capi.
 //!
 //! ```text
-//!   program ──► libjumplabel          its keys, in the program's own instance of the library
-//!      └──────► libjumplabel-agent    another instance, which flips and lists them all the same: instances find each other
+//!   program ──► libjumplabel.so or .a     its keys, in the program's own instance of the library
+//!      └──────► libjumplabel-agent.so     another instance, which flips and lists them all the same: instances find each other
+//!
+//!   program ──► libjumplabel-agent.a      in place of libjumplabel.a: all of that, and the agent, in one instance
 //! ```
 //!
-//! It is a library of its own, so that a program without an agent has no thread's, no socket's and no parser's code in it.
+//! They are libraries of their own, so that a program without an agent has no thread's, no socket's and no parser's code in it.
 
 #![cfg(target_os = "linux")]
+
+mod archive;
+
+#[cfg(feature = "capi")]
+extern crate jumplabel_capi as _;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::io::{self, ErrorKind};

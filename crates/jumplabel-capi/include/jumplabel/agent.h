@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * What an operator does with the keys of a program from outside, if the program allows it: docs/operating.md. Link with -ljumplabel-agent,
- * too (pkg-config jumplabel-agent, CMake jumplabel::agent), a shared library of its own: a program that does not ask for it pays nothing.
+ * too (pkg-config jumplabel-agent, CMake jumplabel::agent), a library of its own: a program that does not ask for it pays nothing. The archive has
+ * all of libjumplabel: -ljumplabel-agent -ljumplabel, in this order, also with -static.
  *
  *     JUMPLABEL_STARTUP();                    outside of functions, once in the program; or jumplabel_startup()
  *

@@ -8,15 +8,22 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use crate::compiler::{Compiler, Language};
 use crate::prefix::{prefix, printed, scratch, succeeds};
 
-/// With both libraries as shared ones, and with the program's own copy of the first.
-const LIBRARIES: [&str; 2] = ["-ljumplabel-agent -ljumplabel", "-ljumplabel-agent -l:libjumplabel.a"];
+/// With both libraries as shared ones; with the program's own copy of the first; with the archive that has both, also in programs without a
+/// loader.
+const LIBRARIES: [(&str, &str); 5] = [
+    ("", "-ljumplabel-agent -ljumplabel"),
+    ("", "-ljumplabel-agent -l:libjumplabel.a"),
+    ("", "-l:libjumplabel-agent.a -ldl -lm"),
+    ("-static", "-ljumplabel-agent -ljumplabel"),
+    ("-static-pie -fPIE", "-ljumplabel-agent -ljumplabel"),
+];
 
 fn each_program(test: impl Fn(&Path)) {
     let program = scratch("agent").join(format!("operated-{:?}", std::thread::current().id()));
     for compiler in Compiler::ALL {
         for language in [Language::C, Language::Cxx] {
-            for libraries in LIBRARIES {
-                compiler.build(language, "-O2", &["operated.c"], libraries, &program);
+            for (flags, libraries) in LIBRARIES {
+                compiler.build(language, &format!("-O2 {flags}"), &["operated.c"], libraries, &program);
                 test(&program);
             }
         }

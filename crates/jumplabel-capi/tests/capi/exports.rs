@@ -90,7 +90,9 @@ fn visible(archive: &Path) -> Vec<String> {
 
 #[test]
 fn no_name_is_visible() {
-    assert_eq!(visible(&prefix().join("lib/libjumplabel.a")), [""; 0]);
+    for name in ["libjumplabel.a", "libjumplabel-agent.a", "libjumplabel-fail.a"] {
+        assert_eq!(visible(&prefix().join("lib").join(name)), [""; 0], "{name}");
+    }
 }
 
 /// The archive as cargo makes it, with Rust's standard library.

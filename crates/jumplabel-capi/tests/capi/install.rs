@@ -23,7 +23,10 @@ fn for_musl() {
     make(&["install", &variable]);
     assert!(libraries(&prefix).contains(&"libjumplabel.so.0".into()));
     make(&["install", &variable, TARGET]);
-    assert_eq!(libraries(&prefix), ["cmake", "libjumplabel-fail.a", "libjumplabel.a", "pkgconfig"]);
+    assert_eq!(
+        libraries(&prefix),
+        ["cmake", "libjumplabel-agent.a", "libjumplabel-fail.a", "libjumplabel.a", "pkgconfig"]
+    );
 
     let program = prefix.join("program");
     let gcc = |flags: &str, sources: &[PathBuf]| {
@@ -49,6 +52,10 @@ fn for_musl() {
     succeeds(Command::new("cmake").arg("--build").arg(&build));
     for program in ["shared", "static"] {
         assert!(printed(&succeeds(&mut Command::new(build.join(program)))).contains("verified"), "{program}");
+    }
+    for program in ["operated", "operated_static"] {
+        let said = printed(&succeeds(Command::new(build.join(program)).env("JUMPLABEL", "help")));
+        assert!(said.contains("net.trace"), "{program}: {said}");
     }
 }
 

@@ -57,7 +57,7 @@ fn program(name: &str, source: &str, flags: &str, archive: &Path) -> Sizes {
     let file = directory.join(format!("{name}.c"));
     std::fs::write(&file, source).unwrap();
     let flags = format!("-O2 {flags}");
-    let libraries = format!("{} -lpthread -ldl", linked(archive));
+    let libraries = format!("{} -lpthread -ldl -lm", linked(archive));
     Sizes::of(&GCC.build(Language::C, &flags, &[file.to_str().unwrap()], &libraries, &directory.join(name)))
 }
 
@@ -88,6 +88,11 @@ fn limits() {
     }
     assert!(program("whole", ONE, "", &archive).keep_to(124_000, "one key, all of the archive"));
     assert!(Sizes::of(&prefix().join("lib/libjumplabel.so")).keep_to(124_000, "libjumplabel.so"));
+    // Those of operators, with std.
+    let started = ONE.replacen('\n', "\n#include <jumplabel/agent.h>\nJUMPLABEL_STARTUP();\n", 1);
+    let agent = program("agent", &started, "-Wl,--gc-sections", &prefix().join("lib/libjumplabel-agent.a"));
+    assert!(agent.keep_to(800_000, "one key, libjumplabel-agent.a"));
+    assert!(Sizes::of(&prefix().join("lib/libjumplabel-agent.so")).keep_to(800_000, "libjumplabel-agent.so"));
 }
 
 /// The names of functions and data that come from Rust's standard library, or from what it needs for backtraces.

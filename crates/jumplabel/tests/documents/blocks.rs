@@ -42,6 +42,7 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/benchmarks.md", "-- flips", Commands),
     ("docs/benchmarks.md", "-- compare", Commands),
     ("docs/benchmarks.md", "-- machines", Commands),
+    ("docs/benchmarks.md", "--test capi size", Commands),
     ("docs/benchmarks.md", "--test capi cost", Commands),
     ("docs/building.md", "features = [\"linux\"]", Tried(without_std)),
     ("docs/building.md", "default-features = false }", Tried(kernel)),

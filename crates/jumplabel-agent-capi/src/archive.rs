@@ -1,0 +1,16 @@
+//! The names of libjumplabel-agent.a are hidden, as those of libjumplabel.a: src/archive.rs of jumplabel-capi says why.
+
+/// Those of libjumplabel, which is in it.
+#[cfg(feature = "capi")]
+#[path = "../../jumplabel-capi/src/archive.rs"]
+mod capi;
+
+#[cfg(jumplabel_archive)]
+core::arch::global_asm!(
+    ".hidden jumplabel_agent_no_remote",
+    ".hidden jumplabel_agent_pause",
+    ".hidden jumplabel_agent_resume",
+    ".hidden jumplabel_agent_serve",
+    ".hidden jumplabel_agent_start",
+    ".hidden jumplabel_startup",
+);
