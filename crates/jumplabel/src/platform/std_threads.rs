@@ -1,7 +1,6 @@
 //! Threads of the library's own, and how a thread waits, where the platform is not Linux: as std has them.
 
 use core::ffi::CStr;
-use core::time::Duration;
 use std::thread;
 
 /// A thread that ends when its body returns.
