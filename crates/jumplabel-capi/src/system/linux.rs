@@ -19,6 +19,7 @@ pub(crate) fn is_mapped<T>(at: *const T) -> bool {
 
 unsafe extern "C" {
     /// Ends the process as a failed assertion does.
+    #[allow(dead_code)] // Not on every target.
     pub(crate) safe fn abort() -> !;
 }
 
