@@ -112,14 +112,12 @@ fn paused() {
         let mut client = agent.client();
         client.done("hello");
         let pause = jumplabel_agent::pause();
-        is_asleep();
-        let before = sleeps();
         client.send(b"set net.trace=on\n");
-        // It has read the request, and waits for the lock.
-        while sleeps() == before {
+        // It waits for the lock: it has read the request, or has not done yet with the one before.
+        let waits = format!("{} ", libc::SYS_futex);
+        while !of_thread("syscall").starts_with(&waits) {
             std::thread::yield_now();
         }
-        is_asleep();
         assert!(!now().0);
         drop(pause);
         assert_eq!(client.answer().status, 0);
