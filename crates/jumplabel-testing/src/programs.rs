@@ -24,6 +24,14 @@ pub fn write(to: &Path, bytes: &[u8]) -> std::io::Result<()> {
     std::fs::remove_file(written)
 }
 
+/// Puts a copy in the place of a program that this process has written, so that it can be started.
+pub fn release(program: &Path) -> std::io::Result<()> {
+    let mut copied = program.as_os_str().to_owned();
+    copied.push(".copied");
+    copy(program, copied.as_ref())?;
+    std::fs::rename(copied, program)
+}
+
 /// Waits until a process that was just spawned is its program. `spawn` can return earlier: `/proc/PID/environ` and `maps` are empty until the
 /// kernel has made the new address space. They are empty again once the first thread has ended, which can be before the first look here.
 pub fn wait_until_begun(pid: u32) {

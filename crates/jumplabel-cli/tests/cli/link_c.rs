@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use jumplabel_testing::{breadth, cargo};
+use jumplabel_testing::{breadth, cargo, programs};
 use object::{Object, ObjectSection, ObjectSymbol};
 use serde_json::Value;
 
@@ -45,6 +45,7 @@ fn runs(file: &Path) {
 pub fn link(file: &Path, words: &[&str]) -> Value {
     let printed = jumplabel(&[&["link", "--json", text(file)], words].concat());
     assert_eq!((printed.code, &*printed.err), (0, ""), "{}: {}", file.display(), printed.out);
+    programs::release(file).unwrap();
     serde_json::from_str(&printed.out).unwrap()
 }
 
@@ -204,7 +205,7 @@ fn twin() {
     let mut entries = (place..place + length).step_by(16);
     let entry = entries.find(|&entry| word(entry + 12) == 4 << 2 && leads_to_key(entry)).unwrap() as usize;
     bytes[entry] = bytes[entry].wrapping_add(1);
-    std::fs::write(&file, bytes).unwrap();
+    programs::write(&file, &bytes).unwrap();
     let check = jumplabel(&["check", text(&file)]);
     // The byte in front of what the entry names is not the opcode of a call.
     assert!(check.code == 4 && check.err.contains("instead of an opcode"), "{}", check.err);
