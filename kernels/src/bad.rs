@@ -46,8 +46,11 @@ fn refused<T>(what: &str, result: Result<T, Error>) -> Error {
     error
 }
 
-/// On a CPU that a platform does not know.
+/// A platform for one CPU does not know CPU 1. Each CPU calls this: which of them has that number depends on which began.
 pub fn not_known() {
+    if arch::cpu() == 0 {
+        return;
+    }
     let error = refused("a CPU too many", LONE.online(|_| unreachable!()));
     assert!(error == Error::NoSuchCpu { cpu: 1 });
     assert!(LONE.offline() == Err(error));

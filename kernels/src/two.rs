@@ -105,6 +105,7 @@ fn steps() -> Result<(), Error> {
 }
 
 pub fn run() -> Result<(), Error> {
+    bad::not_known();
     // As many as it takes until the other one is there.
     let mut number = 0;
     while !ONLINE.load(Acquire) {
