@@ -29,9 +29,10 @@ fn host() -> &'static Path {
     BUILT.get_or_init(|| compiled("tests/c/linked.c", "link-host", "gcc", "-O2 -rdynamic"))
 }
 
-/// Runs a program, or has the host run a library.
+/// Runs a program, or has the host run a library. `link` has possibly written it in this process.
 #[track_caller]
 fn runs(file: &Path) {
+    programs::release(file).unwrap();
     let is_library = text(file).ends_with(".so");
     let mut command = Command::new(if is_library { host() } else { file });
     if is_library {
@@ -45,7 +46,6 @@ fn runs(file: &Path) {
 pub fn link(file: &Path, words: &[&str]) -> Value {
     let printed = jumplabel(&[&["link", "--json", text(file)], words].concat());
     assert_eq!((printed.code, &*printed.err), (0, ""), "{}: {}", file.display(), printed.out);
-    programs::release(file).unwrap();
     serde_json::from_str(&printed.out).unwrap()
 }
 
