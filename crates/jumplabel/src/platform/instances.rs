@@ -12,6 +12,8 @@
 //! platform. So a flip reaches all objects, whichever instance they belong to.
 
 use core::ptr::null_mut;
+#[cfg(jumplabel_user_space)]
+use core::ptr::{NonNull, from_ref};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use crate::format::{MAGIC, Object, Runtime, VERSION, process};
@@ -20,7 +22,7 @@ use crate::format::{MAGIC, Object, Runtime, VERSION, process};
 pub(crate) const UNLISTED: u32 = 0;
 /// The instance is on the list.
 #[cfg(jumplabel_user_space)]
-pub(crate) const LISTED: u32 = 1;
+const LISTED: u32 = 1;
 /// The instance was taken off the list, because its last object has been unloaded. Code that still runs (a destructor after ours) must not
 /// put the instance back.
 #[cfg(jumplabel_user_space)]
@@ -99,6 +101,66 @@ impl Runtime {
     pub(crate) fn change_membership(&self, from: u32, to: u32) -> bool {
         self.membership.load(Ordering::Relaxed) == from
             && self.membership.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// Puts this instance on the list that begins at `first`, if it is not there. The caller holds the lock.
+    #[cfg(jumplabel_user_space)]
+    pub(crate) fn list(&self, first: &AtomicPtr<Runtime>) {
+        if self.change_membership(UNLISTED, LISTED) {
+            self.next.store(first.load(Ordering::Relaxed), Ordering::Relaxed);
+            first.store(from_ref(self).cast_mut(), Ordering::Release);
+        }
+    }
+
+    /// Takes this instance off the list that begins at `first`, because its last object is being unloaded. The caller holds the lock.
+    #[cfg(jumplabel_user_space)]
+    pub(crate) fn unlist(&self, first: &AtomicPtr<Runtime>) {
+        self.change_membership(LISTED, GONE);
+        let mut link = first;
+        while let Some(at) = NonNull::new(link.load(Ordering::Relaxed)) {
+            if core::ptr::eq(at.as_ptr(), self) {
+                link.store(self.next.load(Ordering::Relaxed), Ordering::Release);
+                return;
+            }
+            // SAFETY: an instance on the list is loaded.
+            link = unsafe { &at.as_ref().next };
+        }
+    }
+
+    /// The state of the process, as this instance knows it. If it knows none, it gets the state `with`, or one that `make` makes if that is
+    /// `None`. If two threads or instances try at once, one wins, and both get the state of the winner; `unmake` takes the other one back,
+    /// if it was made here.
+    ///
+    /// # Safety
+    /// All calls for one instance are for the same type `State`. A state that was given to an instance is never freed.
+    #[cfg(jumplabel_user_space)]
+    #[inline]
+    pub(crate) unsafe fn agree<State: 'static>(
+        &self,
+        with: Option<NonNull<State>>,
+        make: impl FnOnce() -> Option<NonNull<State>>,
+        unmake: impl FnOnce(NonNull<State>),
+    ) -> Option<&'static State> {
+        let place = &self.process_state;
+        // SAFETY: a state that was published is never freed.
+        if let Some(state) = unsafe { place.load(Ordering::Acquire).cast::<State>().as_ref() } {
+            return Some(state);
+        }
+        let offered = match with {
+            Some(state) => state,
+            None => make()?,
+        };
+        match place.compare_exchange(null_mut(), offered.as_ptr().cast(), Ordering::AcqRel, Ordering::Acquire) {
+            // SAFETY: the state is published now, so it is never freed.
+            Ok(_) => Some(unsafe { offered.as_ref() }),
+            Err(winner) => {
+                if with.is_none() {
+                    unmake(offered);
+                }
+                // SAFETY: the winner's state was published, so it is never freed.
+                unsafe { winner.cast::<State>().as_ref() }
+            }
+        }
     }
 
     /// Notes that this instance is never unloaded, and has the handlers of fork and exit.

@@ -11,13 +11,13 @@
 //! that name first, and a pointer in it must not be trusted. The loader's list of modules is this process's own. An instance reads it when
 //! the loader calls its constructor: the loader's lock is held then. If there is only one instance, it makes the state at its first flip.
 
-use core::ptr::{NonNull, null_mut};
+use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::lock::Lock;
 use super::{modules, pages};
 use crate::format::Runtime;
-use crate::platform::instances::{GONE, LISTED, RUNTIME, UNLISTED};
+use crate::platform::instances::{GONE, RUNTIME, UNLISTED};
 
 #[repr(C)]
 pub(super) struct ProcessState {
@@ -35,16 +35,8 @@ impl ProcessState {
 
     /// Under the lock: the list of instances. Puts this instance on it, if it is not there.
     pub(super) fn runtimes(&self) -> *const Runtime {
-        self.list(&RUNTIME);
+        RUNTIME.list(&self.runtimes);
         self.runtimes.load(Ordering::Acquire)
-    }
-
-    /// Under the lock: puts an instance on the list, if it is not there.
-    fn list(&self, runtime: &Runtime) {
-        if runtime.change_membership(UNLISTED, LISTED) {
-            runtime.next.store(self.runtimes.load(Ordering::Relaxed), Ordering::Relaxed);
-            self.runtimes.store(core::ptr::from_ref(runtime).cast_mut(), Ordering::Release);
-        }
     }
 
     fn make() -> Option<NonNull<ProcessState>> {
@@ -60,31 +52,13 @@ pub(super) fn get() -> Option<&'static ProcessState> {
     agree(&RUNTIME, None)
 }
 
-/// Gives `runtime` a state, if it has none: the state `with`, or a new one if that is `None`. If two threads or instances try at once, one
-/// wins, and both get the state of the winner. Returns the state of `runtime`.
+/// The state of `runtime`. If it has none, it gets the state `with`, or a new one if that is `None`.
 #[inline(never)]
 fn agree(runtime: &Runtime, with: Option<NonNull<ProcessState>>) -> Option<&'static ProcessState> {
-    let place = &runtime.process_state;
-    // SAFETY: a state that was published is never freed.
-    if let Some(state) = unsafe { place.load(Ordering::Acquire).cast::<ProcessState>().as_ref() } {
-        return Some(state);
-    }
-    let offered = match with {
-        Some(state) => state,
-        None => ProcessState::make()?,
-    };
-    match place.compare_exchange(null_mut(), offered.as_ptr().cast(), Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: the state is published now, so it is never freed.
-        Ok(_) => Some(unsafe { offered.as_ref() }),
-        Err(winner) => {
-            if with.is_none() {
-                // SAFETY: the state was made here, and was not published.
-                unsafe { pages::release(offered.cast()) };
-            }
-            // SAFETY: the winner's state was published, so it is never freed.
-            unsafe { winner.cast::<ProcessState>().as_ref() }
-        }
-    }
+    // SAFETY: nobody else has seen the state, whose pages `make` has allocated.
+    let unmake = |state: NonNull<ProcessState>| unsafe { pages::release(state.cast()) };
+    // SAFETY: all states here are of this type, and are never freed once an instance has them.
+    unsafe { runtime.agree(with, ProcessState::make, unmake) }
 }
 
 /// Looks for another instance, and shares its state.
@@ -98,8 +72,8 @@ pub(super) unsafe fn announce() {
     let Some(state) = agree(other, None) else { return };
     agree(&RUNTIME, Some(NonNull::from(state)));
     if state.lock().acquire() {
-        state.list(other);
-        state.list(&RUNTIME);
+        other.list(&state.runtimes);
+        RUNTIME.list(&state.runtimes);
         state.lock().release();
     }
 }
@@ -107,15 +81,5 @@ pub(super) unsafe fn announce() {
 /// Takes this instance off the list, because its last object is being unloaded. The caller holds the lock.
 pub(super) fn unlist() {
     let Some(state) = get() else { return };
-    let me = core::ptr::from_ref(&RUNTIME).cast_mut();
-    RUNTIME.change_membership(LISTED, GONE);
-    let mut link = &state.runtimes;
-    while let Some(at) = NonNull::new(link.load(Ordering::Relaxed)) {
-        if at.as_ptr() == me {
-            link.store(RUNTIME.next.load(Ordering::Relaxed), Ordering::Release);
-            return;
-        }
-        // SAFETY: an instance on the list is loaded.
-        link = unsafe { &at.as_ref().next };
-    }
+    RUNTIME.unlist(&state.runtimes);
 }

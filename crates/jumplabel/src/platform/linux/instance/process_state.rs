@@ -24,7 +24,7 @@ use super::waiting::Waiting;
 use super::{cancellation, note, signals};
 use crate::format::{Runtime, process};
 use crate::platform::Token;
-use crate::platform::instances::{GONE, LISTED, RUNTIME, UNLISTED};
+use crate::platform::instances::{GONE, RUNTIME, UNLISTED};
 use crate::platform::linux::{libc, pages};
 
 #[repr(C)]
@@ -160,7 +160,7 @@ impl ProcessState {
 
     /// Under the lock: the list of instances. Puts this instance on it, if it is not there.
     pub(crate) fn runtimes(&self) -> *const Runtime {
-        self.list(&RUNTIME);
+        RUNTIME.list(&self.runtimes);
         self.runtimes.load(Ordering::Acquire)
     }
 
@@ -205,14 +205,6 @@ impl ProcessState {
         // SAFETY: the caller passes a state from `make`, which allocated two pages that begin with the lock.
         unsafe { pages::release(state.as_ref().wiped.cast(), 2 * pages::size()) };
     }
-
-    /// Under the lock: puts an instance on the list, if it is not there.
-    fn list(&self, runtime: &Runtime) {
-        if runtime.change_membership(UNLISTED, LISTED) {
-            runtime.next.store(self.runtimes.load(Ordering::Relaxed), Ordering::Relaxed);
-            self.runtimes.store(core::ptr::from_ref(runtime).cast_mut(), Ordering::Release);
-        }
-    }
 }
 
 /// Allows the signals, and cancellation, that were allowed before `token` was taken.
@@ -233,31 +225,13 @@ pub(crate) fn get() -> Option<&'static ProcessState> {
     agree(&RUNTIME, None)
 }
 
-/// Gives `runtime` a state, if it has none: the state `with`, or a new one if that is `None`. If two threads or instances try at once, one
-/// wins, and both get the state of the winner. Returns the state of `runtime`.
+/// The state of `runtime`. If it has none, it gets the state `with`, or a new one if that is `None`.
 #[inline(never)]
 fn agree(runtime: &Runtime, with: Option<NonNull<ProcessState>>) -> Option<&'static ProcessState> {
-    let place = &runtime.process_state;
-    // SAFETY: a state that was published is never freed.
-    if let Some(state) = unsafe { place.load(Ordering::Acquire).cast::<ProcessState>().as_ref() } {
-        return Some(state);
-    }
-    let offered = match with {
-        Some(state) => state,
-        None => ProcessState::make(runtime)?,
-    };
-    match place.compare_exchange(null_mut(), offered.as_ptr().cast(), Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: the state is published now, so it is never freed.
-        Ok(_) => Some(unsafe { offered.as_ref() }),
-        Err(winner) => {
-            if with.is_none() {
-                // SAFETY: the state was made here, and was not published.
-                unsafe { ProcessState::unmake(offered) };
-            }
-            // SAFETY: the winner's state was published, so it is never freed.
-            unsafe { winner.cast::<ProcessState>().as_ref() }
-        }
-    }
+    // SAFETY: nobody else has seen the state, which `make` has made.
+    let unmake = |state: NonNull<ProcessState>| unsafe { ProcessState::unmake(state) };
+    // SAFETY: all states here are of this type, and are never freed once an instance has them.
+    unsafe { runtime.agree(with, || ProcessState::make(runtime), unmake) }
 }
 
 /// Looks for another instance, and shares its state. The first constructor of this instance calls this. Returns whether some instance is
@@ -269,14 +243,14 @@ pub(crate) fn announce() -> bool {
     if let (Some(other), Some(state)) = (other, state) {
         agree(&RUNTIME, Some(NonNull::from(state)));
         if let Ok(token) = state.take(0, true) {
-            state.list(other);
-            state.list(&RUNTIME);
+            other.list(&state.runtimes);
+            RUNTIME.list(&state.runtimes);
             state.release(token);
         }
     } else if let Some(state) = (!RUNTIME.process_state.load(Ordering::Acquire).is_null()).then(get).flatten() {
         // This instance was off the list, because its last object was unloaded. It comes back now.
         if let Ok(token) = state.take(0, true) {
-            state.list(&RUNTIME);
+            RUNTIME.list(&state.runtimes);
             state.release(token);
         }
     }
@@ -286,15 +260,5 @@ pub(crate) fn announce() -> bool {
 /// Takes this instance off the list, because its last object is being unloaded. The caller holds the lock.
 pub(crate) fn unlist() {
     let Some(state) = get() else { return };
-    let me = core::ptr::from_ref(&RUNTIME).cast_mut();
-    RUNTIME.change_membership(LISTED, GONE);
-    let mut link = &state.runtimes;
-    while let Some(at) = NonNull::new(link.load(Ordering::Relaxed)) {
-        if at.as_ptr() == me {
-            link.store(RUNTIME.next.load(Ordering::Relaxed), Ordering::Release);
-            return;
-        }
-        // SAFETY: an instance on the list is loaded.
-        link = unsafe { &at.as_ref().next };
-    }
+    RUNTIME.unlist(&state.runtimes);
 }
