@@ -31,10 +31,10 @@ impl Made {
         self.configured.postpone(until);
     }
 
-    /// Takes back what is due. What was done, and what was not, with the reason.
-    pub fn take_back(&mut self, all: &[Subject], now: Instant) -> (Vec<Done>, Vec<(String, String)>) {
-        let (mut done, mut kept) = self.reverts.carry_out(all, now, &mut self.changes);
-        let (more, others) = self.configured.carry_out(all, now);
+    /// Takes back what is due; tries again at `again` what is refused. What was done, and what was not, with the reason.
+    pub fn take_back(&mut self, all: &[Subject], now: Instant, again: Instant) -> (Vec<Done>, Vec<(String, String)>) {
+        let (mut done, mut kept) = self.reverts.carry_out(all, now, again, &mut self.changes);
+        let (more, others) = self.configured.carry_out(all, now, again);
         done.extend(more);
         kept.extend(others);
         (done, kept)

@@ -9,8 +9,11 @@
 //! ```
 //!
 //! A key that has changed otherwise meanwhile is left alone, and so is one whose state the program has asked for itself: the change was
-//! lent ([`Stay`]), and whatever the program asks for ends that. If the program has got users of its own, they stay. Names are kept, not addresses alone: an object may be unloaded, and another
-//! one may come to its place.
+//! lent ([`Stay`]), and whatever the program asks for ends that. If the program has got users of its own, they stay. Names are kept, not
+//! addresses alone: an object may be unloaded, and another one may come to its place.
+//!
+//! What is refused (a uprobe at a site, a writer that the system forbids) stays pending, and is tried again every second: whoever asked for
+//! a change "for 30 s" is gone by then. The log has one line for each reason.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +33,12 @@ struct Pending {
     name: String,
     set: To,
     back: To,
+    /// Why that was refused when it was tried last.
+    refused: Option<String>,
 }
+
+/// What the log says of what is refused.
+pub const AGAIN: &str = "the agent tries again every second";
 
 /// All of them.
 #[derive(Default)]
@@ -92,7 +100,7 @@ impl Reverts {
             }
             let Some(due) = due.filter(|_| back != change.to) else { continue };
             let &Change { subject: &Subject { address, ref name, .. }, to: set } = change;
-            self.pending.push(Pending { due, address, name: name.clone(), set, back });
+            self.pending.push(Pending { due, address, name: name.clone(), set, back, refused: None });
             any = true;
         }
         any
@@ -103,29 +111,42 @@ impl Reverts {
         self.pending.iter_mut().for_each(|pending| pending.due = pending.due.max(until));
     }
 
-    /// Takes back what is due. What was done, and what was not, with the reason.
+    /// Takes back what is due; tries again at `again` what is refused. What was done, and what was not, with the reason.
     pub fn carry_out(
         &mut self,
         all: &[Subject],
         now: Instant,
+        again: Instant,
         made: &mut Changes,
     ) -> (Vec<Done>, Vec<(String, String)>) {
-        let due = self.pending.extract_if(.., |pending| pending.due <= now);
-        let (mut changes, mut kept) = (Vec::new(), Vec::new());
-        for Pending { address, name, set, back, .. } in due {
-            let found = all.iter().find(|subject| subject.address == address && subject.name == name);
-            match found.map(|subject| (subject, Change { subject, to: set }.is_one())) {
-                None => kept.push((name, "its object was unloaded".to_owned())),
-                Some((subject, true)) if !matches!(set, To::Inc | To::Dec) => {
-                    kept.push((name, format!("it is {} by now", subject.state())));
+        let due: Vec<Pending> = self.pending.extract_if(.., |pending| pending.due <= now).collect();
+        let (mut changes, mut tried, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        for pending in due {
+            let found = all.iter().find(|subject| pending.is_of(subject));
+            let is_counted = matches!(pending.set, To::Inc | To::Dec);
+            let why = match found.map(|subject| (subject, Change { subject, to: pending.set }.is_one())) {
+                None => "its object was unloaded".to_owned(),
+                Some((subject, true)) if !is_counted => format!("it is {} by now", subject.state()),
+                Some((subject, _)) if !subject.is_lent && !is_counted => {
+                    format!("the program itself has asked for {} since", subject.state())
                 }
-                Some((subject, _)) if !subject.is_lent && !matches!(set, To::Inc | To::Dec) => {
-                    kept.push((name, format!("the program itself has asked for {} since", subject.state())));
+                Some((subject, _)) => {
+                    changes.push(Change { subject, to: pending.back });
+                    tried.push(pending);
+                    continue;
                 }
-                Some((subject, _)) => changes.push(Change { subject, to: back }),
-            }
+            };
+            kept.push((pending.name, why));
         }
-        let done = together(&changes, all, &mut kept, &mut |done| made.note(done, None, now));
+        let (done, refused) = together(&changes, all, &mut |done| made.note(done, None, now));
+        for (mut pending, why) in tried.into_iter().zip(refused) {
+            let Some(why) = why else { continue };
+            if pending.refused.as_ref() != Some(&why) {
+                kept.push((pending.name.clone(), format!("{why}; {AGAIN}")));
+            }
+            (pending.due, pending.refused) = (again, Some(why));
+            self.pending.push(pending);
+        }
         (done, kept)
     }
 }
@@ -137,13 +158,12 @@ impl Pending {
 }
 
 /// In one transaction; or, if that is refused, in one each, so that what can be taken back is. The same key can be among them several times
-/// as a user more or less, which a transaction cannot have.
+/// as a user more or less, which a transaction cannot have. What was done, and why each that was not was refused.
 fn together(
     changes: &[Change<'_>],
     all: &[Subject],
-    kept: &mut Vec<(String, String)>,
     made: &mut dyn FnMut(&[Change<'_>]),
-) -> Vec<Done> {
+) -> (Vec<Done>, Vec<Option<String>>) {
     let is_twice = |(at, change): (usize, &Change<'_>)| {
         changes[..at].iter().any(|other| std::ptr::eq(other.subject, change.subject))
     };
@@ -152,22 +172,21 @@ fn together(
         && let Ok(outcome) = change::commit(changes, Some(Stay::Ends))
     {
         made(changes);
-        return vec![returned(changes, all, outcome)];
+        return (vec![returned(changes, all, outcome)], vec![None; changes.len()]);
     }
-    let mut done = Vec::new();
+    let (mut done, mut refused) = (Vec::new(), Vec::new());
     for change in changes.chunks(1) {
-        match change::commit(change, Some(Stay::Ends)) {
+        refused.push(match change::commit(change, Some(Stay::Ends)) {
             Ok(outcome) => {
                 made(change);
                 done.push(returned(change, all, outcome));
+                None
             }
-            Err(Refusal::Forbidden(why) | Refusal::Meaningless(why)) => {
-                kept.push((change[0].subject.name.clone(), why))
-            }
-            Err(Refusal::Nothing(..)) => {}
-        }
+            Err(Refusal::Forbidden(why) | Refusal::Meaningless(why)) => Some(why),
+            Err(Refusal::Nothing(selector, _)) => Some(format!("nothing matches `{selector}`")),
+        });
     }
-    done
+    (done, refused)
 }
 
 /// What that came to. Of a key that the program has users of, it is one user less.

@@ -33,7 +33,7 @@ use crate::protocol::{Answer, Done, Happened, Hello, Peer, Request};
 const STACK: usize = 512 << 10;
 /// So many are accepted between two looks at the clients.
 const ACCEPTED: usize = 16;
-/// How long the socket is left alone if no descriptor is free.
+/// How long the socket is left alone if no descriptor is free, and what is due if it is refused.
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub struct Server {
@@ -267,7 +267,7 @@ impl Server {
                 return self.tell(Event::Trouble(format!("keys stay as they are for another second: {why}")));
             }
         };
-        let (done, kept) = self.made.take_back(&all, now);
+        let (done, kept) = self.made.take_back(&all, now, now + PAUSE);
         drop(using);
         done.into_iter().for_each(|done| self.tell(changed(None, done)));
         kept.into_iter().for_each(|(key, why)| self.tell(Event::Kept { key, why }));

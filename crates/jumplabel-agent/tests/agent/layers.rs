@@ -1,21 +1,23 @@
 //! Names of a layer: one of these tests, which keeps texts and nothing else.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, mpsc};
 
 use jumplabel_agent::protocol::{Happened, Row};
 use jumplabel_agent::{Event, serve};
 use jumplabel_layer::{Done, Entry, Handle, Layer, Setting};
 use jumplabel_testing::scenario::{Scenario, passes};
 
-use crate::client::{Agent, Client};
+use crate::client::{Agent, Client, LIMIT};
 use crate::{TRACE, now};
 
 /// What is configured: text and revision.
 static TEXTS: Mutex<BTreeMap<String, (String, u64)>> = Mutex::new(BTreeMap::new());
 /// The twin: it does not ask which revision is meant.
 static IS_BROKEN: AtomicBool = AtomicBool::new(false);
+/// Everything is refused, whatever is asked for.
+static IS_SHUT: AtomicBool = AtomicBool::new(false);
 
 struct Texts;
 
@@ -29,7 +31,7 @@ fn configure(settings: &[Setting<'_>]) -> Result<Done, String> {
             return Err(format!("{name} is another one by now"));
         }
     }
-    if settings.iter().any(|setting| setting.value == Some("refused")) {
+    if IS_SHUT.load(Relaxed) || settings.iter().any(|setting| setting.value == Some("refused")) {
         return Err("it cannot be done".to_owned());
     }
     for Setting { name, value, .. } in settings {
@@ -208,6 +210,34 @@ fn kept() {
         let why = "text:a.b stays as it is, though the time is over: a.b is another one by now";
         while agent.logged() != why {}
         has(&[("a.b", "d")]);
+    });
+}
+
+/// What a layer refuses, though nobody else has configured it, is tried again.
+#[test]
+fn tried_again() {
+    passes(|| {
+        serve(&LAYER).unwrap();
+        let (to, logged) = mpsc::channel();
+        let agent = Agent::start(|options| {
+            options.log(move |event| {
+                to.send(event.to_string()).unwrap();
+                if let Event::Changed(Happened { by: Some(_), .. }) = event {
+                    IS_SHUT.store(true, Relaxed);
+                }
+            })
+        });
+        agent.client().done("set text:a.b=c for 1");
+        assert!(logged.recv_timeout(LIMIT).unwrap().ends_with(" for 1 s"));
+        let why =
+            "text:a.b stays as it is, though the time is over: it cannot be done; the agent tries again every second";
+        assert_eq!(logged.recv_timeout(LIMIT).unwrap(), why);
+        std::thread::sleep(std::time::Duration::from_millis(2500));
+        assert!(logged.try_recv().is_err());
+        has(&[("a.b", "c")]);
+        IS_SHUT.store(false, Relaxed);
+        assert_eq!(logged.recv_timeout(LIMIT).unwrap(), "text:a.b c -> off: the time is over");
+        has(&[]);
     });
 }
 

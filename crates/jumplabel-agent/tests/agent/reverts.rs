@@ -1,12 +1,12 @@
 //! What is taken back by itself.
 
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, mpsc};
 
 use jumplabel_agent::protocol::Happened;
 use jumplabel_agent::{Event, Options};
 use jumplabel_testing::scenario::passes;
 
-use crate::client::{Agent, Client};
+use crate::client::{Agent, Client, LIMIT};
 use crate::{LATE, MODE, Mode, PACKETS, STRICT, TRACE, now};
 
 /// Waits until the agent tells that it has taken something back: what.
@@ -17,6 +17,16 @@ fn taken_back(watcher: &mut Client) -> Vec<String> {
             return event.done.changes.into_iter().map(|change| change.key).collect();
         }
     }
+}
+
+/// What the agent logs; calls `then` in its thread when a client has changed something: before any time can be over.
+fn logged_when_set(options: Options, to: mpsc::Sender<String>, then: impl Fn() + Send + Sync + 'static) -> Options {
+    options.log(move |event| {
+        to.send(event.to_string()).unwrap();
+        if let Event::Changed(Happened { by: Some(_), .. }) = event {
+            then();
+        }
+    })
 }
 
 /// Calls `then` in the agent's thread when a client has changed something: before any time can be over.
@@ -216,5 +226,51 @@ fn twin() {
         client.done("set net.packets=on for 2");
         assert_eq!(taken_back(&mut watcher), ["net.packets"]);
         assert_eq!(now(), (true, false, true, 1));
+    });
+}
+
+/// While somebody else's bytes are at a site, the key stays, and the log says why, once. Then it goes back.
+#[test]
+#[cfg(not(jumplabel_fallback))]
+fn tried_again() {
+    use std::os::unix::fs::FileExt;
+    passes(|| {
+        let memory = std::fs::OpenOptions::new().read(true).write(true).open("/proc/self/mem").unwrap();
+        let mut site = None;
+        jumplabel::for_each_site(&TRACE, |found| site = Some(found.address as u64)).unwrap();
+        let site = site.unwrap();
+        let first = |at| {
+            let mut byte = [0];
+            memory.read_exact_at(&mut byte, at).unwrap();
+            byte
+        };
+        // Before the time can be over. Nobody executes the site.
+        static SPOILT: OnceLock<[u8; 1]> = OnceLock::new();
+        let (to, logged) = mpsc::channel();
+        let agent = Agent::start(|options| {
+            logged_when_set(options, to, move || {
+                let memory = std::fs::OpenOptions::new().read(true).write(true).open("/proc/self/mem").unwrap();
+                let mut byte = [0];
+                memory.read_exact_at(&mut byte, site).unwrap();
+                SPOILT.set(byte).unwrap();
+                memory.write_all_at(&[0xcc], site).unwrap();
+            })
+        });
+        agent.client().done("set net.*=on for 1");
+        assert!(logged.recv_timeout(LIMIT).unwrap().ends_with(" for 1 s"));
+        // What can go back does.
+        let (one, other) = (logged.recv_timeout(LIMIT).unwrap(), logged.recv_timeout(LIMIT).unwrap());
+        assert_eq!(one, "net.packets on -> off: the time is over");
+        assert!(other.starts_with("net.trace stays as it is, though the time is over: "), "{other}");
+        assert!(other.ends_with("; the agent tries again every second"), "{other}");
+        assert_eq!(first(site), [0xcc]);
+        // Two more tries, of which the log says nothing.
+        std::thread::sleep(std::time::Duration::from_millis(2500));
+        assert!(logged.try_recv().is_err());
+        let left = agent.client().done("list net.trace").keys.unwrap()[0].reverts_in;
+        assert!(left.is_some_and(|seconds| seconds <= 1), "{left:?}");
+        memory.write_all_at(SPOILT.wait(), site).unwrap();
+        assert_eq!(logged.recv_timeout(LIMIT).unwrap(), "net.trace on -> off: the time is over");
+        assert_eq!(now(), (false, false, true, 1));
     });
 }

@@ -6,7 +6,8 @@
 //!   set fail:a=panic                nothing pending
 //! ```
 //!
-//! A batch of a layer has a revision. Whatever the program itself has configured since has another one, and stays.
+//! A batch of a layer has a revision. Whatever the program itself has configured since has another one, and stays. What is refused though
+//! nobody has configured anything stays pending, and is tried again every second.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -14,6 +15,7 @@ use std::time::Instant;
 use jumplabel_layer::{Handle, Setting};
 
 use super::Wanted;
+use crate::agent::reverts::AGAIN;
 use crate::layer;
 use crate::protocol::{Done, Peer, Since};
 use crate::subject::Subject;
@@ -34,6 +36,8 @@ struct Pending {
     due: Instant,
     /// `None`: nothing.
     back: Option<String>,
+    /// Why that was refused when it was tried last.
+    refused: Option<String>,
 }
 
 /// By the name with its prefix.
@@ -59,7 +63,7 @@ impl Configured {
         let full_name = format!("{}{}", layer.prefix(), wanted.name);
         let earlier = self.0.remove(&full_name).filter(|made| made.revision == wanted.revision);
         let back = earlier.and_then(|made| made.pending).map_or_else(|| wanted.before.clone(), |pending| pending.back);
-        let pending = due.map(|due| Pending { due, back });
+        let pending = due.map(|due| Pending { due, back, refused: None });
         let revision = if wanted.value.is_some() { revision } else { 0 };
         // Of what is removed for good there is nothing to show.
         if (pending.is_some() || wanted.value.is_some()) && self.0.len() < MOST {
@@ -95,25 +99,38 @@ impl Configured {
         pending.for_each(|pending| pending.due = pending.due.max(until));
     }
 
-    /// Takes back what is due: all of a layer in one batch, or, if that is refused, each by itself. What was done, and what was not, with the
-    /// reason.
-    pub fn carry_out(&mut self, all: &[Subject], now: Instant) -> (Vec<Done>, Vec<(String, String)>) {
+    /// Takes back what is due: all of a layer in one batch, or, if that is refused, each by itself; tries again at `again` what is refused.
+    /// What was done, and what was not, with the reason.
+    pub fn carry_out(&mut self, all: &[Subject], now: Instant, again: Instant) -> (Vec<Done>, Vec<(String, String)>) {
         let is_due = |made: &Made| made.pending.as_ref().is_some_and(|pending| pending.due <= now);
         let names: Vec<String> = self.0.iter().filter(|(_, made)| is_due(made)).map(|(name, _)| name.clone()).collect();
-        let due: Vec<(String, Made)> = names.into_iter().filter_map(|name| self.0.remove_entry(&name)).collect();
-        let (mut done, mut kept) = (Vec::new(), Vec::new());
+        let mut due: BTreeMap<String, Made> = names.into_iter().filter_map(|name| self.0.remove_entry(&name)).collect();
+        let (mut done, mut refused, mut kept) = (Vec::new(), Vec::new(), Vec::new());
         for layer in layer::served() {
-            let back = |(name, made): &(String, Made)| {
+            let back = |(name, made): (&String, &Made)| {
                 let own = name.strip_prefix(layer.prefix())?.to_owned();
-                let of_name = || all.iter().filter(|subject| subject.name == *name && subject.said.is_some());
-                let said = of_name().find_map(|subject| subject.said.as_ref());
-                let before = said.and_then(|said| said.value.clone());
-                let sites = Some(of_name().map(|subject| subject.sites).sum());
+                let before = said_of(all, name).find_map(|subject| subject.said.as_ref()?.value.clone());
+                let sites = Some(said_of(all, name).map(|subject| subject.sites).sum());
                 let value = made.pending.clone()?.back;
                 Some(Wanted { name: own, value, before, revision: made.revision, sites })
             };
             let back: Vec<Wanted> = due.iter().filter_map(back).collect();
-            self.together(layer, &back, now, &mut done, &mut kept);
+            self.together(layer, &back, now, &mut done, &mut refused);
+        }
+        for (name, why) in refused {
+            let revision = said_of(all, &name).find_map(|subject| Some(subject.said.as_ref()?.revision)).unwrap_or(0);
+            match due.remove(&name) {
+                Some(Made { when, by, revision: own, pending: Some(Pending { back, refused: told, .. }) })
+                    if own == revision =>
+                {
+                    if told.as_ref() != Some(&why) {
+                        kept.push((name.clone(), format!("{why}; {AGAIN}")));
+                    }
+                    let pending = Some(Pending { due: again, back, refused: Some(why) });
+                    self.0.insert(name, Made { when, by, revision, pending });
+                }
+                _ => kept.push((name, why)),
+            }
         }
         (done, kept)
     }
@@ -124,7 +141,7 @@ impl Configured {
         back: &[Wanted],
         now: Instant,
         done: &mut Vec<Done>,
-        kept: &mut Vec<(String, String)>,
+        refused: &mut Vec<(String, String)>,
     ) {
         let settings: Vec<Setting<'_>> = back.iter().map(|wanted| wanted.setting(Some(wanted.revision))).collect();
         let start = Instant::now();
@@ -143,8 +160,13 @@ impl Configured {
                     ..super::of(layer, back.iter())
                 });
             }
-            Err(why) if back.len() == 1 => kept.push((format!("{}{}", layer.prefix(), back[0].name), why)),
-            Err(_) => back.chunks(1).for_each(|one| self.together(layer, one, now, done, kept)),
+            Err(why) if back.len() == 1 => refused.push((format!("{}{}", layer.prefix(), back[0].name), why)),
+            Err(_) => back.chunks(1).for_each(|one| self.together(layer, one, now, done, refused)),
         }
     }
+}
+
+/// Those of which a layer says something, of this name with its prefix.
+fn said_of<'all>(all: &'all [Subject], name: &str) -> impl Iterator<Item = &'all Subject> {
+    all.iter().filter(move |subject| subject.name == name && subject.said.is_some())
 }
