@@ -6,6 +6,7 @@ mod force {
     pub mod busy;
     pub mod changes;
     pub mod figures;
+    mod hooks;
     pub mod killed;
     pub mod refused;
     mod repair;

@@ -3,6 +3,7 @@
 use jumplabel_format::layout::{BRANCH, LOADING, NAKED, SHORT};
 use jumplabel_format::{Code, State};
 
+use super::hooks;
 use super::live::{Key, Live};
 use super::memory::Pages;
 use crate::failure::Failure;
@@ -22,7 +23,7 @@ pub struct Contents {
 /// What is to be said of a site that is in none of its states.
 pub fn foreign(is_hooked: bool, bytes: &[u8]) -> String {
     match is_hooked {
-        true => "is not run: somebody has hooked the function, with a jump that ends in front of the site".to_owned(),
+        true => "is not run: somebody has hooked the function, with a jump in front of the site".to_owned(),
         false => format!("holds foreign bytes {bytes:02x?}"),
     }
 }
@@ -58,7 +59,8 @@ impl Live {
         let (front, bytes) = bytes.split_at(site.in_front);
         let code = Code::new(site.kind.number(), bytes);
         let (state, target) = site.decode(Machine::X86_64, code, address, target, straight);
-        let is_hooked = site.is_foreign(front);
+        let object = &self.target.objects[at.0];
+        let is_hooked = site.is_foreign(front) || hooks::is_hooked(object, bias, pages, site);
         Ok(Contents { address, target, code, state: state.filter(|_| !is_hooked), is_hooked })
     }
 

@@ -15,6 +15,7 @@
 mod change;
 mod contents;
 mod guard;
+mod hooks;
 mod live;
 mod locks;
 mod look;

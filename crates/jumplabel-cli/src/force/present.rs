@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use jumplabel::key::count;
 use jumplabel_format::layout::JUMP;
 
+use super::hooks;
 use super::live::{Live, resolve};
 use super::memory::Pages;
 use crate::failure::Failure;
@@ -137,6 +138,7 @@ impl Present<'_> {
 
     /// Looks at a site of what is this, as the memory has it.
     fn look(&self, object: &mut Object, number: usize, is: Is, now: Now) -> Result<(), Failure> {
+        let is_hooked = hooks::is_hooked(object, object.bias, &self.pages, &object.table.sites[number]);
         let site = &mut object.table.sites[number];
         let mut bytes = [0; 8];
         let bytes = &mut bytes[..site.in_front + site.bytes.len()];
@@ -145,6 +147,9 @@ impl Present<'_> {
             if let (Is::Key(Some(on)), true) = (is, site.is_alternative) { Some(feature(site, on)) } else { now.mode };
         site.look(&object.image, bytes, Now { mode, ..now });
         site.is_unlinked = false;
+        if is_hooked {
+            (site.is_hooked, site.state) = (true, None);
+        }
         Ok(())
     }
 }

@@ -108,3 +108,15 @@ pub fn tool(command: &[&str], pid: u32, words: &[&str], user: Option<u32>) -> To
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Told { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
 }
+
+/// The address of a site of `busy.cold` in the process.
+pub fn busy_site(busy: &Busy) -> u64 {
+    let mut sites = Command::new(env!("CARGO_BIN_EXE_jumplabel"));
+    let listed = sites.arg("sites").arg(program()).arg("busy.cold").output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let address = listed.lines().nth(1).and_then(|line| line.split_whitespace().next()).unwrap();
+    let maps = std::fs::read_to_string(format!("/proc/{}/maps", busy.pid)).unwrap();
+    let base = maps.lines().next().and_then(|line| line.split('-').next()).unwrap();
+    let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
+    number(base) + number(address)
+}

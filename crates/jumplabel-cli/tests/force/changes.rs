@@ -6,8 +6,7 @@ use std::process::Command;
 
 use jumplabel_testing::cargo::{self, Build};
 
-use super::busy::{BACK, Busy, THERE, program, tool};
-use super::refused::busy_site;
+use super::busy::{BACK, Busy, THERE, busy_site, program, tool};
 
 /// 200 changes, beside threads that compare counts with sites, threads that come and go, flips of the program's own, and signals of which none
 /// may be lost.

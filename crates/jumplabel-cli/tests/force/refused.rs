@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use jumplabel_testing::cargo::Build;
 use jumplabel_testing::programs::{first_thread_has_ended, wait_until_begun};
 
-use super::busy::{Busy, THERE, program, tool};
+use super::busy::{Busy, THERE, busy_site, tool};
 
 #[test]
 fn keys() {
@@ -203,39 +203,6 @@ fn breakpoints() {
     memory.write_all_at(&old, site).unwrap();
     busy.check().done();
     busy.set(&THERE).done();
-}
-
-/// A jump that hooks a function and ends with the prefix of a site: the site's own bytes stay, and nobody runs them.
-#[test]
-fn hooks() {
-    let busy = Busy::start();
-    // SAFETY: stops our child, so that nobody runs into it.
-    unsafe { libc::kill(busy.pid.cast_signed(), libc::SIGSTOP) };
-    let (prefix, hook) = (busy_site(&busy) - 1, [0x01]);
-    let memory = std::fs::OpenOptions::new().read(true).write(true).open(format!("/proc/{}/mem", busy.pid)).unwrap();
-    let mut old = [0];
-    memory.read_exact_at(&mut old, prefix).unwrap();
-    memory.write_all_at(&hook, prefix).unwrap();
-    busy.set(&THERE).refused(4, "somebody has hooked the function");
-    let check = busy.check();
-    assert!(check.code == Some(4) && check.out.contains("is not run: somebody has hooked"), "{check:?}");
-    // A breakpoint there is none of this.
-    memory.write_all_at(&[0xcc], prefix).unwrap();
-    busy.check().done();
-    memory.write_all_at(&old, prefix).unwrap();
-    busy.set(&THERE).done();
-}
-
-/// The address of a site of `busy.cold` in the process.
-pub fn busy_site(busy: &Busy) -> u64 {
-    let mut sites = Command::new(env!("CARGO_BIN_EXE_jumplabel"));
-    let listed = sites.arg("sites").arg(program()).arg("busy.cold").output().unwrap();
-    let listed = String::from_utf8(listed.stdout).unwrap();
-    let address = listed.lines().nth(1).and_then(|line| line.split_whitespace().next()).unwrap();
-    let maps = std::fs::read_to_string(format!("/proc/{}/maps", busy.pid)).unwrap();
-    let base = maps.lines().next().and_then(|line| line.split('-').next()).unwrap();
-    let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
-    number(base) + number(address)
 }
 
 /// A child in the same memory would not be stopped.

@@ -2,8 +2,7 @@
 
 use std::os::unix::fs::FileExt;
 
-use super::busy::{BACK, Busy, THERE, Told, tool};
-use super::refused::busy_site;
+use super::busy::{BACK, Busy, THERE, Told, busy_site, tool};
 
 /// While all threads stand, so that none is in what changes.
 fn written(busy: &Busy, site: u64, bytes: &[u8]) -> Vec<u8> {

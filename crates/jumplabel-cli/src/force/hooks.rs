@@ -1,0 +1,50 @@
+//! Whether somebody has hooked the function that a site lies in, a little in front of the site.
+//!
+//! Some hooks move more instructions than their jump overwrites: those of the first 14 bytes, say, for a jump of 5. A site among the others
+//! keeps its bytes, and nobody runs them. So the code in front of a site is compared with that of the file. The library does not do that
+//! at a flip: it does not know what the file has there.
+
+use super::memory::Pages;
+use crate::machine::Machine;
+use crate::table::Site;
+use crate::target::Object;
+
+/// Hooks move whole instructions until they have the room of their longest jump, 14 bytes (`jmp *0(%rip)`, with the address behind it). So one
+/// that has moved a site begins at most 13 bytes in front of its instruction, which may have a prefix of one byte.
+const FAR: u64 = 14;
+/// So many bytes are looked at: a hook or a probe may begin in front of those.
+const SEEN: u64 = FAR + NOP.len() as u64 - 1;
+const BREAKPOINT: u8 = 0xcc;
+/// A nop of five bytes, and the first byte of the call that Linux makes of it for a uprobe (the kernel's `arch_uprobe_optimize`).
+const NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0x00, 0x00];
+const CALL: u8 = 0xe8;
+
+/// Whether code in front of a site is not the file's, and neither a site's nor a probe's. Code that cannot be read, or is not in the file,
+/// says nothing.
+pub fn is_hooked(object: &Object, bias: u64, pages: &Pages<'_>, site: &Site) -> bool {
+    let (image, end) = (&object.image, site.start());
+    // A function that ends in front of the site may be hooked: that is none of the site's business.
+    let seen = image.symbols().at(end).map_or(SEEN, |(_, far)| far.min(SEEN));
+    let start = end.wrapping_sub(seen);
+    let mut now = [0; SEEN as usize];
+    let now = &mut now[..seen as usize];
+    let Some(file) = image.slice(start, now.len()) else { return false };
+    if image.machine != Machine::X86_64 || pages.read(start.wrapping_add(bias), now).is_err() || file == now {
+        return false;
+    }
+    let is_of_site = |address: u64| {
+        let holds = |other: &Site| (other.start()..other.address + other.bytes.len() as u64).contains(&address);
+        object.table.sites.iter().any(holds)
+    };
+    let mut at = 0;
+    while at < now.len() {
+        if file[at..].starts_with(&NOP) && now[at] == CALL {
+            at += NOP.len();
+        } else if now[at] == file[at] || now[at] == BREAKPOINT || is_of_site(start + at as u64) {
+            at += 1;
+        } else {
+            return now.len() - at <= FAR as usize;
+        }
+    }
+    false
+}
