@@ -155,6 +155,8 @@ mutants: cargo
 MUTANT_TESTS := calls contract encoding instant keys naked ops or_load plan process refusals threads
 
 package:
+	@# Cargo keeps what it has unpacked of a registry, by version: of the one that an earlier run made here, older files of the same version.
+	rm -rf $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src/-*/jumplabel-*
 	cargo package -p jumplabel-format -p jumplabel --allow-dirty --quiet
 
 # All measurements, in target/report; QUICK=1 takes a few minutes in place of fifteen.
