@@ -32,6 +32,9 @@ pub enum Command {
     /// Compares keys with what they are to be, and code with the tables
     #[command(after_help = after!("jumplabel check ./server wal.fsync=on 'net.*=off'   before a release" "jumplabel check 4711                                code against tables" "jumplabel check @web --repair"))]
     Check(Check),
+    /// Says why flips fail, or may fail: of this system, a process or a file; a line each, and what helps
+    #[command(after_help = after!("jumplabel doctor                            this system" "jumplabel doctor 4711                       a process" "jumplabel doctor ./server --report          for a bug report"))]
+    Doctor(Doctor),
     /// Writes into a linked program or shared library what only the whole of it shows: lists calls of static calls, and leads them straight
     ///
     /// It was linked with -Wl,--emit-relocs, or by jumplabel-cc. The file is replaced if all went well, and stays as it is if not. A second
@@ -134,6 +137,19 @@ pub struct Check {
     /// for that, if there are some, and no agent
     #[arg(long)]
     pub repair: bool,
+}
+
+#[derive(Args)]
+pub struct Doctor {
+    /// A program or a shared library; or a process: PID, @NAME, or the path of its agent's socket; this system, if there is none
+    #[arg(value_name = "FILE|PROCESS")]
+    pub target: Option<String>,
+    /// A form for a bug report instead, with all that was found
+    #[arg(long, conflicts_with = "json")]
+    pub report: bool,
+    /// One line of JSON instead, with "version": 1
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]

@@ -2,6 +2,7 @@
 //! which it also sets.
 //!
 //! ```text
+//!   doctor                       why flips fail
 //!   commands                     list, sites, disasm, check, link; of processes: list, check, set, watch, trace; apply, fleet, follow
 //!   fleet force linker           wishes and reports in etcd; a process without an agent; jumplabel-cc
 //!   link process selection       what a linked file gets behind the linker; agents; what selectors choose of a target
@@ -22,6 +23,8 @@
 
 mod arguments;
 mod commands;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod failure;
 #[cfg(target_os = "linux")]
 mod fleet;
@@ -73,8 +76,10 @@ pub fn run(words: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: 
         Command::Fleet(what) => commands::fleet::run(what, &mut report),
         #[cfg(target_os = "linux")]
         Command::Follow(what) => commands::fleet::follow(what, out),
+        #[cfg(target_os = "linux")]
+        Command::Doctor(what) => doctor::run(what, &mut report),
         #[cfg(not(target_os = "linux"))]
-        Command::Fleet(_) | Command::Follow(_) => {
+        Command::Fleet(_) | Command::Follow(_) | Command::Doctor(_) => {
             Err(failure::Failure::OutOfReach("processes can be reached on Linux alone".into()))
         }
         Command::Completions(what) => commands::completion::script(what, &mut report),

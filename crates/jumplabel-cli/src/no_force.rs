@@ -27,6 +27,10 @@ pub fn agent(_: &str) -> Result<Option<std::path::PathBuf>, Failure> {
     nowhere()
 }
 
+pub fn instances(_: &str) -> Result<Vec<(String, u32)>, Failure> {
+    nowhere()
+}
+
 pub fn guarded(_: &Set) -> Result<u8, Failure> {
     nowhere()
 }

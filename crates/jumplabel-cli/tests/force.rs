@@ -5,6 +5,7 @@
 mod force {
     pub mod busy;
     pub mod changes;
+    mod doctor;
     pub mod figures;
     mod hooks;
     pub mod killed;

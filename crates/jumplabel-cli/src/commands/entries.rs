@@ -10,6 +10,8 @@ use crate::report::{Report, Side};
 use crate::selection::Chosen;
 use crate::table::Site;
 
+const BREAKS: &str = "a uprobe that is removed breaks the site";
+
 /// By address: the function, the key, what a probe does there.
 #[derive(Default)]
 pub struct Entries(BTreeMap<u64, [String; 3]>);
@@ -28,6 +30,16 @@ impl Entries {
                 }
             }
         }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// How many of them a probe breaks.
+    pub fn fragile(&self) -> usize {
+        self.0.values().filter(|[.., probed]| probed == BREAKS).count()
     }
 
     pub fn print(self, report: &mut Report) {
@@ -55,7 +67,7 @@ impl Site {
         match (front, self.kind.number()) {
             (Some(0x2e), _) => "is in front of the site; Linux refuses a uprobe",
             (Some(_), _) => "is in front of the site",
-            (None, BRANCH | SHORT | LOADING | OP) if is_x86 => "a uprobe that is removed breaks the site",
+            (None, BRANCH | SHORT | LOADING | OP) if is_x86 => BREAKS,
             (None, _) if is_x86 => "no flip until it is gone",
             (None, _) => "a uprobe that is removed leaves the state of the file",
         }

@@ -4,7 +4,7 @@ pub mod apply;
 pub mod check;
 pub mod completion;
 pub mod disasm;
-mod entries;
+pub mod entries;
 #[cfg(target_os = "linux")]
 pub mod fleet;
 pub mod link;
@@ -23,7 +23,7 @@ use crate::report::Report;
 use crate::target::Target;
 
 /// Of the JSON that commands print.
-const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 1;
 
 /// Opens what an argument names: a file, or a process by its number, whose memory is read.
 fn open(name: &str) -> Result<Target, Failure> {

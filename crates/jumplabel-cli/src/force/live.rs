@@ -29,6 +29,14 @@ pub struct Live {
     pub by_address: HashMap<u64, usize>,
 }
 
+/// A record that begins with words that nothing else has, and a version.
+pub struct Head {
+    /// The number of its object.
+    pub object: usize,
+    pub address: u64,
+    pub version: u32,
+}
+
 /// A key, whichever objects know of it.
 pub struct Key {
     /// Of the count; the flags are behind it.
@@ -87,16 +95,23 @@ impl Live {
 
     /// Addresses of what begins with words that nothing else has, and a version, in data that the program may write.
     pub fn find(&self, magic: [u32; 2], version: u32) -> Vec<u64> {
+        self.heads(magic).into_iter().filter(|head| head.version == version).map(|head| head.address).collect()
+    }
+
+    /// All that begins with these words, whatever its version.
+    pub fn heads(&self, magic: [u32; 2]) -> Vec<Head> {
         let (magic, mut found) = (magic.map(u32::to_le_bytes).concat(), Vec::new());
-        for (object, loaded) in self.target.objects.iter().zip(&self.loaded) {
+        for (number, (object, loaded)) in self.target.objects.iter().zip(&self.loaded).enumerate() {
             for (start, data) in object.image.data() {
                 let first = (start.wrapping_neg() % 8) as usize;
                 for at in (first..data.len().saturating_sub(16)).step_by(8).filter(|&at| data[at..].starts_with(&magic))
                 {
                     let address = loaded.bias.wrapping_add(start + at as u64);
                     let head = self.memory.array::<12>(address).unwrap_or_default();
-                    if head[..8] == magic && head[8..] == version.to_le_bytes() {
-                        found.push(address);
+                    if let Some((words, version)) = head.split_last_chunk::<4>()
+                        && *words == magic
+                    {
+                        found.push(Head { object: number, address, version: u32::from_le_bytes(*version) });
                     }
                 }
             }

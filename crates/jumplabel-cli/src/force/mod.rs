@@ -34,6 +34,7 @@ use std::time::{Duration, Instant};
 use jumplabel::key::count;
 use jumplabel_agent::protocol::{Answer, Changed, Done};
 use jumplabel_agent::tracepoints;
+use jumplabel_format::layout::MAGIC;
 use jumplabel_selector::Selector;
 
 use crate::arguments::Set;
@@ -94,6 +95,16 @@ fn word_of(on: bool) -> &'static str {
 /// Where the agent of a process listens, if it has one: wherever that is, its memory says it.
 pub fn agent(target: &str) -> Result<Option<PathBuf>, Failure> {
     Live::read(pid(target)?)?.agent()
+}
+
+/// The instances of the library in a process: the object of each, and the version of its format.
+pub fn instances(target: &str) -> Result<Vec<(String, u32)>, Failure> {
+    let live = Live::read(pid(target)?)?;
+    Ok(live
+        .heads(MAGIC)
+        .into_iter()
+        .map(|head| (live.target.objects[head.object].path.clone(), head.version))
+        .collect())
 }
 
 /// `set`, by a worker, which prints what is to be printed: the exit code.

@@ -1,0 +1,75 @@
+//! A program or shared library: its table, and its sites.
+
+use jumplabel_format::State;
+
+use super::Findings;
+use crate::commands::entries::Entries;
+use crate::selection;
+use crate::target::Target;
+
+/// So many sentences of one kind say enough.
+const MOST: usize = 5;
+
+/// Where the bytes of the sites come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    File,
+    Memory,
+}
+
+pub fn look(target: &Target, from: From, findings: &mut Findings) {
+    for object in &target.objects {
+        let (sites, keys) = (object.table.sites.len(), object.table.subjects.len());
+        if sites == 0 && keys == 0 && object.table.damage.is_empty() {
+            continue;
+        }
+        let machine = object.image.machine.name();
+        findings.ok("table", format!("{}: {machine}, {keys} keys, calls and modes, {sites} sites", object.path));
+        // Which sites of a process differ is said one by one.
+        let damage = if from == From::File { &object.table.damage } else { object.table.unreadable() };
+        for why in damage.iter().take(MOST) {
+            let is = format!("{}: {why}", object.path);
+            findings.bad(
+                "table",
+                is,
+                "check says all of them; --repair brings sites of a process back; else link the file anew",
+            );
+        }
+        if damage.len() > MOST {
+            findings.bad("table", format!("and {} more", damage.len() - MOST), "jumplabel check says all of them");
+        }
+        loading(object, from, findings);
+    }
+    entries(target, findings);
+}
+
+/// `or_load` sites that no flip has prepared yet.
+fn loading(object: &crate::target::Object, from: From, findings: &mut Findings) {
+    let loading = object.table.sites.iter().filter(|site| site.state == Some(State::LOADS)).count();
+    if loading > 0 {
+        let (is, cure) = match from {
+            From::File => ("load their keys until they are prepared", "call prepare() once at the start"),
+            From::Memory => (
+                "load their keys still: nobody has prepared them",
+                "call prepare() once at the start, or flip their keys",
+            ),
+        };
+        findings.note("or_load", format!("{}: {loading} sites {is}", object.path), cure);
+    }
+}
+
+/// Sites that begin a function, where probes and breakpoints go.
+fn entries(target: &Target, findings: &mut Findings) {
+    let mut entries = Entries::default();
+    entries.of(&selection::every(target));
+    let (all, fragile) = (entries.len(), entries.fragile());
+    if fragile > 0 {
+        findings.note(
+            "entries",
+            format!("of functions that begin with a site, {fragile} have no prefix there"),
+            "a uprobe on one of them breaks it: build with the prefix (docs/building.md); check FILE --entries names them",
+        );
+    } else if all > 0 {
+        findings.ok("entries", format!("functions that begin with a site: {all}; probes may come and go there"));
+    }
+}

@@ -1,0 +1,164 @@
+//! A process: what its system forbids it, how its text is mapped, whose library it has, and whether sites do what their keys say.
+
+use std::fs;
+
+use jumplabel_agent::protocol::Request;
+
+use super::{Findings, object};
+use crate::failure::Failure;
+use crate::force;
+use crate::process::Process;
+
+/// So many sentences of one kind say enough.
+const MOST: usize = 5;
+
+pub fn look(target: &str, findings: &mut Findings) -> Result<(), Failure> {
+    let Ok(pid) = target.parse::<u32>() else {
+        // By a name or a socket: what the agent says, whose process may be in another container.
+        return agent(target, findings);
+    };
+    if !fs::exists(format!("/proc/{pid}")).unwrap_or(false) {
+        return Err(Failure::OutOfReach(format!("{pid}: there is no such process")));
+    }
+    sandbox(pid, findings);
+    text(pid, findings);
+    match force::target(target) {
+        Ok(found) => object::look(&found, object::From::Memory, findings),
+        Err(Failure::Refused(why)) => findings.bad("memory", why, "the process, or its files, are damaged"),
+        Err(why) => findings.note("memory", why.to_string(), "what lies in its memory is not shown"),
+    }
+    instances(target, findings);
+    hooked(target, findings);
+    match force::agent(target) {
+        Ok(None) => findings.note("agent", "none", "start the program with JUMPLABEL_AGENT=1, or use --force"),
+        _ => agent(target, findings)?,
+    }
+    Ok(())
+}
+
+fn sandbox(pid: u32, findings: &mut Findings) {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = |name: &str| status.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()));
+    match line("Seccomp") {
+        Some("0") | None => findings.ok("seccomp", "no filter"),
+        Some(mode) => findings.note(
+            "seccomp",
+            format!("mode {mode}, {} filters", line("Seccomp_filters").unwrap_or("?")),
+            "it may refuse what writers need; a flip's error names the call. Its rules, and MDWE, cannot be seen from outside",
+        ),
+    }
+    match line("TracerPid") {
+        Some("0") | None => {}
+        Some(tracer) => findings.note(
+            "tracer",
+            format!("process {tracer} traces it"),
+            "its breakpoints are foreign bytes: a flip that meets one is refused until it is gone; --force needs it gone",
+        ),
+    }
+}
+
+/// Text that is not mapped as a linker has it.
+fn text(pid: u32, findings: &mut Findings) {
+    let maps = match fs::read_to_string(format!("/proc/{pid}/smaps")) {
+        Ok(maps) => maps,
+        Err(error) => {
+            return findings.note("text", format!("its mappings cannot be read: {error}"), "be its user, or root");
+        }
+    };
+    let (mut mapping, mut any) = ("", false);
+    for line in maps.lines() {
+        let mut words = line.split_whitespace();
+        let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let say = |is: &str| format!("{is}: {mapping}");
+        match first {
+            _ if first.contains('-') && second.len() == 4 => {
+                mapping = line;
+                let is_text = second.contains('x') && line.contains('/');
+                let say = |is: &str| format!("{is}: {mapping}");
+                if is_text && second.contains('w') {
+                    any = true;
+                    findings.note(
+                        "text",
+                        say("is writable"),
+                        "not by this library between flips: look for who maps it so",
+                    );
+                }
+                if is_text && !second.contains('r') {
+                    any = true;
+                    findings.note("text", say("cannot be read"), "flips read it by /proc/self/mem: that must open");
+                }
+                if is_text && line.ends_with("(deleted)") {
+                    any = true;
+                    findings.note(
+                        "text",
+                        say("has a file that was replaced"),
+                        "the tool reads the old one if it is the program's own, or if it is root",
+                    );
+                }
+            }
+            "ProtectionKey:"
+                if second != "0" && mapping.split_whitespace().nth(1).is_some_and(|how| how.contains('x')) =>
+            {
+                any = true;
+                findings.note(
+                    "text",
+                    say("has a protection key"),
+                    "flips read it by /proc/self/mem if the key forbids reads",
+                );
+            }
+            _ => {}
+        }
+    }
+    if !any {
+        findings.ok("text", "mapped as linkers have it");
+    }
+}
+
+/// The instances of the library.
+fn instances(target: &str, findings: &mut Findings) {
+    let own = jumplabel_format::layout::VERSION;
+    for (path, version) in force::instances(target).unwrap_or_default() {
+        if version == own {
+            findings.ok("instance", format!("{path}: table format {version}"));
+        } else {
+            findings.bad(
+                "instance",
+                format!("{path}: table format {version}, and this tool has {own}"),
+                "one version of the library for all of a process: build that object with the other's",
+            );
+        }
+    }
+}
+
+/// Sites that differ, or are not run.
+fn hooked(target: &str, findings: &mut Findings) {
+    let Ok(answer) = force::check(target, &[]) else { return };
+    let differences = answer.differences.unwrap_or_default();
+    for why in differences.iter().take(MOST) {
+        findings.bad(
+            "sites",
+            why.clone(),
+            "jumplabel check --repair PID; of a hook or a breakpoint, end whoever set it",
+        );
+    }
+    if differences.len() > MOST {
+        findings.bad("sites", format!("and {} more", differences.len() - MOST), "jumplabel check --force PID says all");
+    }
+    if differences.is_empty() {
+        findings.ok("sites", "all do what their keys say");
+    }
+}
+
+/// The agent, and whether it answers.
+fn agent(target: &str, findings: &mut Findings) -> Result<(), Failure> {
+    match Process::find(target).and_then(|mut process| process.ask(&Request::Hello)) {
+        Ok(_) => findings.ok("agent", "answers"),
+        Err(Failure::Usage(why)) => return Err(Failure::Usage(why)),
+        Err(why) => findings.note(
+            "agent",
+            why.to_string(),
+            "without one, --force reaches the keys of a process of the own user",
+        ),
+    }
+    Ok(())
+}
