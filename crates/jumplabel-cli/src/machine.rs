@@ -11,7 +11,7 @@ use jumplabel_format::arch::{
 use jumplabel_format::{
     Alternative as _, Arch as _, Code, CodeChange, Kind, Leads, Op, Sites, State, StepBytes, Target,
 };
-use object::elf;
+use object::{elf, pe};
 
 /// An instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,11 @@ impl Machine {
             (elf::EM_LOONGARCH, true, false) => Machine::Loongarch64,
             _ => return None,
         })
+    }
+
+    /// By what the header of a PE file says. Windows has sites on this one only.
+    pub fn of_pe(machine: u16, is_64: bool) -> Option<Machine> {
+        (machine == pe::IMAGE_FILE_MACHINE_AMD64 && is_64).then_some(Machine::X86_64)
     }
 
     /// What rustc and the documents call it.

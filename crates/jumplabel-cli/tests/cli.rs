@@ -50,3 +50,5 @@ mod stripped;
 mod terminal;
 #[path = "cli/tracepoints.rs"]
 mod tracepoints;
+#[path = "cli/windows.rs"]
+mod windows;

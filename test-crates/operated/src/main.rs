@@ -5,6 +5,7 @@ jumplabel_agent::startup!(no_remote: "operated::HOOKS[2]");
 
 unsafe extern "C" {
     /// Where the program lies: address 0 of its file.
+    #[cfg_attr(windows, link_name = "__ImageBase")]
     static __ehdr_start: u8;
 }
 
@@ -15,7 +16,7 @@ fn wait() {
 }
 
 /// Ends this thread alone.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 fn leave() {
     unsafe extern "C" {
         fn syscall(number: core::ffi::c_long, ...) -> core::ffi::c_long;
@@ -25,7 +26,7 @@ fn leave() {
     unsafe { syscall(EXIT, 0) };
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 fn leave() {
     unimplemented!("no test runs this here");
 }

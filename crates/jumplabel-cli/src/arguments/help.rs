@@ -36,8 +36,8 @@ Exit codes:
   0  as asked
   1  nothing matched a selector, or something differs
   2  the command line is wrong
-  3  out of reach: there is no such file, or it is no linked ELF file of an
-     instruction set that has sites; no agent answers
+  3  out of reach: there is no such file, or it is no linked ELF or PE file
+     of an instruction set that has sites; no agent answers
   4  refused: the file is damaged, or code and tables differ; the program or
      its system forbids it"
     };

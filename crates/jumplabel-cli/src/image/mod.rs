@@ -2,7 +2,9 @@
 //! believed: each address and each length is looked up in the segments, and each segment lies in the file.
 
 mod copied;
+mod elf_file;
 pub mod lines;
+mod pe_file;
 pub mod relocations;
 mod source;
 pub mod symbols;
@@ -11,9 +13,7 @@ use std::cell::OnceCell;
 use std::path::Path;
 use std::rc::Rc;
 
-use object::elf::{self, FileHeader32, FileHeader64};
-use object::read::elf::{FileHeader, ProgramHeader};
-use object::{Endian, Endianness, ReadCache};
+use object::{Endian, Endianness, elf};
 
 use crate::failure::Failure;
 use crate::input;
@@ -28,21 +28,44 @@ pub struct Image {
     source: Source,
     pub machine: Machine,
     endian: Endianness,
+    pub format: Format,
     /// The loader chooses where it lies.
     pub is_movable: bool,
+    /// Address 0 of the object: where a word leads that is to lead to NULL.
+    pub base: u64,
     segments: Vec<Segment>,
     dynamic: Option<Range>,
     notes: Vec<Range>,
     /// Where the code begins into which a post-link optimizer (BOLT) has copied functions.
     copies: OnceCell<Option<u64>>,
+    /// Of a PE file: slots, and the symbols of other objects to which they lead.
+    imports: Vec<(u64, String)>,
     symbols: OnceCell<Symbols>,
     slots: OnceCell<Slots>,
+}
+
+/// Of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Elf,
+    Pe,
 }
 
 /// Files with holes cost their makers nothing, and their readers memory.
 const FILE: u64 = 16 << 30;
 /// No instruction set has jumps that reach farther.
 const LOADED: u64 = 4 << 30;
+
+/// The error for a file that makes no sense.
+fn damaged(why: &dyn std::fmt::Display) -> Failure {
+    Failure::Refused(format!("damaged: {why}"))
+}
+
+/// Whether a file of so many bytes says that it loads more than any program does.
+fn is_too_large(segments: &[Segment], length: u64) -> bool {
+    let (all, most) = (segments.iter().map(|segment| segment.in_file), LOADED.min(length.saturating_mul(2)));
+    all.fold(0, u64::saturating_add) > most
+}
 
 /// Addresses.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +101,7 @@ impl Image {
         let (file, metadata) = input::open(path).map_err(|error| unreachable(&error))?;
         // Of a file that the kernel makes while it is read, the length is 0.
         if metadata.len() == 0 {
-            return Err(unreachable(&"empty, and so not an ELF file"));
+            return Err(unreachable(&"empty, and so not an ELF file, nor a PE file"));
         }
         if metadata.len() > FILE {
             return Err(Failure::Refused(format!("{}: larger than {} GiB", path.display(), FILE >> 30)));
@@ -93,69 +116,20 @@ impl Image {
     }
 
     fn read(source: Source, length: u64) -> Result<Image, Failure> {
-        let mut ident = [0; 16];
-        let is_elf = source.read_exact_at(&mut ident, 0).is_ok() && ident[..4] == elf::ELFMAG;
-        match ident[4] {
-            _ if !is_elf => Err(Failure::OutOfReach("not an ELF file".into())),
-            elf::ELFCLASS32 => Image::parse::<FileHeader32<Endianness>>(source, length),
-            elf::ELFCLASS64 => Image::parse::<FileHeader64<Endianness>>(source, length),
-            _ => Err(Failure::OutOfReach("neither 32-bit nor 64-bit ELF".into())),
+        let mut start = [0; 4];
+        let has_start = source.read_exact_at(&mut start, 0).is_ok();
+        match start {
+            elf::ELFMAG if has_start => elf_file::read(source, length),
+            [b'M', b'Z', ..] if has_start => pe_file::read(source, length),
+            _ => Err(Failure::OutOfReach("not an ELF file, nor a PE file".into())),
         }
     }
 
-    fn parse<Header: FileHeader<Endian = Endianness>>(source: Source, length: u64) -> Result<Image, Failure> {
-        let damaged = |why: &dyn std::fmt::Display| Failure::Refused(format!("damaged: {why}"));
-        let cache = ReadCache::new(source.reader());
-        let header = Header::parse(&cache).map_err(|error| damaged(&error))?;
-        let endian = header.endian().map_err(|error| damaged(&error))?;
-        let kind = header.e_type(endian);
-        if kind != elf::ET_EXEC && kind != elf::ET_DYN {
-            return Err(Failure::OutOfReach("neither a program nor a shared library: not linked yet?".into()));
-        }
-        let number = header.e_machine(endian);
-        let machine = Machine::of(number, header.is_type_64(), endian.is_big_endian());
-        let machine = machine
-            .ok_or_else(|| Failure::OutOfReach(format!("an instruction set without sites (ELF machine {number})")))?;
-        let headers = header.program_headers(endian, &cache).map_err(|error| damaged(&error))?;
-        let (mut segments, mut dynamic, mut notes) = (Vec::new(), None, Vec::new());
-        let (mut unwinders, mut has_stack) = (None, false);
-        for header in headers {
-            let (start, offset): (u64, u64) = (header.p_vaddr(endian).into(), header.p_offset(endian).into());
-            let (in_file, bytes): (u64, u64) = (header.p_filesz(endian).into(), header.p_memsz(endian).into());
-            match header.p_type(endian) {
-                elf::PT_LOAD => {
-                    if offset.checked_add(in_file).is_none_or(|end| end > length) {
-                        let why = format!(
-                            "a segment of {in_file} bytes at {offset} goes beyond the end of the file, {length}"
-                        );
-                        return Err(damaged(&why));
-                    }
-                    if in_file > bytes || start.checked_add(bytes).is_none() {
-                        return Err(damaged(&format!("the segment at {start:#x} has impossible bounds")));
-                    }
-                    let (flags, alignment, content) =
-                        (header.p_flags(endian), header.p_align(endian).into(), OnceCell::new());
-                    segments.push(Segment { address: start, bytes, in_file, offset, flags, alignment, content });
-                }
-                elf::PT_GNU_EH_FRAME => unwinders = Some(start),
-                elf::PT_GNU_STACK => has_stack = true,
-                elf::PT_DYNAMIC => dynamic = Some(Range { start, bytes: in_file }),
-                elf::PT_NOTE => notes.push(Range { start: offset, bytes: in_file }),
-                _ => {}
-            }
-        }
-        let (all, most) =
-            (segments.iter().map(|segment: &Segment| segment.in_file), LOADED.min(length.saturating_mul(2)));
-        if all.fold(0, u64::saturating_add) > most {
-            return Err(damaged(&"the loaded segments are larger than any program"));
-        }
-        let e_phoff: u64 = header.e_phoff(endian).into();
-        drop(cache);
-        let is_movable = kind == elf::ET_DYN;
-        let copies = copied::start(&segments, unwinders, e_phoff, has_stack)
-            .map_or_else(OnceCell::new, |start| Some(start).into());
-        let (symbols, slots) = (OnceCell::new(), OnceCell::new());
-        Ok(Image { source, machine, endian, is_movable, segments, dynamic, notes, copies, symbols, slots })
+    /// Whether the words of the entry at `address` lead nowhere: the linker of a PE file keeps the entry of a site, or of a key, that it
+    /// drops, and writes 0 into the word that led there.
+    pub fn is_dropped(&self, entry: u64) -> bool {
+        let is_zero = |word: u64| self.word(entry.wrapping_add(word)) == Some(0);
+        self.format == Format::Pe && (is_zero(0) || is_zero(8))
     }
 
     /// What the file has of a segment.

@@ -1,5 +1,5 @@
-//! What the loader puts into slots: words that hold an address only when the object is loaded. The dynamic section says it, so that it
-//! is known of stripped files, too.
+//! What the loader puts into slots: words that hold an address only when the object is loaded. The dynamic section says it, or the import
+//! table of a PE file, so that it is known of stripped files, too.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,8 @@ impl Slots {
     }
 
     pub(super) fn read(image: &Image) -> Slots {
-        let mut slots = Slots::default();
+        let import = |(slot, name): &(u64, String)| (*slot, Slot::Import(name.clone()));
+        let mut slots = Slots(image.imports.iter().map(import).collect());
         let Some(range) = image.dynamic else { return slots };
         let word = image.machine.pointer() as u64;
         let mut dynamic = Dynamic { image, words: HashMap::new() };

@@ -1,6 +1,6 @@
 //! Names of addresses: the symbols of functions and variables.
 
-use object::{Object, ObjectSymbol, ReadCache, SymbolKind};
+use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol, ReadCache, SymbolKind};
 
 use super::Reader;
 
@@ -30,6 +30,9 @@ impl Symbols {
         };
         let mut symbols: Vec<Symbol> = named.filter_map(read).collect();
         symbols.sort_by(|a, b| (a.address, &a.name).cmp(&(b.address, &b.name)));
+        if file.format() != BinaryFormat::Elf {
+            measure(&file, &mut symbols);
+        }
         Symbols(symbols)
     }
 
@@ -62,6 +65,20 @@ impl Symbols {
     pub fn place(&self, address: u64) -> Option<String> {
         let (name, far) = self.at(address)?;
         Some(if far == 0 { name } else { format!("{name}+{far:#x}") })
+    }
+}
+
+/// Symbols of a PE file have no length: each goes on to the next one, or to the end of its section.
+fn measure<'data>(file: &impl Object<'data>, symbols: &mut [Symbol]) {
+    let ends: Vec<_> = file.sections().map(|section| section.address()..section.address() + section.size()).collect();
+    let mut next = u64::MAX;
+    for number in (0..symbols.len()).rev() {
+        let address = symbols[number].address;
+        let end = ends.iter().find(|section| section.contains(&address)).map_or(address, |section| section.end);
+        symbols[number].bytes = end.min(next).saturating_sub(address);
+        if number > 0 && symbols[number - 1].address < address {
+            next = address;
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use jumplabel_format::layout::{LINKED, TO_LINK};
 
 use super::elf::Elf;
 use crate::failure::Failure;
-use crate::image::Image;
+use crate::image::{Format, Image};
 use crate::machine::Machine;
 use crate::table::{self, Table};
 
@@ -40,6 +40,10 @@ impl Program {
     /// Reads all of it; a file that this step is not for is refused.
     pub fn read(bytes: Rc<Vec<u8>>) -> Result<Program, Failure> {
         let image = Image::of(Rc::clone(&bytes))?;
+        if image.format != Format::Elf {
+            let why = "a PE file: this step is for ELF files alone, and without it everything works";
+            return Err(Failure::OutOfReach(why.into()));
+        }
         if image.machine != Machine::X86_64 {
             let why =
                 format!("of {}: this step is for x86_64 alone, and without it everything works", image.machine.name());

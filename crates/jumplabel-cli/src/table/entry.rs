@@ -102,18 +102,21 @@ const NAME: u32 = 0xff;
 const NULL: u64 = 0x8000;
 
 impl Site {
-    /// By the entry at an address, before anything has looked at its bytes. `None` if it is nobody's: its key is NULL. An error says what is
-    /// wrong with it.
+    /// By the entry at an address, before anything has looked at its bytes. `None` if it is nobody's: its key is NULL, or the linker dropped
+    /// the site. An error says what is wrong with it.
     pub(super) fn read(image: &Image, entry: u64, table: &Range<u64>) -> Result<Option<Site>, String> {
         let lost = || "cannot be read".to_owned();
         let follow = |number: u64| image.follow(entry + number * 4).ok_or_else(lost);
         let (address, target, key, meta) =
             (follow(0)?, follow(1)?, follow(2)?, image.word(entry + 12).ok_or_else(lost)?);
+        if image.is_dropped(entry) {
+            return Ok(None);
+        }
         let is_slot = meta & INDIRECT != 0;
         // Of a file that the loader may put anywhere, address 0 is where the object begins.
         let is_nobodys = match is_slot {
             true => image.slots().is_null(image, key),
-            false => key < if image.is_movable { HEADERS } else { NULL },
+            false => key.wrapping_sub(image.base) < if image.is_movable { HEADERS } else { NULL },
         };
         if is_nobodys {
             return Ok(None);

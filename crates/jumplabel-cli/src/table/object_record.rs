@@ -26,6 +26,9 @@ const LISTED: usize = 8;
 /// Two words for each of the four sections.
 const WORDS: usize = 32;
 
+/// Of a PE file: what has the record. (The linker joins the tables with others' sections.)
+const PE_SECTION: &str = ".jumplbl";
+
 /// Where the tables are.
 pub struct Bounds {
     /// The two words that lead to the table, of each record that there is.
@@ -128,7 +131,8 @@ fn sections(image: &Image, words: u64) -> Option<Sections> {
         let [code, key] = [*entry, entry + 8].map(|word| image.follow(word));
         code.is_some_and(|code| image.contains_code(code, 4)) && key.is_some_and(|key| image.contains(key, 8))
     };
-    let leads_to_code = || entries().filter(leads).count() * 2 > entries().count();
+    let entries = || entries().filter(|&entry| !image.is_dropped(entry));
+    let leads_to_code = || entries().filter(leads).count() * 2 > entries().count() || entries().next().is_none();
     if table.is_empty() && keys.is_empty() || !table.is_empty() && !leads_to_code() {
         return None;
     }
@@ -158,7 +162,7 @@ impl Image {
     fn has_tables(&self) -> bool {
         let cache = ReadCache::new(self.file());
         let Ok(file) = object::File::parse(&cache) else { return false };
-        [TABLE_SECTION, KEYS_SECTION]
+        [TABLE_SECTION, KEYS_SECTION, PE_SECTION]
             .iter()
             .any(|name| file.section_by_name(name).is_some_and(|section| section.size() > 0))
     }

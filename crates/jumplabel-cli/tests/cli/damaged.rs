@@ -27,7 +27,7 @@ const COMMANDS: &[&[&str]] = &[&["list"], &["list", "--json"], &["sites", "fn:re
 
 /// All commands; the exit code of `check`.
 #[track_caller]
-fn survives(file: &Path, what: &dyn std::fmt::Display) -> u8 {
+pub fn survives(file: &Path, what: &dyn std::fmt::Display) -> u8 {
     let mut check = 0;
     for words in COMMANDS {
         let Printed { code, out, err } = jumplabel(&[&words[..1], &[text(file)], &words[1..]].concat());

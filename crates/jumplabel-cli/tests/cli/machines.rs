@@ -135,7 +135,7 @@ impl Machine {
 }
 
 /// Where an address is in the file.
-fn offset(file: &[u8], address: u64) -> usize {
+pub fn offset(file: &[u8], address: u64) -> usize {
     use object::{Object, ObjectSegment};
     let object = object::File::parse(file).unwrap();
     let segment =
