@@ -6,7 +6,7 @@ NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, 
 export PATH := $(if $(findstring /,$(CARGO)),$(dir $(abspath $(firstword $(CARGO)))):)$(PATH)
 
 .PHONY: demo check test test-all release-check setup setup-all setup-release lint sets core wide rest release torture torture-short bench doc
-.PHONY: upstream arches wine kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall
+.PHONY: upstream arches wine elsewhere kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
 demo: cargo
@@ -88,7 +88,7 @@ wide:
 	cargo xtask sets $(WIDE) "$(WIDE_PROJECTS)" "$(ONLY_WIDE)"
 
 rest:
-	cargo xtask beside $(foreach goal,arches kernels wine fuzz miri model instrumented package,"make $(goal)")
+	cargo xtask beside $(foreach goal,arches kernels wine elsewhere fuzz miri model instrumented package,"make $(goal)")
 
 # Other instruction sets under qemu-user and, in qemu-system, under real kernels.
 release:
@@ -106,6 +106,10 @@ arches:
 # Windows, under Wine: the tests, or PROGRAM (docs/building.md).
 wine: cargo
 	@cargo xtask wine $(PROGRAM)
+
+# macOS, FreeBSD, Android, WebAssembly: checked; the tests on wasm32-wasip1.
+elsewhere: cargo
+	@cargo xtask elsewhere
 
 # Our own kernels, in qemu-system: docs/kernels.md.
 kernels: cargo

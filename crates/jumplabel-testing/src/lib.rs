@@ -1,6 +1,6 @@
 //! What jumplabel's tests share: processes of their own ([`scenario`]), sites at chosen places, broken twins of the platform,
 //! and builds of the projects in test-crates.
-#![cfg(any(target_os = "linux", windows))]
+#![cfg(any(target_os = "linux", target_os = "wasi", windows))]
 
 #[cfg(target_os = "linux")]
 pub mod beside;
@@ -10,6 +10,7 @@ pub mod breadth;
 pub mod call_sites;
 #[cfg(target_os = "linux")]
 pub mod cargo;
+#[cfg(not(target_os = "wasi"))]
 #[cfg_attr(windows, path = "clock/windows.rs")]
 pub mod clock;
 #[cfg(target_pointer_width = "64")]
@@ -20,6 +21,7 @@ pub mod headers;
 pub mod pages;
 #[cfg(target_os = "linux")]
 pub mod programs;
+#[cfg(not(target_os = "wasi"))]
 pub mod scenario;
 #[cfg(target_os = "linux")]
 pub mod stop;

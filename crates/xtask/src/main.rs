@@ -3,6 +3,7 @@
 
 mod arches;
 mod beside;
+mod elsewhere;
 mod fuzz;
 mod guests;
 mod kernels;
@@ -79,6 +80,8 @@ enum Task {
         #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true)]
         program: Vec<String>,
     },
+    /// Checks the core for systems that have the fallback, and runs its tests on one of them: wasm32-wasip1
+    Elsewhere,
     /// Runs goals of make one after the other, and shows at the end how long each took, and what ran beside each other in it
     Stages {
         #[arg(required = true, value_name = "GOAL")]
@@ -185,6 +188,7 @@ fn run(task: Task) -> Result<()> {
     let sh = Shell::new()?;
     match task {
         Task::Setup { all, guests, names } => setup::run(&sh, all, &names.concat(), guests),
+        Task::Elsewhere => elsewhere::run(&sh),
         Task::Wine { program } => wine::run(&sh, &program),
         Task::Stages { goals } => stages::run(&goals),
         Task::Arches { release, torture, chosen } => {

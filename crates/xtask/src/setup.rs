@@ -9,7 +9,7 @@ use xshell::{Shell, cmd};
 
 use crate::kernels::MACHINES;
 use crate::targets::{Compiler, Goal, TARGETS, Target};
-use crate::{Skipped, has, in_ci, printed, wine};
+use crate::{Skipped, elsewhere, has, in_ci, printed, wine};
 
 /// Commands that `make test` needs, and their packages.
 const TOOLS: &[(&str, &str)] = &[
@@ -50,7 +50,6 @@ const ALL_TOOLS: &[(&str, &str)] = &[
 const TOOLCHAINS: &[&str] = &["1.88.0", "nightly"];
 const RUST_TARGETS: &[&str] =
     &["x86_64-unknown-linux-musl", "x86_64-unknown-none", "riscv64imac-unknown-none-elf", "x86_64-pc-windows-gnu"];
-const ALL_RUST_TARGETS: &[&str] = &["wasm32-unknown-unknown"];
 
 pub fn run(sh: &Shell, all: bool, others: &[&Target], guests: bool) -> Result<()> {
     let packages = Packages { sh, updated: Cell::new(false) };
@@ -85,7 +84,12 @@ fn install_all(sh: &Shell, packages: &Packages<'_>, skipped: &mut Skipped) -> Re
         }
     }
     printed(cmd!(sh, "rustup component add --toolchain nightly miri rust-src"))?;
-    printed(cmd!(sh, "rustup target add {ALL_RUST_TARGETS...}"))?;
+    let targets = elsewhere::TARGETS;
+    printed(cmd!(sh, "rustup target add {targets...}"))?;
+    let runner = elsewhere::RUNNER;
+    if !has(&in_target(&format!("{runner}/bin/python3"))) && from_pypi(sh, runner, elsewhere::PACKAGE).is_err() {
+        skipped.0.push(runner.into());
+    }
 
     for machine in MACHINES {
         if !machine.is_here() {

@@ -1,0 +1,88 @@
+//! Systems that have the fallback: the core is checked for each, and its tests are run on the one that a package of PyPI runs (wasm32-wasip1).
+
+use anyhow::{Context, Result, bail};
+use xshell::{Shell, cmd};
+
+use crate::programs::sum;
+use crate::{Skipped, has, in_ci, printed};
+
+/// What `cargo check` looks at, with std and without.
+pub const TARGETS: &[&str] = &[
+    "x86_64-apple-darwin",
+    "aarch64-apple-darwin",
+    "x86_64-unknown-freebsd",
+    "aarch64-linux-android",
+    "wasm32-unknown-unknown",
+    WASI,
+];
+const WASI: &str = "wasm32-wasip1";
+/// What runs programs there, from PyPI.
+pub const RUNNER: &str = "wasmtime";
+pub const PACKAGE: &str = "wasmtime==50.0.1";
+
+/// The sets that run there. The others need what WASI lacks: constructors (records, lists), inline assembly (plan), processes (ops, threads).
+const SETS: &str = "keys naked or_load calls switches up scoped tracepoints";
+/// What needs threads, a panic that is caught, processes, the caller's place in a panic, or names, for which constructors make lists.
+const NOT_THERE: &[&str] = &[
+    "trace::probes::tests::data_stay_while_a_thread_is_in_them",
+    "deferred",
+    "held_by_several_threads",
+    "places::a_deferred_key_goes_off_when_it_is_due",
+    "places::keys_like_others",
+    "hidden::a_default_that_asks_for_its_caller",
+    "hidden::other_conventions",
+    "unwinding",
+    "spawned",
+    "a_panic_gives_it_back",
+    "guards_of_one_key_wait_for_each_other",
+    "panics",
+    "threads::under_running_threads",
+];
+
+pub fn run(sh: &Shell) -> Result<()> {
+    let installed = cmd!(sh, "rustup target list --installed").quiet().ignore_status().read()?;
+    let mut skipped = Skipped::default();
+    for target in TARGETS {
+        if !installed.lines().any(|line| line == *target) {
+            skipped.0.push(format!("{target}: not installed (cargo xtask setup --all)"));
+            continue;
+        }
+        for features in [&[][..], &["--no-default-features"]] {
+            let check = cmd!(sh, "cargo check --quiet --target-dir target/elsewhere -p jumplabel --target {target}");
+            printed(check.args(features)).with_context(|| format!("{target} {features:?}"))?;
+        }
+        println!("{target}: checked, with std and without");
+        if *target == WASI {
+            tests(sh, &mut skipped)?;
+        }
+    }
+    skipped.end(in_ci())
+}
+
+/// The core's tests, each in a program of its own. There, a panic ends the program.
+fn tests(sh: &Shell, skipped: &mut Skipped) -> Result<()> {
+    let python = crate::root().join("target").join(RUNNER).join("bin/python3").display().to_string();
+    if !has(&python) {
+        skipped.0.push(format!("tests for {WASI}: no {RUNNER} (cargo xtask setup --all)"));
+        return Ok(());
+    }
+    let runner = format!("timeout 300 {python} {}", crate::root().join("crates/xtask/src/wasi.py").display());
+    let tests = SETS.split(' ').flat_map(|set| ["--test", set]);
+    // Exact names: part of one could leave out more.
+    let not_there = NOT_THERE.iter().flat_map(|test| ["--skip", test]);
+    let command = cmd!(sh, "cargo test --target-dir target/elsewhere -p jumplabel --target {WASI} --lib")
+        .env("CARGO_TARGET_WASM32_WASIP1_RUNNER", runner)
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("RUSTFLAGS", "--cfg jumplabel_portable_tests");
+    let log = printed(command.args(tests).args(["--", "--exact"]).args(not_there)).context(WASI)?;
+    let programs = log.lines().filter(|line| line.starts_with("test result: ok")).count();
+    if programs != 1 + SETS.split(' ').count() {
+        bail!("{WASI}: {programs} programs ran\n{log}");
+    }
+    let left_out = sum(&log, "filtered out") as usize;
+    if left_out != NOT_THERE.len() {
+        bail!("{WASI}: {left_out} tests were left out, and {} are named", NOT_THERE.len());
+    }
+    println!("{WASI}: {} passed, {} ignored, {left_out} left out", sum(&log, "passed"), sum(&log, "ignored"));
+    Ok(())
+}
