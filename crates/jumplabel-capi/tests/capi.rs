@@ -50,6 +50,8 @@ mod modules;
 mod objects;
 #[path = "capi/ops.rs"]
 mod ops;
+#[path = "capi/optional.rs"]
+mod optional;
 #[path = "capi/prefix.rs"]
 mod prefix;
 #[path = "capi/preinit.rs"]
