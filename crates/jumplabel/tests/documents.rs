@@ -130,13 +130,14 @@ fn others() {
     others.for_each(|document| try_document(document));
 }
 
-const DOCUMENTS: [&str; 20] = [
+const DOCUMENTS: [&str; 21] = [
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
     "docs/benchmarks.md",
     "docs/building.md",
+    "docs/c.md",
     "docs/fail.md",
     "docs/features.md",
     "docs/how-it-works.md",

@@ -136,6 +136,22 @@ fn start_variable() {
     }
 }
 
+/// The program of docs/c.md.
+#[test]
+fn the_document() {
+    let directory = vendored("optional-document");
+    let document = std::fs::read_to_string(file("../../docs/c.md")).unwrap();
+    let program = document.split_once("```c\n").and_then(|(_, rest)| rest.split_once("```")).unwrap().0;
+    let source = directory.join("program.c");
+    std::fs::write(&source, program).unwrap();
+    for with in [false, true] {
+        let program = build(&directory, &mut compiler("gcc", "-std=gnu11"), &[source.to_str().unwrap()], with);
+        says(&program, "work(2)\n");
+        let mut command = Command::new(&program);
+        assert_eq!(printed(&succeeds(command.env("JUMPLABEL", "net.*=on"))), "work(1)\nwork(2)\n");
+    }
+}
+
 /// What must not be linked together: the linker names it. `files` have flags of their own.
 fn refused(name: &str, files: &[(&str, &str)], flags: &str, words: &[&str]) {
     let directory = vendored(name);
