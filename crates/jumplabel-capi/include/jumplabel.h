@@ -19,6 +19,16 @@
 #include "jumplabel/static_switch.h"
 #include "jumplabel/tracepoint.h"
 
+/* Records of keys have no instruction, so that files without sites have them, too. */
+#if defined(JUMPLABEL_FALLBACK) && defined(__ELF__) && defined(__linux__)
+#if defined(__clang__) ? __clang_major__ >= 14 : __GNUC__ >= 9
+#include "jumplabel/arch.h"
+#if defined(JUMP_LABEL_NOP_SIZE) && !((defined(__s390x__) || defined(__arm__)) && defined(__PIC__) && !defined(__clang__))
+#include "jumplabel/site.h"
+#endif
+#endif
+#endif
+
 JUMPLABEL_C_BEGIN_
 
 /* ---- Changes that report errors --------------------------------------------------------------------------------- */
@@ -164,7 +174,7 @@ long jumplabel_for_each_site(const struct static_key *_key, void (*_visit)(const
  *     RECORD_STATIC_KEY(config.verify, "");
  *
  * The path is the place as it is written; "" as the name: the path is the name. Outside of functions. Costs 40 bytes of constants
- * and the texts. Nothing in a file that defines JUMPLABEL_FALLBACK. */
+ * and the texts. In a file that defines JUMPLABEL_FALLBACK, too, where there could be sites; elsewhere nothing. */
 #define RECORD_STATIC_KEY(key, name) JUMPLABEL_RECORD_KEY_AT_(__COUNTER__, &(key), &(key), 1, 0, #key, name)
 #define RECORD_STATIC_KEY_ARRAY(keys, name)                                                                            \
 	JUMPLABEL_RECORD_KEY_AT_(__COUNTER__, &(keys)[0], &(keys), sizeof(keys) / sizeof((keys)[0]),                   \
@@ -176,7 +186,7 @@ long jumplabel_for_each_site(const struct static_key *_key, void (*_visit)(const
 			  "RECORD_STATIC_KEY() takes a struct static_key_true or a struct static_key_false, " \
 			  "RECORD_STATIC_KEY_ARRAY() an array of them")
 
-#ifdef JUMPLABEL_FALLBACK
+#ifndef JUMPLABEL_INDIRECT_
 #define JUMPLABEL_RECORD_KEY_(id, first, keys, count, stride, path, name) JUMPLABEL_ASSERT_RECORDED_(first)
 #else
 #define JUMPLABEL_RECORD_KEY_(id, first, keys, count, stride, path, name)                                              \

@@ -124,6 +124,30 @@ fn agent() {
     });
 }
 
+/// A file without sites: its keys have their names, for the variable and for an agent.
+#[test]
+fn without_sites() {
+    let directory = Directory::new();
+    let program = scratch("agent").join("without-sites");
+    for compiler in Compiler::ALL {
+        for language in [Language::C, Language::Cxx] {
+            let libraries = "-ljumplabel-agent -ljumplabel";
+            compiler.build(language, "-O2 -DJUMPLABEL_FALLBACK", &["operated.c"], libraries, &program);
+            let help = printed(&succeeds(Command::new(&program).env("JUMPLABEL", "help")));
+            let names: Vec<_> = help.lines().filter_map(|line| line.split_whitespace().next()).collect();
+            assert_eq!(names, ["KEY", "auth.secret", "net.hooks[0]", "net.hooks[1]", "net.trace"]);
+            let words = format!("name=c,dir={}", directory.0.display());
+            let mut running = Running::new(Command::new(&program).arg(&words).env("JUMPLABEL", "net.trace=on"));
+            assert_eq!([running.line(), running.line()], ["start: 0", "at the start: 1"]);
+            let socket = directory.0.join(format!("c.{}.sock", running.child.id()));
+            assert!(ask(&socket, "set net.hooks*=off").contains(r#""key":"net.hooks[0]""#));
+            assert!(running.line().contains("net.hooks[0] on -> off"));
+            assert_eq!(running.checks(), "1 0 0 0 1");
+            running.ends();
+        }
+    }
+}
+
 /// What is wrong is said, and the program goes on.
 #[test]
 fn refused() {

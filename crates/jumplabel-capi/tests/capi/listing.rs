@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::compiler::{Compiler, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
-/// Also where the compiler and the linker drop what nobody names. What a file defines without sites has no record.
+/// Also where the compiler and the linker drop what nobody names. Of what a file defines without sites, keys alone have records, but for naked ones.
 #[test]
 fn calls_modes_and_keys() {
     let program = scratch("listing").join("program");
@@ -19,7 +19,9 @@ fn calls_modes_and_keys() {
                 ("-O2 -ffunction-sections -fdata-sections -Wl,--gc-sections -fuse-ld=lld", "ok 6 6 7\n"),
                 ("-O2 -fuse-ld=mold", "ok 6 6 7\n"),
                 ("-O2 -fuse-ld=gold -DJUMPLABEL_PRECISE_TABLE", "ok 6 6 7\n"),
-                ("-O2 -DJUMPLABEL_FALLBACK", "ok 0 0 0\n"),
+                ("-O2 -DJUMPLABEL_FALLBACK", "ok 0 0 6\n"),
+                ("-O0 -DJUMPLABEL_FALLBACK -fPIC -DJUMPLABEL_SHORT", "ok 0 0 6\n"),
+                ("-O2 -DJUMPLABEL_FALLBACK -ffunction-sections -Wl,--gc-sections -static", "ok 0 0 6\n"),
             ] {
                 compiler.build(language, flags, &["listing.c"], "-ljumplabel", &program);
                 assert_eq!(printed(&succeeds(&mut Command::new(&program))), said, "{compiler:?} {language:?} {flags}");
