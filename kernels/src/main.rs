@@ -20,6 +20,7 @@ mod machine;
 mod memory;
 mod modules;
 mod operations;
+mod stack;
 mod two;
 mod unit;
 
@@ -51,6 +52,7 @@ fn run() -> Result<(), Error> {
     operations::run()?;
     say!("early: flips, operations");
 
+    stack::run("on one CPU");
     arch::map();
     bad::store_to_text();
     checks::run()?;

@@ -86,6 +86,11 @@ pub fn set(on: bool) -> Result<(), Error> {
     Ok(())
 }
 
+/// From one backend to the other, or back.
+pub fn toggle() {
+    set(COUNTER.query() == Counting::Plain).unwrap();
+}
+
 /// Every change is of all sites. Where operations are calls, there may be one for all.
 fn changed(Outcome { sites, .. }: Outcome) {
     assert!(sites == SITES || !IN_PLACE && sites > 0, "{sites} sites");

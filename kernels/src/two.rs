@@ -9,7 +9,7 @@ use jumplabel::{Batch, Error, Visibility, static_branch_unlikely, static_key};
 
 use crate::checks::{ROUTE, TRACE, seen, sites};
 use crate::machine::{KERNEL, serialised, until, written};
-use crate::{arch, bad, cache, conformance, operations, say, unit};
+use crate::{arch, bad, cache, conformance, operations, say, stack, unit};
 
 static_key! {
     static PER_CPU: false;
@@ -139,6 +139,8 @@ pub fn run() -> Result<(), Error> {
     );
     assert!(epochs >= FLIPS / 3 * 2 && stale == 0);
     conformance::run();
+    // The other CPU compares no more, because no other state is announced.
+    stack::run("beside another CPU");
     DONE.store(true, Release);
     Ok(())
 }

@@ -52,3 +52,13 @@ int unit_check(void)
 	static_branch_enable(&counting);
 	return static_call_update(count, once);
 }
+
+/* One key, off or on again, by a list. 0, or a negative errno. */
+int unit_set_all(void)
+{
+	static bool on;
+	const struct jumplabel_change change = { jumplabel_key(&counting), on };
+
+	on = !on;
+	return jumplabel_set_all(&change, 1);
+}

@@ -9,6 +9,7 @@ pub const SITES: usize = if cfg!(target_arch = "x86_64") { 2 } else { 0 };
 unsafe extern "C" {
     safe fn unit_seen() -> u32;
     safe fn unit_check() -> i32;
+    safe fn unit_set_all() -> i32;
 }
 
 /// Whether all sites there see [`TRACE`](crate::checks::TRACE) as it is, and the unit's key is on.
@@ -21,6 +22,12 @@ pub fn agrees(trace: bool) -> bool {
         let _ = trace;
         true
     }
+}
+
+/// Changes a key by a list, and back.
+pub fn set_all() {
+    #[cfg(target_arch = "x86_64")]
+    assert!(unit_set_all() == 0);
 }
 
 /// Flips from C.

@@ -3,6 +3,8 @@
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use jumplabel::platform::Image;
+
 /// Where an object lies: the kernel, or a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
@@ -33,14 +35,22 @@ impl Slot {
     }
 
     pub(crate) fn get(&self) -> Bounds {
-        let [a, b, c, d, ..] = self.0.each_ref().map(|word| word.load(Ordering::Acquire));
-        Bounds { code: a..b, all: c..d }
+        let [a, b, c, d, ..] = &self.0;
+        let load = |word: &AtomicUsize| word.load(Ordering::Acquire);
+        Bounds { code: load(a)..load(b), all: load(c)..load(d) }
+    }
+
+    /// As the library wants the bounds.
+    pub(crate) fn image(&self) -> Image {
+        let [code, code_end, all, all_end, freed, freed_end] = &self.0;
+        let load = |word: &AtomicUsize| word.load(Ordering::Acquire);
+        Image::new(load(code)..load(code_end), load(all)..load(all_end), load(freed)..load(freed_end))
     }
 
     /// The part of the object's code that was freed.
     pub(crate) fn freed(&self) -> Range<usize> {
-        let [.., a, b] = self.0.each_ref().map(|word| word.load(Ordering::Acquire));
-        a..b
+        let [.., a, b] = &self.0;
+        a.load(Ordering::Acquire)..b.load(Ordering::Acquire)
     }
 
     /// With the lock held: notes that `code` is freed. False if other code of the object was freed before.

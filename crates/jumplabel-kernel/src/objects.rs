@@ -93,9 +93,7 @@ impl Objects {
 
     /// The bounds of the object with these words of its place.
     pub(crate) fn image(&self, [_, number, _]: [usize; 3]) -> Option<Image> {
-        let slot = self.slots.get(number.checked_sub(1)?)?;
-        let Bounds { code, all } = slot.get();
-        let image = Image::of([((code.start, code.end), true), ((all.start, all.end), false)].into_iter());
-        image.map(|image| image.without(slot.freed()))
+        let slot = self.slots.get(number.wrapping_sub(1));
+        Some(slot?.image())
     }
 }

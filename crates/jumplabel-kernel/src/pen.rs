@@ -16,29 +16,52 @@ pub(crate) struct Pen<'a, M: Machine> {
 /// The size of a page in bytes, or of a part of one: the smallest size of all kernels.
 const PAGE: usize = 4096;
 
+impl<M: Machine> Pen<'_, M> {
+    /// Writes bytes of one page.
+    ///
+    /// # Safety
+    /// `alias` is the alias of a site's bytes at `address`.
+    unsafe fn part(&self, address: usize, alias: usize, write: Write) {
+        // SAFETY: the caller says that the bytes are a site's. The alias has the same place in its page, and in its line of the cache.
+        unsafe { write.store() };
+        self.machine.clean(address, alias, write.bytes().len());
+        self.machine.unmap(alias);
+    }
+
+    /// Carries out a write on two pages. On x86 a site may lie on two pages. Then its change is never one word. It is carried out whole or
+    /// not at all: if a part of it stayed after a refusal, nobody would undo that part.
+    ///
+    /// # Safety
+    /// As for [`part`](Self::part). The first `here` bytes are on the first page.
+    #[cold]
+    #[inline(never)]
+    unsafe fn on_two_pages(&self, write: &Write, here: usize, alias: usize) -> Result<(), Refusal> {
+        let second = write.address + here;
+        let behind = self.machine.map(second).inspect_err(|_| self.machine.unmap(alias))?;
+        let (bytes, rest) = write.bytes().split_at(here);
+        // SAFETY: these are the aliases of the two parts.
+        unsafe {
+            self.part(write.address, alias, Write::new(alias, bytes, false));
+            self.part(second, behind, Write::new(behind, rest, false));
+        }
+        Ok(())
+    }
+}
+
 impl<M: Machine> Writer for Pen<'_, M> {
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         for (at, write) in writes.iter().enumerate() {
-            // On x86 a site may lie on two pages. Then its change is never one word.
-            let here = (PAGE - write.address % PAGE).min(write.bytes().len());
-            let (first, second) = write.bytes().split_at(here);
-            let parts = [(write.address, first), (write.address + here, second)];
-            // A write is carried out whole or not at all: if a part of it stayed after a refusal, nobody would undo that part.
-            let map = |at_second: bool| match at_second && second.is_empty() {
-                true => Ok(None),
-                false => self.machine.map(write.address + if at_second { here } else { 0 }).map(Some),
-            };
-            let refuse = |refusal| (at, refusal);
-            let alias = map(false).map_err(refuse)?;
-            let behind = map(true).inspect_err(|_| alias.into_iter().for_each(|alias| self.machine.unmap(alias)));
-            let aliases = [alias, behind.map_err(refuse)?];
-            for ((address, bytes), alias) in parts.into_iter().zip(aliases) {
-                let Some(alias) = alias else { continue };
-                // SAFETY: the alias of a site's bytes. The alias has the same place in its page, and in its line of the cache, as the site.
-                unsafe { Write::new(alias, bytes, write.is_single_store()).store() };
-                self.machine.clean(address, alias, bytes.len());
-                self.machine.unmap(alias);
+            let alias = self.machine.map(write.address).map_err(|refusal| (at, refusal))?;
+            let here = PAGE - write.address % PAGE;
+            if here < write.bytes().len() {
+                // SAFETY: the writes are of sites' bytes.
+                unsafe { self.on_two_pages(write, here, alias) }.map_err(|refusal| (at, refusal))?;
+                continue;
             }
+            let mut there = *write;
+            there.address = alias;
+            // SAFETY: the same bytes.
+            unsafe { self.part(write.address, alias, there) };
         }
         Ok(())
     }

@@ -73,6 +73,7 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
     }
 
     /// Gives an order, and waits until all CPUs have acknowledged it. The order's number grows by `steps`.
+    #[inline(never)]
     fn give(&self, steps: u32, machine: &impl Machine) -> Result<(), Refusal> {
         let order = self.order.fetch_add(steps, Ordering::AcqRel).wrapping_add(steps);
         self.others(machine).for_each(|(cpu, _)| machine.interrupt(cpu));
@@ -90,6 +91,7 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
     }
 
     /// Stops all other CPUs. If one does not answer, lets the others go.
+    #[inline(never)]
     pub(crate) fn stop(&self, machine: &impl Machine) -> Result<(), Refusal> {
         let stopped = self.give(1, machine);
         if stopped.is_err() {

@@ -1,13 +1,16 @@
 //! Changes several keys, static calls and modes at once, all or nothing.
 
-use crate::call::RawCall;
+mod raw;
+
+use core::fmt;
+use core::mem::MaybeUninit;
+
 use crate::error::Error;
 use crate::key::RawKey;
-use crate::ops::RawOps;
 use crate::patch::{self, Outcome, Request, Settable};
 use crate::platform::{self, list::Owned};
 use crate::raw::count::Change;
-use crate::switch::RawMode;
+pub use raw::{RawChange, Stay, commit_all, set_ops};
 
 /// A set of changes that are verified, written and synced together.
 ///
@@ -39,11 +42,15 @@ use crate::switch::RawMode;
 /// thread can meet some sites in their new state and others in their old state. Costs one core sync for the whole batch, or three if it
 /// changes pristine sites, static calls or modes. If a key is named twice, the last change wins.
 ///
-/// A batch has room for `N` changes (32 by default), and allocates nothing. [`set_all`] takes any number of changes.
-#[derive(Debug)]
+/// A batch has room for `N` changes (32 by default), and allocates nothing. [`set_all`] takes any number of changes. A build without sites
+/// and without `std` has no memory for more than 32, and refuses them as [`Error::OutOfMemory`].
+///
+/// The functions that fill a batch are inlined, so that an optimised program fills it where it lies, and does not copy it.
 #[must_use = "a batch does nothing until it is committed"]
 pub struct Batch<'key, const N: usize = 32> {
-    requests: [Option<Request<'key>>; N],
+    /// The first `len` are initialised.
+    requests: [MaybeUninit<Request<'key>>; N],
+    /// How many changes there are. If that is more than `N`, those after the first `N` are lost.
     len: usize,
     /// The error of the first change for which no request could be made.
     error: Option<Error>,
@@ -52,6 +59,7 @@ pub struct Batch<'key, const N: usize = 32> {
 impl Batch<'_> {
     /// An empty batch for up to 32 changes.
     #[allow(clippy::new_without_default)]
+    #[inline(always)]
     pub const fn new() -> Self {
         Self::with_capacity()
     }
@@ -59,21 +67,25 @@ impl Batch<'_> {
 
 impl<'key, const N: usize> Batch<'key, N> {
     /// An empty batch for up to `N` changes: `Batch::<1024>::with_capacity()`.
+    #[inline(always)]
     pub const fn with_capacity() -> Self {
-        Batch { requests: [None; N], len: 0, error: None }
+        Batch { requests: [const { MaybeUninit::uninit() }; N], len: 0, error: None }
     }
 
     /// Turns `key` on. If the batch is full, [`commit`](Self::commit) fails.
+    #[inline(always)]
     pub const fn enable(self, key: &'key RawKey) -> Self {
         self.push(Request::of_key(key, Change::Enable))
     }
 
     /// Turns `key` off.
+    #[inline(always)]
     pub const fn disable(self, key: &'key RawKey) -> Self {
         self.push(Request::of_key(key, Change::Disable))
     }
 
     /// Turns a key on or off, leads a static call to a target, or changes a mode.
+    #[inline(always)]
     pub fn set<S: Settable>(mut self, patchable: &'key S, value: S::Value) -> Self {
         match patchable.request(value) {
             Ok(request) => self.push(request),
@@ -84,9 +96,10 @@ impl<'key, const N: usize> Batch<'key, N> {
         }
     }
 
+    #[inline(always)]
     const fn push(mut self, request: Request<'key>) -> Self {
         if self.len < N {
-            self.requests[self.len] = Some(request);
+            self.requests[self.len] = MaybeUninit::new(request);
         }
         self.len += 1;
         self
@@ -96,17 +109,44 @@ impl<'key, const N: usize> Batch<'key, N> {
     ///
     /// # Errors
     /// [`Error::BatchFull`]; otherwise as [`RawKey::enable`]. On any error, no key and no site has changed.
+    #[inline(always)]
     pub fn commit(self) -> Result<Outcome, Error> {
-        if let Some(error) = self.error {
-            return Err(error);
-        }
-        if self.len > N {
-            return Err(Error::BatchFull { capacity: N });
-        }
-        // All slots up to `len` are filled; the other slots are never used.
-        let Some(first) = self.requests.first().copied().flatten() else { return Ok(Outcome::default()) };
-        let mut requests = self.requests.map(|request| request.unwrap_or(first));
-        patch::commit(&mut requests[..self.len])
+        commit_listed(self.listed(), self.len, self.error)
+    }
+
+    /// The changes that fit in.
+    #[inline(always)]
+    fn listed(&self) -> &[Request<'key>] {
+        // SAFETY: `push` has initialised as many.
+        unsafe { initialised(&self.requests, self.len.min(N)) }
+    }
+}
+
+impl<const N: usize> fmt::Debug for Batch<'_, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batch").field("requests", &self.listed()).field("error", &self.error).finish_non_exhaustive()
+    }
+}
+
+/// The first `len` of a list.
+///
+/// # Safety
+/// They are initialised.
+#[inline(always)]
+const unsafe fn initialised<'a, 'key>(list: &'a [MaybeUninit<Request<'key>>], len: usize) -> &'a [Request<'key>] {
+    // SAFETY: the caller says so. A `MaybeUninit` has the layout of what is in it.
+    unsafe { core::slice::from_raw_parts(list.as_ptr().cast(), len) }
+}
+
+/// Does the work of [`Batch::commit`], for batches of all sizes. `wanted` is the number of changes, of which `listed` are those that had
+/// room.
+#[inline(never)]
+fn commit_listed(listed: &[Request<'_>], wanted: usize, error: Option<Error>) -> Result<Outcome, Error> {
+    match error {
+        Some(error) => Err(error),
+        None if wanted > listed.len() => Err(Error::BatchFull { capacity: listed.len() }),
+        None if wanted == 0 => Ok(Outcome::default()),
+        None => patch::commit(listed),
     }
 }
 
@@ -121,8 +161,8 @@ impl<'key, const N: usize> Batch<'key, N> {
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// The list of changes is made before the lock is taken. A list of up to 32 keys is on the stack. A longer list is in memory that the
-/// platform gives: the program's allocator is never called. Safe in signal handlers, if the iterator is safe there.
+/// The list of changes is made before the lock is taken. A list of up to 32 keys (8 in a kernel) is on the stack. A longer list is in
+/// memory that the platform gives: the program's allocator is never called. Safe in signal handlers, if the iterator is safe there.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`] if there is no memory for the list; otherwise as [`RawKey::enable`]. On any error, no key and no site has
@@ -156,82 +196,8 @@ pub fn prepare_keys<'key>(keys: impl IntoIterator<Item = &'key RawKey>) -> Resul
     with_all(&mut requests, patch::prepare_these)
 }
 
-/// A change without types, for the C API and for requests of operators.
-#[doc(hidden)]
-#[derive(Clone, Copy)]
-pub enum RawChange<'patchable> {
-    Key(&'patchable RawKey, bool),
-    Inc(&'patchable RawKey),
-    Dec(&'patchable RawKey),
-    Call(&'patchable RawCall, usize),
-    Mode(&'patchable RawMode, usize),
-    /// A change of a key for a while, or the end of such a change. If somebody else has set the key meanwhile, the end changes nothing.
-    For(Stay, &'patchable RawKey, bool),
-    ModeFor(Stay, &'patchable RawMode, usize),
-}
-
-/// Whether a change for a while begins or ends.
-#[doc(hidden)]
-#[derive(Clone, Copy)]
-pub enum Stay {
-    Begins,
-    Ends,
-}
-
-impl Stay {
-    const fn bits(self) -> usize {
-        match self {
-            Stay::Begins => patch::LENT,
-            Stay::Ends => patch::RETURNED,
-        }
-    }
-}
-
-/// [`set_all`] for keys, static calls and modes. It takes every item before anything changes: so if an item is an error, nothing changes.
-///
-/// # Errors
-/// As [`set_all`]; [`Error::NoSuchMode`]; or the first error among the items.
-///
-/// # Safety
-/// The number beside a [`RawCall`] is the address of a function of the call's type, or 0 for the call's default.
-#[doc(hidden)]
-pub unsafe fn commit_all<'patchable, E: From<Error>>(
-    changes: impl IntoIterator<Item = Result<RawChange<'patchable>, E>>,
-) -> Result<Outcome, E> {
-    commit_each(changes.into_iter().map(|change| {
-        Ok(match change? {
-            RawChange::Key(key, on) => Request::of_key(key, Change::to(on)),
-            RawChange::Inc(key) => Request::of_key(key, Change::Inc),
-            RawChange::Dec(key) => Request::of_key(key, Change::Dec),
-            RawChange::Call(call, target) => call.request(target)?,
-            RawChange::Mode(mode, number) => mode.change_to(number, 0),
-            RawChange::For(stay, key, on) => {
-                Request::new(patch::LentKey::of(key), Change::to(on) as usize | stay.bits())
-            }
-            RawChange::ModeFor(stay, mode, number) => mode.change_to(number, stay.bits()),
-        })
-    }))
-}
-
-/// [`Ops::set`](crate::Ops::set) without types, for the C API. `calls` are the table's static calls, with their targets. Calls no hooks.
-///
-/// # Errors
-/// As [`Ops::set`](crate::Ops::set); [`Error::NoSuchMode`]; or the first error among the items.
-///
-/// # Safety
-/// As for [`commit_all`].
-#[doc(hidden)]
-pub unsafe fn set_ops<'patchable, E: From<Error>>(
-    ops: &'patchable RawOps,
-    backend: usize,
-    calls: impl IntoIterator<Item = Result<(&'patchable RawCall, usize), E>>,
-) -> Result<Outcome, E> {
-    let calls = calls.into_iter().map(|call| {
-        let (call, target) = call?;
-        Ok(call.request(target)?)
-    });
-    commit_each(core::iter::once(Ok(Request::new(ops, backend))).chain(calls))
-}
+/// A list of up to this many changes is on the stack. In a kernel, stacks are small, and memory costs little.
+const FEW: usize = if cfg!(all(target_os = "none", jumplabel_sites)) { 8 } else { 32 };
 
 fn commit_each<'patchable, E: From<Error>>(
     requests: impl Iterator<Item = Result<Request<'patchable>, E>>,
@@ -246,21 +212,27 @@ fn commit_each<'patchable, E: From<Error>>(
 /// type here, so that arrays of C's, of three sorts, and keys that are prepared have one copy of this.
 fn with_all<'patchable>(
     requests: &mut dyn Iterator<Item = Option<Request<'patchable>>>,
-    run: fn(&mut [Request<'patchable>]) -> Result<Outcome, Error>,
+    run: fn(&[Request<'patchable>]) -> Result<Outcome, Error>,
 ) -> Result<Outcome, Error> {
-    let mut requests = requests.fuse();
-    let Some(first) = requests.next().flatten() else { return Ok(Outcome::default()) };
-    let (mut few, mut len) = ([first; 32], 1);
-    for (place, request) in few[1..].iter_mut().zip(&mut requests) {
-        let Some(request) = request else { return Ok(Outcome::default()) };
-        *place = request;
-        len += 1;
-    }
-    let Some(more) = requests.next() else { return run(&mut few[..len]) };
+    let (mut few, mut len) = ([const { MaybeUninit::uninit() }; FEW], 0);
     let mut many = Owned::new(platform::platform());
-    for request in few.into_iter().map(Some).chain([more]).chain(requests) {
+    for request in requests {
         let Some(request) = request else { return Ok(Outcome::default()) };
+        if let Some(place) = few.get_mut(len) {
+            *place = MaybeUninit::new(request);
+            len += 1;
+            continue;
+        }
+        if many.list.is_empty() {
+            // SAFETY: all were initialised.
+            unsafe { initialised(&few, FEW) }.iter().try_for_each(|few| many.push(*few))?;
+        }
         many.push(request)?;
     }
-    run(many.list.as_mut_slice())
+    match len {
+        0 => Ok(Outcome::default()),
+        // SAFETY: the loop has initialised as many.
+        _ if many.list.is_empty() => run(unsafe { initialised(&few, len) }),
+        _ => run(&many.list),
+    }
 }

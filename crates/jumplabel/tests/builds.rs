@@ -19,6 +19,8 @@ mod naked;
 mod no_std;
 #[path = "builds/short.rs"]
 mod short;
+#[path = "builds/stack.rs"]
+mod stack;
 
 use std::path::PathBuf;
 use std::process::Command;

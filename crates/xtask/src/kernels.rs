@@ -83,6 +83,8 @@ const PARTS: &[&str] = &[
     "memory is full: ",
     "damaged table: ",
     "early: flips, operations",
+    "stack in bytes, and the most that it may be, on one CPU:",
+    "stack in bytes, and the most that it may be, beside another CPU:",
     "text is read-only: flips, static calls, operations",
     "init text is freed",
     "a module: loaded, flipped, unloaded",

@@ -78,7 +78,12 @@ impl<T> Keys for StaticCall<T> {
 
 impl<T: Trampoline> Settable for StaticCall<T> {
     type Value = T::Target;
+    #[inline]
     fn request(&self, target: T::Target) -> Result<Request<'_>, Error> {
+        // With trampolines this never fails, and a batch sees that: its functions then have no branch on which they would copy the batch.
+        #[cfg(jumplabel_trampolines)]
+        return Ok(Request::new(&self.raw, Self::leads_to(target)));
+        #[cfg(not(jumplabel_trampolines))]
         self.raw.request(Self::leads_to(target))
     }
 }
@@ -114,7 +119,7 @@ impl<T: Trampoline> StaticCall<T> {
     /// # Errors
     /// [`Error::Sealed`], and every error of a transaction. On any error, nothing has changed.
     pub fn update(&self, target: T::Target) -> Result<Outcome, Error> {
-        patch::commit(&mut [self.request(target)?])
+        patch::commit(&[self.request(target)?])
     }
 
     /// [`update`](Self::update) for a caller that holds the lock.
@@ -122,7 +127,7 @@ impl<T: Trampoline> StaticCall<T> {
     /// # Errors
     /// As [`update`](Self::update).
     pub fn update_locked(&self, target: T::Target, lock: &mut Lock) -> Result<Outcome, Error> {
-        patch::commit_locked(&mut [self.request(target)?], lock)
+        patch::commit_locked(&[self.request(target)?], lock)
     }
 
     /// Leads all calls to the default again: the function that the declaration names, or nowhere, or a function that returns 0. Otherwise
@@ -131,7 +136,7 @@ impl<T: Trampoline> StaticCall<T> {
     /// # Errors
     /// As [`update`](Self::update).
     pub fn reset(&self) -> Result<Outcome, Error> {
-        patch::commit(&mut [Request::new(&self.raw, 0)])
+        patch::commit(&[Request::new(&self.raw, 0)])
     }
 
     /// Where the call is led for a target, as the library counts it: an address; 0 for the default, which also is set by naming the function of
@@ -184,7 +189,7 @@ impl RawCall {
     /// # Safety
     /// `target` is the address of a function of the call's type, or 0 for the default.
     pub unsafe fn update(&self, target: usize) -> Result<Outcome, Error> {
-        patch::commit(&mut [self.request(target)?])
+        patch::commit(&[self.request(target)?])
     }
 
     /// The request to lead the call to the function at `address`, or to the call's default if `address` is 0.

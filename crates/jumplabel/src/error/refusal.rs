@@ -117,6 +117,9 @@ impl FromIterator<(WriterKind, Refusal)> for Refusals {
 }
 
 impl Refusals {
+    /// No writer refused.
+    pub(crate) const NONE: Refusals = Refusals([Refusal::NOT_TRIED; WriterKind::ALL.len()]);
+
     /// Notes a refusal. If a writer refuses several times, the last one counts.
     pub(crate) fn note(&mut self, kind: WriterKind, refusal: Refusal) {
         if let Some(place) = self.0.get_mut(kind as usize) {

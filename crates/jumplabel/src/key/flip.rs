@@ -147,7 +147,7 @@ pub(crate) fn change(key: &RawKey, change: Change) -> Result<Outcome, Error> {
     if count::fast(key.word(), change).is_some() {
         return Ok(unpatched(key, change, None));
     }
-    patch::commit(&mut [Request::of_key(key, change)])
+    patch::commit(&[Request::of_key(key, change)])
 }
 
 /// [`change`] for a caller that holds the lock.
@@ -155,10 +155,11 @@ pub(crate) fn change_locked(key: &RawKey, change: Change, lock: &mut Lock) -> Re
     if count::fast(key.word(), change).is_some() {
         return Ok(unpatched(key, change, Some(lock)));
     }
-    patch::commit_locked(&mut [Request::of_key(key, change)], lock)
+    patch::commit_locked(&[Request::of_key(key, change)], lock)
 }
 
 /// The outcome of a change that patched nothing.
+#[inline(never)] // So that a change that patches something has less of its own on the stack.
 fn unpatched(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Outcome {
     let visibility = if key.is_eventual() { still_eventual(key, change, lock) } else { Visibility::Immediate };
     Outcome { visibility, ..Outcome::default() }
@@ -171,7 +172,7 @@ fn still_eventual(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Visi
     if change != Change::Inc || !platform().is_synced() {
         return Visibility::Eventual;
     }
-    let sync = |lock: &mut Lock| patch::sync_again(&[Request::new(key, 0)], &mut lock.platform_state);
+    let sync = |lock: &mut Lock| patch::sync_again(key, &mut lock.platform_state);
     match lock {
         Some(lock) => sync(lock),
         None => Lock::take().map_or(Visibility::Eventual, |mut lock| sync(&mut lock)),

@@ -78,10 +78,10 @@ macro_rules! __ops {
             fn requests(
                 __table: $crate::ops::Request<'_>,
                 __backend: $backends,
-                __commit: &mut dyn ::core::ops::FnMut(&mut [$crate::ops::Request<'_>])
+                __commit: &mut dyn ::core::ops::FnMut(&[$crate::ops::Request<'_>])
                     -> ::core::result::Result<$crate::Outcome, $crate::Error>,
             ) -> ::core::result::Result<$crate::Outcome, $crate::Error> {
-                __commit(&mut [
+                __commit(&[
                     __table,
                     $(<$op as $crate::ops::Operation<$backends>>::request(__backend).unwrap_or(::core::result::Result::Ok(__table))?,)*
                 ])

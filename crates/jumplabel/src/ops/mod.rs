@@ -74,7 +74,7 @@ pub unsafe trait Table: Declared {
     fn requests(
         table: Request<'_>,
         backend: Self::Modes,
-        commit: &mut dyn FnMut(&mut [Request<'_>]) -> Result<Outcome, Error>,
+        commit: &mut dyn FnMut(&[Request<'_>]) -> Result<Outcome, Error>,
     ) -> Result<Outcome, Error>;
 }
 

@@ -1,41 +1,71 @@
 //! Carries out a plan with the first writer that can write. If no writer can, and all sites of the plan can load their keys instead,
 //! nothing is written.
 
-use core::time::Duration;
-
+use super::begun::Begun;
 use super::plan::Plan;
-use super::schedule::Schedule;
+use super::schedule::{Fate, Met};
 use super::site_change::SiteChange;
 use super::undo::undo;
-use super::{Outcome, hand_over, in_flight, steps};
+use super::{hand_over, in_flight, steps};
 use crate::arch::Demand;
 use crate::error::{Error, Refusal, Refusals};
-use crate::platform::{Extent, Failure, Held, Warnings, WriteReport, Writer, WriterKind, WriterList};
+use crate::platform::{Failure, Held, Warnings, WriteReport, Writer, WriterKind, WriterList};
 
-/// Writes the plan. If the system refuses, but each site would also do what is wanted by loading its key, leaves the sites as they are.
+/// Schedules the plan, when nothing but a writer can refuse any more.
 #[inline(never)]
-pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<Outcome, Error> {
-    let platform = held.platform();
-    let written = loop {
-        let Some(schedule) = plan.schedule(platform)? else { return Ok(unwritten(0, held)) };
-        // The phase changes only here, after the plan was sorted: whoever finds a half-sorted plan must not undo it.
-        in_flight::writing();
-        match write(schedule, held) {
-            Err(error @ Error::MultiThreaded { .. }) if plan.leave_out(error) => {}
-            written => break written,
-        }
-    };
-    let is_right = match written {
-        Err(Error::Denied { .. } | Error::MultiThreaded { .. }) => plan.findings.can_load_instead,
-        // Some sites were written. That is right if none is between two steps.
-        Err(Error::RollbackFailed { .. }) => plan.findings.can_load_instead && plan.changes.iter().all(is_one_step),
-        _ => false,
-    };
-    if !is_right {
-        return written;
+pub(super) fn schedule(plan: &mut Plan, requests: &[Begun<'_>], held: &mut Held) -> Result<(), Error> {
+    requests.iter().for_each(Begun::expose);
+    if !plan.schedule(held.platform())? {
+        leave(0, plan, held);
+    }
+    Ok(())
+}
+
+/// Writes a plan that is scheduled. If the system refuses, but each site would also do what is wanted by loading its key, leaves the sites as
+/// they are.
+#[inline(never)]
+pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
+    // The phase changes only here, after the plan was sorted: whoever finds a half-sorted plan must not undo it.
+    in_flight::writing();
+    match write(plan, held) {
+        Ok(()) => Ok(()),
+        Err(error) => again(error, plan, held),
+    }
+}
+
+/// After a refusal: if some sites may be left out, tries the others; if all load instead, that is a success.
+#[cold]
+#[inline(never)]
+fn again(error: Error, plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
+    if let Error::MultiThreaded { core_sync, remap } = error
+        && plan.leave_out(core_sync, remap)
+    {
+        in_flight::collecting(); // The plan is about to be sorted.
+        return match plan.schedule(held.platform())? {
+            true => carry_out(plan, held),
+            false => {
+                leave(0, plan, held);
+                Ok(())
+            }
+        };
+    }
+    if !loads_instead(error, plan) {
+        return Err(error);
     }
     plan.findings.loads = true; // They go on loading.
-    Ok(unwritten(plan.changes.len(), held))
+    leave(plan.changes.len(), plan, held);
+    Ok(())
+}
+
+/// Whether a plan that was refused need not be carried out, because its sites load their keys.
+#[cold]
+fn loads_instead(error: Error, plan: &Plan) -> bool {
+    match error {
+        Error::Denied { .. } | Error::MultiThreaded { .. } => plan.findings.can_load_instead,
+        // Some sites were written. That is right if none is between two steps.
+        Error::RollbackFailed { .. } => plan.findings.can_load_instead && plan.changes.iter().all(is_one_step),
+        _ => false,
+    }
 }
 
 /// Whether a change takes a single step, so that the site holds its old or its new bytes at any moment.
@@ -44,82 +74,64 @@ fn is_one_step(change: &SiteChange) -> bool {
     hand_over::steps_of(change.code).is_power_of_two()
 }
 
-/// The outcome of a plan of which nothing was written. Also closes the pages that an earlier writer left open, if the system allows that
-/// now.
-fn unwritten(loading: usize, held: &mut Held) -> Outcome {
+/// Notes that nothing was written, and how many sites go on loading. Also closes the pages that an earlier writer left open, if the system
+/// allows that now.
+#[inline(never)]
+fn leave(loading: usize, plan: &mut Plan, held: &mut Held) {
     let warnings = Warnings { left_writable: held.platform().left_writable(held) };
-    Outcome { loading, warnings, ..Outcome::default() }
+    plan.facts.fate = Fate::Unwritten { loading, warnings };
 }
 
-/// Writes with the first writer that can.
-#[inline(never)]
-fn write(schedule: Schedule<'_>, held: &mut Held) -> Result<Outcome, Error> {
+/// Writes with the first writer that can. The plan is scheduled.
+fn write(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
     let platform = held.platform();
-    let Schedule { changes, extents, mut summary, steps, several, demand } = schedule;
-    let sites = changes.len();
     // If no other thread must execute the sites while they change, but other threads run, only `remap` is allowed to write.
-    summary.unsynced = is_crowded(demand, held);
-    // `stuck` is the first site that an earlier writer could not restore. `core_sync` says why core sync was refused.
-    let (mut stuck, mut core_sync) = (None, Refusal::NOT_TRIED);
-    let mut refused = Refusals::default();
+    plan.facts.summary.unsynced = is_crowded(plan.facts.demand, held);
+    plan.met = Met::NOTHING;
     'list: loop {
-        let writers = platform.writers(&summary, held);
+        let writers = platform.writers(&plan.facts.summary, held);
         for kind in writers.iter() {
-            // SAFETY: `extents` are those of verified sites of loaded objects, in order.
-            match unsafe { attempt(kind, changes, extents, steps, &mut stuck, held) } {
-                Ok(written) => {
-                    return Ok(Outcome {
-                        sites,
-                        pages: summary.pages,
-                        primed: several,
-                        loading: 0,
-                        writer: Some(kind),
-                        visibility: written.visibility,
-                        warnings: written.warnings,
-                        time: Duration::ZERO,
-                    });
+            // SAFETY: the changes of the plan are of verified sites of loaded objects.
+            match unsafe { attempt(kind, plan, held) } {
+                Ok(report) => {
+                    plan.facts.fate = Fate::Written { writer: kind, report };
+                    return Ok(());
                 }
-                Err(Failure::Refused(refusal)) => refused.note(kind, refusal),
-                Err(Failure::Unsynced(refusal)) if summary.unsynced => refused.note(kind, refusal),
+                Err(Failure::Refused(refusal)) => plan.met.refused.note(kind, refusal),
+                Err(Failure::Unsynced(refusal)) if plan.facts.summary.unsynced => plan.met.refused.note(kind, refusal),
                 Err(Failure::Unsynced(refusal)) => {
-                    core_sync = refusal;
-                    summary.unsynced = true;
+                    plan.met.core_sync = refusal;
+                    plan.facts.summary.unsynced = true;
                     continue 'list;
                 }
-                Err(Failure::Stuck { refusal, .. }) => refused.note(kind, refusal),
+                Err(Failure::Stuck { refusal, .. }) => plan.met.refused.note(kind, refusal),
             }
         }
-        return Err(refusal(stuck, summary.unsynced.then_some(core_sync), refused, &writers));
+        let Met { stuck, core_sync, refused } = plan.met;
+        return Err(refusal(stuck, plan.facts.summary.unsynced.then_some(core_sync), refused, &writers));
     }
 }
 
-/// Writes with one writer. If an earlier writer could not undo what it had written (`stuck`), this writer first undoes that. When the sites
-/// are really as before, this writer writes as if there had been no earlier one.
+/// Writes with one writer. If an earlier writer could not undo what it had written (`Met::stuck`), this writer first undoes that. When the
+/// sites are really as before, this writer writes as if there had been no earlier one.
 ///
 /// # Safety
 /// As for [`undo`].
-#[inline(never)]
-unsafe fn attempt(
-    kind: WriterKind,
-    changes: &mut [SiteChange],
-    extents: &[Extent],
-    steps: u8,
-    stuck: &mut Option<usize>,
-    held: &mut Held,
-) -> Result<WriteReport, Failure> {
-    if stuck.is_some() {
-        // SAFETY: the caller passes changes of verified sites of loaded objects, and their extents, in order.
-        unsafe { undo(kind, changes, extents, held) }?;
-        *stuck = None;
-        look_again(changes, steps);
+unsafe fn attempt(kind: WriterKind, plan: &mut Plan, held: &mut Held) -> Result<WriteReport, Failure> {
+    if plan.met.stuck.is_some() {
+        // SAFETY: the caller passes a plan whose changes are of verified sites of loaded objects, and are scheduled.
+        unsafe { undo(kind, plan, held) }?;
+        plan.met.stuck = None;
+        look_again(plan);
     }
-    let mut body = |writer: &mut dyn Writer| steps::run(changes, steps, writer);
-    // SAFETY: the same extents.
+    let Plan { changes, extents, facts, block, .. } = plan;
+    let mut body = |writer: &mut dyn Writer| steps::run(changes, facts.steps, writer, block);
+    // SAFETY: the extents of the changes.
     let written = unsafe { held.platform().open(kind, extents, held, &mut body) };
     match written {
         Ok(_) => {}
-        Err(Failure::Stuck { address, .. }) => *stuck = Some(address),
-        Err(_) => look_again(changes, steps),
+        Err(Failure::Stuck { address, .. }) => plan.met.stuck = Some(address),
+        Err(_) => look_again(plan),
     }
     written
 }
@@ -127,9 +139,9 @@ unsafe fn attempt(
 /// Reads the sites again, and lets their changes begin with what they hold now. The next writer has to know that: if core sync was refused
 /// on the way back, sites that take several steps can be between two steps.
 #[inline(never)] // Rare.
-fn look_again(changes: &mut [SiteChange], steps: u8) {
-    if steps.count_ones() > 1 {
-        changes.iter_mut().for_each(SiteChange::look_again);
+fn look_again(plan: &mut Plan) {
+    if plan.facts.steps.count_ones() > 1 {
+        plan.changes.as_mut_slice().iter_mut().for_each(SiteChange::look_again);
     }
 }
 

@@ -5,9 +5,14 @@ use crate::arch::{self, Arch, CodeChange, Demand, Native, StepBytes};
 use crate::error::Refusal;
 use crate::platform::{Write, Writer};
 
-/// How many writes a writer is given at once. The number is small, because the writes lie on the stack, and a signal handler can have a
-/// small stack.
+/// How many writes a writer is given at once.
 const BLOCK: usize = 16;
+
+/// The writes that a writer is given at once. They are a part of the plan, which the lock protects, and not on the stack: a signal handler
+/// and a thread of a kernel can have a small stack.
+pub(super) type Block = [Write; BLOCK];
+
+pub(super) const EMPTY: Block = [Write::NONE; BLOCK];
 
 /// What a change writes in step `number` or, if `back`, what it writes to undo that step.
 #[inline(never)] // Called rarely: most changes of a large batch write the same bytes as the change before.
@@ -40,8 +45,8 @@ pub(super) fn hand_over(
     number: u8,
     back: bool,
     writer: &mut dyn Writer,
+    block: &mut Block,
 ) -> Result<(), (usize, Refusal)> {
-    let mut block = [Write::NONE; BLOCK];
     let mut done = 0;
     // `like` is the pattern of the change before, if all changes with that pattern write the same bytes; otherwise 0. `template` is the
     // write of that change, as for a site at address 0. `count` is 1 if that change writes anything in this step; otherwise 0.

@@ -19,8 +19,8 @@
 
 use core::sync::atomic::Ordering;
 
+use super::begun::{Begun, last_wins};
 use super::plan::Plan;
-use super::schedule::Schedule;
 use super::site_change::SiteChange;
 use super::{Lock, Request, undo};
 use crate::error::Error;
@@ -49,48 +49,43 @@ pub(super) struct Transaction {
 pub(super) static TRANSACTION: Guarded<Transaction, Patch> =
     Guarded::new(Transaction { plan: Plan::new(), in_flight: InFlight::new() });
 
+/// The list of requests has room for this many from the beginning: a platform without sites has one block of memory to give, of this size.
+const FEW: usize = 32;
+// That platform's block is for 32 requests of six words, and it gives the block for no other number of bytes.
+const _: () = assert!(FEW * size_of::<Begun<'_>>() == 32 * 6 * size_of::<usize>());
+
 /// The requests of the transaction.
-pub(super) struct InFlight(List<Request<'static>>);
+pub(super) struct InFlight(List<Begun<'static>>);
 
 impl InFlight {
     pub(super) const fn new() -> InFlight {
         InFlight(List::new())
     }
 
-    /// Copies `requests` to the list.
+    /// Makes a list of `requests`. Of several requests for one patchable, the last one counts.
     #[inline(never)]
-    fn copy(&mut self, requests: &[Request<'_>], platform: &dyn Platform) -> Result<(), Error> {
-        if cfg!(not(jumplabel_sites)) {
-            return Ok(()); // Without sites, a flip is one store, and the platform can be one that has no memory to give.
-        }
+    pub(super) fn list(&mut self, requests: &[Request<'_>], platform: &dyn Platform) -> Result<(), Error> {
         self.0.truncate(0);
-        self.0.reserve(requests.len(), platform)?;
-        requests.iter().try_for_each(|request| {
+        self.0.reserve(requests.len().max(FEW), platform)?;
+        requests.iter().zip(0..).try_for_each(|(request, order)| {
             // SAFETY: a patchable outlives the transaction. Whoever finds the transaction unfinished can still use the patchable, because
             // its object must not be unloaded while the patchable is changed.
             let request = unsafe { core::mem::transmute::<Request<'_>, Request<'static>>(*request) };
-            self.0.push(request, platform)
-        })
+            self.0.push(Begun::new(request, order), platform)
+        })?;
+        let kept = last_wins(self.0.as_mut_slice());
+        self.0.truncate(kept);
+        Ok(())
     }
 
-    /// Notes that a transaction begins. Its plan is still empty.
-    pub(super) fn begin(&mut self, requests: &[Request<'_>], platform: &dyn Platform) -> Result<(), Error> {
-        self.copy(requests, platform)?;
-        RUNTIME.set_recover(recover_here);
-        set_phase(COLLECTING);
-        Ok(())
+    /// The requests in the list.
+    pub(super) fn requests(&mut self) -> &mut [Begun<'static>] {
+        self.0.as_mut_slice()
     }
 
     /// Makes room for the requests of a transaction: one page of them.
     pub(super) fn prepare(&mut self, platform: &dyn Platform) -> Result<(), Error> {
-        self.0.reserve(1, platform)
-    }
-
-    /// Notes that all sites are written.
-    pub(super) fn publishing(&mut self, requests: &[Request<'_>], platform: &dyn Platform) {
-        let listed = self.copy(requests, platform); // `begin` has made room for as many.
-        debug_assert!(listed.is_ok());
-        set_phase(PUBLISHING);
+        self.0.reserve(FEW, platform)
     }
 
     /// Notes that the sites could not be restored. Whoever takes the lock next tries again. Forgets the requests, because they were
@@ -107,9 +102,20 @@ impl InFlight {
     }
 }
 
+/// Notes that the transaction of the requests in the list begins. Its plan is still empty.
+pub(super) fn collecting() {
+    RUNTIME.set_recover(recover_here);
+    set_phase(COLLECTING);
+}
+
 /// Notes that the plan is complete, and that sites are going to be written.
 pub(super) fn writing() {
     set_phase(WRITING);
+}
+
+/// Notes that all sites are written.
+pub(super) fn publishing() {
+    set_phase(PUBLISHING);
 }
 
 /// Notes that the transaction is finished or undone.
@@ -148,13 +154,13 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
         plan.retain(&|change| object::contains_code(change.address, &lock.objects));
         let held = &mut lock.platform_state;
         undone = match plan.schedule(platform) {
-            Ok(None) => true,
+            Ok(false) => true,
             Err(_) => false,
-            Ok(Some(Schedule { changes, .. })) if !changes.iter().all(SiteChange::can_be_read) => false,
-            Ok(Some(Schedule { changes, extents, summary, .. })) => {
-                platform.writers(&summary, held).iter().any(|kind| {
+            Ok(true) if !plan.changes.iter().all(SiteChange::can_be_read) => false,
+            Ok(true) => {
+                platform.writers(&plan.facts.summary, held).iter().any(|kind| {
                     // SAFETY: the changes were verified, in this process or in the one that it was forked from.
-                    unsafe { undo::undo(kind, changes, extents, held) }.is_ok()
+                    unsafe { undo::undo(kind, plan, held) }.is_ok()
                 })
             }
         };

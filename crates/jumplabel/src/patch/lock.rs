@@ -20,7 +20,6 @@ use core::mem::ManuallyDrop;
 /// the child unblocks them, so fork before you take the lock. On Linux, if a thread ends without dropping the lock, a thread that waits for
 /// it takes it over after 100 ms.
 pub struct Lock {
-    platform: &'static dyn Platform,
     token: Token,
     pub(crate) objects: Held<Objects>,
     pub(super) patch: Held<Patch>,
@@ -46,11 +45,11 @@ impl Lock {
         let (objects, patch, platform_state) =
             unsafe { (Held::new(platform), Held::new(platform), Held::new(platform)) };
         readable::forget();
-        Lock { platform, token, objects, patch, platform_state }
+        Lock { token, objects, patch, platform_state }
     }
 
     pub(crate) fn platform(&self) -> &'static dyn Platform {
-        self.platform
+        self.platform_state.platform()
     }
 
     /// Reads the tables of all objects again. Call this function if the bounds of an object ([`Platform::image`]) have changed: for
@@ -65,7 +64,7 @@ impl Lock {
     /// Returns an error if the process has other threads, or if the system does not tell.
     #[cfg(jumplabel_prefixes)]
     pub(crate) fn demand_one_thread(&mut self) -> Result<(), Error> {
-        if self.platform.is_alone(&mut self.platform_state) {
+        if self.platform().is_alone(&mut self.platform_state) {
             return Ok(());
         }
         Err(Error::MultiThreaded { core_sync: Refusal::NOT_TRIED, remap: Refusal::NOT_TRIED })
@@ -75,6 +74,6 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         // SAFETY: `take` took the lock on this thread, and it is released once, here.
-        unsafe { self.platform.unlock(self.token) };
+        unsafe { self.platform().unlock(self.token) };
     }
 }

@@ -16,6 +16,7 @@
 //! If something fails after `begin`, counts and sites are as before, unless the error is `RollbackFailed`. Between `open` and `close`
 //! nothing here allocates, calls the dynamic loader, or runs the program's code.
 
+mod begun;
 mod carry_out;
 #[cfg(jumplabel_sites)]
 mod collect;
@@ -81,6 +82,6 @@ extern "C" fn told(start: usize, end: usize) {
     let mut refused = 0;
     // Few static calls lead into another object, so a transaction for each of them is cheap enough.
     while let Some(go_home) = patchable::go_home(&(start..end), refused, &lock.objects) {
-        refused += usize::from(commit_locked(&mut [go_home], &mut lock).is_err());
+        refused += usize::from(commit_locked(&[go_home], &mut lock).is_err());
     }
 }

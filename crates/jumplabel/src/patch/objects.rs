@@ -15,7 +15,7 @@ use crate::site::object;
 /// execute them. If other threads run, such a site changes only if `remap` can write it. Otherwise it stays as it is.
 #[inline(never)]
 pub(crate) fn catch_up(object: &Object, lock: &mut Lock) -> Result<Outcome, Error> {
-    transaction(&mut [], lock, &|_, plan, held| plan.collect_object(object, Purpose::CatchUp, held))
+    transaction(&[], lock, &|_, plan, held| plan.collect_object(object, Purpose::CatchUp, held))
 }
 
 /// Repairs a process that was forked while another thread could flip. Fork copies memory page by page, so the phase, the counts and the

@@ -1,55 +1,37 @@
 //! What a transaction will write: turns requests into changes of sites. Nothing is written here.
 
 use core::ops::Range;
+use core::time::Duration;
 
+use super::begun::Begun;
+use super::hand_over::{self, Block, EMPTY};
 use super::patchable::{Comparison, Effect, Patchable, complaint, nothing};
 use super::purpose::Purpose;
-use super::schedule::Schedule;
+use super::schedule::{Facts, Met};
 use super::site_change::{Run, SiteChange};
-use super::{Request, hand_over};
-use crate::arch::Demand;
-use crate::error::Error;
-use crate::format::Entry;
+use crate::arch::{Demand, State};
+use crate::error::{Error, Refusal};
 use crate::platform::list::List;
 use crate::platform::{Extent, Held, Objects, Platform};
 use crate::site::{index, object};
-use crate::sort::sort_unstable_by;
-
-/// If there are several requests for one patchable, drops all but the last of them. Returns the rest, in the order of the patchables'
-/// addresses.
-pub(crate) fn last_wins<'a, 'key>(requests: &'a mut [Request<'key>]) -> &'a mut [Request<'key>] {
-    for (request, order) in requests.iter_mut().zip(0..) {
-        request.order = order;
-        request.effect = Effect::None;
-    }
-    // Two requests are for the same patchable if its address is the same, even if their references to it have different types.
-    let address = |request: &Request<'_>| core::ptr::from_ref(request.patchable).cast::<u8>();
-    sort_unstable_by(requests, |a, b| (address(a), a.order) < (address(b), b.order));
-    // The last one for a patchable replaces those before it.
-    let mut kept: usize = 0;
-    for at in 0..requests.len() {
-        let Some(&request) = requests.get(at) else { break };
-        let before = kept.checked_sub(1).filter(|&last| requests.get(last).map(address) == Some(address(&request)));
-        let place = before.unwrap_or(kept);
-        if let Some(there) = requests.get_mut(place) {
-            *there = request;
-            kept = place + 1;
-        }
-    }
-    requests.get_mut(..kept).unwrap_or_default()
-}
 
 /// The lists of a plan keep their memory between transactions, if both together have no more bytes than this.
 const KEPT_BYTES: usize = 384 * 1024;
 
 /// The changes of a transaction, and the pages that they are on.
 pub(super) struct Plan {
+    /// Once they are scheduled, in the order of their addresses.
     pub(super) changes: List<SiteChange>,
     /// Where in `changes` the longest [`Run`] lies whose sites all change alike. Empty as soon as `changes` can have been sorted.
     run: Range<usize>,
-    extents: List<Extent>,
+    pub(super) extents: List<Extent>,
+    pub(super) facts: Facts,
+    pub(super) block: Block,
+    pub(super) met: Met,
     pub(super) manner: Manner,
     pub(super) findings: Findings,
+    /// When the transaction began.
+    pub(super) start: Duration,
 }
 
 /// What a plan does about sites that need not, or cannot, be changed.
@@ -77,11 +59,17 @@ pub(super) struct Findings {
     /// Some alternatives have strayed, and are not in the plan.
     #[cfg(jumplabel_alternatives)]
     pub(super) alternatives: bool,
-    /// The refusal because of which [`Plan::leave_out`] took sites out.
-    pub(super) left_out: Option<Error>,
+    /// Whether [`Plan::leave_out`] took sites out, and why core sync and `remap` were refused then.
+    left_out: Option<[Refusal; 2]>,
 }
 
 impl Findings {
+    /// The refusal because of which [`Plan::leave_out`] took sites out.
+    #[cfg(jumplabel_sites)]
+    pub(super) fn left_out(&self) -> Option<Error> {
+        self.left_out.map(|[core_sync, remap]| Error::MultiThreaded { core_sync, remap })
+    }
+
     const NONE: Findings = Findings {
         loads: false,
         can_load_instead: false,
@@ -96,10 +84,21 @@ impl Findings {
 
 impl Plan {
     pub(super) const fn new() -> Plan {
-        Plan { changes: List::new(), run: 0..0, extents: List::new(), manner: Manner::Whole, findings: Findings::NONE }
+        Plan {
+            changes: List::new(),
+            run: 0..0,
+            extents: List::new(),
+            facts: Facts::NONE,
+            block: EMPTY,
+            met: Met::NOTHING,
+            manner: Manner::Whole,
+            findings: Findings::NONE,
+            start: Duration::ZERO,
+        }
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(super) fn clear(&mut self, start: Duration) {
+        self.start = start;
         self.changes.truncate(0);
         self.run = 0..0;
         (self.manner, self.findings) = (Manner::Whole, Findings::NONE);
@@ -108,12 +107,12 @@ impl Plan {
     /// Called if the plan was refused, because no other thread must execute some of its sites while they change, and other threads run.
     /// Takes those sites out of the plan, if the plan's manner allows that. Returns whether it took any site out: then the rest is worth a
     /// try.
-    pub(super) fn leave_out(&mut self, refusal: Error) -> bool {
+    pub(super) fn leave_out(&mut self, core_sync: Refusal, remap: Refusal) -> bool {
         let all = self.changes.len();
         if self.manner == Manner::AsFarAsPossible {
             self.retain(&|change| hand_over::steps_and_demand(change.code).1 < Demand::Unexecuted);
         }
-        self.findings.left_out = Some(refusal).filter(|_| self.changes.len() < all);
+        self.findings.left_out = Some([core_sync, remap]).filter(|_| self.changes.len() < all);
         self.findings.left_out.is_some()
     }
 
@@ -125,7 +124,7 @@ impl Plan {
     /// Adds the changes that carry out `requests`, as `manner` says.
     pub(super) fn collect(
         &mut self,
-        requests: &[Request<'_>],
+        requests: &[Begun<'_>],
         manner: Manner,
         held: &Held<Objects>,
     ) -> Result<(), Error> {
@@ -156,7 +155,9 @@ impl Plan {
     }
 
     /// Adds the changes that bring the sites of `patchable` in `object` to what `setting` asks of them. Sites that have both the kind and
-    /// the arm in common all go to the same state. `place` is handed on to [`index::entries_behind`].
+    /// the arm in common all go to the same state. `place` is handed on to [`index::entries_behind`]. The caller has called
+    /// [`index::demand`].
+    #[inline(never)]
     fn add(
         &mut self,
         object: &crate::format::Object,
@@ -168,31 +169,17 @@ impl Plan {
     ) -> Result<(), Error> {
         let entries = index::entries_behind(place, object, patchable.address(), held)?;
         self.changes.reserve(entries.len(), held.platform())?;
-        // SAFETY: the entries are from the index, and the lock is held.
-        unsafe { self.add_entries(entries, patchable, setting, purpose) }
-            // SAFETY: the same entries, the same lock.
-            .map_err(|(entry, setting)| unsafe { complaint(entry, patchable, setting) })
-    }
-
-    /// Does the work of [`add`](Self::add) for these entries. On an error, returns the entry whose site does not fit, and the setting that
-    /// it does not fit, as [`Comparison::at`] says.
-    ///
-    /// # Safety
-    /// The entries are from the index, and the lock is held.
-    unsafe fn add_entries<'held>(
-        &mut self,
-        entries: index::Entries<'held>,
-        patchable: &dyn Patchable,
-        setting: usize,
-        purpose: Purpose,
-    ) -> Result<(), (&'held Entry, usize)> {
         let stays = self.manner == Manner::WithoutShortcuts;
         let mut at = 0;
         while let Some(entry) = entries.get(at) {
-            // SAFETY: the caller holds the lock, and the entries are from the index.
+            // SAFETY: the lock is held, and the entries are from the index.
             let compared =
                 unsafe { Comparison::at(entry, patchable, setting, purpose == Purpose::RestorePristine, nothing) };
-            let compared = compared.map_err(|setting| (entry, setting))?;
+            let compared = match compared {
+                Ok(compared) => compared,
+                // SAFETY: the same entry, the same lock.
+                Err(setting) => return Err(unsafe { complaint(entry, patchable, setting) }),
+            };
             let Comparison { holds, wanted, mut change, can_stay, leads_on } = compared;
             let loads = can_stay & entry.loads();
             if purpose == Purpose::Change {
@@ -205,21 +192,29 @@ impl Plan {
             }
             self.changes.extend(true, || change.take());
             at += 1;
-            // Most sites are of the same kind, and in the same state, as the site before them in the index.
-            if at < entries.len()
-                && !can_stay
-                && purpose != Purpose::Prepare
-                && let Some(run) = Run::of(entry, holds, wanted)
-            {
-                let (before, alike) = (self.changes.len(), run.is_alike());
+            if at < entries.len() && !can_stay && purpose != Purpose::Prepare {
                 // SAFETY: the same entries, the same lock.
-                at = unsafe { run.add(entries, at, &mut self.changes) };
-                if alike && self.changes.len() - before > self.run.len() {
-                    self.run = before..self.changes.len();
-                }
+                at = unsafe { self.add_run(entries, at, [holds, wanted]) };
             }
         }
         Ok(())
+    }
+
+    /// Adds the changes of those entries from `at` on whose sites are like the one of the entry before: most are of the same kind, and in
+    /// the same state. Returns the place of the first entry that is not. `states` are the state of that site, and the one that it shall have.
+    ///
+    /// # Safety
+    /// The entries are from the index, and the lock is held.
+    #[inline(never)]
+    unsafe fn add_run(&mut self, entries: index::Entries<'_>, at: usize, [holds, wanted]: [State; 2]) -> usize {
+        let Some(run) = entries.get(at - 1).and_then(|entry| Run::of(entry, holds, wanted)) else { return at };
+        let (before, alike) = (self.changes.len(), run.is_alike());
+        // SAFETY: the same entries, the same lock.
+        let at = unsafe { run.add(entries, at, &mut self.changes) };
+        if alike && self.changes.len() - before > self.run.len() {
+            self.run = before..self.changes.len();
+        }
+        at
     }
 
     /// Removes all changes but those for which `keep` returns true.
@@ -249,9 +244,13 @@ impl Plan {
         }
     }
 
-    /// The schedule of what is to be written. `None` if there is nothing to write.
+    /// Puts the changes in order, and notes the facts about them. False if there is nothing to write.
     #[inline(never)]
-    pub(super) fn schedule(&mut self, platform: &dyn Platform) -> Result<Option<Schedule<'_>>, Error> {
-        Schedule::of(&mut self.changes, core::mem::take(&mut self.run), &mut self.extents, platform)
+    pub(super) fn schedule(&mut self, platform: &dyn Platform) -> Result<bool, Error> {
+        if self.changes.is_empty() {
+            return Ok(false);
+        }
+        self.facts.note(&mut self.changes, core::mem::take(&mut self.run), &mut self.extents, platform)?;
+        Ok(true)
     }
 }

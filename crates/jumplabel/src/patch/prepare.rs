@@ -3,7 +3,7 @@
 use super::carry_out::refusal;
 use super::in_flight::{TRANSACTION, Transaction};
 use super::purpose::Purpose;
-use super::transaction::transaction;
+use super::transaction::{demand, transaction};
 use super::{Lock, Outcome, Request, in_flight, locked};
 use crate::error::{Error, Refusals};
 use crate::platform::{Held, Summary, WriterKind};
@@ -31,19 +31,20 @@ pub fn prepare() -> Result<(), Error> {
         return Ok(());
     }
     #[cfg(jumplabel_sites)]
-    transaction(&mut [], &mut lock, &|_, plan, held| {
+    transaction(&[], &mut lock, &|_, plan, held| {
         object::all(held).try_for_each(|object| plan.collect_object(object, Purpose::Prepare, held))
     })?;
     Ok(())
 }
 
 /// [`prepare`] for the keys of these requests.
-pub(crate) fn prepare_these(requests: &mut [Request<'_>]) -> Result<Outcome, Error> {
+pub(crate) fn prepare_these(requests: &[Request<'_>]) -> Result<Outcome, Error> {
     let mut lock = locked(requests)?;
     if !get_ready(&mut lock)? {
         return Ok(Outcome::default());
     }
-    transaction(&mut [], &mut lock, &|_, plan, held| {
+    demand(requests, &lock.objects)?;
+    transaction(&[], &mut lock, &|_, plan, held| {
         requests.iter().try_for_each(|request| plan.collect_same(request.patchable, Purpose::Prepare, held))
     })
 }

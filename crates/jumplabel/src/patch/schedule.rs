@@ -2,20 +2,16 @@
 
 use core::ops::Range;
 
-use super::hand_over;
 use super::site_change::SiteChange;
+use super::{Outcome, hand_over};
 use crate::arch::{CodeChange, Demand};
-use crate::error::Error;
+use crate::error::{Error, Refusal, Refusals};
 use crate::platform::list::List;
-use crate::platform::{Extent, Platform, SPAN_GAP_PAGES, Summary};
+use crate::platform::{Extent, Platform, SPAN_GAP_PAGES, Summary, Warnings, WriteReport, WriterKind};
 use crate::sort::sort_unstable_by;
 
-/// What is to be written, in order.
-pub(super) struct Schedule<'a> {
-    /// Sorted by address. The slice is mutable because the steps can have been undone, but not up to the bytes that a site held at first.
-    /// Then what the site holds now is noted here.
-    pub(super) changes: &'a mut [SiteChange],
-    pub(super) extents: &'a [Extent],
+/// What is true of all changes together, and what became of them.
+pub(super) struct Facts {
     pub(super) summary: Summary,
     /// A bit for each step. It is set if some site takes that step.
     pub(super) steps: u8,
@@ -23,21 +19,73 @@ pub(super) struct Schedule<'a> {
     pub(super) several: usize,
     /// The greatest demand of all writes.
     pub(super) demand: Demand,
+    pub(super) fate: Fate,
 }
 
-impl<'a> Schedule<'a> {
-    /// Makes the schedule of `changes`. Sorts the changes by address, removes duplicates, and fills `extents`. `None` if there are no
-    /// changes. The caller ensures that the changes in `run` all have the same pattern, and are in the order of their addresses.
-    #[inline(never)]
-    pub(super) fn of(
-        changes: &'a mut List<SiteChange>,
-        mut run: Range<usize>,
-        extents: &'a mut List<Extent>,
-        platform: &dyn Platform,
-    ) -> Result<Option<Self>, Error> {
-        if changes.is_empty() {
-            return Ok(None);
+/// What became of the changes of a plan.
+#[derive(Clone, Copy)]
+pub(super) enum Fate {
+    /// There were none; or they were left out, because so many sites load their keys instead.
+    Unwritten {
+        loading: usize,
+        warnings: Warnings,
+    },
+    Written {
+        writer: WriterKind,
+        report: WriteReport,
+    },
+}
+
+/// What the writers have met.
+#[derive(Clone, Copy)]
+pub(super) struct Met {
+    /// The first site that a writer could not restore.
+    pub(super) stuck: Option<usize>,
+    /// Why core sync was refused.
+    pub(super) core_sync: Refusal,
+    pub(super) refused: Refusals,
+}
+
+impl Met {
+    pub(super) const NOTHING: Met = Met { stuck: None, core_sync: Refusal::NOT_TRIED, refused: Refusals::NONE };
+}
+
+impl Facts {
+    /// All zeros: a static of it takes no room in a file.
+    pub(super) const NONE: Facts = Facts {
+        summary: Summary { sites: 0, pages: 0, spans: 0, steps: 0, single_store: false, unsynced: false },
+        steps: 0,
+        several: 0,
+        demand: Demand::Nothing,
+        fate: Fate::Unwritten { loading: 0, warnings: Warnings { left_writable: false } },
+    };
+
+    /// The outcome, without the time.
+    pub(super) fn outcome(&self) -> Outcome {
+        match self.fate {
+            Fate::Unwritten { loading, warnings } => Outcome { loading, warnings, ..Outcome::default() },
+            Fate::Written { writer, report: WriteReport { visibility, warnings } } => Outcome {
+                sites: self.summary.sites,
+                pages: self.summary.pages,
+                primed: self.several,
+                writer: Some(writer),
+                visibility,
+                warnings,
+                ..Outcome::default()
+            },
         }
+    }
+
+    /// Sorts `changes` by address, removes duplicates, and fills `extents`. Notes the facts about them. The caller ensures that the
+    /// changes in `run` all have the same pattern, and are in the order of their addresses.
+    #[inline(never)]
+    pub(super) fn note(
+        &mut self,
+        changes: &mut List<SiteChange>,
+        mut run: Range<usize>,
+        extents: &mut List<Extent>,
+        platform: &dyn Platform,
+    ) -> Result<(), Error> {
         let (mut steps, mut several, mut demand) = (0_u8, 0, Demand::Nothing);
         // `before` is the address of the last change. `like` is its pattern, if all changes with that pattern take the same steps, or else
         // 0.
@@ -68,7 +116,8 @@ impl<'a> Schedule<'a> {
         let single_store = demand == Demand::SingleStore;
         let summary =
             Summary { sites: changes.len(), pages, spans, steps: steps.count_ones(), single_store, unsynced: false };
-        Ok(Some(Schedule { changes: changes.as_mut_slice(), extents, summary, steps, several, demand }))
+        *self = Facts { summary, steps, several, demand, ..Facts::NONE };
+        Ok(())
     }
 }
 

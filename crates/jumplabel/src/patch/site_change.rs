@@ -68,7 +68,7 @@ impl Run {
     /// # Safety
     /// As for [`Comparison::at`](super::patchable::Comparison::at).
     #[inline(never)]
-    pub(super) unsafe fn add(self, entries: Entries<'_>, mut at: usize, changes: &mut List<SiteChange>) -> usize {
+    pub(super) unsafe fn add(&self, entries: Entries<'_>, mut at: usize, changes: &mut List<SiteChange>) -> usize {
         let kind = self.from.kind().number();
         let mut last = 0;
         changes.extend(!self.stays, || {

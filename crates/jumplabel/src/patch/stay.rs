@@ -4,7 +4,7 @@
 #[cfg(jumplabel_sites)]
 use super::in_flight::TRANSACTION;
 use super::purpose::Purpose;
-use super::transaction::transaction;
+use super::transaction::{demand, transaction};
 use super::{Lock, Outcome, Patchable, Request, locked, sync_again};
 use crate::error::Error;
 use crate::platform::Visibility;
@@ -38,13 +38,14 @@ use {
 /// shall by then, except sites that have such an error, too. (`MultiThreaded` is for an operation in place or an alternative: these cannot
 /// be brought back while other threads run.) On any other error nothing has changed.
 pub fn verify() -> Result<Outcome, Error> {
+    #[cfg_attr(not(jumplabel_sites), allow(unused_mut))] // Without sites, nothing is brought back.
     let mut lock = Lock::take()?;
     #[cfg(jumplabel_sites)]
     {
         super::patchable::know_all(&lock.objects);
         let outcome = repair(Purpose::Repair, &mut lock)?;
         let findings = &TRANSACTION.get(&mut lock.patch).plan.findings;
-        let (left_out, has_skipped) = (findings.left_out, findings.skipped);
+        let (left_out, has_skipped) = (findings.left_out(), findings.skipped);
         #[cfg(jumplabel_alternatives)]
         let (left_out, outcome) = match repair_alternatives(outcome, &mut lock) {
             Ok(outcome) => (left_out, outcome),
@@ -54,13 +55,16 @@ pub fn verify() -> Result<Outcome, Error> {
         left_out.or_else(|| object::all(&lock.objects).find_map(missed)).map_or(Ok(outcome), Err)
     }
     #[cfg(not(jumplabel_sites))]
-    Ok(Outcome { visibility: sync_again(&[], &mut lock.platform_state), ..Outcome::default() })
+    {
+        drop(lock);
+        Ok(Outcome::default())
+    }
 }
 
 /// Brings the sites of all objects back to what their patchables say. Leaves out sites for which that is impossible.
 #[cfg(jumplabel_sites)]
 fn repair(purpose: Purpose, lock: &mut Lock) -> Result<Outcome, Error> {
-    transaction(&mut [], lock, &|_, plan, held| {
+    transaction(&[], lock, &|_, plan, held| {
         object::all(held).try_for_each(|object| plan.collect_object(object, purpose, held))
     })
 }
@@ -118,10 +122,12 @@ pub(crate) fn restore_pristine(patchable: &dyn Patchable) -> Result<Outcome, Err
 
 #[inline(never)]
 fn stay(patchable: &dyn Patchable, purpose: Purpose) -> Result<Outcome, Error> {
-    let mut lock = locked(&[Request::new(patchable, 0)])?;
-    let mut outcome = transaction(&mut [], &mut lock, &|_, plan, held| plan.collect_same(patchable, purpose, held))?;
+    let requests = [Request::new(patchable, 0)];
+    let mut lock = locked(&requests)?;
+    demand(&requests, &lock.objects)?;
+    let mut outcome = transaction(&[], &mut lock, &|_, plan, held| plan.collect_same(patchable, purpose, held))?;
     match (outcome.writer, outcome.visibility) {
-        (None, _) => outcome.visibility = sync_again(&[Request::new(patchable, 0)], &mut lock.platform_state),
+        (None, _) => outcome.visibility = sync_again(patchable, &mut lock.platform_state),
         (_, Visibility::Immediate) => patchable.set_eventual(false),
         (_, Visibility::Eventual) if purpose == Purpose::Repair => patchable.set_eventual(true),
         _ => {}

@@ -9,27 +9,32 @@
 //! On x86, a flip of a key whose sites are all primed takes one step, which writes one byte at each site. On other instruction sets, every
 //! flip of a key takes one step. The module `arch` has the steps.
 
-use super::hand_over::hand_over;
+use super::hand_over::{Block, hand_over};
 use super::site_change::SiteChange;
 use super::undo::take_back;
 use crate::platform::{Failure, Writer};
 
 /// Carries the changes out. `steps` has a bit for each step to take. If a step is refused, undoes all steps: then all sites are as before,
 /// unless that is refused, too.
-pub(super) fn run(changes: &[SiteChange], steps: u8, writer: &mut dyn Writer) -> Result<(), Failure> {
+pub(super) fn run(
+    changes: &[SiteChange],
+    steps: u8,
+    writer: &mut dyn Writer,
+    block: &mut Block,
+) -> Result<(), Failure> {
     let mut rest = steps;
     while rest != 0 {
         let number = rest.trailing_zeros() as u8;
         rest &= rest - 1;
-        if let Err((at, refusal)) = hand_over(changes, number, false, writer) {
-            take_back(changes, number, at, writer)?;
+        if let Err((at, refusal)) = hand_over(changes, number, false, writer, block) {
+            take_back(changes, number, at, writer, block)?;
             return Err(Failure::Refused(refusal));
         }
         let Err(refusal) = writer.sync() else { continue };
         if rest != 0 {
             // Without a core sync, a thread can still run what it fetched before this step. So the next step must not be taken. This step
             // can be undone: that is as safe as the step was.
-            take_back(changes, number, changes.len(), writer)?;
+            take_back(changes, number, changes.len(), writer, block)?;
             return Err(Failure::Unsynced(refusal));
         }
     }

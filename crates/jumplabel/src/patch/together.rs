@@ -31,7 +31,7 @@ pub(crate) unsafe fn commit_all(
         requests.push(Request::new(patchable(key), change as usize))?;
         last = next;
     }
-    commit_locked(requests.list.as_mut_slice(), lock)
+    commit_locked(&requests.list, lock)
 }
 
 /// For each entry of the sort, the address of the key that it names. A key can come several times.

@@ -1,22 +1,33 @@
 //! A transaction goes from requests to published counts. If it fails, it goes back to the state before.
 
-use super::carry_out::carry_out;
+use super::begun::Begun;
+use super::carry_out::{carry_out, schedule};
 use super::in_flight::{self, TRANSACTION, Transaction};
-use super::plan::{self, Manner, Plan};
-use super::{Lock, Outcome, Request, locked};
+use super::plan::{Manner, Plan};
+use super::{Lock, Outcome, Patchable, Request, locked};
 use crate::error::Error;
-use crate::platform::{Held, Objects, Visibility};
-use crate::site::readable;
+use crate::platform::{Held, Objects, Platform, Visibility};
+use crate::site::{index, object, readable};
 
-/// Carries out `requests`, all or nothing. Reorders them.
+/// Carries out `requests`, all or nothing.
 #[inline(never)]
-pub(crate) fn commit(requests: &mut [Request<'_>]) -> Result<Outcome, Error> {
-    commit_locked(requests, &mut locked(requests)?)
+pub(crate) fn commit(requests: &[Request<'_>]) -> Result<Outcome, Error> {
+    // The lock stays where it was made: it is not moved out of the result.
+    match &mut locked(requests) {
+        Ok(lock) => attempts(requests, lock),
+        Err(error) => Err(*error),
+    }
 }
 
 /// [`commit`] for a caller that holds the lock.
-pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &mut Lock) -> Result<Outcome, Error> {
-    let requests = plan::last_wins(requests);
+#[inline(never)]
+pub(crate) fn commit_locked(requests: &[Request<'_>], lock: &mut Lock) -> Result<Outcome, Error> {
+    attempts(requests, lock)
+}
+
+/// Carries out `requests`. If that is refused, but some calls could also stay as they are, tries once more without these.
+#[inline(always)]
+fn attempts(requests: &[Request<'_>], lock: &mut Lock) -> Result<Outcome, Error> {
     let mut manner = Manner::Whole;
     loop {
         let outcome = transaction(requests, lock, &|requests, plan, held| begin_all(requests, plan, manner, held));
@@ -28,78 +39,121 @@ pub(crate) fn commit_locked(requests: &mut [Request<'_>], lock: &mut Lock) -> Re
     }
 }
 
-/// Does the work of the closure in [`commit_locked`]. That closure is called through a pointer, so the compiler can put several copies of
-/// it into the program, each with all that is inlined into it. So the work is in a function that is not inlined.
+/// Begins the requests, and collects their changes.
 #[inline(never)]
-fn begin_all(requests: &mut [Request<'_>], plan: &mut Plan, manner: Manner, held: &Held<Objects>) -> Result<(), Error> {
+fn begin_all(requests: &mut [Begun<'_>], plan: &mut Plan, manner: Manner, held: &Held<Objects>) -> Result<(), Error> {
     requests.iter_mut().try_for_each(|request| request.begin(held))?;
     plan.collect(requests, manner, held)
 }
 
 /// Fills the plan. [`transaction`] calls it through a pointer, so that the program has one `transaction` and not one for each caller.
-type Collect<'a> = dyn Fn(&mut [Request<'_>], &mut Plan, &Held<Objects>) -> Result<(), Error> + 'a;
+type Collect<'a> = dyn Fn(&mut [Begun<'_>], &mut Plan, &Held<Objects>) -> Result<(), Error> + 'a;
 
-/// Collects the changes and writes them. Then publishes the requests or, on an error, abandons them.
+/// Collects the changes and writes them. Then publishes the requests or, on an error, abandons them. Calls one function after the other,
+/// because each of them needs much of the stack: so the stack never holds two of them at once.
 #[inline(never)]
-pub(super) fn transaction(
-    requests: &mut [Request<'_>],
-    lock: &mut Lock,
-    collect: &Collect<'_>,
-) -> Result<Outcome, Error> {
-    let platform = lock.platform();
-    let start = platform.now();
+pub(super) fn transaction(requests: &[Request<'_>], lock: &mut Lock, collect: &Collect<'_>) -> Result<Outcome, Error> {
+    // One variable for all results, because each takes room on the stack.
+    let mut done = demand(requests, &lock.objects);
+    if done.is_ok() {
+        done = begin(requests, lock);
+    }
+    #[allow(clippy::question_mark)] // The operator makes a copy.
+    if let Err(error) = done {
+        return Err(error);
+    }
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
-    let (objects, held) = (&lock.objects, &mut lock.platform_state);
+    done = collect(in_flight.requests(), plan, &lock.objects);
+    if done.is_ok() {
+        done = schedule(plan, in_flight.requests(), &mut lock.platform_state);
+    }
+    if done.is_ok() && !plan.changes.is_empty() {
+        done = carry_out(plan, &mut lock.platform_state);
+    }
+    end(done, lock)
+}
+
+/// Empties the plan, and makes a list of the requests.
+#[inline(never)]
+fn begin(requests: &[Request<'_>], lock: &mut Lock) -> Result<(), Error> {
+    let platform = lock.platform();
+    let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
     if let Some(address) = in_flight::stuck_at(plan) {
         return Err(Error::RollbackFailed { address });
     }
-    plan.clear();
+    plan.clear(platform.now());
     readable::forget();
-    in_flight.begin(requests, platform)?;
-    let mut outcome = collect(requests, plan, objects).and_then(|()| {
-        requests.iter().for_each(Request::expose);
-        carry_out(plan, held)
-    });
-    match &mut outcome {
-        Ok(outcome) => {
-            in_flight.publishing(requests, platform);
-            // Sites that load their key see the count as soon as it is published. So a core sync follows, as after a step. Until that core
-            // sync has succeeded, the key is marked as eventual, so that an `inc` that does not take the lock waits for that core sync,
-            // too.
-            let loads = plan.findings.loads;
-            if loads {
-                outcome.visibility = Visibility::Eventual;
-            } else if outcome.writer.is_none() {
-                outcome.visibility = sync_again(requests, held);
-            }
-            requests.iter().for_each(|request| request.publish(Some(outcome.visibility)));
-            if loads {
-                outcome.visibility = sync_again(requests, held);
-            }
-            outcome.time = platform.now().saturating_sub(start);
-        }
-        Err(error) => {
-            // If sites were undone without a core sync, other threads can still execute for a while what these sites held in between.
-            if matches!(error, Error::Denied { .. } | Error::RollbackFailed { .. }) && !platform.is_synced() {
-                requests.iter().for_each(|request| request.patchable.set_eventual(true));
-            }
-            // If a request was refused, those after it were not begun. For these, `abandon` does nothing.
-            requests.iter().for_each(|request| request.patchable.abandon());
-        }
-    }
-    if let Err(Error::RollbackFailed { .. }) = outcome {
-        in_flight.stuck();
-        return outcome;
-    }
-    in_flight::done();
-    plan.shrink(platform);
-    outcome
+    in_flight.list(requests, platform)?;
+    in_flight::collecting();
+    Ok(())
 }
 
-/// Under the lock: makes all threads see what the sites of these patchables hold now. If a core sync is still missing for that, does it.
-/// Returns [`Visibility::Eventual`] if the core sync is refused.
+/// Builds the indexes that are missing. Refuses if the library cannot rely on an entry of one of the patchables. (This comes first, and not
+/// when the entries are needed, because it needs much of the stack.)
 #[inline(never)]
-pub(crate) fn sync_again(requests: &[Request<'_>], held: &mut Held) -> Visibility {
+pub(super) fn demand(requests: &[Request<'_>], held: &Held<Objects>) -> Result<(), Error> {
+    for object in object::all(held) {
+        for request in requests {
+            index::demand(object, request.patchable.address(), held)?;
+        }
+    }
+    Ok(())
+}
+
+/// Publishes the requests, and returns the outcome; or, on an error, abandons the requests.
+#[inline(never)]
+fn end(done: Result<(), Error>, lock: &mut Lock) -> Result<Outcome, Error> {
+    let platform = lock.platform();
+    let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
+    let (requests, held) = (in_flight.requests(), &mut lock.platform_state);
+    if let Err(error) = done {
+        // If sites were undone without a core sync, other threads can still execute for a while what these sites held in between.
+        if matches!(error, Error::Denied { .. } | Error::RollbackFailed { .. }) && !platform.is_synced() {
+            requests.iter().for_each(|request| request.patchable.set_eventual(true));
+        }
+        // If a request was refused, those after it were not begun. For these, `abandon` does nothing.
+        requests.iter().for_each(|request| request.patchable.abandon());
+        match error {
+            Error::RollbackFailed { .. } => in_flight.stuck(),
+            _ => over(plan, platform),
+        }
+        return Err(error);
+    }
+    in_flight::publishing();
+    let mut outcome = plan.facts.outcome();
+    // Sites that load their key see the count as soon as it is published. So a core sync follows, as after a step. Until that core sync has
+    // succeeded, the key is marked as eventual, so that an `inc` that does not take the lock waits for that core sync, too.
+    let loads = plan.findings.loads;
+    if loads {
+        outcome.visibility = Visibility::Eventual;
+    } else if outcome.writer.is_none() {
+        outcome.visibility = sync_all(requests, held);
+    }
+    requests.iter().for_each(|request| request.publish(Some(outcome.visibility)));
+    if loads {
+        outcome.visibility = sync_all(requests, held);
+    }
+    outcome.time = platform.now().saturating_sub(plan.start);
+    over(plan, platform);
+    Ok(outcome)
+}
+
+/// Notes that the transaction is over.
+#[inline(never)]
+fn over(plan: &mut Plan, platform: &dyn Platform) {
+    in_flight::done();
+    plan.shrink(platform);
+}
+
+/// Under the lock: makes all threads see what the sites of this patchable hold now. If a core sync is still missing for that, does it.
+/// Returns [`Visibility::Eventual`] if the core sync is refused.
+pub(crate) fn sync_again(patchable: &dyn Patchable, held: &mut Held) -> Visibility {
+    sync_all(&[Begun::new(Request::new(patchable, 0), 0)], held)
+}
+
+/// [`sync_again`] for several patchables.
+#[inline(never)]
+fn sync_all(requests: &[Begun<'_>], held: &mut Held) -> Visibility {
     if !requests.iter().any(|request| request.patchable.is_eventual()) {
         return Visibility::Immediate;
     }

@@ -1,24 +1,21 @@
 //! The way back from a step that was refused. [`steps`](super::steps) has a figure of the way there and the way back.
 
-use super::hand_over::{hand_over, steps_of};
+use super::hand_over::{Block, hand_over, steps_of};
+use super::plan::Plan;
 use super::site_change::SiteChange;
 use crate::arch::{Arch, Native};
-use crate::platform::{Extent, Failure, Held, Writer, WriterKind};
+use crate::platform::{Failure, Held, Writer, WriterKind};
 
 /// Undoes all steps at all sites, however many steps each site has taken: if a site never took a step, it does no harm to undo that step
 /// there ([`Arch::undo`]). The writer is opened only to undo. The sites are as before only if this function returns `Ok`: a writer that
 /// writes to copies of pages can still refuse to put the copies in place.
 ///
 /// # Safety
-/// `changes` are those of verified sites of loaded objects, in order, and `extents` are the extents of `changes`.
+/// The changes of the plan are of verified sites of loaded objects, and are scheduled.
 #[cold]
-pub(super) unsafe fn undo(
-    kind: WriterKind,
-    changes: &[SiteChange],
-    extents: &[Extent],
-    held: &mut Held,
-) -> Result<(), Failure> {
-    let mut body = |writer: &mut dyn Writer| take_back(changes, Native::STEPS - 1, changes.len(), writer);
+pub(super) unsafe fn undo(kind: WriterKind, plan: &mut Plan, held: &mut Held) -> Result<(), Failure> {
+    let Plan { changes, extents, block, .. } = plan;
+    let mut body = |writer: &mut dyn Writer| take_back(changes, Native::STEPS - 1, changes.len(), writer, block);
     // SAFETY: the caller passes the extents of verified sites of loaded objects, in order.
     unsafe { held.platform().open(kind, extents, held, &mut body) }.map(drop)
 }
@@ -32,16 +29,17 @@ pub(super) fn take_back(
     last: u8,
     count: usize,
     writer: &mut dyn Writer,
+    block: &mut Block,
 ) -> Result<(), Failure> {
     let mut synced = true;
     for number in (0..=last).rev() {
         let part = changes.get(..count).filter(|_| number == last).unwrap_or(changes);
         if synced {
-            take_back_one(part, number, writer)?;
+            take_back_one(part, number, writer, block)?;
         } else {
             part.chunks(1)
                 .filter(|change| change.iter().all(|change| steps_of(change.code) == 1 << number))
-                .try_for_each(|change| take_back_one(change, number, writer))?;
+                .try_for_each(|change| take_back_one(change, number, writer, block))?;
         }
         // No step follows the undo of step 0, so a core sync that is refused then does not matter.
         synced &= writer.sync().is_ok() || number == 0;
@@ -50,10 +48,15 @@ pub(super) fn take_back(
 }
 
 /// Undoes step `number` at `changes`.
-fn take_back_one(changes: &[SiteChange], number: u8, writer: &mut dyn Writer) -> Result<(), Failure> {
+fn take_back_one(
+    changes: &[SiteChange],
+    number: u8,
+    writer: &mut dyn Writer,
+    block: &mut Block,
+) -> Result<(), Failure> {
     let stuck = |(at, refusal)| Failure::Stuck {
         address: changes.get(at).map_or(0, |change: &SiteChange| change.address),
         refusal,
     };
-    hand_over(changes, number, true, writer).map_err(stuck)
+    hand_over(changes, number, true, writer, block).map_err(stuck)
 }

@@ -1,5 +1,7 @@
 //! Where an object lies in memory.
 
+use core::ops::Range;
+
 use crate::format::KEY_BYTES;
 
 /// An object in a process.
@@ -21,8 +23,10 @@ pub const SEGMENTS: usize = 8;
 pub struct Image {
     /// From the object's first segment to its last. There can be holes between segments.
     all: (usize, usize),
-    /// The object's segments, and whether each is executable. If there are too many, the last one here joins all that are left.
-    segments: [((usize, usize), bool); SEGMENTS],
+    /// The object's segments. If there are too many, the last one here joins all that are left.
+    segments: [(usize, usize); SEGMENTS],
+    /// A bit for each segment that is executable.
+    executable: u8,
     /// Where freed code begins and ends.
     freed: (usize, usize),
     /// The code below this address is not run: copies of it run, which lie at this address or above. 0 if there are no copies.
@@ -30,26 +34,41 @@ pub struct Image {
 }
 
 impl Image {
+    /// The bounds of an object that lies at `all`, with its code at `code`; [`without`](Self::without) says what `freed` is. An image is
+    /// large: this function makes it where the caller wants it, and copies nothing.
+    #[must_use]
+    #[inline]
+    pub const fn new(code: Range<usize>, all: Range<usize>, freed: Range<usize>) -> Image {
+        const NONE: (usize, usize) = (0, 0);
+        let (code, all, freed) = ((code.start, code.end), (all.start, all.end), (freed.start, freed.end));
+        Image { all, segments: [code, all, NONE, NONE, NONE, NONE, NONE, NONE], executable: 1, freed, copies: 0 }
+    }
+
     /// The bounds of an object with these segments. For each segment: where it begins and ends, and whether it is executable. `None` if
     /// there is no segment.
     #[must_use]
     pub fn of(segments: impl Iterator<Item = ((usize, usize), bool)>) -> Option<Image> {
         let mut all: Option<(usize, usize)> = None;
-        let mut known = [((0, 0), false); SEGMENTS];
+        let mut known = [(0, 0); SEGMENTS];
+        let mut executables = 0;
         for (number, (bounds, executable)) in segments.enumerate() {
             all = Some(all.map_or(bounds, |all| join(all, bounds)));
-            let Some(place) = known.get_mut(number.min(SEGMENTS - 1)) else { continue };
-            *place =
-                if number < SEGMENTS { (bounds, executable) } else { (join(place.0, bounds), place.1 || executable) };
+            let at = number.min(SEGMENTS - 1);
+            executables |= u8::from(executable) << at;
+            if let Some(place) = known.get_mut(at) {
+                *place = if number < SEGMENTS { bounds } else { join(*place, bounds) };
+            }
         }
-        all.map(|all| Image { all, segments: known, freed: (0, 0), copies: 0 })
+        all.map(|all| Image { all, segments: known, executable: executables, freed: (0, 0), copies: 0 })
     }
 
     /// The same bounds without the code at these addresses, which was freed (Linux: init text). A site that has a byte in that code is not
     /// written any more.
     #[must_use]
-    pub fn without(self, code: core::ops::Range<usize>) -> Image {
-        Image { freed: (code.start, code.end), ..self }
+    #[inline]
+    pub fn without(mut self, code: Range<usize>) -> Image {
+        self.freed = (code.start, code.end);
+        self
     }
 
     /// Notes that a tool has copied code to addresses from `start` on. The original code is still there.
@@ -60,14 +79,15 @@ impl Image {
 
     /// From the object's first segment to its last.
     #[must_use]
-    pub fn bounds(&self) -> core::ops::Range<usize> {
+    pub fn bounds(&self) -> Range<usize> {
         self.all.0..self.all.1
     }
 
     /// Whether `bytes` bytes of code lie at `address`.
     #[inline(never)]
     pub(crate) fn contains_code(&self, address: usize, bytes: usize) -> bool {
-        self.segments.iter().any(|&(segment, executable)| executable && within(segment, address, bytes))
+        let is_executable = |at: usize| self.executable >> at & 1 != 0;
+        self.segments.iter().enumerate().any(|(at, &segment)| is_executable(at) && within(segment, address, bytes))
     }
 
     /// Whether one of `bytes` bytes at `address` was freed.
@@ -83,10 +103,11 @@ impl Image {
     /// Whether a key, or a pointer to one, can lie at `address`.
     #[inline(never)]
     pub(crate) fn contains_key(&self, address: usize) -> bool {
-        address.is_multiple_of(KEY_BYTES)
-            && self.segments.iter().any(|&(segment, _)| within(segment, address, KEY_BYTES))
+        address.is_multiple_of(KEY_BYTES) && self.segments.iter().any(|&segment| within(segment, address, KEY_BYTES))
     }
 }
+
+const _: () = assert!(SEGMENTS <= u8::BITS as usize);
 
 pub(super) fn join(a: (usize, usize), b: (usize, usize)) -> (usize, usize) {
     (a.0.min(b.0), a.1.max(b.1))

@@ -23,8 +23,8 @@ unsafe impl<T: Copy + Send> Send for List<T> {}
 
 /// The part of a list that does not depend on the type of its entries. So the program has this code once, and not once for each type.
 struct Raw {
-    /// [`NOWHERE`] if there is no memory yet.
-    memory: NonNull<u8>,
+    /// `None` if there is no memory yet. So a list that nobody has used is all zeros, and a static of it takes no room in a file.
+    memory: Option<NonNull<u8>>,
     /// Counted in entries, as `len` is.
     capacity: usize,
     len: usize,
@@ -34,6 +34,12 @@ struct Raw {
 const NOWHERE: NonNull<u8> = NonNull::new(core::ptr::without_provenance_mut(64)).unwrap();
 
 impl Raw {
+    /// The first entry's address.
+    #[inline]
+    fn start(&self) -> NonNull<u8> {
+        self.memory.unwrap_or(NOWHERE)
+    }
+
     /// Makes room for `more` entries of `size` bytes.
     #[inline]
     fn reserve(&mut self, more: usize, size: usize, platform: &dyn Platform) -> Result<(), Error> {
@@ -44,13 +50,13 @@ impl Raw {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, needed: usize, size: usize, platform: &dyn Platform) -> Result<(), Error> {
-        let (old, old_bytes) = (self.memory, self.capacity * size);
+        let (old, old_bytes) = (self.start(), self.capacity * size);
         let bytes = (needed.max(self.capacity * 2) * size).max(platform.page_size());
         let memory = platform.allocate(bytes).ok_or(Error::OutOfMemory)?;
         // SAFETY: both have room for `len` entries, and they do not overlap.
         unsafe { memory.copy_from_nonoverlapping(old, self.len * size) };
         fence(Ordering::Release);
-        self.memory = memory;
+        self.memory = Some(memory);
         fence(Ordering::Release);
         self.capacity = bytes.checked_div(size).unwrap_or_default();
         if old != NOWHERE {
@@ -65,7 +71,7 @@ impl Raw {
     fn next(&mut self, size: usize, platform: &dyn Platform) -> Option<NonNull<u8>> {
         self.reserve(1, size, platform).ok()?;
         // SAFETY: there is room.
-        Some(unsafe { self.memory.add(self.len * size) })
+        Some(unsafe { self.start().add(self.len * size) })
     }
 
     #[inline(never)]
@@ -73,8 +79,7 @@ impl Raw {
         let bytes = self.capacity * size;
         (self.capacity, self.len) = (0, 0);
         fence(Ordering::Release);
-        let memory = core::mem::replace(&mut self.memory, NOWHERE);
-        if memory != NOWHERE {
+        if let Some(memory) = self.memory.take() {
             // SAFETY: the memory is from `allocate`, which rounds the size up as `release` does.
             unsafe { platform.release(memory, bytes) };
         }
@@ -83,7 +88,7 @@ impl Raw {
 
 impl<T: Copy> List<T> {
     pub(crate) const fn new() -> Self {
-        List { raw: Raw { memory: NOWHERE, capacity: 0, len: 0 }, entries: PhantomData }
+        List { raw: Raw { memory: None, capacity: 0, len: 0 }, entries: PhantomData }
     }
 
     /// Makes room for `more` entries.
@@ -106,7 +111,7 @@ impl<T: Copy> List<T> {
     /// the one before, and the list stays as it was.
     #[inline]
     pub(crate) fn extend(&mut self, kept: bool, mut next: impl FnMut() -> Option<T>) {
-        let Raw { memory, capacity, len: before } = self.raw;
+        let (memory, &Raw { capacity, len: before, .. }) = (self.raw.start(), &self.raw);
         // The length is counted in a local variable, so that it stays in a register: a store to memory for each entry would cost too much.
         let mut len = before;
         while len < capacity
@@ -130,7 +135,7 @@ impl<T: Copy> List<T> {
 
     pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
         // SAFETY: `len` entries were written.
-        unsafe { core::slice::from_raw_parts_mut(self.raw.memory.as_ptr().cast(), self.raw.len) }
+        unsafe { core::slice::from_raw_parts_mut(self.raw.start().as_ptr().cast(), self.raw.len) }
     }
 
     /// The number of bytes of memory that the list holds.
@@ -185,7 +190,7 @@ impl<T: Copy> Deref for List<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
         // SAFETY: `len` entries were written.
-        unsafe { core::slice::from_raw_parts(self.raw.memory.as_ptr().cast(), self.raw.len) }
+        unsafe { core::slice::from_raw_parts(self.raw.start().as_ptr().cast(), self.raw.len) }
     }
 }
 
@@ -217,8 +222,8 @@ mod tests {
                 let list = self.0.load(Ordering::Relaxed);
                 ((&raw const (*list).raw.memory).read_volatile(), (*list).raw.capacity, (*list).raw.len)
             };
-            assert_ne!(now, memory, "the list leads to memory that is given back");
-            assert!(now != super::NOWHERE || (capacity, len) == (0, 0));
+            assert_ne!(now, Some(memory), "the list leads to memory that is given back");
+            assert!(now.is_some() || (capacity, len) == (0, 0));
             self.1.fetch_add(1, Ordering::Relaxed);
             // SAFETY: passed on.
             unsafe { builtin().release(memory, bytes) };

@@ -57,12 +57,38 @@ unsafe fn release(memory: NonNull<u8>, bytes: usize) {
     // SAFETY: the caller gives back memory from `allocate`, with the same size.
     unsafe { std::alloc::dealloc(memory.as_ptr(), layout(bytes)) };
 }
-/// There is no memory to give.
-#[cfg(not(feature = "std"))]
+/// There is one block of memory to give: for the list of requests of a transaction, which is never given back. Nobody else asks for as many
+/// bytes at once: a list that grows asks for room for one entry first.
+#[cfg(not(any(feature = "std", jumplabel_sites)))]
+mod block {
+    use core::cell::UnsafeCell;
+    use core::ptr::NonNull;
+    use core::sync::atomic::{AtomicBool, Ordering};
+
+    #[repr(align(64))]
+    struct Block(UnsafeCell<[u8; BYTES]>);
+    /// 32 requests of six words.
+    const BYTES: usize = 32 * 6 * size_of::<usize>();
+    // SAFETY: it belongs to the one caller of `allocate` that gets it.
+    unsafe impl Sync for Block {}
+    static BLOCK: Block = Block(UnsafeCell::new([0; BYTES]));
+    static IS_GIVEN: AtomicBool = AtomicBool::new(false);
+
+    pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
+        let fits = bytes == BYTES && !IS_GIVEN.swap(true, Ordering::Relaxed);
+        NonNull::new(BLOCK.0.get().cast()).filter(|_| fits)
+    }
+
+    pub(super) const unsafe fn release(_memory: NonNull<u8>, _bytes: usize) {}
+}
+#[cfg(not(any(feature = "std", jumplabel_sites)))]
+use block::{allocate, release};
+/// There is no memory to give. Nor does anybody ask: flips are refused before.
+#[cfg(all(not(feature = "std"), jumplabel_sites))]
 const fn allocate(_bytes: usize) -> Option<NonNull<u8>> {
     None
 }
-#[cfg(not(feature = "std"))]
+#[cfg(all(not(feature = "std"), jumplabel_sites))]
 const unsafe fn release(_memory: NonNull<u8>, _bytes: usize) {}
 
 // SAFETY: the word `owner` lets one thread at a time have the lock. No page is ever opened.

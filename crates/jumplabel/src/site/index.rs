@@ -36,26 +36,29 @@ pub(crate) fn entries<'held>(
     key: usize,
     held: &'held Held<Objects>,
 ) -> Result<Entries<'held>, Error> {
+    demand(object, key, held)?;
     entries_behind(&mut 0, object, key, held)
 }
 
+/// Builds the index of `object`, if it is missing. Returns an error if `object` has an entry on which the library cannot rely now, and
+/// which is an entry of the key at `key`, or possibly of that key.
+#[inline]
+pub(crate) fn demand(object: &Object, key: usize, held: &Held<Objects>) -> Result<(), Error> {
+    order(object, held)?;
+    if object.damaged.load(Ordering::Relaxed) == 0 { Ok(()) } else { demand_sound(object, Some(key), |_| true, held) }
+}
+
 /// As [`entries`], for a caller that asks for one key after the other, in the order of the keys' addresses. `place` is the position in the
-/// index at which the key before was found. At first it is 0.
+/// index at which the key before was found. At first it is 0. The caller has called [`demand`].
 pub(crate) fn entries_behind<'held>(
     place: &mut usize,
     object: &'held Object,
     key: usize,
     held: &'held Held<Objects>,
 ) -> Result<Entries<'held>, Error> {
-    let numbers = numbers(place, object, key, held)?;
-    if object.damaged.load(Ordering::Relaxed) != 0 {
-        demand_sound(object, Some(key), |_| true, held)?;
-    }
-    let entries = Entries { table: object.table(), numbers };
-    match if readable::are_known(entries) { None } else { readable::first_hidden(entries) } {
-        Some(address) => Err(Error::Unreadable { address }),
-        None => Ok(entries),
-    }
+    let entries = Entries::new(object.table(), numbers(place, object, key, held)?);
+    readable::demand(entries)?;
+    Ok(entries)
 }
 
 /// How many entries of `object` name the key at `key`.
@@ -91,14 +94,22 @@ pub(crate) fn build(object: &Object, held: &Held<Objects>) -> Result<(), Error> 
 }
 
 /// The index of `object`. Builds it if it is missing.
+#[inline]
 fn order<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'held [u32], Error> {
-    let table = object.table();
     let built = object.index.load(Ordering::Acquire);
-    if !built.is_null() {
-        let len = object.index_bytes.load(Ordering::Relaxed) / size_of::<u32>();
-        // SAFETY: memory for `len` numbers was allocated and published below. It is freed under the lock, when the object goes.
-        return Ok(unsafe { core::slice::from_raw_parts(built, len) });
+    if built.is_null() {
+        return make(object, held);
     }
+    let len = object.index_bytes.load(Ordering::Relaxed) / size_of::<u32>();
+    // SAFETY: `make` has allocated and published memory for `len` numbers. It is freed under the lock, when the object goes.
+    Ok(unsafe { core::slice::from_raw_parts(built, len) })
+}
+
+/// Builds the index of `object`.
+#[cold]
+#[inline(never)] // Image, which is large, is not to be on the stack of each flip.
+fn make<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'held [u32], Error> {
+    let table = object.table();
     let image = object.image(held);
     let key_of = |entry| Verdict::of(entry, object, image.as_ref()).key();
     let len = examine(object, image.as_ref());
@@ -138,6 +149,7 @@ fn examine(object: &Object, image: Option<&Image>) -> usize {
 /// Returns an error if `object` has an entry on which the library cannot rely now, for which `is_one` returns true, and which is an entry of
 /// the key at `key`, or possibly of that key. If `key` is `None`, the entry's key does not matter.
 #[cold]
+#[inline(never)]
 pub(crate) fn demand_sound(
     object: &Object,
     key: Option<usize>,

@@ -29,11 +29,17 @@ use crate::format::Entry;
 /// The entries of one key in a table, in the order of their sites' addresses.
 #[derive(Clone, Copy)]
 pub(crate) struct Entries<'held> {
-    table: &'held [Entry],
+    /// The first entry of the table.
+    table: *const Entry,
     numbers: &'held [u32],
 }
 
 impl<'held> Entries<'held> {
+    /// The entries with these numbers, which are from the index of the object with this table.
+    fn new(table: &'held [Entry], numbers: &'held [u32]) -> Entries<'held> {
+        Entries { table: table.as_ptr(), numbers }
+    }
+
     /// How many entries there are.
     pub(crate) fn len(self) -> usize {
         self.numbers.len()
@@ -43,7 +49,7 @@ impl<'held> Entries<'held> {
     #[inline]
     pub(crate) fn get(self, at: usize) -> Option<&'held Entry> {
         // SAFETY: each number in an index is that of an entry of the table.
-        self.numbers.get(at).map(|number| unsafe { self.table.get_unchecked(*number as usize) })
+        self.numbers.get(at).map(|number| unsafe { &*self.table.add(*number as usize) })
     }
 
     /// All entries.

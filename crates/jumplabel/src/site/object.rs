@@ -53,7 +53,17 @@ pub(crate) fn runtimes(held: &Held<Objects>) -> impl Iterator<Item = &'static Ru
 
 /// All objects of all instances. The lock keeps them loaded.
 pub(crate) fn all<'held>(held: &'held Held<Objects>) -> impl Iterator<Item = &'held Object> {
-    All(runtimes(held).flat_map(|runtime| runtime.objects().map(|object| -> &'held Object { object })))
+    // A `flat_map` would take twice as much of the stack.
+    let (mut runtimes, mut objects) = (runtimes(held), None);
+    All(core::iter::from_fn(move || {
+        loop {
+            if let Some(object) = objects.as_mut().and_then(Iterator::next) {
+                let object: &'held Object = object;
+                return Some(object);
+            }
+            objects = Some(runtimes.next()?.objects());
+        }
+    }))
 }
 
 struct All<I>(I);
@@ -71,14 +81,13 @@ impl<I: Iterator> Iterator for All<I> {
 /// object.
 #[inline(never)]
 pub(crate) fn contains_code(address: usize, held: &Held<Objects>) -> bool {
-    let lies_in = |image: Image| image.contains_code(address, Native::SIZE);
-    all(held).any(|object| object.image(held).is_none_or(lies_in))
+    all(held).any(|object| object.image(held).as_ref().is_none_or(|image| image.contains_code(address, Native::SIZE)))
 }
 
 /// Whether a function can lie at `address`. That is so if `address` is code of an object with a table or, as far as the platform can tell,
 /// other code.
 #[inline(never)]
 pub(crate) fn is_code(address: usize, held: &Held<Objects>) -> bool {
-    let lies_in = |image: Image| image.contains_code(address, 1);
-    all(held).any(|object| object.image(held).is_some_and(lies_in)) || held.platform().is_code(address)
+    let lies_in = |object: &Object| object.image(held).as_ref().is_some_and(|image| image.contains_code(address, 1));
+    all(held).any(lies_in) || held.platform().is_code(address)
 }

@@ -15,6 +15,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Entries;
+use crate::error::Error;
 use crate::format::{Entry, LOADING, OP, SWITCH};
 use crate::platform::platform;
 
@@ -104,10 +105,19 @@ pub(crate) fn hidden(entry: &Entry) -> Option<usize> {
     is_hidden.then_some(address)
 }
 
+/// Returns an error if a site of `entries` cannot be read. The caller passes entries of one patchable, in the order of their sites.
+#[inline]
+pub(crate) fn demand(entries: Entries<'_>) -> Result<(), Error> {
+    match if are_known(entries) { None } else { first_hidden(entries) } {
+        Some(address) => Err(Error::Unreadable { address }),
+        None => Ok(()),
+    }
+}
+
 /// Whether all sites of `entries` are known to be readable without another question to the platform. False if `entries` have arms or stubs.
 /// The caller passes entries of one patchable, in the order of their sites.
 #[inline(always)] // Called for each key, in each flip.
-pub(crate) fn are_known(entries: Entries<'_>) -> bool {
+fn are_known(entries: Entries<'_>) -> bool {
     let Some(first) = entries.get(0) else { return true };
     let from = first.start();
     let last = if entries.len() == 1 { first } else { entries.get(entries.len() - 1).unwrap_or(first) };
@@ -119,7 +129,7 @@ pub(crate) fn are_known(entries: Entries<'_>) -> bool {
 /// What [`hidden`] returns for the first entry that cannot be read. `None` if all can. The caller passes entries of one patchable, in the
 /// order of their sites.
 #[inline(never)]
-pub(crate) fn first_hidden(entries: Entries<'_>) -> Option<usize> {
+fn first_hidden(entries: Entries<'_>) -> Option<usize> {
     let (count, last) = (entries.len(), entries.get(entries.len() - 1)?);
     let last_end = last.code().wrapping_add(8);
     for entry in entries.iter() {

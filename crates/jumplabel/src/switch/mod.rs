@@ -147,7 +147,7 @@ impl<D: Declared> StaticMode<D> {
     /// [`Error::Sealed`], and every error of a transaction. [`Error::OutOfRange`] if an arm is farther from a switch than an instruction
     /// reaches (RISC-V: 1 MiB). On any error, nothing has changed, but switches that ran meanwhile may have taken the new arm.
     pub fn set(&self, mode: D::Modes) -> Result<Outcome, Error> {
-        patch::commit(&mut [self.request(mode)?])
+        patch::commit(&[self.request(mode)?])
     }
 
     /// [`set`](Self::set) for a caller that holds the lock.
@@ -155,7 +155,7 @@ impl<D: Declared> StaticMode<D> {
     /// # Errors
     /// As [`set`](Self::set).
     pub fn set_locked(&self, mode: D::Modes, lock: &mut Lock) -> Result<Outcome, Error> {
-        patch::commit_locked(&mut [self.request(mode)?], lock)
+        patch::commit_locked(&[self.request(mode)?], lock)
     }
 
     /// Forbids all further changes. Idempotent.
@@ -179,7 +179,7 @@ impl RawMode {
     /// # Errors
     /// [`Error::NoSuchMode`]; [`Error::IsTable`]; otherwise as [`StaticMode::set`].
     pub fn set(&self, mode: usize) -> Result<Outcome, Error> {
-        patch::commit(&mut [self.change_to(mode, 0)])
+        patch::commit(&[self.change_to(mode, 0)])
     }
 
     /// A change to the mode with this number. `stay` is 0, or says that a change for a while begins ([`patch::LENT`]) or ends. A number

@@ -209,7 +209,7 @@ impl Probes {
 fn lead(direct: Option<usize>, is_traced: bool, led: Led<'_>, lock: &mut Lock) -> Result<Outcome, Error> {
     let target = direct.filter(|&direct| direct != 0 && !is_traced).unwrap_or(led.walk);
     let key = Request::of_key(led.key, Change::to(direct.is_some() || is_traced));
-    patch::commit_locked(&mut [key, led.call.request(target)?], lock)
+    patch::commit_locked(&[key, led.call.request(target)?], lock)
 }
 
 fn with_room<T>(count: usize) -> Result<Vec<T>, Error> {

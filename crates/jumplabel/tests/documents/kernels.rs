@@ -32,8 +32,9 @@ pub fn tiny_kernel(program: &str) {
     let sections = printed("size -A target/riscv64imac-unknown-none-elf/release/tiny", &directory);
     let bytes = sections.lines().find_map(|line| line.strip_prefix(".text ")?.split_whitespace().next()?.parse().ok());
     // 20,450 before flips looked at what is there and asked whether it can be read; 22,100 before checks that can load were a kind of their
-    // own, which lead to two places; 23,300 before messages were told piece by piece, which saves a kernel in C 2,700.
-    assert!(bytes.is_some_and(|bytes: usize| bytes <= 23_400), "more code than before: {sections}");
+    // own, which lead to two places; 23,300 before messages were told piece by piece, which saves a kernel in C 2,700; 23,400 before flips took
+    // half as much stack.
+    assert!(bytes.is_some_and(|bytes: usize| bytes <= 24_100), "more code than before: {sections}");
 }
 
 /// The one in C, which lies beside the repository.

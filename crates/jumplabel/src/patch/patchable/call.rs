@@ -150,11 +150,12 @@ fn home(entry: &Entry) -> Option<Literal> {
     (entry.kind() == CALL_SITE).then_some(literal)
 }
 
-/// The entry of the trampoline of the static call at address `call`. `None` if no object has that trampoline, because no code calls it.
+/// In a transaction: the entry of the trampoline of the static call at address `call`. `None` if no object has that trampoline, because no
+/// code calls it.
 #[cfg(jumplabel_sites)]
 fn trampoline(call: usize, held: &Held<Objects>) -> Result<Option<&Entry>, Error> {
     for object in object::all(held) {
-        let found = index::entries(object, call, held)?.iter().find(|entry| entry.kind() == JUMP);
+        let found = index::entries_behind(&mut 0, object, call, held)?.iter().find(|entry| entry.kind() == JUMP);
         if found.is_some() {
             return Ok(found);
         }

@@ -46,7 +46,7 @@ use core::fmt;
 use crate::arch::Code;
 use crate::error::Error;
 use crate::format::Entry;
-use crate::platform::{Held, Objects, Visibility};
+use crate::platform::{Held, Objects};
 #[cfg(jumplabel_sites)]
 pub(super) use call::go_home;
 pub(crate) use comparison::{Comparison, Wanted};
@@ -79,7 +79,8 @@ pub(crate) trait Patchable: Sync {
     /// The address by which entries name it.
     fn address(&self) -> usize;
 
-    /// Under the lock: begins `change`. Each sort of patchable gives the number of a change its own meaning.
+    /// Under the lock, after [`index::demand`](crate::site::index::demand): begins `change`. Each sort of patchable gives the number of a
+    /// change its own meaning.
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Effect, Error>;
 
     /// The setting after the last change: what the sites do now.
@@ -217,15 +218,16 @@ pub(super) fn in_fork(kind: Kind, code: Code) -> Option<State> {
     (OptionalKind::of_kind(kind.number())?.in_fork)(kind, code)
 }
 
-/// Under the lock: calls `examine` for each entry of `patchable`, and returns the first error.
+/// Under the lock, in a transaction: calls `examine` for each entry of `patchable`, and returns the first error.
 #[cfg(jumplabel_sites)]
 fn examine_all(
     patchable: &dyn Patchable,
     held: &Held<Objects>,
     examine: fn(&Entry) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    object::all(held)
-        .try_for_each(|object| index::entries(object, patchable.address(), held)?.iter().try_for_each(examine))
+    object::all(held).try_for_each(|object| {
+        index::entries_behind(&mut 0, object, patchable.address(), held)?.iter().try_for_each(examine)
+    })
 }
 
 /// What a [`Batch`](crate::Batch) can set: a key to on or off, a static call to a function, a static mode to one of its modes.
@@ -236,44 +238,17 @@ pub trait Settable {
     fn request(&self, value: Self::Value) -> Result<Request<'_>, Error>;
 }
 
-/// A change of one patchable in a transaction.
+/// A change of one patchable.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     pub(super) patchable: &'a dyn Patchable,
-    change: usize,
-    pub(super) effect: Effect,
-    pub(super) order: u32,
+    pub(super) change: usize,
 }
 
 impl<'a> Request<'a> {
     /// A request for `change`. Nothing is begun yet.
     pub(crate) const fn new(patchable: &'a dyn Patchable, change: usize) -> Self {
-        Request { patchable, change, effect: Effect::None, order: 0 }
-    }
-
-    /// Begins the change, and notes its effect in the request.
-    pub(super) fn begin(&mut self, held: &Held<Objects>) -> Result<(), Error> {
-        self.effect = self.patchable.begin(self.change, held)?;
-        Ok(())
-    }
-
-    /// Called when nothing but a writer can refuse any more.
-    pub(super) fn expose(&self) {
-        if let Effect::New(setting) | Effect::Same(setting) = self.effect {
-            self.patchable.expose(setting);
-        }
-    }
-
-    /// Called when the sites are patched. `visibility` says when other threads see them. `None` if that is not known.
-    #[inline(never)]
-    pub(super) fn publish(&self, visibility: Option<Visibility>) {
-        match visibility {
-            Some(Visibility::Immediate) => self.patchable.set_eventual(false),
-            Some(Visibility::Eventual) if self.effect != Effect::None => self.patchable.set_eventual(true),
-            _ => {}
-        }
-        let new = if let Effect::New(setting) = self.effect { Some(setting) } else { None };
-        self.patchable.publish(self.change, new);
+        Request { patchable, change }
     }
 }
 

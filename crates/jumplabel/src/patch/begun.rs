@@ -1,0 +1,69 @@
+//! A request in a transaction, and what it comes to.
+
+use super::Request;
+use super::patchable::{Effect, Patchable};
+use crate::error::Error;
+use crate::platform::{Held, Objects, Visibility};
+use crate::sort::sort_unstable_by;
+
+/// A request in a transaction. (A caller's list of requests can be on the stack, so it has only what the caller says: [`Request`].)
+#[derive(Clone, Copy)]
+pub(super) struct Begun<'a> {
+    pub(super) patchable: &'a dyn Patchable,
+    change: usize,
+    pub(super) effect: Effect,
+    /// The place of the request in the caller's list.
+    order: u32,
+}
+
+impl<'a> Begun<'a> {
+    /// Nothing is begun yet.
+    pub(super) const fn new(Request { patchable, change }: Request<'a>, order: u32) -> Begun<'a> {
+        Begun { patchable, change, effect: Effect::None, order }
+    }
+
+    /// Begins the change, and notes its effect in the request.
+    pub(super) fn begin(&mut self, held: &Held<Objects>) -> Result<(), Error> {
+        self.effect = self.patchable.begin(self.change, held)?;
+        Ok(())
+    }
+
+    /// Called when nothing but a writer can refuse any more.
+    pub(super) fn expose(&self) {
+        if let Effect::New(setting) | Effect::Same(setting) = self.effect {
+            self.patchable.expose(setting);
+        }
+    }
+
+    /// Called when the sites are patched. `visibility` says when other threads see them. `None` if that is not known.
+    #[inline(never)]
+    pub(super) fn publish(&self, visibility: Option<Visibility>) {
+        match visibility {
+            Some(Visibility::Immediate) => self.patchable.set_eventual(false),
+            Some(Visibility::Eventual) if self.effect != Effect::None => self.patchable.set_eventual(true),
+            _ => {}
+        }
+        let new = if let Effect::New(setting) = self.effect { Some(setting) } else { None };
+        self.patchable.publish(self.change, new);
+    }
+}
+
+/// If there are several requests for one patchable, keeps only the last of them. Returns how many are kept. They come first, in the order of
+/// the patchables' addresses.
+pub(super) fn last_wins(requests: &mut [Begun<'_>]) -> usize {
+    // Two requests are for the same patchable if its address is the same, even if their references to it have different types.
+    let address = |request: &Begun<'_>| core::ptr::from_ref(request.patchable).cast::<u8>();
+    sort_unstable_by(requests, |a, b| (address(a), a.order) < (address(b), b.order));
+    // The last one for a patchable replaces those before it.
+    let mut kept: usize = 0;
+    for at in 0..requests.len() {
+        let Some(&request) = requests.get(at) else { break };
+        let before = kept.checked_sub(1).filter(|&last| requests.get(last).map(address) == Some(address(&request)));
+        let place = before.unwrap_or(kept);
+        if let Some(there) = requests.get_mut(place) {
+            *there = request;
+            kept = place + 1;
+        }
+    }
+    kept
+}

@@ -1,0 +1,155 @@
+//! How much stack the functions take that flip. Kernels and a program of user space run this (kernels/src/stack.rs, test-crates/stack).
+//!
+//! ```text
+//!   the caller's frame
+//!   ├── the stack pointer   ◄── what is measured begins here
+//!   │   256 bytes           for the frames of the functions that paint
+//!   │   painted             a flip changes what it uses: the lowest word that has another colour is where it ended
+//! ```
+
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use jumplabel::{
+    Batch, Lock, RawKey, modes, prepare, set_all, static_branch_unlikely, static_call, static_key, static_mode,
+    static_switch, verify,
+};
+
+/// Bytes that are painted.
+const PAINTED: usize = 14 << 10;
+/// Bytes between the stack pointer and the first painted byte.
+const OWN: usize = 256;
+const COLOUR: usize = 0x5a5a_5a5a;
+
+/// Where a flip began.
+static BEGAN: AtomicUsize = AtomicUsize::new(0);
+
+#[inline(always)]
+fn stack_pointer() -> usize {
+    let pointer;
+    // SAFETY: reads a register.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        core::arch::asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+        #[cfg(target_arch = "riscv64")]
+        core::arch::asm!("mv {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "riscv64")))]
+        core::arch::asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags));
+    }
+    pointer
+}
+
+/// Notes where a flip begins: the frame of the function that calls this does not count.
+#[inline(always)]
+fn begin() {
+    BEGAN.store(stack_pointer(), Relaxed);
+}
+
+/// How many bytes of stack `work` takes, from where it has called [`begin`], or with its own frame. Rounded up if that is less than
+/// [`OWN`]. Nothing else may use this stack meanwhile.
+#[inline(never)]
+pub fn taken(work: fn()) -> usize {
+    begin();
+    let top = stack_pointer() - OWN;
+    let words = || (top - PAINTED..top).step_by(size_of::<usize>());
+    // SAFETY: memory below the frames of this function and of those that it calls here. The stack has this much room.
+    words().for_each(|at| unsafe { (at as *mut usize).write_volatile(COLOUR) });
+    work();
+    // SAFETY: the same words.
+    let changed = words().find(|&at| unsafe { (at as *const usize).read_volatile() } != COLOUR);
+    BEGAN.load(Relaxed) - changed.unwrap_or(top)
+}
+
+static_key! {
+    static KEY: false;
+    static KEYS: [false; 40];
+}
+static_call! { static CALL: fn(u32) -> u32 = first; }
+modes! { enum Mode { Fast, Checked, Traced } }
+static_mode! { static MODE: Mode = Fast; }
+
+fn first(value: u32) -> u32 {
+    value + 1
+}
+fn second(value: u32) -> u32 {
+    value + 2
+}
+
+/// What is measured: its name, and how to do it.
+pub type Row = (&'static str, fn());
+
+/// The most that may be taken by a change of one key, call, mode or table; by a batch and its change; by what looks at all sites.
+pub const FLIP: usize = 1664;
+const BATCH: usize = 2560;
+const LOOK: usize = 2304;
+
+/// What the key is to be next.
+fn on(key: &RawKey) -> bool {
+    !key.is_enabled()
+}
+
+/// The other target.
+fn other() -> fn(u32) -> u32 {
+    if CALL(1) == 2 { second } else { first }
+}
+
+const FLIPS: &[Row] = &[
+    ("enable, disable", || {
+        begin();
+        _ = if on(&KEY) { KEY.enable() } else { KEY.disable() };
+    }),
+    ("inc, dec", || {
+        begin();
+        _ = if on(&KEY) { KEY.inc() } else { KEY.dec() };
+    }),
+    ("enable_locked", || {
+        let mut lock = Lock::take().unwrap();
+        begin();
+        _ = if on(&KEY) { KEY.enable_locked(&mut lock) } else { KEY.disable_locked(&mut lock) };
+    }),
+    ("a static call", || {
+        begin();
+        _ = CALL.update(other());
+    }),
+    ("a mode", || {
+        begin();
+        _ = MODE.set(if MODE.get() == Mode::Fast { Mode::Traced } else { Mode::Fast });
+    }),
+];
+
+const BATCHES: &[Row] = &[
+    ("a batch of one", || _ = Batch::new().set(&KEYS[39], on(&KEYS[39])).commit()),
+    ("a batch of three", || {
+        let (target, on) = (other(), on(&KEYS[39]));
+        _ = Batch::new().enable(&KEYS[38]).set(&CALL, target).set(&KEYS[39], on).commit();
+    }),
+    ("a batch for four", || {
+        let (target, on) = (other(), on(&KEYS[39]));
+        _ = Batch::<4>::with_capacity().enable(&KEYS[38]).set(&CALL, target).set(&KEYS[39], on).commit();
+    }),
+    ("set_all of 3", || _ = set_all(KEYS[37..].iter().map(|key| (&**key, on(key))))),
+    ("set_all of 40", || _ = set_all(KEYS.iter().map(|key| (&**key, on(key))))),
+];
+
+const ALL: &[Row] = &[
+    ("verify", || {
+        begin();
+        _ = verify();
+    }),
+    ("prepare", || {
+        begin();
+        _ = prepare();
+    }),
+];
+
+/// Measures each row, there and back, so that sites change both times. Reports each, and the most that it may take. The
+/// caller adds rows of its own.
+pub fn rows(flips: &[Row], batches: &[Row], report: fn(&str, usize, usize)) {
+    let sites = || static_branch_unlikely!(KEY) | static_branch_unlikely!(KEYS[39]);
+    assert!(!sites() && CALL(1) == 2 && static_switch!(MODE, { Fast => true, Checked => false, Traced => false }));
+    for (rows, bound) in [(FLIPS, FLIP), (flips, FLIP), (BATCHES, BATCH), (batches, BATCH), (ALL, LOOK)] {
+        for (name, work) in rows {
+            let most = taken(*work).max(taken(*work));
+            report(name, most, bound);
+        }
+    }
+}

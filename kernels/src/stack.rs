@@ -1,0 +1,19 @@
+//! How much stack each function takes that flips: on one CPU, and while the other one runs and is stopped.
+
+use crate::{operations, say, unit};
+
+#[path = "../../crates/jumplabel/tests/conformance/stack.rs"]
+mod painted;
+
+const FLIPS: &[painted::Row] = &[("a table of operations", operations::toggle)];
+const BATCHES: &[painted::Row] = &[("C: jumplabel_set_all", unit::set_all)];
+
+/// Nothing else uses this CPU's stack meanwhile: the other CPU sends no interrupts.
+pub fn run(when: &str) {
+    say!("stack in bytes, and the most that it may be, {when}:");
+    let batches = if unit::SITES > 0 { BATCHES } else { &[] };
+    painted::rows(FLIPS, batches, |name, taken, bound| {
+        say!("  {name:<24} {taken:5} {bound:5}");
+        assert!(taken <= bound, "{name} takes more stack than it may");
+    });
+}
