@@ -28,7 +28,7 @@ pub mod alternatives;
 mod archive;
 pub mod batch;
 pub mod call;
-#[cfg(all(feature = "hosted", jumplabel_sites, target_arch = "x86_64", target_pointer_width = "64"))]
+#[cfg(all(feature = "hosted", jumplabel_sites, not(windows), target_arch = "x86_64", target_pointer_width = "64"))]
 mod copied;
 #[cfg(feature = "hosted")]
 pub mod deferred;

@@ -16,7 +16,7 @@ unsafe extern "C" {
 /// Called by the constructor that the header emits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_register_object(object: *mut c_void) {
-    #[cfg(all(feature = "hosted", jumplabel_sites, target_arch = "x86_64", target_pointer_width = "64"))]
+    #[cfg(all(feature = "hosted", jumplabel_sites, not(windows), target_arch = "x86_64", target_pointer_width = "64"))]
     // SAFETY: the constructor that the header emits passes the record of its object.
     unsafe {
         crate::copied::refuse(object);

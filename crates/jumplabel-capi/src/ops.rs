@@ -64,7 +64,7 @@ pub unsafe extern "C" fn jumplabel_ops_seal(ops: *const c_void) -> c_int {
 }
 
 /// Where the stubs of backends that are called find `jumplabel::arch::__op_thunk`.
-#[cfg(all(jumplabel_sites, target_arch = "x86_64"))]
+#[cfg(all(jumplabel_sites, target_arch = "x86_64", not(windows)))]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_op_thunk_() {

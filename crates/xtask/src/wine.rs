@@ -97,6 +97,7 @@ fn tests(sh: &Shell, prefix: &PathBuf) -> Result<()> {
         println!("{} {}: {} passed, {} ignored", RUST, flags[0], sum(&log, "passed"), sum(&log, "ignored"));
     }
     readme(sh, prefix)?;
+    readme_c(sh, prefix)?;
     let demo = ["--release", "-p", "jumplabel-demo", "--", "--seconds", "3"];
     let log = printed(cargo(sh, prefix, "run").args(demo)).context("the demo")?;
     println!("the demo: {}", log.lines().find(|line| line.contains("wrong results")).context("no results")?);
@@ -127,6 +128,32 @@ fn readme(sh: &Shell, prefix: &PathBuf) -> Result<()> {
         bail!("README.md: {log}");
     }
     println!("README.md: work(2)");
+    Ok(())
+}
+
+/// The README's program in C, as docs/building.md builds it: with the fallback, because C has no sites in PE files.
+fn readme_c(sh: &Shell, prefix: &PathBuf) -> Result<()> {
+    let readme = sh.read_file("README.md")?;
+    let program = readme.split_once("```c\n").and_then(|(_, rest)| rest.split_once("```"));
+    sh.write_file("target/wine/example.c", program.context("README.md has no program in C")?.0)?;
+    printed(cargo(sh, prefix, "rustc").args([
+        "--release",
+        "-p",
+        "jumplabel-capi",
+        "--lib",
+        "--crate-type",
+        "staticlib",
+    ]))?;
+    let library = format!("target/wine/{RUST}/release/libjumplabel_capi.a");
+    let compile = cmd!(sh, "{COMPILER} -O2 -Wall -Wextra -Werror -DJUMPLABEL_FALLBACK -Icrates/jumplabel-capi/include");
+    let program = "target/wine/example.exe";
+    printed(compile.args(["target/wine/example.c", &library, "-lntdll", "-luserenv", "-lws2_32", "-o", program]))?;
+    let wine = wine().context("wine64")?;
+    let log = printed(with(cmd!(sh, "timeout {LIMIT} {wine} {program}"), prefix))?;
+    if log.lines().map(str::trim_end).filter(|line| line.starts_with("work(")).collect::<Vec<_>>() != ["work(2)"] {
+        bail!("README.md, in C: {log}");
+    }
+    println!("README.md, in C, with the fallback: work(2)");
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! What the system tells: who calls, and whether memory is there; and where a warning goes without a hook.
 
-#[cfg_attr(feature = "hosted", path = "linux.rs")]
+#[cfg_attr(all(feature = "hosted", not(windows)), path = "linux.rs")]
+#[cfg_attr(all(feature = "hosted", windows), path = "windows.rs")]
 #[cfg_attr(not(feature = "hosted"), path = "bare.rs")]
 mod here;
 

@@ -64,7 +64,8 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
         Excused("tests/c/failing_forms.h of jumplabel-capi has each of these forms"),
     ),
     ("docs/building.md", "make install PREFIX=/usr/local  ", Commands),
-    ("docs/building.md", "wine PROGRAM=", Commands),
+    ("docs/building.md", "wine PROGRAM=$PWD", Commands),
+    ("docs/building.md", "-DJUMPLABEL_FALLBACK", Commands),
     (
         "docs/tracing.md",
         "cargo jumplabel tracing --jumplabel",

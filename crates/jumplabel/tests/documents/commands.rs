@@ -50,6 +50,15 @@ const COMMANDS: &[(&str, How)] = &[
         Instead("make -n -C ../jumplabel wine PROGRAM=$PWD/example.exe", WINE),
     ),
     ("cargo build --release --target x86_64-pc-windows-gnu --target-dir target/wine -p jumplabel-demo", Nothing(WINE)),
+    (
+        "cargo rustc --release -p jumplabel-capi --lib --crate-type staticlib --target x86_64-pc-windows-gnu --target-dir target/wine",
+        Nothing(WINE),
+    ),
+    (
+        "x86_64-w64-mingw32-gcc -O2 -DJUMPLABEL_FALLBACK -Icrates/jumplabel-capi/include program.c target/wine/x86_64-pc-windows-gnu/release/libjumplabel_capi.a -lntdll -luserenv -lws2_32",
+        Nothing(WINE),
+    ),
+    ("make wine PROGRAM=a.exe", Exists(WINE)),
     ("make wine PROGRAM=target/wine/x86_64-pc-windows-gnu/release/jumplabel-demo.exe", Exists(WINE)),
     ("make install PREFIX=/usr/local", Install("make install PREFIX=$PREFIX", "/usr/local is not the test's")),
     ("cc program.c $(pkg-config --cflags --libs jumplabel)", InExample("")),
