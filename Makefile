@@ -21,7 +21,7 @@ check: cargo
 	@echo "passed. Left out: C and C++, the tool, the agent, programs that tests build, flips under load (make test); all else (make test-all)"
 QUICK := alternatives calls call_sites contract format keys lists naked ops or_load plan records retargets scoped strayed switches threads tracepoints
 
-# What shows that it works on this machine, in ten minutes on two processors. Incremental builds cost more than they save where all is
+# What shows that it works on this machine, in ten to fifteen minutes on two processors. Incremental builds cost more than they save where all is
 # compiled once.
 test test-all release-check: export CARGO_INCREMENTAL := 0
 test: cargo linker
@@ -59,11 +59,13 @@ lint:
 
 # Sets of tests that build programs and measure nothing: they run beside each other. Those of PROJECTS would wait for each other:
 # cargo builds for all of them in one directory. All others run one after the other, and alone, but for those of `make lint`.
-PROJECTS := objects compile_cost lints
-BUILDING := cli documents compile_fail fail logged patched tracing workspaces
+PROJECTS := objects
+BUILDING := cli fail logged patched tracing workspaces
+# Of the documents: the README's programs, and what reads texts alone. The programs of all others: test-all.
+README := readme rules_and_blocks commands_in_the_text links_lead_somewhere flags_are_listed
 # The same, for test-all. Those of the first line again, in all configurations.
-WIDE_PROJECTS := builds objects rewritten
-WIDE := capi cli
+WIDE_PROJECTS := builds objects rewritten compile_cost lints
+WIDE := capi cli documents compile_fail
 ONLY_WIDE := smoke fleet tools
 LINTED := layers public_api
 ALONE := $(filter-out $(PROJECTS) $(BUILDING) $(WIDE) $(WIDE_PROJECTS) $(ONLY_WIDE) $(LINTED),$(basename $(notdir $(wildcard crates/*/tests/*.rs))))
@@ -74,7 +76,8 @@ C := agent arms batches calls::in_other_objects conformance::gcc conformance::cl
 	preinit probed rust::c_and_rust switches::all_arms tracepoints::cxx tracepoints::uncounted up::operations usdt::code_is_the_same usdt::on_other_instruction_sets usdt::readelf_shows_them verify words::reserved
 
 sets:
-	cargo xtask sets capi:$(subst $(space),$(comma),$(strip $(C))) $(BUILDING) "$(PROJECTS)"
+	cargo xtask sets capi:$(call chosen,$(C)) documents:$(call chosen,$(README)) $(BUILDING) "$(PROJECTS)"
+chosen = $(subst $(space),$(comma),$(strip $(1)))
 empty :=
 space := $(empty) $(empty)
 comma := ,
