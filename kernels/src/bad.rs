@@ -13,7 +13,7 @@ use jumplabel::{
 use jumplabel_kernel::{Bounds, Kernel, TIMED_OUT};
 
 use crate::checks::TRACE;
-use crate::machine::{Here, KERNEL, PLATFORM, bounds, impatiently, until, written};
+use crate::machine::{self, Here, KERNEL, PLATFORM, bounds, impatiently, until, written};
 use crate::{arch, say};
 
 static_key! {
@@ -134,6 +134,10 @@ pub fn on_other_cpu() {
     let interrupts = arch::interrupts_off();
     DEAF.store(true, Release);
     until(|| HEARS.load(Acquire));
+    // Deaf until the CPU that flips has waited for this one for some turns.
+    let [relaxed, asked] = machine::relaxed();
+    until(|| machine::relaxed()[1] >= asked + 10);
+    assert!(machine::relaxed()[0] >= relaxed + 5, "the CPU that flips does not relax");
     arch::restore(interrupts);
     until(|| !WATCHED.is_enabled() && GONE.load(Acquire));
     KERNEL.offline().unwrap();
@@ -156,6 +160,7 @@ pub fn run() -> Result<(), Error> {
     HEARS.store(true, Release);
     WATCHED.enable()?;
     assert!(watched());
+    say!("it waited {} turns in all, and relaxed in each", machine::relaxed()[0]);
 
     let mut site = 0;
     for_each_site(&WATCHED, |found| site = found.address)?;

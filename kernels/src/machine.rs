@@ -21,6 +21,15 @@ pub fn serialised(cpu: usize) -> u32 {
     SERIALISED[cpu].load(Relaxed)
 }
 
+/// How often a CPU that waited for the other one has relaxed; and how often one has asked for the time, which the one that flips does in
+/// each turn of its wait, too.
+static RELAXED: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
+
+/// Those counts.
+pub fn relaxed() -> [u32; 2] {
+    RELAXED.each_ref().map(|count| count.load(Relaxed))
+}
+
 /// Whether a CPU is in the handler that answers, where it runs no site.
 static STANDS: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
 
@@ -79,6 +88,11 @@ unsafe impl Machine for Here {
         arch::wait();
     }
 
+    fn relax(&self) {
+        RELAXED[0].fetch_add(1, Relaxed);
+        core::hint::spin_loop();
+    }
+
     fn serialise(&self) {
         arch::serialise();
         SERIALISED[arch::cpu()].fetch_add(1, Relaxed);
@@ -96,6 +110,7 @@ unsafe impl Machine for Here {
     }
 
     fn now(&self) -> Duration {
+        RELAXED[1].fetch_add(1, Relaxed);
         Duration::from_nanos(arch::nanoseconds())
     }
 

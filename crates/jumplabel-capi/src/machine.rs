@@ -20,6 +20,7 @@ pub struct Functions {
     pub(crate) map: Option<extern "C" fn(usize, &mut usize) -> c_int>,
     pub(crate) nanoseconds: Option<extern "C" fn() -> u64>,
     pub(crate) wait: Option<extern "C" fn()>,
+    pub(crate) relax: Option<extern "C" fn()>,
     pub(crate) unmap: Option<extern "C" fn(usize)>,
     pub(crate) clean: Option<extern "C" fn(usize, usize, usize)>,
     patience: u64,
@@ -70,7 +71,11 @@ unsafe impl Machine for Given {
     }
 
     fn wait(&self) {
-        self.call(|of| of.wait).map_or_else(core::hint::spin_loop, |wait| wait());
+        self.call(|of| of.wait).map_or_else(|| self.relax(), |wait| wait());
+    }
+
+    fn relax(&self) {
+        self.call(|of| of.relax).map_or_else(core::hint::spin_loop, |relax| relax());
     }
 
     fn serialise(&self) {
@@ -129,6 +134,8 @@ pub(crate) fn cpu() -> usize {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use core::sync::atomic::AtomicUsize;
+
     use super::*;
 
     extern "C" fn zero() -> usize {
@@ -154,6 +161,7 @@ pub(crate) mod tests {
             map: Some(map),
             nanoseconds: Some(off),
             wait: None,
+            relax: None,
             unmap: None,
             clean: None,
             patience: 0,
@@ -168,6 +176,19 @@ pub(crate) mod tests {
         assert_eq!(given.map(1), Err(Refusal::errno(5)));
         assert_eq!((given.cpu(), given.patience()), (0, Duration::from_secs(1)));
         given.wait();
+        static RELAXED: AtomicUsize = AtomicUsize::new(0);
+        extern "C" fn relax() {
+            RELAXED.fetch_add(1, Ordering::Relaxed);
+        }
+        extern "C" fn wait() {}
+        let relaxing = Functions { relax: Some(relax), ..whole() };
+        let given = |functions: &Functions| Given(AtomicPtr::new(core::ptr::from_ref(functions).cast_mut()));
+        given(&relaxing).relax();
+        // Without a function of its own.
+        given(&relaxing).wait();
+        assert_eq!(RELAXED.load(Ordering::Relaxed), 2);
+        given(&Functions { wait: Some(wait), ..relaxing }).wait();
+        assert_eq!(RELAXED.load(Ordering::Relaxed), 2);
         let none = Given::none();
         assert_eq!((none.map(1), none.now()), (Err(Refusal::errno(NO_SYSTEM)), Duration::ZERO));
     }

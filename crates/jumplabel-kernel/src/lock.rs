@@ -32,7 +32,7 @@ impl Lock {
                 Err(_) => answer(),
             }
             machine.restore(interrupts);
-            core::hint::spin_loop();
+            machine.relax();
         }
     }
 

@@ -22,8 +22,18 @@ pub unsafe trait Machine: Sync {
     /// Interrupts another CPU: its handler calls [`Kernel::answer`](crate::Kernel::answer). Also ends its [`wait`](Self::wait).
     fn interrupt(&self, cpu: usize);
 
-    /// Called with interrupts off: waits a little, or until another CPU interrupts this one.
+    /// A CPU that stands still calls this, with interrupts off: waits a little, or until another CPU interrupts this one.
     fn wait(&self) {
+        self.relax();
+    }
+
+    /// A CPU calls this in each turn of a loop in which it waits for others: the one that flips, until they stand still; another that wants
+    /// to flip, until it has the lock. Lets others have the processor meanwhile. A CPU of a hypervisor gives up the rest of its time here:
+    /// if the hypervisor has fewer processors than this kernel has CPUs, a flip may otherwise wait for whole slices of time.
+    ///
+    /// It must return by itself, because nobody interrupts who waits here: `pause`, a call of the hypervisor that yields, `wfe` only if
+    /// a stream of events ends it. Interrupts may be off.
+    fn relax(&self) {
         core::hint::spin_loop();
     }
 

@@ -84,7 +84,7 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
                     self.late.store(cpu as u32 + 1, Ordering::Relaxed);
                     return Err(Refusal::errno(TIMED_OUT));
                 }
-                core::hint::spin_loop();
+                machine.relax();
             }
         }
         Ok(())

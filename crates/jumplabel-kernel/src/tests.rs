@@ -52,6 +52,39 @@ fn all_stand_still() {
     assert_eq!(rendezvous.late(), None);
 }
 
+/// The CPU that flips relaxes in each turn, until the other one answers; and so does one that waits for the lock.
+#[test]
+fn who_waits_relaxes() {
+    let machine = &Threads::new(Duration::from_secs(60));
+    let (rendezvous, lock) = (&Rendezvous::<2>::new(), &Lock::new());
+    (0..2).for_each(|cpu| rendezvous.set_online(cpu, true));
+    scope(|scope| {
+        scope.spawn(|| {
+            CPU.set(1);
+            while machine.relaxed.load(SeqCst) < 10 && rendezvous.late().is_none() {
+                yield_now();
+            }
+            rendezvous.answer(machine);
+        });
+        let stopped = rendezvous.stop(machine);
+        assert_eq!(stopped.and_then(|()| rendezvous.go(machine)), Ok(()));
+    });
+    let (turns, before) = (AtomicU32::new(0), machine.relaxed.load(SeqCst));
+    let token = lock.take(machine, || unreachable!()).unwrap();
+    scope(|scope| {
+        scope.spawn(|| {
+            CPU.set(1);
+            let token = lock.take(machine, || _ = turns.fetch_add(1, SeqCst)).unwrap();
+            lock.release(token, machine);
+        });
+        while turns.load(SeqCst) < 10 {
+            yield_now();
+        }
+        lock.release(token, machine);
+    });
+    assert_eq!(machine.relaxed.load(SeqCst) - before, turns.load(SeqCst));
+}
+
 /// A CPU that does not answer is named, and the others go on. If it answers later, the answer counts for nothing.
 #[test]
 fn one_is_late() {
@@ -114,6 +147,7 @@ fn the_end_in_the_middle() {
         patience: Duration::from_millis(20),
         serialised: [const { AtomicU32::new(0) }; 3],
         interrupts: AtomicU32::new(0),
+        relaxed: AtomicU32::new(0),
         // This machine answers while it waits to interrupt. The CPU that flips has nobody to answer.
         while_interrupting: || KERNEL.answer(),
         refused: 0,
@@ -175,6 +209,7 @@ fn modules() {
         refused: 0,
         serialised: [const { AtomicU32::new(0) }; 3],
         interrupts: AtomicU32::new(0),
+        relaxed: AtomicU32::new(0),
         while_interrupting: || (),
         mapped: AtomicU32::new(0),
     });

@@ -92,6 +92,7 @@ const PARTS: &[&str] = &[
     "a CPU too many: ",
     "in a handler, while locked: ",
     "a CPU that does not answer: ",
+    "it waited ",
     "foreign bytes: ",
     "after the end: ",
 ];

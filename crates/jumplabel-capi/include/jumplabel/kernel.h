@@ -23,7 +23,7 @@
 
 JUMPLABEL_C_BEGIN_
 
-/* What a kernel gives. No function may have sites, or take a lock that somebody holds who flips. The last four may be NULL, or 0. */
+/* What a kernel gives. No function may have sites, or take a lock that somebody holds who flips. The last five may be NULL, or 0. */
 struct jumplabel_machine {
 	/* The number of the CPU that calls: below 64. */
 	size_t (*cpu)(void);
@@ -40,8 +40,11 @@ struct jumplabel_machine {
 	int (*map)(uintptr_t _address, uintptr_t *_alias);
 	/* A clock that runs. */
 	uint64_t (*nanoseconds)(void);
-	/* With interrupts off: waits a little, or until another CPU interrupts this one. */
+	/* A CPU that stands still, with interrupts off: waits a little, or until another CPU interrupts this one. NULL: `relax`. */
 	void (*wait)(void);
+	/* In each turn of a loop in which a CPU waits for others: the one that flips, or one that wants to. Lets others have the processor, and
+	   returns by itself: pause, or a call of the hypervisor that yields. Interrupts may be off. */
+	void (*relax)(void);
 	void (*unmap)(uintptr_t _alias);
 	/* What was written at `address` by way of `alias` reaches the fetches of all CPUs that serialise from now on. */
 	void (*clean)(uintptr_t _address, uintptr_t _alias, size_t _bytes);

@@ -15,6 +15,7 @@ const fn kernel() -> Kernel<Threads, 2, 1> {
         refused: 0,
         serialised: [const { AtomicU32::new(0) }; 3],
         interrupts: AtomicU32::new(0),
+        relaxed: AtomicU32::new(0),
         while_interrupting: || (),
         mapped: AtomicU32::new(0),
     })

@@ -23,6 +23,7 @@ pub struct Threads {
     pub serialised: [AtomicU32; 3],
     pub interrupts: AtomicU32,
     pub while_interrupting: fn(),
+    pub relaxed: AtomicU32,
     /// Each address is its own alias. The page at this address is refused.
     pub refused: usize,
     pub mapped: AtomicU32,
@@ -30,8 +31,8 @@ pub struct Threads {
 
 impl Threads {
     pub fn new(patience: Duration) -> Threads {
-        let (serialised, interrupts, mapped) = Default::default();
-        Threads { patience, serialised, interrupts, while_interrupting: || (), refused: 0, mapped }
+        let (serialised, interrupts, relaxed, mapped) = Default::default();
+        Threads { patience, serialised, interrupts, while_interrupting: || (), relaxed, refused: 0, mapped }
     }
 
     pub fn counts(&self) -> [u32; 3] {
@@ -61,6 +62,11 @@ unsafe impl Machine for Threads {
     }
 
     fn wait(&self) {
+        yield_now();
+    }
+
+    fn relax(&self) {
+        self.relaxed.fetch_add(1, SeqCst);
         yield_now();
     }
 

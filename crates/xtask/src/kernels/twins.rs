@@ -42,6 +42,12 @@ pub const TWINS: &[Twin] = &[
         )],
         found_by: " writes while the other CPU ran",
     },
+    Twin {
+        what: "does not relax while it waits",
+        file: "crates/jumplabel-kernel/src/rendezvous.rs",
+        changes: &[("                machine.relax();\n", "                core::hint::spin_loop();\n")],
+        found_by: "the CPU that flips does not relax",
+    },
 ];
 
 impl Twin {
