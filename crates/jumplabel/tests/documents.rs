@@ -26,7 +26,7 @@ mod markdown;
 
 use std::process::Command;
 
-use Rule::{C, Commands, Excused, Kernel, KernelInC, Rust, Tried};
+use Rule::{C, Commands, Excused, Kernel, OwnC, Rust, Tried};
 use blocks::{BLOCKS, Rule, rule_of};
 use commands::{at_desk, command};
 use desk::{example, package, prefix, printed, read, repository, scratch, shell, succeeds, write};
@@ -43,16 +43,12 @@ fn try_document(document: &str) {
             matches!(rule, Rust(_) | Kernel(_)),
             "all of a program in Rust, and nothing else"
         );
-        assert_eq!(
-            block.language == "c",
-            matches!(rule, C(_) | KernelInC(_)),
-            "all of a program in C, and nothing else"
-        );
+        assert_eq!(block.language == "c", matches!(rule, C(_) | OwnC(_)), "all of a program in C, and nothing else");
         match rule {
             Rust(prints) => rust(&format!("{}{}", stem(document), block.line), &block.text, prints),
             C(prints) => c(&block.text, prints),
             Commands => lines(&block.text).iter().for_each(|line| command(line).unwrap()),
-            Tried(function) | Kernel(function) | KernelInC(function) => function(&block.text),
+            Tried(function) | Kernel(function) | OwnC(function) => function(&block.text),
             Excused(reason) => println!("  not tried: {reason}"),
         }
     }
@@ -78,6 +74,16 @@ fn c(program: &str, prints: &str) {
     for rest in ["-Wl,-rpath,$PREFIX/lib && ./a.out", "&& LD_LIBRARY_PATH=$PREFIX/lib ./a.out", "-static && ./a.out"] {
         assert_eq!(at_desk(&format!("{link} {rest}")), prints, "{rest}");
     }
+}
+
+/// The program that copies one header: it lies beside that, and needs nothing else. (With the library, jumplabel-capi's
+/// `optional::the_document` builds it.)
+fn optional_header(program: &str) {
+    let directory = desk::desk().join("optional");
+    write(&directory.join("jumplabel-optional.h"), &read("crates/jumplabel-capi/include/jumplabel-optional.h"));
+    write(&directory.join("program.c"), program);
+    let line = "cc -std=c99 -Wall -Wextra -Werror -DJUMPLABEL_OPTIONAL_USE=0 program.c && ./a.out";
+    assert_eq!(printed(line, &directory), "work(2)\n");
 }
 
 /// The manifest for Linux without std: a library that flips. (tests/builds/no_std.rs builds and runs a program.)

@@ -1,7 +1,7 @@
 //! What is done with a block of the documents.
 
 use super::kernels::{part_of_the_tiny_kernel, tiny_kernel, tiny_kernel_in_c};
-use super::{fail_points, files_of_arch, kernel, listings, without_std};
+use super::{fail_points, files_of_arch, kernel, listings, optional_header, without_std};
 
 /// What is done with a block.
 pub(super) enum Rule {
@@ -11,8 +11,8 @@ pub(super) enum Rule {
     C(&'static str),
     /// A whole kernel: it is built of the document's blocks, and booted; or a part of that.
     Kernel(fn(&str)),
-    /// The same, in C.
-    KernelInC(fn(&str)),
+    /// A whole program or kernel in C, which is built and run in a way of its own.
+    OwnC(fn(&str)),
     /// Commands, one a line: `COMMANDS` says what is done with each.
     Commands,
     /// Something of its own.
@@ -20,7 +20,7 @@ pub(super) enum Rule {
     /// Nothing prints it, and nothing reads it.
     Excused(&'static str),
 }
-use Rule::{C, Commands, Excused, Kernel, KernelInC, Rust, Tried};
+use Rule::{C, Commands, Excused, Kernel, OwnC, Rust, Tried};
 
 const FIGURE: Rule = Excused("a figure, drawn by hand");
 const OF_THE_TOOL: Rule = Excused("crates/jumplabel-cli/tests/cli/documents.rs runs it, line by line");
@@ -46,11 +46,7 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/benchmarks.md", "--test capi cost", Commands),
     ("docs/building.md", "features = [\"linux\"]", Tried(without_std)),
     ("docs/building.md", "default-features = false }", Tried(kernel)),
-    (
-        "docs/c.md",
-        "#include \"jumplabel-optional.h\"",
-        Excused("optional::the_document of jumplabel-capi builds and runs it"),
-    ),
+    ("docs/c.md", "#include \"jumplabel-optional.h\"", OwnC(optional_header)),
     ("docs/c.md", "undefined reference", Excused("optional::mixed of jumplabel-capi asks for these words")),
     ("docs/fail.md", "[patch.crates-io]", Tried(fail_points)),
     (
@@ -128,7 +124,7 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/kernels.md", "ENTRY(start)", OF_THE_KERNEL),
     ("docs/kernels.md", "impl Machine for Hart", Kernel(tiny_kernel)),
     ("docs/kernels.md", "cargo build --release\nqemu", OF_THE_KERNEL),
-    ("docs/kernels.md", "#include <jumplabel/kernel.h>", KernelInC(tiny_kernel_in_c)),
+    ("docs/kernels.md", "#include <jumplabel/kernel.h>", OwnC(tiny_kernel_in_c)),
     ("docs/kernels.md", "--features kernel-alone", OF_THE_KERNEL),
     ("docs/mutants.md", "--shard", Commands),
     ("docs/ops.md", "up::enter()    one thread", Excused("tests/up.rs reads the bytes in both modes")),
