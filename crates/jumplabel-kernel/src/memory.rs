@@ -9,7 +9,9 @@ const PAGE: usize = 4096;
 
 /// `PAGES` pages of 4 KiB, at most 64. An index takes 4 bytes for each site; the lists of a flip take 32 bytes for each site that the flip
 /// changes. If there is no room, the flip is refused as [`OutOfMemory`](jumplabel::Error::OutOfMemory), and nothing has changed.
-#[repr(C, align(4096))]
+///
+/// They begin where a line of the cache does, and not where a page of the CPU does: then a kernel would have up to two pages more.
+#[repr(C, align(64))]
 pub struct Memory<const PAGES: usize> {
     pages: UnsafeCell<[[u8; PAGE]; PAGES]>,
     /// A bit for each page that is in use.
@@ -76,7 +78,7 @@ mod tests {
     fn pages() {
         let [one, two] = [1, PAGE + 1].map(|bytes| MEMORY.allocate(bytes).unwrap());
         assert_eq!(two.as_ptr() as usize, one.as_ptr() as usize + PAGE);
-        assert_eq!(one.as_ptr() as usize % PAGE, 0);
+        assert!((one.as_ptr() as usize).is_multiple_of(64) && size_of_val(&MEMORY) == 4 * PAGE + 64);
         assert!(MEMORY.allocate(2 * PAGE).is_none() && MEMORY.allocate(usize::MAX).is_none());
         // SAFETY: its two pages.
         unsafe { two.as_ptr().write_bytes(7, 2 * PAGE) };

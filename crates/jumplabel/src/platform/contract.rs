@@ -94,7 +94,7 @@ pub unsafe trait Platform: Sync {
     /// `token` is from this thread's last call of `lock` or `lock_anyway`.
     unsafe fn unlock(&self, token: Token);
 
-    /// Returns zeroed memory, aligned to a page. The code that allocates it must have no sites, so it cannot be the program's allocator.
+    /// Returns zeroed memory, aligned to 64 bytes. The code that allocates it must have no sites, so it cannot be the program's allocator.
     /// Called with and without the lock.
     fn allocate(&self, bytes: usize) -> Option<NonNull<u8>>;
 

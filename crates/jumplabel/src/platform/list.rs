@@ -88,6 +88,7 @@ impl Raw {
 
 impl<T: Copy> List<T> {
     pub(crate) const fn new() -> Self {
+        const { assert!(align_of::<T>() <= 64, "what a platform aligns to") };
         List { raw: Raw { memory: None, capacity: 0, len: 0 }, entries: PhantomData }
     }
 
@@ -100,7 +101,8 @@ impl<T: Copy> List<T> {
     #[inline]
     pub(crate) fn push(&mut self, entry: T, platform: &dyn Platform) -> Result<(), Error> {
         let place = self.raw.next(size_of::<T>(), platform).ok_or(Error::OutOfMemory)?;
-        // SAFETY: the place has room for an entry. It is aligned, because the memory begins a page, and all entries have the same size.
+        // SAFETY: the place has room for an entry. It is aligned, because `allocate` aligns to 64 bytes, which no entry exceeds,
+        // and all entries have the same size.
         unsafe { place.cast::<T>().write(entry) };
         fence(Ordering::Release);
         self.raw.len += 1;

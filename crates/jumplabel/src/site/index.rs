@@ -118,7 +118,7 @@ fn make<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'he
     }
     let bytes = len * size_of::<u32>();
     let memory = held.platform().allocate(bytes).ok_or(Error::OutOfMemory)?.cast::<u32>();
-    // SAFETY: `allocate` gave zeroed memory of that size, aligned to a page, that nobody else has.
+    // SAFETY: `allocate` gave zeroed memory of that size, aligned to 64 bytes, that nobody else has.
     let order = unsafe { core::slice::from_raw_parts_mut(memory.as_ptr(), len) };
     let numbers = (0..).zip(table).filter(|(_, entry)| len == table.len() || key_of(entry).is_some());
     for (place, (number, _)) in order.iter_mut().zip(numbers) {

@@ -37,6 +37,7 @@ pub(super) fn make() -> Result<(), Error> {
     }
     #[cfg(jumplabel_sites)]
     register();
+    const { assert!(align_of::<Words>() <= 64, "what a platform aligns to") };
     let platform = platform::platform();
     let new = platform.allocate_wiped(size_of::<Words>()).ok_or(Error::OutOfMemory)?;
     if WORDS.compare_exchange(null_mut(), new.as_ptr().cast(), Ordering::AcqRel, Ordering::Relaxed).is_err() {
