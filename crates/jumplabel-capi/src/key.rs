@@ -2,9 +2,10 @@
 
 use jumplabel::{Lock, Outcome, RawKey};
 
+use crate::hook::Heed;
 use crate::lock;
 use crate::result::{Key, Refusal, key, mapped_key};
-use crate::warn::{Heed, warn};
+use crate::warn::warn;
 
 /// Warns of an error; whether there was none.
 fn report(function: &str, at: Key, result: Result<Outcome, Refusal>) -> bool {

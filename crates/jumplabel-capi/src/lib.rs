@@ -3,7 +3,7 @@
 //! ```text
 //!   include/jumplabel/jump_label.h      Linux's names: macros, sites             key, lock, deferred, object
 //!   include/jumplabel/static_call.h     Linux's names: static calls              call
-//!   include/jumplabel.h                 what Linux lacks                         result, batch, list, warn
+//!   include/jumplabel.h                 what Linux lacks                         result, batch, list, warn, hook
 //!   include/jumplabel/kernel.h          the platform of a kernel                 kernel
 //!   include/jumplabel/agent.h           what operators do                        crate jumplabel-agent-capi
 //! ```
@@ -32,6 +32,7 @@ pub mod call;
 mod copied;
 #[cfg(feature = "hosted")]
 pub mod deferred;
+mod hook;
 #[cfg(all(jumplabel_installed, not(jumplabel_std)))]
 mod installed;
 #[cfg(feature = "kernel")]

@@ -7,8 +7,8 @@ use core::ffi::{CStr, c_char, c_int};
 use jumplabel::text::Pieces;
 use jumplabel::{Error, RawKey};
 
+use crate::hook::Heed;
 use crate::system::is_mapped;
-use crate::warn::{Heed, Tell};
 
 mod message;
 
@@ -40,9 +40,10 @@ impl From<Error> for Refusal {
     }
 }
 
-impl Tell for Refusal {
+impl Refusal {
+    /// The text to warn with, piece by piece.
     #[cold]
-    fn tell(&self, pieces: Pieces<'_>) {
+    pub(crate) fn tell(&self, pieces: Pieces<'_>) {
         match self {
             Refusal::Core(error) => message::tell(error, pieces),
             Refusal::Nowhere => pieces("NULL for a static call that was not defined by DEFINE_STATIC_CALL_NULL()"),
@@ -51,9 +52,7 @@ impl Tell for Refusal {
             refusal => jumplabel::text::name(text(refusal.code()), pieces),
         }
     }
-}
 
-impl Refusal {
     /// The error number. The same values on all Linux architectures that have sites.
     #[must_use]
     pub fn code(self) -> c_int {

@@ -1,62 +1,56 @@
-//! The warning hook: for what Linux says with a WARN, and for the errors of functions without a result.
+//! Warnings: for what Linux says with a WARN, and for the errors of functions without a result.
+//!
+//! ```text
+//!   a program    warn ───────────────► tell ──► the hook, or standard error
+//!   a kernel     warn ──► WARN, set by jumplabel_set_warn
+//!                          ├─► tell ──► the hook
+//!                          └─► null: nobody hears it
+//! ```
+//!
+//! So a kernel that sets no hook has none of the texts, because nothing in it refers to them: `--gc-sections` takes them out.
 
-use core::ffi::{c_char, c_void};
-use core::ptr::null_mut;
-use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use core::ffi::c_void;
+#[cfg(not(feature = "hosted"))]
+use core::sync::atomic::{AtomicPtr, Ordering};
 
-use jumplabel::text::{self, Line, Pieces};
-use jumplabel::{Lock, Outcome, RawKey};
+use jumplabel::{RawKey, text};
 
-/// The hook's type.
-pub type Hook = unsafe extern "C" fn(message: *const c_char, data: *mut c_void);
+use crate::hook::{self, Hook};
+use crate::result::Refusal;
 
-/// The hook and its data, in two slots: that of the generation is the one that counts, and the next hook goes to the other.
-/// Whoever warns never waits, nor is turned away by others that warn: not on another thread, not in a signal handler that
-/// interrupts a change of the hook, not in a child of fork.
-static SLOTS: [Slot; 2] = [const { Slot { hook: AtomicPtr::new(null_mut()), data: AtomicPtr::new(null_mut()) } }; 2];
-static GENERATION: AtomicUsize = AtomicUsize::new(0);
-
-struct Slot {
-    hook: AtomicPtr<()>,
-    data: AtomicPtr<c_void>,
-}
+/// Null, or [`tell`].
+#[cfg(not(feature = "hosted"))]
+static WARN: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
 /// Sets the hook. Null: one line on standard error; in a kernel, nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_set_warn(hook: Option<Hook>, data: *mut c_void) {
-    // One at a time. Where this thread holds the lock already, it is the one.
-    let _lock = Lock::take();
-    let generation = GENERATION.load(Ordering::SeqCst).wrapping_add(1);
-    let slot = &SLOTS[generation % 2];
-    slot.hook.store(hook.map_or(null_mut(), |hook| hook as *mut ()), Ordering::SeqCst);
-    slot.data.store(data, Ordering::SeqCst);
-    GENERATION.store(generation, Ordering::SeqCst);
-}
-
-/// The hook, with the data that belongs to it.
-fn chosen() -> (Option<Hook>, *mut c_void) {
-    loop {
-        let generation = GENERATION.load(Ordering::SeqCst);
-        let slot = &SLOTS[generation % 2];
-        let (hook, data) = (slot.hook.load(Ordering::SeqCst), slot.data.load(Ordering::SeqCst));
-        // Else the slot may have been given to the hook after the next.
-        if GENERATION.load(Ordering::SeqCst) == generation {
-            // SAFETY: what `jumplabel_set_warn` stored; null is None.
-            return (unsafe { core::mem::transmute::<*mut (), Option<Hook>>(hook) }, data);
-        }
-    }
-}
-
-/// What has a text to warn with.
-pub(crate) trait Tell {
-    /// The text, piece by piece.
-    fn tell(&self, pieces: Pieces<'_>);
+    hook::set(hook, data);
+    #[cfg(not(feature = "hosted"))]
+    // If the compiler knew what is stored here, it would have `warn` call it.
+    WARN.store(core::hint::black_box(tell as *mut ()), Ordering::Release);
 }
 
 /// Warns that `function` was refused.
 #[cold]
-pub(crate) fn warn(function: &str, key: *const RawKey, refusal: impl Tell) {
-    say(&|pieces| {
+pub(crate) fn warn(function: &str, key: *const RawKey, refusal: Refusal) {
+    #[cfg(feature = "hosted")]
+    tell(function, key, refusal);
+    #[cfg(not(feature = "hosted"))]
+    {
+        // SAFETY: null, which is `None`, or `tell`.
+        let tell = unsafe {
+            core::mem::transmute::<*mut (), Option<fn(&str, *const RawKey, Refusal)>>(WARN.load(Ordering::Acquire))
+        };
+        if let Some(tell) = tell {
+            tell(function, key, refusal);
+        }
+    }
+}
+
+#[cold]
+fn tell(function: &str, key: *const RawKey, refusal: Refusal) {
+    hook::say(&|pieces| {
         pieces("jumplabel: ");
         pieces(function);
         pieces("(");
@@ -64,36 +58,4 @@ pub(crate) fn warn(function: &str, key: *const RawKey, refusal: impl Tell) {
         pieces("): ");
         refusal.tell(pieces);
     });
-}
-
-/// What a change that succeeded may leave, and C has no result for.
-pub(crate) trait Heed {
-    /// Warns of it.
-    fn heed(&self) {}
-}
-
-impl Heed for () {}
-
-impl Heed for Outcome {
-    fn heed(&self) {
-        if self.warnings.left_writable {
-            say(&|pieces| {
-                pieces(
-                    "jumplabel: the sites have changed, and code is still writable, because the system refuses to take that back: allow \
-                     mprotect; the next change, and jumplabel_verify(), try again",
-                );
-            });
-        }
-    }
-}
-
-#[cold]
-fn say(tell: &dyn Fn(Pieces<'_>)) {
-    let (hook, data) = chosen();
-    let line = Line::<320>::new(if hook.is_some() { 0 } else { b'\n' }, tell);
-    match hook {
-        // SAFETY: the program says so. The line ends with a 0.
-        Some(hook) => unsafe { hook(line.bytes().as_ptr().cast(), data) },
-        None => crate::system::print(line.bytes()),
-    }
 }

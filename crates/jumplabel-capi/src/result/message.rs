@@ -51,7 +51,6 @@ mod tests {
     use std::string::{String, ToString};
 
     use super::*;
-    use crate::warn::Tell;
 
     /// A text that a user of C reads names what C has.
     #[test]
