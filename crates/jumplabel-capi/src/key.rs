@@ -2,9 +2,9 @@
 
 use jumplabel::{Lock, Outcome, RawKey};
 
-use crate::hook::Heed;
 use crate::lock;
 use crate::result::{Key, Refusal, key, mapped_key};
+use crate::say::Heed;
 use crate::warn::warn;
 
 /// Warns of an error; whether there was none.

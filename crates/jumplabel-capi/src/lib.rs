@@ -3,7 +3,8 @@
 //! ```text
 //!   include/jumplabel/jump_label.h      Linux's names: macros, sites             key, lock, deferred, object
 //!   include/jumplabel/static_call.h     Linux's names: static calls              call
-//!   include/jumplabel.h                 what Linux lacks                         result, batch, list, warn, hook
+//!   include/jumplabel.h                 what Linux lacks                         result, batch, list, warn, say, hook
+//!   include/jumplabel/assert.h          assertions that can be turned on         assert
 //!   include/jumplabel/kernel.h          the platform of a kernel                 kernel
 //!   include/jumplabel/agent.h           what operators do                        crate jumplabel-agent-capi
 //! ```
@@ -26,6 +27,7 @@ compile_error!("the C API is for programs (feature `std` or `hosted`) or for ker
 
 pub mod alternatives;
 mod archive;
+pub mod assert;
 pub mod batch;
 pub mod call;
 #[cfg(all(feature = "hosted", jumplabel_sites, not(windows), target_arch = "x86_64", target_pointer_width = "64"))]
@@ -45,6 +47,7 @@ mod machine;
 pub mod object;
 pub mod ops;
 pub mod result;
+mod say;
 pub mod switch;
 mod system;
 #[cfg(feature = "hosted")]

@@ -9,8 +9,8 @@ use jumplabel::{
 };
 use jumplabel_format::State;
 
-use crate::hook::Heed;
 use crate::result::{Key, Refusal, code, key};
+use crate::say::Heed;
 
 /// `struct jumplabel_site`.
 #[repr(C)]

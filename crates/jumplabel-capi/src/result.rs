@@ -7,7 +7,7 @@ use core::ffi::{CStr, c_char, c_int};
 use jumplabel::text::Pieces;
 use jumplabel::{Error, RawKey};
 
-use crate::hook::Heed;
+use crate::say::Heed;
 use crate::system::is_mapped;
 
 mod message;

@@ -15,8 +15,8 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use jumplabel::{RawKey, text};
 
-use crate::hook::{self, Hook};
 use crate::result::Refusal;
+use crate::say::{self, WarnHook};
 
 /// Null, or [`tell`].
 #[cfg(not(feature = "hosted"))]
@@ -24,8 +24,8 @@ static WARN: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
 /// Sets the hook. Null: one line on standard error; in a kernel, nothing.
 #[unsafe(no_mangle)]
-pub extern "C" fn jumplabel_set_warn(hook: Option<Hook>, data: *mut c_void) {
-    hook::set(hook, data);
+pub extern "C" fn jumplabel_set_warn(hook: Option<WarnHook>, data: *mut c_void) {
+    say::set(hook, data);
     #[cfg(not(feature = "hosted"))]
     // If the compiler knew what is stored here, it would have `warn` call it.
     WARN.store(core::hint::black_box(tell as *mut ()), Ordering::Release);
@@ -50,7 +50,7 @@ pub(crate) fn warn(function: &str, key: *const RawKey, refusal: Refusal) {
 
 #[cold]
 fn tell(function: &str, key: *const RawKey, refusal: Refusal) {
-    hook::say(&|pieces| {
+    say::say(&|pieces| {
         pieces("jumplabel: ");
         pieces(function);
         pieces("(");

@@ -8,6 +8,8 @@ mod agent;
 mod alternatives;
 #[path = "capi/arms.rs"]
 mod arms;
+#[path = "capi/asserts.rs"]
+mod asserts;
 #[path = "capi/batches.rs"]
 mod batches;
 #[path = "capi/bolted.rs"]

@@ -14,6 +14,7 @@
 #include <jumplabel.h>
 #endif
 #include <jumplabel/agent.h>
+#include <jumplabel/assert.h>
 #include <jumplabel/kernel.h>
 #ifdef UP_THREADS
 #include <jumplabel/up_threads.h>
@@ -57,6 +58,14 @@ RECORD_STATIC_KEY(w_off, "words.off");
 RECORD_STATIC_KEY_ARRAY(w_array, "");
 
 DEFINE_STATIC_NAKED_KEY_FALSE(w_naked);
+
+JUMPLABEL_ASSERTIONS();
+static int w_failed;
+static void w_fail(const struct jumplabel_assertion *w_assertion, void *w_data)
+{
+	w_failed += w_assertion->text && w_assertion->file && w_assertion->function && w_assertion->line > 0;
+	(void)w_data;
+}
 
 static int w_plain(int w_x)
 {
@@ -183,6 +192,13 @@ int main(void)
 	W_CHECK(w_zeros == 31 && jumplabel_alternatives_apply() == 0);
 #endif
 	W_CHECK(jumplabel_for_each_key(w_visit_key, W_NULL) >= 0 && jumplabel_for_each_site(&w_off.key, w_visit_site, W_NULL) >= 0);
+	jumplabel_set_assert(w_fail, W_NULL);
+	JUMPLABEL_ASSERT(w_failed > 0);
+	W_CHECK(w_failed == 0 && jumplabel_enable(&jumplabel_assertions.key) == 0 && jumplabel_enable(&w_off.key) == 0);
+	JUMPLABEL_ASSERT(w_failed > 0);
+	JUMPLABEL_ASSERT_IN(&w_off, w_failed == 2);
+	W_CHECK(w_failed == 2);
+	jumplabel_set_assert(jumplabel_assert_report, W_NULL);
 	jump_label_init_ro();
 	W_CHECK(jumplabel_enable(&w_ro.key) < 0 && jumplabel_strerror(-1));
 	jump_label_lock();

@@ -28,6 +28,7 @@ const FAMILIES: [&str; 19] = [
 const MEMBERS: &str = "key enable address target arm size bytes state sites \
     name name_length path path_length module module_length file file_length line column element \
     call mode number arms \
+    text function \
     code meta \
     cpu interrupts_off restore interrupt serialise map nanoseconds wait unmap clean patience code_end start end \
     init thread_start thread_exit ret";

@@ -1,0 +1,88 @@
+//! Assertions that have failed: `include/jumplabel/assert.h`.
+
+use core::ffi::{CStr, c_char, c_uint, c_void};
+use core::ptr::null_mut;
+
+use jumplabel::text::{self, Line, Pieces};
+
+use crate::hook::Hook;
+
+/// `struct jumplabel_assertion`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Assertion {
+    text: *const c_char,
+    file: *const c_char,
+    function: *const c_char,
+    line: c_uint,
+}
+
+/// The hook's type.
+pub type AssertHook = unsafe extern "C" fn(assertion: *const Assertion, data: *mut c_void);
+
+static HOOK: Hook = Hook::none();
+
+/// Sets the hook. Null: one line on standard error, and the end of the process; in a kernel, nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn jumplabel_set_assert(hook: Option<AssertHook>, data: *mut c_void) {
+    HOOK.set(hook.map_or(null_mut(), |hook| hook as *mut ()), data);
+}
+
+/// One line on standard error; in a kernel, nothing.
+///
+/// # Safety
+/// The assertion's texts end with a 0, or are null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_assert_report(assertion: *const Assertion, _data: *mut c_void) {
+    // SAFETY: the caller passes null, or an assertion.
+    let Some(assertion) = (unsafe { assertion.as_ref() }) else { return };
+    let line = Line::<1024>::new(b'\n', |pieces| {
+        // SAFETY: the caller passes texts that end with a 0.
+        unsafe {
+            tell(assertion.file, pieces);
+            pieces(":");
+            text::number(assertion.line.into(), pieces);
+            pieces(": ");
+            tell(assertion.function, pieces);
+            pieces(": assertion failed: ");
+            tell(assertion.text, pieces);
+        }
+    });
+    crate::system::print(line.bytes());
+}
+
+/// # Safety
+/// The text ends with a 0, or is null.
+unsafe fn tell(name: *const c_char, pieces: Pieces<'_>) {
+    if !name.is_null() {
+        // SAFETY: the caller says so.
+        text::name(unsafe { CStr::from_ptr(name) }, pieces);
+    }
+}
+
+/// An assertion has failed: what `JUMPLABEL_ASSERT` calls.
+///
+/// # Safety
+/// Texts that end with a 0.
+#[unsafe(no_mangle)]
+#[cold]
+pub unsafe extern "C" fn jumplabel_assert_failed_(
+    text: *const c_char,
+    file: *const c_char,
+    function: *const c_char,
+    line: c_uint,
+) {
+    let assertion = Assertion { text, file, function, line };
+    let (hook, data) = HOOK.chosen();
+    // SAFETY: what `jumplabel_set_assert` stored; null is None.
+    match unsafe { core::mem::transmute::<*mut (), Option<AssertHook>>(hook) } {
+        // SAFETY: the program says so.
+        Some(hook) => unsafe { hook(&raw const assertion, data) },
+        None => {
+            // SAFETY: texts that end with a 0.
+            unsafe { jumplabel_assert_report(&raw const assertion, data) };
+            #[cfg(feature = "hosted")]
+            crate::system::abort();
+        }
+    }
+}
