@@ -120,7 +120,7 @@ const NO_SYSTEM: c_int = 38;
 /// What tells CPUs apart.
 static CPU: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
-/// For a kernel in Rust that has a [`Kernel`] of its own, and C code: `jump_label_lock()` has to tell CPUs apart.
+/// For a kernel in Rust that has a [`jumplabel_kernel::Kernel`] of its own, and C code: `jump_label_lock()` has to tell CPUs apart.
 pub fn set_cpu(cpu: extern "C" fn() -> usize) {
     CPU.store(cpu as *mut (), Ordering::Release);
 }
