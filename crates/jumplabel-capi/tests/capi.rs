@@ -76,5 +76,7 @@ mod up;
 mod usdt;
 #[path = "capi/verify.rs"]
 mod verify;
+#[path = "capi/vlog.rs"]
+mod vlog;
 #[path = "capi/words.rs"]
 mod words;

@@ -10,6 +10,7 @@
 #define JUMPLABEL_KERNEL_NAMES
 #ifdef __cplusplus
 #include <jumplabel.hpp>
+#include <jumplabel/vlog.hpp>
 #else
 #include <jumplabel.h>
 #endif
@@ -145,6 +146,16 @@ static void w_visit_site(const struct jumplabel_site *w_site, void *w_data)
 	(void)w_data;
 }
 
+#ifdef __cplusplus
+VLOG_FILE();
+DEFINE_VLOG_MODULE(w_levels, "w");
+static int w_said;
+static void w_sink(const jumplabel::vlog::message &w_message)
+{
+	w_said += w_message.level;
+}
+#endif
+
 int main(void)
 {
 	struct jumplabel_change w_changes[] = { { jumplabel_key(&w_on), true }, { jumplabel_key(&w_off), true } };
@@ -205,6 +216,11 @@ int main(void)
 	static_branch_disable_cpuslocked(&w_on);
 	jump_label_unlock();
 #ifdef __cplusplus
+	jumplabel::vlog::set_sink(w_sink);
+	W_CHECK(jumplabel::vlog::set("words=1") == 1 && VLOG_IS_ON(1) && !VLOG_IS_ON(2));
+	VLOG(1) << w_counter;
+	VLOG_IN(w_levels, 0) << w_counter;
+	W_CHECK(w_said == 1);
 	jumplabel::enabled_scope w_scope(w_off);
 	W_CHECK(w_scope && w_scope.error() == 0);
 	W_CHECK(jumplabel::set_all({ jumplabel::change(w_on, true) }) == 0);

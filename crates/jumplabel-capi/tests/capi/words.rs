@@ -79,7 +79,7 @@ fn all_defined(directory: &Path, language: Language) -> (PathBuf, usize) {
         .collect();
     let mut text = String::from("#include <pthread.h>\n#include <dlfcn.h>\n");
     if language == Language::Cxx {
-        text += "#include <initializer_list>\n";
+        text += "#include <initializer_list>\n#include <cstdio>\n#include <sstream>\n#include <string>\n#include <string_view>\n#include <vector>\n";
     }
     for word in &words {
         writeln!(text, "#ifndef {word}\n#define {word} ) {{ somebody [\n#endif").unwrap();

@@ -34,7 +34,9 @@ const MEMBERS: &str = "key enable address target arm size bytes state sites \
     init thread_start thread_exit ret";
 
 /// `namespace jumplabel`, and what it takes from the standard library.
-const CXX: &str = "enabled_scope lock_scope change set_all error std initializer_list begin";
+const CXX: &str = "enabled_scope lock_scope change set_all error std initializer_list begin \
+    vlog set sink set_sink to_stdio message level stream string string_view vector ostream ostringstream append data empty find find_last_of fwrite \
+    npos stderr push_back remove_prefix rfind size size_t str substr to_string VLOG VLOG_IS_ON";
 
 /// What `<jumplabel/up_threads.h>` defines in place of the system, and takes from it.
 const SYSTEM: &str = "pthread_create thrd_create pthread_t pthread_attr_t dlsym RTLD_NEXT";

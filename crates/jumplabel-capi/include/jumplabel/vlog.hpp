@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Verbose logging whose levels change while the program runs, by file or by module. A statement that is off is one nop, and what it would print is not
+// evaluated.
+//
+//     #include <jumplabel/vlog.hpp>
+//
+//     VLOG_FILE();                                     once in a file: its levels, all off, named vlog:FILE
+//
+//     void accept(int port)
+//     {
+//         VLOG(1) << "port " << port;
+//         if (VLOG_IS_ON(2))
+//             dump(port);
+//
+//     jumplabel::vlog::set("net/*=2,main=1");          at any time, on any thread
+//
+// A file has one key for each level, vlog:FILE[0] to vlog:FILE[4]; level 2 is on if the keys 0 to 2 are. So JUMPLABEL='vlog:*=on' and an agent turn
+// levels on, too. The file costs some 150 bytes, a statement a nop, 16 bytes of table, and its arm.
+//
+// What glog and Abseil call so keeps, in each statement, the level that it found when it ran first, or looks at a number. Three things differ:
+// all levels start off, VLOG(0), too: set("*=0") is what those start with. A level is a constant. Several files can have one name:
+//
+//     DEFINE_VLOG_MODULE(net_log, "net");              in one file, in no namespace, as a key is defined
+//     DECLARE_VLOG_MODULE(net_log);                    in others, and in headers
+//     VLOG_IN(net_log, 1) << "in an inline function";
+//
+//   JUMPLABEL_VLOG_LEVELS       how many levels a file has: 5 if it does not say
+//   JUMPLABEL_VLOG_NO_SHORT_NAMES   no VLOG and VLOG_IS_ON, which are glog's and Abseil's names, too: JUMPLABEL_VLOG and JUMPLABEL_VLOG_IS_ON
+#ifndef JUMPLABEL_VLOG_HPP
+#define JUMPLABEL_VLOG_HPP
+
+#include <cstdio>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../jumplabel.h"
+
+#ifndef JUMPLABEL_VLOG_LEVELS
+#define JUMPLABEL_VLOG_LEVELS 5
+#endif
+
+namespace jumplabel {
+namespace vlog {
+
+// What a statement says. `text` lives as long as the call of the sink.
+struct message {
+	const char *file;
+	unsigned int line;
+	int level;
+	std::string_view text;
+};
+
+// No exception may leave it.
+typedef void (*sink)(const message &_message);
+
+// The sink that is used unless another one is set: one line on standard error, `V1 net.cc:17] text`.
+__inline__ void to_stdio(const message &_message)
+{
+	std::string_view _file = _message.file;
+	std::string _line;
+
+	_file.remove_prefix(_file.find_last_of('/') + 1);
+	_line.append("V").append(std::to_string(_message.level)).append(" ").append(_file).append(":");
+	_line.append(std::to_string(_message.line)).append("] ").append(_message.text).append("\n");
+	std::fwrite(_line.data(), 1, _line.size(), stderr);
+}
+
+// The library's.
+inline sink _sink __attribute__((__visibility__("default"))) = to_stdio;
+
+// Where messages go from now on; of a program and all its shared libraries that show their symbols. It may be called on several threads at once.
+__inline__ void set_sink(sink _next)
+{
+	__atomic_store_n(&_sink, _next, __ATOMIC_RELEASE);
+}
+
+// A statement that is on: gathers the text, and hands it to the sink at the end. In memory of its own, because functions with statements would have
+// the stream on their stack even while all are off.
+class _statement {
+public:
+	__attribute__((__cold__, __noinline__)) _statement(const char *_file, unsigned int _line, int _level)
+		: _all(new _gathered{ { _file, _line, _level, {} }, {} })
+	{
+	}
+	_statement(const _statement &) = delete;
+	_statement &operator=(const _statement &) = delete;
+	__attribute__((__cold__, __noinline__)) ~_statement()
+	{
+		std::string _text = _all->_stream.str();
+
+		_all->_is.text = _text;
+		__atomic_load_n(&_sink, __ATOMIC_ACQUIRE)(_all->_is);
+		delete _all;
+	}
+	__attribute__((__cold__, __noinline__)) std::ostream &_stream() { return _all->_stream; }
+
+private:
+	struct _gathered {
+		message _is;
+		std::ostringstream _stream;
+	};
+	_gathered *_all;
+};
+
+// Makes both arms of `?:` void. `&` binds weaker than `<<`, and stronger than `?:`.
+struct _ignore {
+	template <class _type> void operator&(const _type &) const {}
+};
+
+// Whether all of a text matches: `*` is any text, `?` one character.
+constexpr bool _matches(std::string_view _pattern, std::string_view _text)
+{
+	std::size_t _at = 0, _in = 0, _star = std::string_view::npos, _from = 0;
+
+	while (_in < _text.size()) {
+		if (_at < _pattern.size() && _pattern[_at] == '*') {
+			_star = ++_at;
+			_from = _in;
+		} else if (_at < _pattern.size() && (_pattern[_at] == '?' || _pattern[_at] == _text[_in])) {
+			_at++;
+			_in++;
+		} else if (_star != std::string_view::npos) {
+			_at = _star;
+			_in = ++_from;
+		} else {
+			return false;
+		}
+	}
+	while (_at < _pattern.size() && _pattern[_at] == '*')
+		_at++;
+	return _at == _pattern.size();
+}
+
+// Whether a pattern chooses a file or a module. Without a slash: by the file's name, `net.cc`, or without its ending, `net`. With one: by the path, with its
+// ending or without, or by the last components of it.
+constexpr bool _chooses(std::string_view _pattern, std::string_view _path)
+{
+	std::string_view _name = _path;
+
+	_name.remove_prefix(_path.find_last_of('/') + 1);
+	std::size_t _ending = _name.rfind('.');
+	_ending = _ending == std::string_view::npos ? 0 : _name.size() - _ending;
+	if (_pattern.find('/') == std::string_view::npos)
+		return _matches(_pattern, _name) || _matches(_pattern, _name.substr(0, _name.size() - _ending));
+	for (;;) {
+		if (_matches(_pattern, _path) || _matches(_pattern, _path.substr(0, _path.size() - _ending)))
+			return true;
+		std::size_t _slash = _path.find('/');
+		if (_slash == std::string_view::npos)
+			return false;
+		_path.remove_prefix(_slash + 1);
+	}
+}
+
+// Sets levels: `PATTERN=LEVEL,PATTERN=LEVEL`; the first pattern that chooses a file is the one that counts, and files that none chooses stay as they are.
+// Level -1: nothing, not even VLOG(0). How many files and modules were chosen, or an error, as of jumplabel_set_all(): then nothing has changed. All change
+// together. A library that is loaded later is not changed: call it again.
+__inline__ long set(std::string_view _levels)
+{
+	struct _rule {
+		std::string_view _pattern;
+		int _level;
+	};
+	struct _work {
+		std::vector<_rule> _rules;
+		std::vector<jumplabel_change> _changes;
+		long _chosen = 0;
+	} _all;
+
+	while (!_levels.empty()) {
+		std::string_view _item = _levels.substr(0, _levels.find(','));
+		std::size_t _equals = _item.rfind('=');
+
+		_levels.remove_prefix(_item.size() < _levels.size() ? _item.size() + 1 : _item.size());
+		if (_equals == std::string_view::npos || _equals == 0 || _equals + 1 == _item.size() || _item.size() - _equals > 4)
+			return -22; // EINVAL
+		std::string_view _number = _item.substr(_equals + 1);
+		int _level = 0;
+		if (_number == "-1")
+			_level = -1;
+		else
+			for (char _digit : _number) {
+				if (_digit < '0' || _digit > '9')
+					return -22;
+				_level = _level * 10 + (_digit - '0');
+			}
+		_all._rules.push_back({ _item.substr(0, _equals), _level });
+	}
+	long _count = jumplabel_for_each_key(
+		[](const jumplabel_key_info *_info, void *_data) {
+			_work &_of = *static_cast<_work *>(_data);
+			std::string_view _name(_info->name, _info->name_length);
+
+			if (_name.substr(0, 5) != "vlog:" || _info->element < 0)
+				return;
+			_name.remove_prefix(5);
+			for (const _rule &_one : _of._rules)
+				if (_chooses(_one._pattern, _name)) {
+					_of._changes.push_back({ _info->key, _info->element <= _one._level });
+					_of._chosen += _info->element == 0;
+					break;
+				}
+		},
+		&_all);
+	if (_count < 0)
+		return _count;
+	int _error = _all._changes.empty() ? 0 : jumplabel_set_all(_all._changes.data(), _all._changes.size());
+	return _error ? _error : _all._chosen;
+}
+
+} // namespace vlog
+} // namespace jumplabel
+
+// Outside of functions.
+#define VLOG_FILE()                                                                                                    \
+	__attribute__((__unused__)) static DEFINE_STATIC_KEY_ARRAY_FALSE(jumplabel_vlog_levels, JUMPLABEL_VLOG_LEVELS); \
+	RECORD_STATIC_KEY_ARRAY(jumplabel_vlog_levels, "vlog:" __FILE__)
+#define DECLARE_VLOG_MODULE(module) extern static_key_false module[JUMPLABEL_VLOG_LEVELS]
+#define DEFINE_VLOG_MODULE(module, name)                                                                               \
+	DECLARE_VLOG_MODULE(module);                                                                                   \
+	DEFINE_STATIC_KEY_ARRAY_FALSE(module, JUMPLABEL_VLOG_LEVELS);                                                  \
+	RECORD_STATIC_KEY_ARRAY(module, "vlog:" name)
+
+#define VLOG_IN_IS_ON(module, level)                                                                                   \
+	static_branch_unlikely(&module[(::jumplabel_vlog_level_<(level), sizeof(module) / sizeof(*module)>::_value)])
+template <int _level, int _levels> struct jumplabel_vlog_level_ {
+	static_assert(_level >= 0 && _level < _levels, "VLOG() takes a constant from 0 to JUMPLABEL_VLOG_LEVELS - 1, which is 4 unless it is defined");
+	static constexpr int _value = _level;
+};
+
+// `stream` is the beginning of a statement of somebody's: JUMPLABEL_VLOG_TO(module, 1, LOG(INFO)) << "text".
+#define JUMPLABEL_VLOG_TO(module, level, stream)                                                                       \
+	!VLOG_IN_IS_ON(module, level) ? (void)0 : ::jumplabel::vlog::_ignore() & stream
+#define VLOG_IN(module, level)                                                                                         \
+	JUMPLABEL_VLOG_TO(module, level, ::jumplabel::vlog::_statement(__FILE__, __LINE__, level)._stream())
+
+#define JUMPLABEL_VLOG(level) VLOG_IN(jumplabel_vlog_levels, level)
+#define JUMPLABEL_VLOG_IS_ON(level) VLOG_IN_IS_ON(jumplabel_vlog_levels, level)
+#ifndef JUMPLABEL_VLOG_NO_SHORT_NAMES
+#undef VLOG
+#undef VLOG_IS_ON
+#define VLOG(level) JUMPLABEL_VLOG(level)
+#define VLOG_IS_ON(level) JUMPLABEL_VLOG_IS_ON(level)
+#endif
+
+#endif
