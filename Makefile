@@ -6,7 +6,7 @@ NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, 
 export PATH := $(if $(findstring /,$(CARGO)),$(dir $(abspath $(firstword $(CARGO)))):)$(PATH)
 
 .PHONY: demo check test test-all release-check setup setup-all setup-release lint sets core wide rest release torture torture-short bench doc
-.PHONY: upstream arches wine elsewhere kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall
+.PHONY: upstream arches wine elsewhere kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall dist
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
 demo: cargo
@@ -170,9 +170,12 @@ package:
 bench: cargo
 	cargo run --release -p jumplabel-bench -- report $(if $(QUICK),--quick)
 
-# The C and C++ library: headers, libjumplabel.a and .so, pkg-config and CMake files, jumplabel(3). PREFIX=, DESTDIR=.
-install uninstall: cargo
-	$(MAKE) -C crates/jumplabel-capi CARGO=$(CARGO) $@
+# The C and C++ library: headers, libjumplabel.a and .so, pkg-config and CMake files, jumplabel(3). PREFIX=, DESTDIR=;
+# PREBUILT=, a folder that `make dist` has built: without Rust (docs/c.md).
+install: $(if $(PREBUILT),,cargo)
+dist: cargo
+install uninstall dist:
+	$(MAKE) -C crates/jumplabel-capi CARGO=$(CARGO) $(foreach variable,PREBUILT DIST,$(if $($(variable)),$(variable)=$(abspath $($(variable))))) $@
 
 doc: cargo
 	cargo doc --workspace --no-deps

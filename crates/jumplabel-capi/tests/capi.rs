@@ -54,6 +54,8 @@ mod objects;
 mod ops;
 #[path = "capi/optional.rs"]
 mod optional;
+#[path = "capi/prebuilt.rs"]
+mod prebuilt;
 #[path = "capi/prefix.rs"]
 mod prefix;
 #[path = "capi/preinit.rs"]

@@ -48,6 +48,8 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/building.md", "default-features = false }", Tried(kernel)),
     ("docs/c.md", "#include \"jumplabel-optional.h\"", OwnC(optional_header)),
     ("docs/c.md", "JUMPLABEL_ASSERTIONS();", Excused("asserts::the_document of jumplabel-capi builds and runs it")),
+    ("docs/c.md", "make dist", Commands),
+    ("docs/c.md", "make install PREBUILT", Commands),
     ("docs/c.md", "undefined reference", Excused("optional::mixed of jumplabel-capi asks for these words")),
     ("docs/fail.md", "[patch.crates-io]", Tried(fail_points)),
     (

@@ -70,6 +70,11 @@ const COMMANDS: &[(&str, How)] = &[
             "not as root, and not into the machine's own directories",
         ),
     ),
+    ("make dist", Exists("minutes; prebuilt of jumplabel-capi runs it, and the next")),
+    (
+        "make install PREBUILT=/media/jumplabel-0.1.0 PREFIX=/usr/local",
+        Exists("prebuilt of jumplabel-capi runs it; /usr/local is not the test's"),
+    ),
     ("rustup target add riscv64imac-unknown-none-elf", Nothing("make setup did it; it would ask the network again")),
     ("rustup target add x86_64-unknown-linux-musl", Nothing("make setup did it; it would ask the network again")),
     (
