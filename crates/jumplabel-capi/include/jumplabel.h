@@ -138,7 +138,7 @@ int jumplabel_commit(const struct jumplabel_request *_requests, size_t _count);
 /* ---- Warnings --------------------------------------------------------------------------------------------------- */
 
 /* Called wherever Linux has a WARN, and where a function without a result fails. `_message` lives as long as the call.
-   jump_label_lock() may be held. */
+   jump_label_lock() may be held: then jump_label_lock() in the hook is refused, and calls the hook again, and so on. */
 typedef void (*jumplabel_warn_fn)(const char *_message, void *_data);
 
 /* Sets the hook; NULL: one line on standard error, which is the default. */

@@ -68,6 +68,8 @@ mod rust;
 mod several;
 #[path = "capi/size.rs"]
 mod size;
+#[path = "capi/stack.rs"]
+mod stack;
 #[path = "capi/switches.rs"]
 mod switches;
 #[path = "capi/tracepoints.rs"]

@@ -37,6 +37,7 @@ pub(super) struct Remap {
 }
 
 impl Open for Remap {
+    #[inline(never)] // Its stack, of several KiB, is not for those who write otherwise.
     unsafe fn open(extents: &[Extent], _: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
         let mut remap = Remap { runs: List::new() };
         remap.copy(extents).map_err(Failure::Refused)?;
