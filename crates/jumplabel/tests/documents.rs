@@ -86,6 +86,15 @@ fn optional_header(program: &str) {
     assert_eq!(printed(line, &directory), "work(2)\n");
 }
 
+/// The program with an assertion is one that a compiler takes. (jumplabel-capi's `asserts::the_document` runs it.)
+fn asserting(program: &str) {
+    let directory = desk::desk().join("asserting");
+    write(&directory.join("queue.c"), program);
+    let headers = repository("crates/jumplabel-capi/include");
+    let line = format!("cc -std=c11 -Wall -Wextra -Werror -fsyntax-only -I {} queue.c", headers.display());
+    assert_eq!(printed(&line, &directory), "");
+}
+
 /// The manifest for Linux without std: a library that flips. (tests/builds/no_std.rs builds and runs a program.)
 fn without_std(manifest: &str) {
     let source = "#![no_std]\n\njumplabel::static_key! { pub static KEY: false; }\n\n\

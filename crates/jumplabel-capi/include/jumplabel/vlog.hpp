@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Verbose logging whose levels change while the program runs, by file or by module. A statement that is off is one nop, and what it would print is not
-// evaluated.
+// Verbose logging whose levels change while the program runs, by file or by module. A statement that is off is one nop, and what it would print is
+// not evaluated.
 //
 //     #include <jumplabel/vlog.hpp>
 //
@@ -15,25 +15,28 @@
 //     jumplabel::vlog::set("net/*=2,main=1");          at any time, on any thread
 //
 // A file has one key for each level, vlog:FILE[0] to vlog:FILE[4]; level 2 is on if the keys 0 to 2 are. So JUMPLABEL='vlog:*=on' and an agent turn
-// levels on, too. The file costs some 150 bytes, a statement a nop, 16 bytes of table, and its arm.
+// levels on, too. The file has one record for all of them; a statement is a nop, 16 bytes of table, and its arm.
 //
-// What glog and Abseil call so keeps, in each statement, the level that it found when it ran first, or looks at a number. Three things differ:
-// all levels start off, VLOG(0), too: set("*=0") is what those start with. A level is a constant. Several files can have one name:
+// Two things differ from glog, whose statements load the level that each found when it ran first: all levels start off, VLOG(0), too (glog starts
+// with what is set("*=0") here), and a level is a constant. Several files can have one name:
 //
 //     DEFINE_VLOG_MODULE(net_log, "net");              in one file, in no namespace, as a key is defined
 //     DECLARE_VLOG_MODULE(net_log);                    in others, and in headers
 //     VLOG_IN(net_log, 1) << "in an inline function";
 //
 //   JUMPLABEL_VLOG_LEVELS       how many levels a file has: 5 if it does not say
-//   JUMPLABEL_VLOG_NO_SHORT_NAMES   no VLOG and VLOG_IS_ON, which are glog's and Abseil's names, too: JUMPLABEL_VLOG and JUMPLABEL_VLOG_IS_ON
+//   JUMPLABEL_VLOG_NO_SHORT_NAMES   no VLOG and VLOG_IS_ON, which are glog's names, too: JUMPLABEL_VLOG and JUMPLABEL_VLOG_IS_ON
 #ifndef JUMPLABEL_VLOG_HPP
 #define JUMPLABEL_VLOG_HPP
 
+// What they declare is in the standard library, whatever is hidden where this header is included.
+#pragma GCC visibility push(default)
 #include <cstdio>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
+#pragma GCC visibility pop
 
 #include "../jumplabel.h"
 
@@ -133,8 +136,8 @@ constexpr bool _matches(std::string_view _pattern, std::string_view _text)
 	return _at == _pattern.size();
 }
 
-// Whether a pattern chooses a file or a module. Without a slash: by the file's name, `net.cc`, or without its ending, `net`. With one: by the path, with its
-// ending or without, or by the last components of it.
+// Whether a pattern chooses a file or a module. Without a slash: by the file's name, `net.cc`, or without its ending, `net`. With one: by the path,
+// with its ending or without, or by the last components of it.
 constexpr bool _chooses(std::string_view _pattern, std::string_view _path)
 {
 	std::string_view _name = _path;
@@ -154,9 +157,9 @@ constexpr bool _chooses(std::string_view _pattern, std::string_view _path)
 	}
 }
 
-// Sets levels: `PATTERN=LEVEL,PATTERN=LEVEL`; the first pattern that chooses a file is the one that counts, and files that none chooses stay as they are.
-// Level -1: nothing, not even VLOG(0). How many files and modules were chosen, or an error, as of jumplabel_set_all(): then nothing has changed. All change
-// together. A library that is loaded later is not changed: call it again.
+// Sets levels: `PATTERN=LEVEL,PATTERN=LEVEL`; the first pattern that chooses a file is the one that counts, and files that none chooses stay as
+// they are. Level -1: nothing, not even VLOG(0). How many files and modules were chosen, or an error, as of jumplabel_set_all(): then nothing has
+// changed. All change together. A library that is loaded later is not changed: call it again.
 __inline__ long set(std::string_view _levels)
 {
 	struct _rule {

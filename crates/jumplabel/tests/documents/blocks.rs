@@ -1,7 +1,7 @@
 //! What is done with a block of the documents.
 
 use super::kernels::{part_of_the_tiny_kernel, tiny_kernel, tiny_kernel_in_c};
-use super::{fail_points, files_of_arch, kernel, listings, optional_header, without_std};
+use super::{asserting, fail_points, files_of_arch, kernel, listings, optional_header, without_std};
 
 /// What is done with a block.
 pub(super) enum Rule {
@@ -47,7 +47,7 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/building.md", "features = [\"linux\"]", Tried(without_std)),
     ("docs/building.md", "default-features = false }", Tried(kernel)),
     ("docs/c.md", "#include \"jumplabel-optional.h\"", OwnC(optional_header)),
-    ("docs/c.md", "JUMPLABEL_ASSERTIONS();", Excused("asserts::the_document of jumplabel-capi builds and runs it")),
+    ("docs/c.md", "JUMPLABEL_ASSERTIONS();", OwnC(asserting)),
     ("docs/c.md", "make dist", Commands),
     ("docs/c.md", "make install PREBUILT", Commands),
     ("docs/c.md", "undefined reference", Excused("optional::mixed of jumplabel-capi asks for these words")),

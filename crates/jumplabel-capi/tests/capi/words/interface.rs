@@ -30,7 +30,7 @@ const MEMBERS: &str = "key enable address target arm size bytes state sites \
     call mode number arms \
     text function \
     code meta \
-    cpu interrupts_off restore interrupt serialise map nanoseconds wait unmap clean patience code_end start end \
+    cpu interrupts_off restore interrupt serialise map nanoseconds wait unmap clean relax patience code_end start end \
     init thread_start thread_exit ret";
 
 /// `namespace jumplabel`, and what it takes from the standard library.
