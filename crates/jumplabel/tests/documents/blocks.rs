@@ -1,7 +1,8 @@
 //! What is done with a block of the documents.
 
 use super::kernels::{part_of_the_tiny_kernel, tiny_kernel, tiny_kernel_in_c};
-use super::{asserting, fail_points, files_of_arch, kernel, listings, optional_header, without_std};
+use super::listings;
+use super::tried::{asserting, fail_points, files_of_arch, kernel, optional_header, without_std};
 
 /// What is done with a block.
 pub(super) enum Rule {
