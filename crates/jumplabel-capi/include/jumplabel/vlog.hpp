@@ -167,8 +167,8 @@ __inline__ long set(std::string_view _levels)
 		int _level;
 	};
 	struct _work {
-		std::vector<_rule> _rules;
-		std::vector<jumplabel_change> _changes;
+		std::vector<_rule> _rules{};
+		std::vector<jumplabel_change> _changes{};
 		long _chosen = 0;
 	} _all;
 

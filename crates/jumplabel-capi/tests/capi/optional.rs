@@ -61,7 +61,7 @@ fn build(directory: &Path, compiler: &mut Command, files: &[&str], with: bool) -
 /// The installed headers and libraries.
 fn linked(compiler: &mut Command) {
     let lib = prefix().join("lib");
-    compiler.arg("-I").arg(prefix().join("include")).arg("-x").arg("none").arg("-L").arg(&lib);
+    compiler.arg("-I").arg(prefix().join("include")).arg("-L").arg(&lib);
     compiler.args(["-ljumplabel-agent", "-ljumplabel"]).arg(format!("-Wl,-rpath,{}", lib.display()));
 }
 
