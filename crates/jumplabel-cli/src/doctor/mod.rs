@@ -59,6 +59,15 @@ impl Findings {
         self.findings.push(Finding { level: Level::Bad, about, is: is.into(), cure: Some(cure) });
     }
 
+    /// The first of several sentences of one kind, and how many more there are.
+    fn several(&mut self, about: &'static str, sentences: &[String], cure: &'static str) {
+        const MOST: usize = 5;
+        sentences.iter().take(MOST).for_each(|is| self.bad(about, is, cure));
+        if sentences.len() > MOST {
+            self.bad(about, format!("and {} more", sentences.len() - MOST), "jumplabel check says all of them");
+        }
+    }
+
     fn is_well(&self) -> bool {
         self.findings.iter().all(|finding| finding.level != Level::Bad)
     }

@@ -7,9 +7,6 @@ use crate::commands::entries::Entries;
 use crate::selection;
 use crate::target::Target;
 
-/// So many sentences of one kind say enough.
-const MOST: usize = 5;
-
 /// Where the bytes of the sites come from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum From {
@@ -27,17 +24,8 @@ pub fn look(target: &Target, from: From, findings: &mut Findings) {
         findings.ok("table", format!("{}: {machine}, {keys} keys, calls and modes, {sites} sites", object.path));
         // Which sites of a process differ is said one by one.
         let damage = if from == From::File { &object.table.damage } else { object.table.unreadable() };
-        for why in damage.iter().take(MOST) {
-            let is = format!("{}: {why}", object.path);
-            findings.bad(
-                "table",
-                is,
-                "check says all of them; --repair brings sites of a process back; else link the file anew",
-            );
-        }
-        if damage.len() > MOST {
-            findings.bad("table", format!("and {} more", damage.len() - MOST), "jumplabel check says all of them");
-        }
+        let damage: Vec<_> = damage.iter().map(|why| format!("{}: {why}", object.path)).collect();
+        findings.several("table", &damage, "link the file anew; sites of a process come back by check --repair");
         loading(object, from, findings);
     }
     entries(target, findings);

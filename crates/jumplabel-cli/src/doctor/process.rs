@@ -8,9 +8,7 @@ use super::{Findings, object};
 use crate::failure::Failure;
 use crate::force;
 use crate::process::Process;
-
-/// So many sentences of one kind say enough.
-const MOST: usize = 5;
+use crate::target::Target;
 
 pub fn look(target: &str, findings: &mut Findings) -> Result<(), Failure> {
     let Ok(pid) = target.parse::<u32>() else {
@@ -23,12 +21,14 @@ pub fn look(target: &str, findings: &mut Findings) -> Result<(), Failure> {
     sandbox(pid, findings);
     text(pid, findings);
     match force::target(target) {
-        Ok(found) => object::look(&found, object::From::Memory, findings),
+        Ok(found) => {
+            object::look(&found, object::From::Memory, findings);
+            sites(&found, findings);
+        }
         Err(Failure::Refused(why)) => findings.bad("memory", why, "the process, or its files, are damaged"),
         Err(why) => findings.note("memory", why.to_string(), "what lies in its memory is not shown"),
     }
     instances(target, findings);
-    hooked(target, findings);
     match force::agent(target) {
         Ok(None) => findings.note("agent", "none", "start the program with JUMPLABEL_AGENT=1, or use --force"),
         _ => agent(target, findings)?,
@@ -65,53 +65,36 @@ fn text(pid: u32, findings: &mut Findings) {
             return findings.note("text", format!("its mappings cannot be read: {error}"), "be its user, or root");
         }
     };
-    let (mut mapping, mut any) = ("", false);
+    let (mut mapping, mut how, mut found) = ("", "", Vec::new());
     for line in maps.lines() {
         let mut words = line.split_whitespace();
         let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let say = |is: &str| format!("{is}: {mapping}");
-        match first {
-            _ if first.contains('-') && second.len() == 4 => {
-                mapping = line;
-                let is_text = second.contains('x') && line.contains('/');
-                let say = |is: &str| format!("{is}: {mapping}");
-                if is_text && second.contains('w') {
-                    any = true;
-                    findings.note(
-                        "text",
-                        say("is writable"),
-                        "not by this library between flips: look for who maps it so",
-                    );
-                }
-                if is_text && !second.contains('r') {
-                    any = true;
-                    findings.note("text", say("cannot be read"), "flips read it by /proc/self/mem: that must open");
-                }
-                if is_text && line.ends_with("(deleted)") {
-                    any = true;
-                    findings.note(
-                        "text",
-                        say("has a file that was replaced"),
-                        "the tool reads the old one if it is the program's own, or if it is root",
-                    );
+        // A mapping begins with its addresses, and lines about it follow.
+        if first.contains('-') && second.len() == 4 {
+            (mapping, how) = (line, second);
+            let is_text = how.contains('x') && line.contains('/');
+            for (is_so, is, cure) in [
+                (how.contains('w'), "is writable", "not by this library between flips: look for who maps it so"),
+                (!how.contains('r'), "cannot be read", "flips read it by /proc/self/mem: that must open"),
+                (
+                    line.ends_with("(deleted)"),
+                    "has a file that was replaced",
+                    "the tool reads the old one if it is the program's own, or if it is root",
+                ),
+            ] {
+                if is_text && is_so {
+                    found.push((format!("{is}: {mapping}"), cure));
                 }
             }
-            "ProtectionKey:"
-                if second != "0" && mapping.split_whitespace().nth(1).is_some_and(|how| how.contains('x')) =>
-            {
-                any = true;
-                findings.note(
-                    "text",
-                    say("has a protection key"),
-                    "flips read it by /proc/self/mem if the key forbids reads",
-                );
-            }
-            _ => {}
+        } else if first == "ProtectionKey:" && second != "0" && how.contains('x') {
+            let cure = "flips read it by /proc/self/mem if the key forbids reads";
+            found.push((format!("has a protection key: {mapping}"), cure));
         }
     }
-    if !any {
+    if found.is_empty() {
         findings.ok("text", "mapped as linkers have it");
     }
+    found.into_iter().for_each(|(is, cure)| findings.note("text", is, cure));
 }
 
 /// The instances of the library.
@@ -131,19 +114,10 @@ fn instances(target: &str, findings: &mut Findings) {
 }
 
 /// Sites that differ, or are not run.
-fn hooked(target: &str, findings: &mut Findings) {
-    let Ok(answer) = force::check(target, &[]) else { return };
-    let differences = answer.differences.unwrap_or_default();
-    for why in differences.iter().take(MOST) {
-        findings.bad(
-            "sites",
-            why.clone(),
-            "jumplabel check --repair PID; of a hook or a breakpoint, end whoever set it",
-        );
-    }
-    if differences.len() > MOST {
-        findings.bad("sites", format!("and {} more", differences.len() - MOST), "jumplabel check --force PID says all");
-    }
+fn sites(target: &Target, findings: &mut Findings) {
+    let differences = force::differences(target);
+    let cure = "jumplabel check --repair PID; of a hook or a breakpoint, end whoever set it";
+    findings.several("sites", &differences, cure);
     if differences.is_empty() {
         findings.ok("sites", "all do what their keys say");
     }

@@ -14,7 +14,7 @@ use super::{chosen, pid, word_of};
 use crate::failure::{DIFFERS, DONE, Failure};
 use crate::selection::{self, Chosen};
 use crate::table::Is;
-use crate::target::Object;
+use crate::target::{Object, Target};
 
 /// `list`.
 pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
@@ -64,31 +64,44 @@ pub fn check(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
     let unreadable = |object: &Object| {
         object.table.unreadable().iter().map(|why| format!("{}: {why}", object.path)).collect::<Vec<_>>()
     };
-    let mut differences: Vec<_> = target.objects.iter().flat_map(unreadable).collect();
+    let mut sentences: Vec<_> = target.objects.iter().flat_map(unreadable).collect();
     if selectors.is_empty() {
-        selection::every(&target).iter().for_each(|one| differing(one, &mut differences));
+        sentences.extend(differences(&target));
     }
     let chosen: Vec<_> = selectors.iter().map(|selector| (selector, selection::by(&target, selector))).collect();
     for (selector, chosen) in &chosen {
         if chosen.is_empty() {
             return Err(Failure::Nothing(selection::nothing(&target, selector)));
         }
-        chosen.iter().for_each(|one| differing(one, &mut differences));
+        chosen.iter().for_each(|one| differing(one, &mut sentences));
     }
-    let mut status = if differences.is_empty() { DONE } else { Failure::Refused(String::new()).code() };
+    let mut status = if sentences.is_empty() { DONE } else { Failure::Refused(String::new()).code() };
     for (wanted, chosen) in chosen.iter().filter_map(|(selector, chosen)| Some((selector.assignment.as_ref()?, chosen)))
     {
         for one in chosen {
             if let Some(complaint) = one.complaint(wanted)? {
-                differences.push(complaint);
+                sentences.push(complaint);
                 status = status.max(DIFFERS);
             }
         }
     }
-    // Several objects may know of one, and several selectors may choose it.
+    // Several selectors may choose one.
+    once(&mut sentences);
+    Ok(Answer { status, differences: Some(sentences), ..Answer::new() })
+}
+
+/// A sentence for each site of a process that does something else than its subject says.
+pub fn differences(target: &Target) -> Vec<String> {
+    let mut sentences = Vec::new();
+    selection::every(target).iter().for_each(|one| differing(one, &mut sentences));
+    once(&mut sentences);
+    sentences
+}
+
+/// Several objects may know of one subject.
+fn once(sentences: &mut Vec<String>) {
     let mut known = HashSet::new();
-    differences.retain(|sentence| known.insert(sentence.clone()));
-    Ok(Answer { status, differences: Some(differences), ..Answer::new() })
+    sentences.retain(|sentence| known.insert(sentence.clone()));
 }
 
 /// A sentence for each site that does something else than its subject says.

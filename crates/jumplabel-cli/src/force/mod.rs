@@ -42,7 +42,7 @@ use crate::failure::Failure;
 use crate::target::Target;
 use change::{Plan, Wanted};
 use live::{Key, Live};
-pub use look::{check, list};
+pub use look::{check, differences, list};
 pub use repair::verify;
 use threads::Stopped;
 
