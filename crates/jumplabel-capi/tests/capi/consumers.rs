@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::prefix::{file, make, prefix, printed, scratch, succeeds};
+use crate::prefix::{built_by_cmake, file, files, make, prefix, printed, scratch, succeeds};
 
 fn runs(program: &Path) {
     let mut command = Command::new(program);
@@ -63,11 +63,7 @@ fn pkg_config() {
 
 #[test]
 fn cmake() {
-    let build = scratch("consumers").join("cmake");
-    let mut configure = Command::new("cmake");
-    configure.arg("-S").arg(file("tests/consumers")).arg("-B").arg(&build);
-    succeeds(configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix().display())));
-    succeeds(Command::new("cmake").arg("--build").arg(&build));
+    let build = built_by_cmake(prefix(), "consumers-cmake");
     runs(&build.join("shared"));
     runs(&build.join("static"));
     lists(&build.join("operated"));
@@ -90,15 +86,6 @@ fn lists(program: &Path) {
     command.env("LD_LIBRARY_PATH", prefix().join("lib")).env("JUMPLABEL", "help");
     let said = printed(&succeeds(&mut command));
     assert!(said.contains("net.trace"), "{said}");
-}
-
-fn files(directory: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(directory).into_iter().flatten() {
-        let path = entry.unwrap().path();
-        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
-    }
-    found
 }
 
 /// Nothing is written where a directory is not what `make` would make of it.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::prefix::{file, make, make_with, prefix, printed, scratch, succeeds};
+use crate::prefix::{file, make, make_with, prefix, printed, runs_by_cmake, scratch, succeeds};
 
 /// What is in the directory for libraries.
 fn libraries(prefix: &Path) -> Vec<String> {
@@ -64,14 +64,7 @@ fn for_musl() {
 fn used_below_destdir() {
     let stage = scratch("destdir");
     make(&["install", &format!("DESTDIR={}", stage.display()), "PREFIX=/opt/c++"]);
-    let build = scratch("destdir-cmake");
-    let mut configure = Command::new("cmake");
-    configure.arg("-S").arg(file("tests/consumers")).arg("-B").arg(&build);
-    succeeds(configure.arg(format!("-DCMAKE_PREFIX_PATH={}/opt/c++", stage.display())));
-    succeeds(Command::new("cmake").arg("--build").arg(&build));
-    for program in ["shared", "static"] {
-        assert!(printed(&succeeds(&mut Command::new(build.join(program)))).contains("verified"), "{program}");
-    }
+    runs_by_cmake(&stage.join("opt/c++"), "destdir-cmake");
 }
 
 /// Whatever CARGO is, the workspace's Makefile looks for commands in no relative directory: that of this crate has a directory `install`.

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use jumplabel_testing::breadth::tests_all;
 
-use crate::prefix::{file, prefix, printed, scratch, succeeds};
+use crate::prefix::{file, files, prefix, printed, runs_by_cmake, scratch, succeeds};
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
@@ -59,15 +59,6 @@ fn without_rust(goal: &str, built: &Path, stage: &Path, with: &[(&str, &str)]) -
     make.env("PATH", &tools).env("HOME", &tools).envs(with.iter().copied()).output().unwrap()
 }
 
-fn files(directory: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(directory).into_iter().flatten() {
-        let path = entry.unwrap().path();
-        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
-    }
-    found
-}
-
 #[test]
 fn installed_without_rust() {
     if !tests_all() {
@@ -93,7 +84,7 @@ fn installed_without_rust() {
     assert_eq!(files(&stage), Vec::<PathBuf>::new());
     // And used where they lie.
     runs(&built.join(TARGET), &built.join(TARGET).join("lib/pkgconfig"));
-    cmake(&built.join(TARGET));
+    runs_by_cmake(&built.join(TARGET), "prebuilt-cmake");
     refused(&built, &stage);
 }
 
@@ -124,17 +115,6 @@ fn runs(prefix: &Path, pkg_config: &Path) {
         succeeds(Command::new("sh").args(["-c", &line]).env("PKG_CONFIG_PATH", pkg_config));
         let said = printed(&succeeds(Command::new(&program).env("LD_LIBRARY_PATH", prefix.join("lib"))));
         assert!(said.contains("verified"), "{said}");
-    }
-}
-
-fn cmake(prefix: &Path) {
-    let build = scratch("prebuilt-cmake");
-    let mut configure = Command::new("cmake");
-    configure.arg("-S").arg(file("tests/consumers")).arg("-B").arg(&build);
-    succeeds(configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display())));
-    succeeds(Command::new("cmake").arg("--build").arg(&build));
-    for program in ["shared", "static"] {
-        assert!(printed(&succeeds(&mut Command::new(build.join(program)))).contains("verified"), "{program}");
     }
 }
 

@@ -51,3 +51,31 @@ pub fn succeeds(command: &mut Command) -> Output {
 pub fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
+
+/// All files below a directory.
+pub fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found
+}
+
+/// Builds the programs of tests/consumers by CMake with what is installed there, in a directory of this name: which.
+pub fn built_by_cmake(prefix: &Path, name: &str) -> PathBuf {
+    let build = scratch(name);
+    let mut configure = Command::new("cmake");
+    configure.arg("-S").arg(file("tests/consumers")).arg("-B").arg(&build);
+    succeeds(configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display())));
+    succeeds(Command::new("cmake").arg("--build").arg(&build));
+    build
+}
+
+/// The same; and runs two of them.
+pub fn runs_by_cmake(prefix: &Path, name: &str) {
+    let build = built_by_cmake(prefix, name);
+    for program in ["shared", "static"] {
+        assert!(printed(&succeeds(&mut Command::new(build.join(program)))).contains("verified"), "{program}");
+    }
+}
