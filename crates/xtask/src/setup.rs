@@ -46,6 +46,7 @@ const ALL_TOOLS: &[(&str, &str)] = &[
     ("llvm-bolt-16", "bolt-16"),
     ("etcd", "etcd-server"),
     (wine::COMPILER, "gcc-mingw-w64-x86-64"),
+    (wine::CXX_COMPILER, "g++-mingw-w64-x86-64"),
 ];
 
 /// Libraries that tests link, by one of their headers, and their packages.

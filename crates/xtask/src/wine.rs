@@ -15,6 +15,8 @@ use crate::{has, in_ci, printed};
 
 pub const RUST: &str = "x86_64-pc-windows-gnu";
 pub const COMPILER: &str = "x86_64-w64-mingw32-gcc";
+/// What the tests of the C headers need besides.
+pub const CXX_COMPILER: &str = "x86_64-w64-mingw32-g++";
 /// Debian's package has no command in PATH.
 const WINE: [&str; 2] = ["/usr/lib/wine/wine64", "wine64"];
 
