@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use jumplabel_testing::breadth;
+
 use crate::prefix::{built_by_cmake, file, files, make, prefix, printed, scratch, succeeds};
 
 fn runs(program: &Path) {
@@ -70,6 +72,54 @@ fn cmake() {
     lists(&build.join("operated_static"));
     saves(&build.join("fail"));
     saves(&build.join("fail_static"));
+}
+
+/// The checkout, which projects of others take along, and where it builds.
+fn checkout(command: &mut Command) -> PathBuf {
+    command.env("CARGO_TARGET_DIR", scratch("libraries"));
+    file("../..").canonicalize().unwrap()
+}
+
+/// CMake's FetchContent; and a folder without what it should have, which is refused when CMake configures.
+#[test]
+fn fetched_by_cmake() {
+    let build = scratch("consumers-fetched");
+    let configure = |prebuilt: &str| {
+        let mut configure = Command::new("cmake");
+        let checkout = checkout(&mut configure);
+        configure.arg("-S").arg(file("tests/consumers/fetched")).arg("-B").arg(&build);
+        configure.arg(format!("-DFETCHCONTENT_SOURCE_DIR_JUMPLABEL={}", checkout.display()));
+        configure.arg(format!("-DJUMPLABEL_PREBUILT={prebuilt}"));
+        configure
+    };
+    let output = configure("/nowhere").output().unwrap();
+    let said = printed(&output);
+    assert!(!output.status.success() && said.contains("/nowhere"), "{said}");
+    succeeds(&mut configure(""));
+    succeeds(Command::new("cmake").arg("--build").arg(&build));
+    runs(&build.join("shared"));
+    runs(&build.join("static"));
+}
+
+/// A subproject of Meson.
+#[test]
+fn subproject_of_meson() {
+    if !breadth::has("meson") {
+        return;
+    }
+    let project = scratch("consumers-subproject");
+    let _ = std::fs::remove_dir_all(&project);
+    std::fs::create_dir_all(project.join("subprojects")).unwrap();
+    for source in ["tests/consumers/subproject/meson.build", "tests/consumers/consumer.c", "tests/c/operated.c"] {
+        let source = file(source);
+        std::fs::copy(&source, project.join(source.file_name().unwrap())).unwrap();
+    }
+    let mut setup = Command::new("meson");
+    std::os::unix::fs::symlink(checkout(&mut setup), project.join("subprojects/jumplabel")).unwrap();
+    succeeds(setup.arg("setup").arg(project.join("build")).arg(&project));
+    succeeds(Command::new("meson").args(["compile", "-C"]).arg(project.join("build")));
+    runs(&project.join("build/consumer"));
+    lists(&project.join("build/operated"));
 }
 
 /// A program with libjumplabel-fail: examples/c/fail.c.

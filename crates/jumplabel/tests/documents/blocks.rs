@@ -49,6 +49,12 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/building.md", "default-features = false }", Tried(kernel)),
     ("docs/c.md", "#include \"jumplabel-optional.h\"", OwnC(optional_header)),
     ("docs/c.md", "JUMPLABEL_ASSERTIONS();", OwnC(asserting)),
+    ("docs/c.md", "FetchContent_Declare", Excused("consumers::fetched_by_cmake of jumplabel-capi has such a project")),
+    (
+        "docs/c.md",
+        "executable('program'",
+        Excused("consumers::subproject_of_meson of jumplabel-capi has such a project"),
+    ),
     ("docs/c.md", "make dist", Commands),
     ("docs/c.md", "make install PREBUILT", Commands),
     ("docs/c.md", "undefined reference", Excused("optional::mixed of jumplabel-capi asks for these words")),
