@@ -32,15 +32,11 @@ pub fn is_hooked(object: &Object, bias: u64, pages: &Pages<'_>, site: &Site) -> 
     if image.machine != Machine::X86_64 || pages.read(start.wrapping_add(bias), now).is_err() || file == now {
         return false;
     }
-    let is_of_site = |address: u64| {
-        let holds = |other: &Site| (other.start()..other.address + other.bytes.len() as u64).contains(&address);
-        object.table.sites.iter().any(holds)
-    };
     let mut at = 0;
     while at < now.len() {
         if file[at..].starts_with(&NOP) && now[at] == CALL {
             at += NOP.len();
-        } else if now[at] == file[at] || now[at] == BREAKPOINT || is_of_site(start + at as u64) {
+        } else if now[at] == file[at] || now[at] == BREAKPOINT || object.table.has_site_at(start + at as u64) {
             at += 1;
         } else {
             return now.len() - at <= FAR as usize;

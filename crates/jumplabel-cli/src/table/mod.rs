@@ -36,6 +36,8 @@ pub struct Table {
     /// By their names.
     pub subjects: Vec<Subject>,
     pub sites: Vec<Site>,
+    /// Numbers of sites, by where they start.
+    by_start: Vec<usize>,
     /// What cannot be right: one sentence each.
     pub damage: Vec<String>,
     /// How many of these sentences are not about what sites hold.
@@ -75,6 +77,10 @@ pub enum Is {
     /// A mode: its number, of how many.
     Mode { mode: u8, count: u8 },
 }
+
+/// No site is longer, in bytes, with what is in front of it.
+#[cfg(target_os = "linux")]
+const LONGEST: u64 = 16;
 
 /// A hostile file could claim billions, in a few bytes.
 const SUBJECTS: usize = 1 << 20;
@@ -117,6 +123,8 @@ impl Table {
             }
         }
         table.read_entries(image, &bounds.table, here);
+        table.by_start = (0..table.sites.len()).collect();
+        table.by_start.sort_by_key(|&site| table.sites[site].start());
         // Elements of an array stay as they are: 9 is in front of 10.
         table.subjects.sort_by(|a, b| a.stem().cmp(b.stem()));
         table.read = table.damage.len();
@@ -151,6 +159,15 @@ impl Table {
             }
             self.sites.push(site);
         }
+    }
+
+    /// Whether a site has a byte there.
+    #[cfg(target_os = "linux")]
+    pub fn has_site_at(&self, address: u64) -> bool {
+        let behind = self.by_start.partition_point(|&site| self.sites[site].start() <= address);
+        let sites = self.by_start[..behind].iter().rev().map(|&site| &self.sites[site]);
+        let mut near = sites.take_while(|site| address - site.start() < LONGEST);
+        near.any(|site| address < site.address.saturating_add(site.bytes.len() as u64))
     }
 
     /// What is wrong with the tables themselves.

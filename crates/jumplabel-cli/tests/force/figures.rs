@@ -125,6 +125,31 @@ fn writes_sites_alone() {
     set(&["check", "--force"], "off").done();
 }
 
+/// The processor's time for `check --force` that finds keys in this state, in us.
+fn check(pid: u32, state: &str) -> i64 {
+    let mut tool = Command::new(env!("CARGO_BIN_EXE_jumplabel"));
+    let child = tool.args(["check", "--force", &pid.to_string(), &format!("many*={state}")]).spawn().unwrap();
+    let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
+    // SAFETY: a child of this process that nobody else waits for; both places are this function's.
+    let waited = unsafe { libc::wait4(child.id().cast_signed(), &mut status, 0, usage.as_mut_ptr()) };
+    assert_eq!((waited, status), (child.id().cast_signed(), 0));
+    // SAFETY: the kernel has filled it in; zeros are one, too.
+    let usage = unsafe { usage.assume_init() };
+    usage.ru_utime.tv_sec * 1_000_000 + usage.ru_utime.tv_usec
+}
+
+/// A site that is on differs from the file, and is in front of the next site, which is looked at closely then: not at the price of a
+/// look at all others, which is that of 10,000.
+#[test]
+fn sites_that_differ_from_the_file() {
+    let many = Many::start("differ", "0", &["sleep"]);
+    let pid = many.child.id();
+    let off = (0..3).map(|_| check(pid, "off")).min().unwrap();
+    tool(&["set", "--force"], pid, &["many*=on"], None).done();
+    let on = (0..3).map(|_| check(pid, "on")).min().unwrap();
+    assert!(on < 5 * off, "{on} us with sites that are on, {off} us with sites that are off");
+}
+
 /// No thread until somebody asks for the agent; then one.
 #[test]
 fn threads() {
