@@ -41,6 +41,7 @@
 //! | do something else in the fallback | [`if_sites!`] |
 //! | find the statics that a macro makes inside functions | [`list!`], [`list_element!`], [`List`] |
 //! | choose instructions by the processor's features | [`alternative!`], [`alternatives`] |
+//! | keep assertions in the release build | [`assertions!`], [`key_assert!`], [`assertion`] |
 //! | let probes watch a place in the code | [`tracepoint!`], [`emit!`] |
 //! | have tracepoints follow bpftrace and perf | [`usdt`] |
 //! | do without `lock` prefixes while there is one thread | [`up`] |
@@ -66,6 +67,7 @@ extern crate std;
 
 pub mod alternatives;
 pub mod arch;
+pub mod assertion;
 mod batch;
 #[doc(hidden)] // Public for the macros.
 pub mod call;

@@ -1,11 +1,15 @@
 //! Checks, calls, switches and tracepoints: as statements, values, conditions, operands, arguments, in closures, guards and loops.
 
-use jumplabel::{emit, static_branch_likely, static_branch_maybe, static_branch_unlikely, static_switch};
+use jumplabel::{
+    assertions, emit, key_assert, static_branch_likely, static_branch_maybe, static_branch_unlikely, static_switch,
+};
 
 use crate::declarations::{
     self, CALL, CHECK, CONFIG, COUNT, COUNTER, Counting, DEFERRED, HOOK, LEVEL, LOADS, Level, MODE, Mode, NAKED, OFF,
     ON, PICK, SEVERAL, count, event, nothing, raise,
 };
+
+assertions!();
 
 /// As loops ask.
 pub fn loops() {
@@ -38,6 +42,14 @@ pub fn loops() {
             emit!(nothing);
         }
     }
+}
+
+/// Assertions, of the module and of a group.
+pub fn assertions(length: u64) {
+    key_assert!(length > 0);
+    key_assert!(length < 100, "a length of {}", length + 1);
+    key_assert!(in OFF; length != 3);
+    key_assert!(in CONFIG.hooks[1]; length != 4, "four");
 }
 
 /// What clippy does complain of.
