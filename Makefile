@@ -19,7 +19,7 @@ check: cargo
 	cargo test --quiet -p jumplabel --lib $(QUICK:%=--test %)
 	cargo test --quiet -p xtask --test layers
 	@echo "passed. Left out: C and C++, the tool, the agent, programs that tests build, flips under load (make test); all else (make test-all)"
-QUICK := alternatives calls call_sites contract format keys lists naked ops or_load plan records retargets scoped strayed switches threads tracepoints
+QUICK := alternatives assertions calls call_sites contract format keys lists naked ops or_load plan records retargets scoped strayed switches threads tracepoints
 
 # What shows that it works on this machine, in ten to fifteen minutes on two processors. Incremental builds cost more than they save where all is
 # compiled once.
@@ -60,12 +60,12 @@ lint:
 # Sets of tests that build programs and measure nothing: they run beside each other. Those of PROJECTS would wait for each other:
 # cargo builds for all of them in one directory. All others run one after the other, and alone, but for those of `make lint`.
 PROJECTS := objects
-BUILDING := cli fail logged patched tracing workspaces
+BUILDING := cli
 # Of the documents: the README's programs, and what reads texts alone. The programs of all others: test-all.
 README := readme rules_and_blocks commands_in_the_text links_lead_somewhere flags_are_listed
 # The same, for test-all. Those of the first line again, in all configurations.
 WIDE_PROJECTS := builds objects rewritten compile_cost lints
-WIDE := capi cli documents compile_fail
+WIDE := capi cli documents compile_fail fail logged patched tracing workspaces
 ONLY_WIDE := smoke fleet tools
 LINTED := layers public_api
 ALONE := $(filter-out $(PROJECTS) $(BUILDING) $(WIDE) $(WIDE_PROJECTS) $(ONLY_WIDE) $(LINTED),$(basename $(notdir $(wildcard crates/*/tests/*.rs))))
@@ -136,7 +136,7 @@ torture: cargo
 
 # Load, test, jump: the same API without patching.
 fallback:
-	RUSTFLAGS="--cfg jumplabel_fallback --cfg jumplabel_portable_tests" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test naked --test records --test lists --test or_load --test calls --test switches --test scoped --test threads --test plan --test tracepoints --test ops --test up --test alternatives
+	RUSTFLAGS="--cfg jumplabel_fallback --cfg jumplabel_portable_tests" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test naked --test records --test lists --test or_load --test calls --test switches --test scoped --test threads --test plan --test tracepoints --test ops --test up --test alternatives --test assertions
 
 # Instrumented builds split the edges of a site: its jump and its table entry must still name one target.
 instrumented:
