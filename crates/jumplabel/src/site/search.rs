@@ -19,6 +19,7 @@ pub(super) fn below(numbers: &[u32], table: &[Entry], limit: usize) -> usize {
 
 /// The address of the key of the entry with this number. (Each number in an index has an entry. If one had none, the result would be the
 /// largest address.)
-fn key_of(table: &[Entry], number: u32) -> usize {
+#[inline]
+pub(super) fn key_of(table: &[Entry], number: u32) -> usize {
     table.get(number as usize).map_or(usize::MAX, Entry::key)
 }
