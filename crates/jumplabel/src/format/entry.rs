@@ -1,6 +1,6 @@
 //! An entry of a table, and the arms that it can lead to. [`format`](super) says what the bits of an entry's meta word mean.
 
-use super::{ARM, BRANCH, INDIRECT, KIND_MASK, KIND_SHIFT, LOADING, OFFSET_SHIFT, OP, PREFIXED, relative};
+use super::{ARM, INDIRECT, KIND_MASK, KIND_SHIFT, LOADING, OFFSET_SHIFT, OP, PREFIXED, relative};
 
 /// One entry of a table: one site.
 #[repr(C, align(4))]
@@ -64,12 +64,6 @@ impl Entry {
         jumplabel_format::front::bytes_in_front(self.meta)
     }
 
-    /// Whether the entry is of a check whose site has a prefix.
-    #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "x86")), allow(dead_code))]
-    pub(crate) fn is_prefixed_check(&self) -> bool {
-        self.meta & (PREFIXED | KIND_MASK << KIND_SHIFT) == PREFIXED | u32::from(BRANCH) << KIND_SHIFT
-    }
-
     /// Whether the key word leads to a slot that holds the key's address.
     pub(crate) fn is_indirect(&self) -> bool {
         self.meta & INDIRECT != 0
@@ -123,9 +117,10 @@ impl Entry {
         ((word & 7) as usize, word & 8 != 0)
     }
 
-    /// The arm and the kind. Sites of one key that have these in common do the same in each state of the key.
+    /// The arm, the kind, and whether there is a prefix. Sites of one key that have these in common do the same in each state of the key,
+    /// and have equally many bytes.
     pub(crate) fn traits(&self) -> u32 {
-        self.meta & (ARM | KIND_MASK << KIND_SHIFT)
+        self.meta & (ARM | PREFIXED | KIND_MASK << KIND_SHIFT)
     }
 }
 

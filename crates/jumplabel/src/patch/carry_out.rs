@@ -125,7 +125,7 @@ unsafe fn attempt(kind: WriterKind, plan: &mut Plan, held: &mut Held) -> Result<
         look_again(plan);
     }
     let Plan { changes, extents, facts, block, .. } = plan;
-    let mut body = |writer: &mut dyn Writer| steps::run(changes, facts.steps, writer, block);
+    let mut body = |writer: &mut dyn Writer| steps::run(changes, &facts.alike, facts.steps, writer, block);
     // SAFETY: the extents of the changes.
     let written = unsafe { held.platform().open(kind, extents, held, &mut body) };
     match written {
@@ -141,6 +141,7 @@ unsafe fn attempt(kind: WriterKind, plan: &mut Plan, held: &mut Held) -> Result<
 #[inline(never)] // Rare.
 fn look_again(plan: &mut Plan) {
     if plan.facts.steps.count_ones() > 1 {
+        plan.facts.alike = 0..0;
         plan.changes.as_mut_slice().iter_mut().for_each(SiteChange::look_again);
     }
 }

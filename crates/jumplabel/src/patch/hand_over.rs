@@ -1,5 +1,7 @@
 //! Hands a step to a writer. A writer knows nothing of steps, so what each change of a site writes in the step becomes a [`Write`].
 
+use core::ops::Range;
+
 use super::site_change::SiteChange;
 use crate::arch::{self, Arch, CodeChange, Demand, Native, StepBytes};
 use crate::error::Refusal;
@@ -39,9 +41,10 @@ pub(super) fn steps_and_demand(change: CodeChange) -> (u8, Demand) {
 }
 
 /// Hands to the writer what `changes` write in step `number` or, if `back`, what undoes that step. If the writer refuses a write, returns
-/// the position in `changes` of that write's change, and why it was refused.
+/// the position in `changes` of that write's change, and why it was refused. The changes in `alike` have the same pattern.
 pub(super) fn hand_over(
     changes: &[SiteChange],
+    alike: &Range<usize>,
     number: u8,
     back: bool,
     writer: &mut dyn Writer,
@@ -52,12 +55,20 @@ pub(super) fn hand_over(
     // write of that change, as for a site at address 0. `count` is 1 if that change writes anything in this step; otherwise 0.
     let (mut like, mut template, mut count) = (0, Write::NONE, 0);
     for edits_here in changes.chunks(BLOCK) {
+        // While this block is made and stored, the processor fetches the cache lines of the next one.
+        let later = changes.get(done + BLOCK..).unwrap_or_default();
+        later.iter().take(BLOCK).for_each(|later| arch::prefetch_to_write(later.address));
         let mut len = 0;
-        for (change, ahead) in edits_here.iter().zip(done + BLOCK..) {
-            // While this block is made and stored, the processor fetches the cache lines of the next one.
-            if let Some(later) = changes.get(ahead) {
-                arch::prefetch_to_write(later.address);
-            }
+        let mut rest = edits_here;
+        if like != 0
+            && alike.start <= done
+            && done + edits_here.len() <= alike.end
+            && edits_here.first().map(|change| change.code.pattern()) == Some(like)
+        {
+            block.iter_mut().zip(edits_here).for_each(|(place, change)| *place = template.at(change.address));
+            (len, rest) = (edits_here.len() * count, &[]);
+        }
+        for change in rest {
             let pattern = change.code.pattern();
             if like == 0 || pattern != like {
                 // If a change stores a whole word, the bytes of the word that stay the same differ from site to site, so the pattern does

@@ -207,7 +207,10 @@ impl Plan {
     /// The entries are from the index, and the lock is held.
     #[inline(never)]
     unsafe fn add_run(&mut self, entries: index::Entries<'_>, at: usize, [holds, wanted]: [State; 2]) -> usize {
-        let Some(run) = entries.get(at - 1).and_then(|entry| Run::of(entry, holds, wanted)) else { return at };
+        // SAFETY: the same entries, the same lock; the site of this entry was just compared.
+        let Some(run) = entries.get(at - 1).and_then(|entry| unsafe { Run::of(entry, holds, wanted) }) else {
+            return at;
+        };
         let (before, alike) = (self.changes.len(), run.is_alike());
         // SAFETY: the same entries, the same lock.
         let at = unsafe { run.add(entries, at, &mut self.changes) };

@@ -13,6 +13,8 @@ use crate::sort::sort_unstable_by;
 /// What is true of all changes together, and what became of them.
 pub(super) struct Facts {
     pub(super) summary: Summary,
+    /// Where in the changes the longest run lies whose changes have the same pattern. Empty if the changes had to be sorted.
+    pub(super) alike: Range<usize>,
     /// A bit for each step. It is set if some site takes that step.
     pub(super) steps: u8,
     /// The number of sites that take several steps.
@@ -54,6 +56,7 @@ impl Facts {
     /// All zeros: a static of it takes no room in a file.
     pub(super) const NONE: Facts = Facts {
         summary: Summary { sites: 0, pages: 0, spans: 0, steps: 0, single_store: false, unsynced: false },
+        alike: 0..0,
         steps: 0,
         several: 0,
         demand: Demand::Nothing,
@@ -116,7 +119,7 @@ impl Facts {
         let single_store = demand == Demand::SingleStore;
         let summary =
             Summary { sites: changes.len(), pages, spans, steps: steps.count_ones(), single_store, unsynced: false };
-        *self = Facts { summary, steps, several, demand, ..Facts::NONE };
+        *self = Facts { summary, alike: run, steps, several, demand, fate: Facts::NONE.fate };
         Ok(())
     }
 }

@@ -33,6 +33,8 @@ impl SiteChange {
 /// Sites that have the kind and the arm in common, and that all go from one state to another, or all stay in one state.
 pub(super) struct Run {
     traits: u32,
+    /// What is in front of each site.
+    front: Option<u8>,
     from: Template,
     to: Template,
     stays: bool,
@@ -41,15 +43,20 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// The run of the sites that have the kind and the arm of `entry`. `None` if the site of `entry` has an unusual number of bytes.
+    /// The run of the sites that have the traits of `entry`. `None` if the site of `entry` has an unusual number of bytes.
+    ///
+    /// # Safety
+    /// As for [`Comparison::at`](super::patchable::Comparison::at), which has found no fault with the site of `entry`.
     #[inline(never)]
-    pub(super) fn of(entry: &Entry, from: State, to: State) -> Option<Run> {
+    pub(super) unsafe fn of(entry: &Entry, from: State, to: State) -> Option<Run> {
         if entry.bytes() != Native::SIZE {
             return None;
         }
         let stays = from == to;
         let (from, to) = (Template::of::<Native>(from)?, Template::of::<Native>(to)?);
-        Some(Run { traits: entry.traits(), from, to, stays, loads: entry.loads() })
+        // SAFETY: the caller passes an entry from the index, and the lock keeps its object loaded.
+        let front = unsafe { front::byte(entry) };
+        Some(Run { traits: entry.traits(), front, from, to, stays, loads: entry.loads() })
     }
 
     /// Whether the changes of all sites have the same [`pattern`](CodeChange::pattern).
@@ -84,7 +91,7 @@ impl Run {
             let displacement = Native::displacement(address as u64, target as u64)?;
             let old = self.from.fill::<Native>(displacement);
             // SAFETY: the caller passes entries from the index, and the lock keeps their object loaded.
-            if unsafe { !front::is_as_built(entry) || read_code(kind, address, Native::SIZE) != old } {
+            if unsafe { !front::is_same(self.front, entry, address) || read_code(kind, address, Native::SIZE) != old } {
                 return None;
             }
             (at, last) = (at + 1, address);

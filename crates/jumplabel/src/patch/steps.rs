@@ -9,15 +9,18 @@
 //! On x86, a flip of a key whose sites are all primed takes one step, which writes one byte at each site. On other instruction sets, every
 //! flip of a key takes one step. The module `arch` has the steps.
 
+use core::ops::Range;
+
 use super::hand_over::{Block, hand_over};
 use super::site_change::SiteChange;
 use super::undo::take_back;
 use crate::platform::{Failure, Writer};
 
-/// Carries the changes out. `steps` has a bit for each step to take. If a step is refused, undoes all steps: then all sites are as before,
+/// Carries the changes out. Those in `alike` have the same pattern. `steps` has a bit for each step to take. If a step is refused, undoes all steps: then all sites are as before,
 /// unless that is refused, too.
 pub(super) fn run(
     changes: &[SiteChange],
+    alike: &Range<usize>,
     steps: u8,
     writer: &mut dyn Writer,
     block: &mut Block,
@@ -26,7 +29,7 @@ pub(super) fn run(
     while rest != 0 {
         let number = rest.trailing_zeros() as u8;
         rest &= rest - 1;
-        if let Err((at, refusal)) = hand_over(changes, number, false, writer, block) {
+        if let Err((at, refusal)) = hand_over(changes, alike, number, false, writer, block) {
             take_back(changes, number, at, writer, block)?;
             return Err(Failure::Refused(refusal));
         }

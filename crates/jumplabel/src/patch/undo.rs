@@ -58,5 +58,5 @@ fn take_back_one(
         address: changes.get(at).map_or(0, |change: &SiteChange| change.address),
         refusal,
     };
-    hand_over(changes, number, true, writer, block).map_err(stuck)
+    hand_over(changes, &(0..0), number, true, writer, block).map_err(stuck)
 }

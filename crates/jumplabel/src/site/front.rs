@@ -15,51 +15,56 @@ impl Entry {
 mod x86 {
     use super::{Entry, Error};
     use crate::arch::Code;
-    use crate::format::BRANCH;
     use jumplabel_format::front::{built_in_front, is_in_front};
 
-    /// Whether what is in front of the site of `entry` is as it was built: [`foreign_byte`] for loops over many sites.
+    /// What is in front of the site of `entry`, and possibly of other sites that have the entry's [`traits`](Entry::traits). `None` if
+    /// nothing there belongs to their instructions.
     ///
     /// # Safety
     /// The byte in front of the site can be read, if the entry says that it belongs to the site's instruction.
     #[inline]
-    pub(crate) unsafe fn is_as_built(entry: &Entry) -> bool {
-        // Most sites are such checks. SAFETY: the caller says that the byte can be read.
-        unsafe {
-            (entry.is_prefixed_check() && byte_in_front(entry) == built_in_front(BRANCH))
-                || foreign_byte(entry).is_none()
-        }
+    pub(crate) unsafe fn byte(entry: &Entry) -> Option<u8> {
+        // SAFETY: the caller says that the byte can be read.
+        (entry.bytes_in_front() != 0).then(|| unsafe { byte_in_front(entry.code()) })
+    }
+
+    /// Whether `same` is in front of the site of `entry`, at `address`, or else no foreign byte: [`foreign_byte`] for loops over many sites.
+    /// The caller passes what [`byte`] returned for a site with the same traits that has no foreign byte.
+    ///
+    /// # Safety
+    /// As for [`byte`].
+    #[inline]
+    pub(crate) unsafe fn is_same(same: Option<u8>, entry: &Entry, address: usize) -> bool {
+        // SAFETY: the caller says that the byte can be read.
+        same.is_none_or(|same| unsafe { byte_in_front(address) == same || foreign_byte(entry).is_none() })
     }
 
     /// # Safety
     /// The byte in front of the site can be read.
-    unsafe fn byte_in_front(entry: &Entry) -> u8 {
+    unsafe fn byte_in_front(address: usize) -> u8 {
         // SAFETY: the caller says that the byte can be read.
-        unsafe { (entry.code() as *const u8).wrapping_sub(1).read() }
+        unsafe { (address as *const u8).wrapping_sub(1).read() }
     }
 
     /// What somebody else has put in front of the site.
     ///
     /// # Safety
-    /// As for [`is_as_built`].
+    /// As for [`byte`].
     #[inline(never)]
     pub(crate) unsafe fn foreign_byte(entry: &Entry) -> Option<u8> {
-        if entry.bytes_in_front() == 0 {
-            return None;
-        }
         // SAFETY: the caller says that the byte can be read.
-        Some(unsafe { byte_in_front(entry) }).filter(|&byte| !is_in_front(entry.kind(), byte))
+        unsafe { byte(entry) }.filter(|&byte| !is_in_front(entry.kind(), byte))
     }
 
     /// The error for a site that has something else in front of it. `None` if all is as it was built.
     ///
     /// # Safety
-    /// As for [`is_as_built`].
+    /// As for [`byte`].
     #[cold]
     pub(crate) unsafe fn complaint(entry: &Entry) -> Option<Error> {
         let kind = entry.kind();
         let [expected, found] =
-            // SAFETY: as for `is_as_built`.
+            // SAFETY: the caller says that the byte can be read.
             [built_in_front(kind), unsafe { foreign_byte(entry) }?].map(|byte| Code::new(kind, &[byte]));
         Some(Error::ForeignBytes { address: entry.start(), expected, found })
     }
@@ -75,7 +80,11 @@ mod elsewhere {
         }
     }
 
-    pub(crate) unsafe fn is_as_built(_: &Entry) -> bool {
+    pub(crate) unsafe fn byte(_: &Entry) -> Option<u8> {
+        None
+    }
+
+    pub(crate) unsafe fn is_same(_: Option<u8>, _: &Entry, _: usize) -> bool {
         true
     }
 
@@ -89,6 +98,6 @@ mod elsewhere {
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
-pub(crate) use elsewhere::{complaint, foreign_byte, is_as_built};
+pub(crate) use elsewhere::{byte, complaint, foreign_byte, is_same};
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-pub(crate) use x86::{complaint, foreign_byte, is_as_built};
+pub(crate) use x86::{byte, complaint, foreign_byte, is_same};
