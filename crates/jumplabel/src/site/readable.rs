@@ -136,7 +136,8 @@ fn first_hidden(entries: Entries<'_>) -> Option<usize> {
         let start = entry.start();
         let bytes = last_end.wrapping_sub(start);
         let end = end_of(start, if count > MANY && bytes <= CLOSE * count { bytes } else { 1 }, &SITES);
-        let hidden = hidden(entry);
+        // A site has seven bytes at most.
+        let hidden = if !has_more(entry) && entry.code().wrapping_add(8) <= end { None } else { hidden(entry) };
         // If this entry can be read, and its stretch holds the last site, too, the entries in between need no look.
         if hidden.is_some() || (!has_more(entry) && !has_more(last) && last_end <= end) {
             return hidden;

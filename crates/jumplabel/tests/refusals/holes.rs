@@ -16,8 +16,10 @@ use crate::twin::{Twin, install};
 crate::pages::pages! { close: 1 keys, 40 sites, every 1 pages, at 0 }
 crate::pages::pages! { apart: 1 keys, 36 sites, every 5 pages, at 0 }
 crate::pages::pages! { several: 3 keys, 30 sites, every 1 pages, at 0 }
+// On so many pages that the library asks which of them are there.
+crate::pages::pages! { wide: 1 keys, 90 sites, every 1 pages, at 0 }
 
-const ALL: [fn() -> Pages; 3] = [close, apart, several];
+const ALL: [fn() -> Pages; 4] = [close, apart, several, wide];
 
 const WRITERS: [Option<WriterKind>; 4] =
     [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Remap)];
@@ -104,7 +106,7 @@ fn truncated_file() {
                 reap(fork(|| {
                     set_writer(writer);
                     if is_old {
-                        deny(&[libc::SYS_madvise], libc::EINVAL);
+                        deny(&[libc::SYS_madvise, libc::SYS_ioctl], libc::EINVAL);
                     }
                     let (start, bytes) = (pages.site(0), pages.stride * pages.count);
                     // SAFETY: code of this test, which nobody runs meanwhile; a file that nobody else has.
@@ -124,6 +126,13 @@ fn truncated_file() {
             }
         }
     });
+}
+
+/// Whether the kernel says which pages are there: since Linux 6.11 it also says to which mapping they belong.
+fn scans() -> bool {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
+    PAGE == 4096 && emulator().is_none() && (numbers.next(), numbers.next()) >= (Some(6), Some(11))
 }
 
 /// How often the system is asked: not for each page of sites that lie close together.
@@ -147,6 +156,25 @@ fn few_questions() {
                 verify().unwrap();
                 assert!(close().all(on) && faults.fired() > 0);
             }
+        }
+        // Pages that are there need not be asked for. A page that is not is asked for, and those after it.
+        let absent = |number: usize| {
+            // SAFETY: a page of code of this test, which gets the file's bytes back.
+            assert_eq!(unsafe { libc::madvise(wide().site(number) as *mut _, PAGE, libc::MADV_DONTNEED) }, 0);
+        };
+        wide().set(true).unwrap();
+        for on in [false, true] {
+            for number in [0, 45, wide().count - 1] {
+                faults.disarm();
+                absent(number);
+                faults.count(libc::SYS_madvise);
+                wide().set(on).unwrap();
+                assert!(wide().all(on) && faults.seen() <= 1, "{} calls", faults.seen());
+            }
+            faults.count(libc::SYS_madvise);
+            wide().set(!on).unwrap();
+            assert!(wide().all(!on) && (faults.seen() == 0 || !scans()), "{} calls", faults.seen());
+            faults.disarm();
         }
     });
 }

@@ -74,17 +74,24 @@ impl Maps {
     /// The mapping at `address`. Writes the path of its file to `path`.
     #[inline(never)]
     pub(super) fn find(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Refusal> {
-        let mut query = Query::new(address, path);
-        // SAFETY: PROCMAP_QUERY reads and writes one `procmap_query`, and writes the path to the buffer that it names.
-        match unsafe { ioctl::ioctl(&self.0, ioctl::Updater::<PROCMAP_QUERY, Query>::new(&mut query)) } {
-            Ok(()) => Some(query.mapping())
-                .filter(|found| (found.start..found.end).contains(&address))
-                .ok_or(rustix::io::Errno::IO.into()),
+        match self.query(address, path) {
+            Ok(found) => Ok(found),
+            Err(rustix::io::Errno::IO) => Err(rustix::io::Errno::IO.into()),
             Err(rustix::io::Errno::NOENT) => Err(rustix::io::Errno::NOMEM.into()),
             // The text is read instead. It is read from the longer path, if that can be opened: if the first thread has ended, older
             // kernels still open /proc/self/maps, but it is empty.
             Err(_) => Maps::open_at(THREADS).as_ref().unwrap_or(self).read(address, path),
         }
+    }
+
+    /// As [`find`](Self::find), but only by the ioctl.
+    #[inline(never)]
+    pub(super) fn query(&self, address: usize, path: &mut [u8]) -> Result<Mapping, rustix::io::Errno> {
+        let mut query = Query::new(address, path);
+        // SAFETY: PROCMAP_QUERY reads and writes one `procmap_query`, and writes the path to the buffer that it names.
+        unsafe { ioctl::ioctl(&self.0, ioctl::Updater::<PROCMAP_QUERY, Query>::new(&mut query)) }?;
+        let found = query.mapping();
+        (found.start..found.end).contains(&address).then_some(found).ok_or(rustix::io::Errno::IO)
     }
 
     /// As [`find`](Self::find), but reads the text. This function is not inlined, because its buffer would then be on the stack of every

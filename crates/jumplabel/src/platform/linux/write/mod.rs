@@ -15,6 +15,7 @@ mod events;
 pub(super) mod forced;
 pub(super) mod maps;
 pub(super) mod mprotect;
+mod present;
 mod procmem;
 pub(super) mod readable;
 mod remap;

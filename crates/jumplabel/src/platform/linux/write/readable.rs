@@ -6,13 +6,19 @@
 //! rules as a load. Filters of system calls allow `rt_sigprocmask`, because each flip also calls it to block signals.
 //!
 //! One such question is about one page. All of a mapping has the same protection and the same protection key, but a page of it can have a
-//! guard (`MADV_GUARD_INSTALL`), or lie beyond the end of a file that was truncated. `madvise(MADV_POPULATE_READ)` answers for many pages.
+//! guard (`MADV_GUARD_INSTALL`), or lie beyond the end of a file that was truncated. Two calls answer for many pages. [`present`] finds pages
+//! of the same mapping that are there: they can be read if one of them can. `madvise(MADV_POPULATE_READ)` answers for the others.
 
 use core::ops::Range;
 
 use rustix::mm::Advice;
 
+use super::present;
 use crate::platform::linux::{libc, pages};
+
+/// Up to this many pages are asked about one by one, which costs less: a question about several pages costs as much as four about one, and
+/// then nearly as much for each page.
+const FEW_PAGES: usize = 16;
 
 /// The pages of `addresses`, or so many of the first of them as can be read. Empty if the first address cannot be read.
 pub(crate) fn around(addresses: Range<usize>) -> Range<usize> {
@@ -20,14 +26,21 @@ pub(crate) fn around(addresses: Range<usize>) -> Range<usize> {
         return 0..0;
     }
     let page = pages::floor(addresses.start);
-    let next = page + pages::size();
-    let mut end = next.max(pages::ceil(addresses.end));
-    while end > next {
-        match pages::populate(page, end - page, Advice::LinuxPopulateRead) {
+    let mut known = page + pages::size();
+    let mut end = known.max(pages::ceil(addresses.end));
+    if end - page <= FEW_PAGES * pages::size() {
+        while known < end && can_read(known) {
+            known += pages::size();
+        }
+        return page..known;
+    }
+    known = present::after(page, end).unwrap_or(known);
+    while end > known {
+        match pages::populate(known, end - known, Advice::LinuxPopulateRead) {
             Ok(true) => break,
-            Ok(false) => end = next,
+            Ok(false) => end = known,
             // Some page cannot be read, perhaps one without a site.
-            Err(_) => end = page + pages::floor((end - page) / 2),
+            Err(_) => end = known + pages::floor((end - known) / 2),
         }
     }
     page..end
