@@ -29,8 +29,8 @@ impl Bounds {
 
 const EINVAL: c_int = -22;
 
-/// As `JUMPLABEL_KERNEL_CPUS` and `JUMPLABEL_KERNEL_PAGES` say while this is built.
-const CPUS: usize = number(option_env!("JUMPLABEL_KERNEL_CPUS"), 64);
+/// As `JUMPLABEL_KERNEL_CPUS` and `JUMPLABEL_KERNEL_PAGES` say while this is built. There is room for as many CPUs as a word has bits.
+const CPUS: usize = number(option_env!("JUMPLABEL_KERNEL_CPUS"), usize::BITS as usize);
 const PAGES: usize = number(option_env!("JUMPLABEL_KERNEL_PAGES"), 16);
 
 const fn number(text: Option<&str>, default: usize) -> usize {

@@ -26,7 +26,8 @@ const EARLY: u8 = 0;
 const LIVE: u8 = 1;
 const UNAVAILABLE: u8 = 2;
 
-/// The platform of a kernel with up to `CPUS` CPUs, as a static. It contains `PAGES` pages of [`Memory`].
+/// The platform of a kernel with up to `CPUS` CPUs, as a static: at most 64, or 32 where a word has 32 bits. It contains `PAGES` pages of
+/// [`Memory`].
 pub struct Kernel<M, const CPUS: usize, const PAGES: usize> {
     machine: M,
     memory: Memory<PAGES>,

@@ -2,20 +2,21 @@
 
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// The size of a page here in bytes, whatever the size of the CPU's pages.
 const PAGE: usize = 4096;
 
-/// `PAGES` pages of 4 KiB, at most 64. An index takes 4 bytes for each site; the lists of a flip take 32 bytes for each site that the flip
-/// changes. If there is no room, the flip is refused as [`OutOfMemory`](jumplabel::Error::OutOfMemory), and nothing has changed.
+/// `PAGES` pages of 4 KiB, at most 64, or 32 where a word has 32 bits. An index takes 4 bytes for each site; the lists of a flip take 32
+/// bytes for each site that the flip changes. If there is no room, the flip is refused as
+/// [`OutOfMemory`](jumplabel::Error::OutOfMemory), and nothing has changed.
 ///
 /// They begin where a line of the cache does, and not where a page of the CPU does: then a kernel would have up to two pages more.
 #[repr(C, align(64))]
 pub struct Memory<const PAGES: usize> {
     pages: UnsafeCell<[[u8; PAGE]; PAGES]>,
     /// A bit for each page that is in use.
-    used: AtomicU64,
+    used: AtomicUsize,
 }
 
 // SAFETY: a page belongs to the thread that has set its bit.
@@ -25,8 +26,8 @@ impl<const PAGES: usize> Memory<PAGES> {
     /// Memory with all pages free.
     #[must_use]
     pub const fn new() -> Self {
-        const { assert!(PAGES <= 64, "a bit for each page") };
-        Memory { pages: UnsafeCell::new([[0; PAGE]; PAGES]), used: AtomicU64::new(0) }
+        const { assert!(PAGES <= usize::BITS as usize, "a bit for each page") };
+        Memory { pages: UnsafeCell::new([[0; PAGE]; PAGES]), used: AtomicUsize::new(0) }
     }
 
     fn address(&self) -> usize {
@@ -34,8 +35,8 @@ impl<const PAGES: usize> Memory<PAGES> {
     }
 
     /// The bits of `count` pages, of which `first` is the first.
-    fn bits(first: usize, count: usize) -> u64 {
-        (u64::MAX >> (64 - count)) << first
+    fn bits(first: usize, count: usize) -> usize {
+        (usize::MAX >> (usize::BITS as usize - count)) << first
     }
 
     pub(crate) fn allocate(&self, bytes: usize) -> Option<NonNull<u8>> {

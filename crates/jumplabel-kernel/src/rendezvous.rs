@@ -14,7 +14,7 @@
 //! An acknowledgement is the number of the order that it answers. So if one comes late, for a rendezvous that was given up, it counts for
 //! nothing. A CPU that comes late finds an even order, and goes on.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use jumplabel::Refusal;
 
@@ -23,7 +23,7 @@ use crate::{Machine, TIMED_OUT};
 pub(crate) struct Rendezvous<const CPUS: usize> {
     order: AtomicU32,
     /// A bit for each CPU that is to be stopped.
-    online: AtomicU64,
+    online: AtomicUsize,
     acknowledged: [AtomicU32; CPUS],
     /// 1 more than the number of the CPU that was waited for in vain; or 0.
     late: AtomicU32,
@@ -33,10 +33,10 @@ pub(crate) struct Rendezvous<const CPUS: usize> {
 
 impl<const CPUS: usize> Rendezvous<CPUS> {
     pub(crate) const fn new() -> Self {
-        const { assert!(CPUS > 0 && CPUS <= 64, "a bit for each CPU") };
+        const { assert!(CPUS > 0 && CPUS <= usize::BITS as usize, "a bit for each CPU") };
         Rendezvous {
             order: AtomicU32::new(0),
-            online: AtomicU64::new(0),
+            online: AtomicUsize::new(0),
             acknowledged: [const { AtomicU32::new(0) }; CPUS],
             late: AtomicU32::new(0),
             unknown: AtomicUsize::new(0),

@@ -1,4 +1,5 @@
 //! Systems that have the fallback: the core is checked for each, and its tests are run on the one that a package of PyPI runs (wasm32-wasip1).
+//! Kernels' targets that have it: what kernels in Rust and in C use is built for each.
 
 use anyhow::{Context, Result, bail};
 use xshell::{Shell, cmd};
@@ -15,6 +16,8 @@ pub const TARGETS: &[&str] = &[
     "wasm32-unknown-unknown",
     WASI,
 ];
+/// Kernels' targets without sites, whose words have 32 bits, and whose atomics have no 64.
+pub const KERNELS: &[&str] = &["riscv32imac-unknown-none-elf", "thumbv7m-none-eabi"];
 const WASI: &str = "wasm32-wasip1";
 /// What runs programs there, from PyPI.
 pub const RUNNER: &str = "wasmtime";
@@ -42,9 +45,13 @@ const NOT_THERE: &[&str] = &[
 pub fn run(sh: &Shell) -> Result<()> {
     let installed = cmd!(sh, "rustup target list --installed").quiet().ignore_status().read()?;
     let mut skipped = Skipped::default();
-    for target in TARGETS {
+    for target in TARGETS.iter().chain(KERNELS) {
         if !installed.lines().any(|line| line == *target) {
             skipped.0.push(format!("{target}: not installed (cargo xtask setup --all)"));
+            continue;
+        }
+        if KERNELS.contains(target) {
+            of_kernels(sh, target)?;
             continue;
         }
         for features in [&[][..], &["--no-default-features"]] {
@@ -57,6 +64,15 @@ pub fn run(sh: &Shell) -> Result<()> {
         }
     }
     skipped.end(in_ci())
+}
+
+/// Built, not only checked: that finds what depends on the values of a kernel's constants. `kernel` has a whole kernel's platform.
+fn of_kernels(sh: &Shell, target: &str) -> Result<()> {
+    let build =
+        cmd!(sh, "cargo build --quiet --target-dir target/elsewhere -p jumplabel-capi --lib --no-default-features");
+    printed(build.args(["--features", "kernel", "--target", target])).context(target.to_owned())?;
+    println!("{target}: built, for kernels in Rust and in C");
+    Ok(())
 }
 
 /// The core's tests, each in a program of its own. There, a panic ends the program.

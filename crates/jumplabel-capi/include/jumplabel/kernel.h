@@ -10,7 +10,8 @@
  *     static_branch_enable(&trace);
  *     jumplabel_kernel_online(notify, NULL);                      on each CPU that comes, before it runs a site
  *
- * The library, with room for 64 CPUs and 16 pages of 4 KiB for its lists (JUMPLABEL_KERNEL_CPUS and _PAGES, when it is built, say otherwise):
+ * The library, with room for 64 CPUs (32 on a 32-bit machine) and 16 pages of 4 KiB for its lists (JUMPLABEL_KERNEL_CPUS and _PAGES, when it
+ * is built, say otherwise):
  *
  *     cargo rustc --release -p jumplabel-capi --lib --crate-type staticlib --no-default-features --features kernel-alone --target TARGET
  *
@@ -25,7 +26,7 @@ JUMPLABEL_C_BEGIN_
 
 /* What a kernel gives. No function may have sites, or take a lock that somebody holds who flips. The last five may be NULL, or 0. */
 struct jumplabel_machine {
-	/* The number of the CPU that calls: below 64. */
+	/* The number of the CPU that calls: below JUMPLABEL_KERNEL_CPUS. */
 	size_t (*cpu)(void);
 	/* Turns interrupts off on this CPU; returns what `restore` needs to make them what they were. */
 	uint64_t (*interrupts_off)(void);
