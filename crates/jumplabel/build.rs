@@ -34,7 +34,9 @@ fn main() {
     // An arch file exists, for this data model, and stable inline assembly is understood (POWER: since 1.95).
     let has_arch_file = match &*arch {
         // Not Thumb (thumbv7...), nor what has no nop (arm-..., armv5te-...). Features that would say so are unstable.
-        "arm" => var("TARGET").is_ok_and(|target| target.starts_with("armv7-")),
+        "arm" => {
+            var("TARGET").is_ok_and(|target| ["armv7-", "armv7a-none-"].iter().any(|name| target.starts_with(name)))
+        }
         "powerpc64" => is_at_least(95) && endian == "little",
         "s390x" => true,
         "x86" => width == "32",

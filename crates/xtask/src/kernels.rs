@@ -1,5 +1,6 @@
 //! Kernels of ours, built and booted in QEMU; and twins that are broken on purpose, whose boots must fail.
 
+mod machines;
 mod twins;
 
 use std::fs;
@@ -9,72 +10,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use xshell::{Shell, cmd};
 
-use crate::{Skipped, has, in_ci, printed};
-use twins::{TWINS, Twin};
-
-/// A machine that a kernel boots on.
-pub struct Machine {
-    name: &'static str,
-    /// For rustup.
-    pub target: &'static str,
-    program: &'static str,
-    arguments: &'static str,
-    /// Of the distribution.
-    pub packages: &'static [&'static str],
-    /// What the program says of its status, for a kernel that has passed.
-    passed: i32,
-    /// What a module is built with: where it can, it has sites of the kernel's keys.
-    module_flags: &'static str,
-    /// Lines that it alone begins.
-    parts: &'static [&'static str],
-}
-
-/// All of them.
-pub const MACHINES: &[Machine] = &[
-    Machine {
-        name: "riscv64",
-        target: "riscv64imac-unknown-none-elf",
-        program: "qemu-system-riscv64",
-        arguments: "-M virt -bios default",
-        packages: &["qemu-system-misc", "opensbi"],
-        passed: 0,
-        module_flags: "",
-        parts: &[],
-    },
-    Machine {
-        name: "aarch64",
-        target: "aarch64-unknown-none-softfloat",
-        program: "qemu-system-aarch64",
-        arguments: "-M virt -cpu cortex-a57 -semihosting-config enable=on,target=native",
-        packages: &["qemu-system-arm"],
-        passed: 0,
-        module_flags: "",
-        parts: &[],
-    },
-    Machine {
-        name: "x86_64",
-        target: "x86_64-unknown-none",
-        program: "qemu-system-x86_64",
-        arguments: "-M q35 -cpu max -device isa-debug-exit,iobase=0xf4,iosize=4",
-        packages: &["qemu-system-x86"],
-        passed: 33,
-        module_flags: "--cfg jumplabel_dylib",
-        parts: &["flips from C"],
-    },
-];
-
-/// The machine of a name.
-pub fn named(name: &str) -> Result<&'static Machine> {
-    let known = || MACHINES.iter().map(|machine| machine.name).collect::<Vec<_>>().join(", ");
-    MACHINES.iter().find(|machine| machine.name == name).with_context(|| format!("it is none of {}", known()))
-}
-
-impl Machine {
-    /// Whether its packages are here.
-    pub fn is_here(&self) -> bool {
-        has(self.program)
-    }
-}
+use crate::{Skipped, in_ci, printed};
+pub use machines::{MACHINES, Machine, named};
+use twins::Twin;
 
 /// How lines begin that each kernel prints, and that it prints only if it has done, or refused, what they say.
 const PARTS: &[&str] = &[
@@ -114,7 +52,7 @@ pub fn run(sh: &Shell, machines: &[&'static Machine], flips: Option<u32>) -> Res
         passes(sh, machine, flips)?;
         if flips.is_none() {
             is_refused(sh, machine)?;
-            TWINS.iter().try_for_each(|twin| is_found_out(sh, machine, twin))?;
+            machine.twins.iter().try_for_each(|twin| is_found_out(sh, machine, twin))?;
         }
     }
     skipped.end(in_ci())

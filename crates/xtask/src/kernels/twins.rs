@@ -33,15 +33,7 @@ pub const TWINS: &[Twin] = &[
         )],
         found_by: " times in ",
     },
-    Twin {
-        what: "writes before the others stand still",
-        file: "crates/jumplabel-kernel/src/rendezvous.rs",
-        changes: &[(
-            "in self.others(machine) {\n            while",
-            "in self.others(machine).filter(|_| steps == 2 || order & 1 == 0) {\n            while",
-        )],
-        found_by: " writes while the other CPU ran",
-    },
+    WRITES_EARLY,
     Twin {
         what: "does not relax while it waits",
         file: "crates/jumplabel-kernel/src/rendezvous.rs",
@@ -49,6 +41,19 @@ pub const TWINS: &[Twin] = &[
         found_by: "the CPU that flips does not relax",
     },
 ];
+
+/// For machines that differ from others by their names for the same things.
+pub const ONE: &[Twin] = &[WRITES_EARLY];
+
+const WRITES_EARLY: Twin = Twin {
+    what: "writes before the others stand still",
+    file: "crates/jumplabel-kernel/src/rendezvous.rs",
+    changes: &[(
+        "in self.others(machine) {\n            while",
+        "in self.others(machine).filter(|_| steps == 2 || order & 1 == 0) {\n            while",
+    )],
+    found_by: " writes while the other CPU ran",
+};
 
 impl Twin {
     /// The source of the twin, by that of its file.

@@ -4,10 +4,16 @@ use core::arch::{asm, global_asm};
 
 use crate::memory::{STACK, STACKS};
 
+#[path = "../arm_board/gic.rs"]
+mod gic;
 mod paging;
+#[path = "../arm_board/tables.rs"]
+mod tables;
 
+pub use gic::{interrupt, put, wait};
+pub use paging::map;
 use paging::translate;
-pub use paging::{alias, map};
+pub use tables::alias;
 
 global_asm!(
     ".pushsection .text.start, \"ax\", %progbits",
@@ -94,12 +100,6 @@ extern "C" fn other() -> ! {
     crate::other()
 }
 
-/// Prints by the UART.
-pub fn put(byte: u8) {
-    // SAFETY: its data register, which is mapped.
-    unsafe { (0x0900_0000 as *mut u8).write_volatile(byte) }
-}
-
 /// Ends QEMU by semihosting.
 pub fn exit(status: u32) -> ! {
     const EXIT_EXTENDED: u64 = 0x20;
@@ -127,39 +127,6 @@ pub fn start_other_cpu() {
         asm!("hvc #0", inlateout("x0") CPU_ON => error, in("x1") target, in("x2") entry, in("x3") 0, clobber_abi("C"));
     }
     assert!(error == 0);
-}
-
-/// A register of the interrupt controller: the distributor, and from 0x10000 on this core's interface.
-fn controller(offset: usize) -> *mut u32 {
-    (0x0800_0000 + offset) as *mut u32
-}
-
-/// A software-generated interrupt.
-pub fn interrupt(cpu: usize) {
-    // SAFETY: what was stored before is seen by whom it interrupts; a register.
-    unsafe {
-        asm!("dsb ish", options(nostack));
-        controller(0xf00).write_volatile(1 << (16 + cpu) | 1);
-    }
-}
-
-/// The interrupt that is pending is not any more.
-fn acknowledge() {
-    const NONE: u32 = 1020;
-    // SAFETY: registers of this core.
-    unsafe {
-        let number = controller(0x1_000c).read_volatile();
-        if number & 0x3ff < NONE {
-            controller(0x1_0010).write_volatile(number);
-        }
-    }
-}
-
-/// With interrupts off, until one comes. An order that is given between the caller's look and this leaves its interrupt pending.
-pub fn wait() {
-    // SAFETY: changes nothing.
-    unsafe { asm!("wfi", options(nostack)) };
-    acknowledge();
 }
 
 pub fn interrupts_off() -> u64 {
@@ -212,7 +179,7 @@ extern "C" fn trap(is_interrupt: u64, syndrome: u64, address: usize) -> usize {
     match syndrome >> 26 {
         _ if is_interrupt != 0 => {
             // Before the order is looked at: the next one interrupts again.
-            acknowledge();
+            gic::acknowledge();
             crate::interrupted();
             address
         }
@@ -226,14 +193,11 @@ extern "C" fn trap(is_interrupt: u64, syndrome: u64, address: usize) -> usize {
 }
 
 fn trap_on() {
-    // SAFETY: the handler above; the controller's registers: it is on, this core's interface is, for all priorities.
-    unsafe {
-        asm!("msr vbar_el1, {}", "isb", in(reg) &raw const vectors, options(nostack));
-        controller(0).write_volatile(1);
-        controller(0x1_0004).write_volatile(0xff);
-        controller(0x1_0000).write_volatile(1);
-        asm!("msr daifclr, #2", options(nostack));
-    }
+    // SAFETY: the handlers above.
+    unsafe { asm!("msr vbar_el1, {}", "isb", in(reg) &raw const vectors, options(nostack)) };
+    gic::begin();
+    // SAFETY: they are handled from now on.
+    unsafe { asm!("msr daifclr, #2", options(nostack)) };
 }
 
 /// Stores to text, where that is not allowed.

@@ -1,40 +1,19 @@
-//! Translation, and the alias that text is written by.
+//! Translation.
 
 use core::arch::asm;
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use crate::memory::{GIB, IMAGE, ROOT};
-
-/// Text cannot be written where it runs.
-static PROTECTED: AtomicBool = AtomicBool::new(false);
-
-/// Physical memory from 1 GiB on, writable.
-const ALIAS: u64 = 8 * GIB;
+use super::tables;
+use crate::memory::ROOT;
 
 /// From now on text can be executed and not written, and constants can be read.
 pub fn map() {
     translate(true);
-    PROTECTED.store(true, Relaxed);
+    tables::protect();
 }
 
 /// Turns translation on, for this core.
 pub fn translate(protect: bool) {
-    const BLOCK: u64 = 1 | 1 << 10 | 3 << 8; // accessed, shared by all cores
-    const DEVICE: u64 = 1 << 2;
-    const READ_ONLY: u64 = 1 << 7;
-    const NO_CODE: u64 = 3 << 53;
-    ROOT.0[0].store(BLOCK | DEVICE | NO_CODE, Relaxed);
-    ROOT.0[1].store((&raw const IMAGE) as u64 | 3, Relaxed);
-    ROOT.0[(ALIAS / GIB) as usize].store(GIB | BLOCK | NO_CODE, Relaxed);
-    let read_only = if protect { READ_ONLY } else { 0 };
-    for (at, entry) in (0..).zip(&IMAGE.0) {
-        let rights = match at {
-            1 | 4 => read_only,
-            2 | 5 => read_only | NO_CODE,
-            _ => NO_CODE,
-        };
-        entry.store((GIB + (at << 21)) | BLOCK | rights, Relaxed);
-    }
+    tables::fill(protect);
     let kinds: u64 = 0x04_ff; // 0: memory, 1: device
     // 39 bits, tables in shared and cached memory, no upper half, 40 bits physical.
     let control: u64 = 25 | 1 << 8 | 1 << 10 | 3 << 12 | 1 << 23 | 2 << 32;
@@ -48,9 +27,4 @@ pub fn translate(protect: bool) {
             options(nostack),
         );
     }
-}
-
-/// Where the byte of the image at `address` can be written.
-pub fn alias(address: usize) -> usize {
-    if PROTECTED.load(Relaxed) { address - GIB as usize + ALIAS as usize } else { address }
 }

@@ -1,0 +1,47 @@
+//! The tables of pages of AArch64, which Armv7-A has, too (its long descriptors); and the alias that text is written by.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use crate::memory::{GIB, IMAGE, ROOT};
+
+/// Text cannot be written where it runs.
+static PROTECTED: AtomicBool = AtomicBool::new(false);
+
+/// Physical memory from 1 GiB on, writable.
+const ALIAS: u64 = 3 * GIB;
+
+/// What the tables hold. If `protect` is set, text can be executed and not written, and constants can be read.
+pub fn fill(protect: bool) {
+    const BLOCK: u64 = 1 | 1 << 10 | 3 << 8; // accessed, shared by all cores
+    const DEVICE: u64 = 1 << 2;
+    const READ_ONLY: u64 = 1 << 7;
+    const NO_CODE: u64 = 3 << 53;
+    put(&ROOT.0[0], BLOCK | DEVICE | NO_CODE);
+    put(&ROOT.0[1], (&raw const IMAGE) as usize as u64 | 3);
+    put(&ROOT.0[(ALIAS / GIB) as usize], GIB | BLOCK | NO_CODE);
+    let read_only = if protect { READ_ONLY } else { 0 };
+    for (at, entry) in (0..).zip(&IMAGE.0) {
+        let rights = match at {
+            1 | 4 => read_only,
+            2 | 5 => read_only | NO_CODE,
+            _ => NO_CODE,
+        };
+        put(entry, (GIB + (at << 21)) | BLOCK | rights);
+    }
+}
+
+/// Not an atomic store: on Armv7-A those of 64 bits need memory that can be cached, and nothing is until translation is on.
+fn put(entry: &AtomicU64, value: u64) {
+    // SAFETY: another core stores the same value here.
+    unsafe { entry.as_ptr().write_volatile(value) };
+}
+
+/// From now on the alias is used.
+pub fn protect() {
+    PROTECTED.store(true, Relaxed);
+}
+
+/// Where the byte of the image at `address` can be written.
+pub fn alias(address: usize) -> usize {
+    if PROTECTED.load(Relaxed) { address - GIB as usize + ALIAS as usize } else { address }
+}
