@@ -22,6 +22,12 @@ fn main() {
     // Tests that user space shares ask for it.
     println!("cargo::rustc-check-cfg=cfg(jumplabel_sites)");
     println!("cargo::rustc-cfg=jumplabel_sites");
+    if arch == "x86" {
+        // A target of Linux's: its linker is the compiler of C, which would make a program for Linux.
+        for argument in ["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none"] {
+            println!("cargo::rustc-link-arg-bins={argument}");
+        }
+    }
     if arch == "x86_64" {
         // The compiler takes this target for one whose programs are moved when they start.
         println!("cargo::rustc-link-arg-bins=--no-pie");

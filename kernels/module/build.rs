@@ -8,10 +8,16 @@ fn main() {
     println!("cargo::rerun-if-changed=link.ld");
     println!("cargo::rerun-if-env-changed=KERNEL_SYMBOLS");
     println!("cargo::rustc-link-arg-bins=-T{}/link.ld", of("CARGO_MANIFEST_DIR"));
+    // Who links is the compiler of C, or a linker.
+    let prefix = if of("CARGO_CFG_TARGET_ARCH") == "x86" { "-Wl," } else { "" };
     for symbol in var("KERNEL_SYMBOLS").unwrap_or_default().split_whitespace() {
-        println!("cargo::rustc-link-arg-bins=--defsym={symbol}");
+        println!("cargo::rustc-link-arg-bins={prefix}--defsym={symbol}");
     }
-    if of("CARGO_CFG_TARGET_ARCH") == "x86_64" {
-        println!("cargo::rustc-link-arg-bins=--no-pie");
-    }
+    // As ../build.rs. Here core is as it was compiled for Linux, and refers to what would unwind.
+    let arguments: &[&str] = match &*of("CARGO_CFG_TARGET_ARCH") {
+        "x86" => &["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none", "-Wl,--defsym=rust_eh_personality=0"],
+        "x86_64" => &["--no-pie"],
+        _ => &[],
+    };
+    arguments.iter().for_each(|argument| println!("cargo::rustc-link-arg-bins={argument}"));
 }

@@ -11,7 +11,7 @@
 #[cfg_attr(target_arch = "aarch64", path = "arch/aarch64/mod.rs")]
 #[cfg_attr(target_arch = "arm", path = "arch/arm/mod.rs")]
 #[cfg_attr(target_arch = "riscv64", path = "arch/riscv64/mod.rs")]
-#[cfg_attr(target_arch = "x86_64", path = "arch/x86_64/mod.rs")]
+#[cfg_attr(any(target_arch = "x86", target_arch = "x86_64"), path = "arch/pc/mod.rs")]
 mod arch;
 mod bad;
 mod cache;

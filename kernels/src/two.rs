@@ -93,8 +93,8 @@ fn flip(number: u32) -> Result<(), Error> {
 
 /// Each step of a flip, its counts: this CPU serialises behind it, and so does the other one, which also does when it stops and goes.
 fn steps() -> Result<(), Error> {
-    // What was never flipped is brought to a form in which one byte decides: x86-64 has such.
-    let steps = if cfg!(target_arch = "x86_64") { 3 } else { 1 };
+    // What was never flipped is brought to a form in which one byte decides: x86 has such.
+    let steps = if cfg!(any(target_arch = "x86", target_arch = "x86_64")) { 3 } else { 1 };
     for steps in [steps, 1] {
         let on = !FRESH.is_enabled();
         let counts = counted(|| Batch::new().set(&FRESH, on).commit().map(|_| ()))?;

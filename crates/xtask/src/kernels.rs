@@ -102,7 +102,7 @@ fn build(sh: &Shell, machine: &Machine, root: &Path, variables: &[(&str, String)
     let directory = root.join("target/kernels");
     let build =
         cmd!(sh, "cargo build --quiet --release --manifest-path {manifest} --target {target} --target-dir {directory}");
-    let build = build.env_remove("RUSTFLAGS").env_remove("KERNEL_FLIPS").env_remove("MERGED_TABLE");
+    let build = build.env("RUSTFLAGS", machine.flags).env_remove("KERNEL_FLIPS").env_remove("MERGED_TABLE");
     let said = printed(build.envs(variables.iter().map(|(name, value)| (*name, value))))?;
     ensure!(said.is_empty(), "{said}");
     Ok(directory.join(target).join("release/kernel"))
@@ -121,8 +121,8 @@ fn module(sh: &Shell, machine: &Machine, kernel: &Path) -> Result<PathBuf> {
     for name in ["kernel_key", "__jumplabel_register_object", "__jumplabel_unregister_object"] {
         symbols += &format!(" {name}={:#x}", address(name)?);
     }
-    let (target, flags, manifest) =
-        (machine.target, machine.module_flags, crate::root().join("kernels/module/Cargo.toml"));
+    let (target, manifest) = (machine.target, crate::root().join("kernels/module/Cargo.toml"));
+    let flags = format!("{} {}", machine.flags, machine.module_flags);
     let directory = crate::root().join("target/kernels");
     let build =
         cmd!(sh, "cargo build --quiet --release --manifest-path {manifest} --target {target} --target-dir {directory}");

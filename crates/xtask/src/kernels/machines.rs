@@ -16,7 +16,9 @@ pub struct Machine {
     pub packages: &'static [&'static str],
     /// What the program says of its status, for a kernel that has passed.
     pub passed: i32,
-    /// What a module is built with: where it can, it has sites of the kernel's keys.
+    /// What rustc is told.
+    pub flags: &'static str,
+    /// What a module is built with besides: where it can, it has sites of the kernel's keys.
     pub module_flags: &'static str,
     /// Lines that it alone begins.
     pub parts: &'static [&'static str],
@@ -33,6 +35,7 @@ pub const MACHINES: &[Machine] = &[
         arguments: "-M virt -bios default",
         packages: &["qemu-system-misc", "opensbi"],
         passed: 0,
+        flags: "",
         module_flags: "",
         parts: &[],
         twins: TWINS,
@@ -44,6 +47,7 @@ pub const MACHINES: &[Machine] = &[
         arguments: "-M virt -cpu cortex-a57 -semihosting-config enable=on,target=native",
         packages: &["qemu-system-arm"],
         passed: 0,
+        flags: "",
         module_flags: "",
         parts: &[],
         twins: TWINS,
@@ -55,6 +59,7 @@ pub const MACHINES: &[Machine] = &[
         arguments: "-M virt -cpu cortex-a15 -semihosting-config enable=on,target=native",
         packages: &["qemu-system-arm"],
         passed: 0,
+        flags: "",
         module_flags: "",
         parts: &[],
         twins: ONE,
@@ -66,9 +71,22 @@ pub const MACHINES: &[Machine] = &[
         arguments: "-M q35 -cpu max -device isa-debug-exit,iobase=0xf4,iosize=4",
         packages: &["qemu-system-x86"],
         passed: 33,
+        flags: "",
         module_flags: "--cfg jumplabel_dylib",
         parts: &["flips from C"],
         twins: TWINS,
+    },
+    Machine {
+        name: "i686",
+        target: "i686-unknown-linux-gnu",
+        program: "qemu-system-i386",
+        arguments: "-M q35 -cpu max -device isa-debug-exit,iobase=0xf4,iosize=4",
+        packages: &["qemu-system-x86"],
+        passed: 33,
+        flags: "-Crelocation-model=static",
+        module_flags: "",
+        parts: &[],
+        twins: ONE,
     },
 ];
 

@@ -5,7 +5,7 @@
 //!   reset ─► trampoline, 16 bits, below 1 MiB ─► start_other ─┴─► enter, 64 bits ─► first, other
 //! ```
 
-use core::arch::global_asm;
+use core::arch::{asm, global_asm};
 use core::ptr::copy_nonoverlapping;
 
 use super::{first, other};
@@ -121,4 +121,21 @@ pub fn put_trampoline() {
     let (from, end) = (&raw const trampoline, &raw const trampoline_end);
     // SAFETY: the page is nobody's.
     unsafe { copy_nonoverlapping(from, LOW as *mut u8, end as usize - from as usize) };
+}
+
+/// This CPU has a number.
+pub fn set_cpu(cpu: usize) {
+    const GS_BASE: u32 = 0xc000_0101;
+    static NUMBERS: [usize; 2] = [0, 1];
+    let number = (&raw const NUMBERS[cpu]) as u32;
+    // SAFETY: nobody else uses gs.
+    unsafe { asm!("wrmsr", in("ecx") GS_BASE, in("eax") number, in("edx") 0, options(nostack)) };
+}
+
+/// Neither this nor the time is a register of a device: while one CPU reads such registers in a loop, QEMU interrupts no other.
+pub fn cpu() -> usize {
+    let cpu;
+    // SAFETY: what `set_cpu` has put there.
+    unsafe { asm!("mov {}, gs:[0]", out(reg) cpu, options(readonly, nostack, preserves_flags)) };
+    cpu
 }

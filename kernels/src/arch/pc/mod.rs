@@ -1,13 +1,26 @@
-//! QEMU's PC, two CPUs, each with a local APIC.
+//! QEMU's PC, two CPUs, each with a local APIC: in 64-bit mode, or in 32-bit mode.
 
 use core::arch::asm;
+#[cfg(target_arch = "x86")]
+use core::arch::x86::{__cpuid, _rdtsc};
+#[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::{__cpuid, _rdtsc};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+#[cfg_attr(target_arch = "x86", path = "../x86/boot.rs")]
+#[cfg_attr(target_arch = "x86_64", path = "../x86_64/boot.rs")]
 mod boot;
+#[cfg(target_arch = "x86")]
+#[path = "../x86/bytes.rs"]
+mod bytes;
+#[cfg_attr(target_arch = "x86", path = "../x86/paging.rs")]
+#[cfg_attr(target_arch = "x86_64", path = "../x86_64/paging.rs")]
 mod paging;
+#[cfg_attr(target_arch = "x86", path = "../x86/traps.rs")]
+#[cfg_attr(target_arch = "x86_64", path = "../x86_64/traps.rs")]
 mod traps;
 
+pub use boot::cpu;
 pub use paging::{alias, map};
 
 extern "C" fn first() -> ! {
@@ -22,19 +35,17 @@ extern "C" fn first() -> ! {
 }
 
 extern "C" fn other() -> ! {
+    paging::of_other_cpu();
     begin(1);
     crate::other()
 }
 
 /// This CPU has a number, and interrupts of the other one get through.
 fn begin(cpu: usize) {
-    const GS_BASE: u32 = 0xc000_0101;
-    static NUMBERS: [usize; 2] = [0, 1];
-    let number = (&raw const NUMBERS[cpu]) as u32;
+    boot::set_cpu(cpu);
     traps::handle();
-    // SAFETY: nobody else uses gs; there are handlers. Bit 8: this APIC is on.
+    // SAFETY: there are handlers. Bit 8: this APIC is on.
     unsafe {
-        asm!("wrmsr", in("ecx") GS_BASE, in("eax") number, in("edx") 0, options(nostack));
         apic(0xf0).write_volatile(0x100 | traps::SPURIOUS);
         asm!("sti", options(nostack));
     }
@@ -64,14 +75,6 @@ pub fn exit(status: u32) -> ! {
 /// A register of this CPU's interrupt controller.
 fn apic(offset: usize) -> *mut u32 {
     (0xfee0_0000 + offset) as *mut u32
-}
-
-/// Neither this nor the time is a register of a device: while one CPU reads such registers in a loop, QEMU interrupts no other.
-pub fn cpu() -> usize {
-    let cpu;
-    // SAFETY: what `begin` has put there.
-    unsafe { asm!("mov {}, gs:[0]", out(reg) cpu, options(readonly, nostack, preserves_flags)) };
-    cpu
 }
 
 /// Has the other CPU's controller do something.
@@ -123,10 +126,18 @@ pub fn wait() {
 }
 
 pub fn interrupts_off() -> u64 {
-    let flags: u64;
+    let flags: usize;
     // SAFETY: the caller turns them on again.
-    unsafe { asm!("pushfq", "pop {}", "cli", out(reg) flags) };
-    flags & 1 << 9
+    #[cfg(target_arch = "x86")]
+    unsafe {
+        asm!("pushfd", "pop {}", "cli", out(reg) flags)
+    };
+    // SAFETY: the caller turns them on again.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        asm!("pushfq", "pop {}", "cli", out(reg) flags)
+    };
+    flags as u64 & 1 << 9
 }
 
 pub fn restore(interrupts: u64) {
@@ -153,16 +164,16 @@ pub fn nanoseconds() -> u64 {
     (u128::from(ticks) * 1_000_000 / u128::from(SPEED.load(Relaxed))) as u64
 }
 
-/// How fast the CPU counts, by the HPET: its first register has the femtoseconds of a tick.
+/// How fast the CPU counts, by the HPET: its second word has the femtoseconds of a tick.
 fn measure_clock() {
-    let register = |offset: usize| (0xfed0_0000 + offset) as *mut u64;
-    // SAFETY: its registers: the period, whether it runs, its count.
+    let register = |offset: usize| (0xfed0_0000 + offset) as *mut u32;
+    // SAFETY: its registers: the period, whether it runs, the low half of its count.
     unsafe {
-        let period = register(0).read_volatile() >> 32;
+        let period = u64::from(register(4).read_volatile());
         register(0x10).write_volatile(1);
         let count = || register(0xf0).read_volatile();
         let (ticks, start) = (_rdtsc(), count());
-        while (count() - start) * period < 10_000_000_000_000 {}
+        while u64::from(count().wrapping_sub(start)) * period < 10_000_000_000_000 {}
         SPEED.store((_rdtsc() - ticks) / 10, Relaxed);
     }
 }
@@ -179,5 +190,5 @@ pub fn fault() {
 /// Stores to text, where that is not allowed. Three bytes long, for the handler.
 pub fn store_to_text(address: usize) {
     // SAFETY: the handler goes on behind it, and nothing was stored.
-    unsafe { asm!("mov byte ptr [rax], 0", in("rax") address, options(nostack)) };
+    unsafe { asm!("mov byte ptr [{}], 0", in(reg_abcd) address, options(nostack)) };
 }

@@ -1,0 +1,111 @@
+//! From the loader, or from the other CPU's reset, to Rust, in 32-bit mode.
+//!
+//! ```text
+//!   loader, by the multiboot header ─► start: bss ─────────────┐
+//!   reset ─► trampoline, 16 bits, below 1 MiB ─► start_other ──┴─► enter ─► first, other
+//! ```
+
+use core::arch::{asm, global_asm};
+use core::ptr::copy_nonoverlapping;
+
+use super::{first, other};
+use crate::memory::{STACK, STACKS};
+
+global_asm!(
+    // What the loader looks for: a number, no wishes, and what makes the sum 0.
+    ".pushsection .multiboot, \"a\", @progbits",
+    ".balign 4",
+    ".long 0x1badb002, 0, -0x1badb002",
+    ".popsection",
+    ".pushsection .text.start, \"ax\", @progbits",
+    ".globl start",
+    "start: cli",
+    "cld",
+    "lgdt gdt_pointer",
+    "ljmp $8, $0f",
+    "0: mov $__bss, %edi",
+    "mov $__bss_end, %ecx",
+    "sub %edi, %ecx",
+    "xor %eax, %eax",
+    "mov $0x10, %edx",
+    "mov %edx, %es",
+    "rep stosb",
+    "mov ${stacks} + {stack}, %esi",
+    "mov ${first}, %edi",
+    "jmp enter",
+    "start_other: mov $0x10, %edx",
+    "mov ${stacks} + 2 * {stack}, %esi",
+    "mov ${other}, %edi",
+    "enter: mov %edx, %ds",
+    "mov %edx, %es",
+    "mov %edx, %ss",
+    "mov %esi, %esp",
+    "mov $0x600, %eax", // fxsave, and exceptions of vectors
+    "mov %eax, %cr4",
+    "mov $0x33, %eax",
+    "mov %eax, %cr0",
+    "fninit",
+    "push $0", // as if it were called
+    "jmp *%edi",
+    // It runs elsewhere: a copy of it, at {low}.
+    ".code16",
+    "trampoline: cli",
+    "cld",
+    "xor %ax, %ax",
+    "mov %ax, %ds",
+    "lgdtl {low} + trampoline_pointer - trampoline",
+    "mov %cr0, %eax",
+    "or $1, %eax",
+    "mov %eax, %cr0",
+    "ljmpl $8, $start_other",
+    ".code32",
+    "trampoline_pointer: .word 39",
+    ".long gdt",
+    "trampoline_end:",
+    "gdt_pointer: .word 39",
+    ".long gdt",
+    // Code, data, and data once more for each CPU, whose selector in gs is its number. Each was accessed: nobody has to write that here.
+    ".balign 8",
+    "gdt: .quad 0, 0x00cf9b000000ffff, 0x00cf93000000ffff, 0x00cf93000000ffff, 0x00cf93000000ffff",
+    ".popsection",
+    stacks = sym STACKS,
+    stack = const STACK,
+    low = const LOW,
+    first = sym first,
+    other = sym other,
+    options(att_syntax),
+);
+
+/// The descriptor of code.
+pub const CODE: u32 = 8;
+/// That of data that is CPU 0's.
+const NUMBERED: usize = 0x18;
+
+/// Where the other CPU begins: a page below 1 MiB that nobody uses.
+const LOW: usize = 0x8000;
+/// The same, as it is told.
+pub const START_PAGE: u32 = (LOW >> 12) as u32;
+
+/// Puts the trampoline there.
+pub fn put_trampoline() {
+    unsafe extern "C" {
+        static trampoline: u8;
+        static trampoline_end: u8;
+    }
+    let (from, end) = (&raw const trampoline, &raw const trampoline_end);
+    // SAFETY: the page is nobody's.
+    unsafe { copy_nonoverlapping(from, LOW as *mut u8, end as usize - from as usize) };
+}
+
+/// This CPU has a number.
+pub fn set_cpu(cpu: usize) {
+    // SAFETY: nobody else uses gs.
+    unsafe { asm!("mov gs, {:e}", in(reg) NUMBERED + 8 * cpu, options(nostack)) };
+}
+
+pub fn cpu() -> usize {
+    let selector: usize;
+    // SAFETY: what `set_cpu` has put there.
+    unsafe { asm!("mov {:e}, gs", out(reg) selector, options(nomem, nostack, preserves_flags)) };
+    (selector - NUMBERED) / 8
+}

@@ -1,0 +1,52 @@
+//! What compilers call for bytes in memory. The target is one of Linux's, where a C library has these functions.
+
+use core::arch::global_asm;
+
+global_asm!(
+    ".pushsection .text.bytes, \"ax\", @progbits",
+    ".globl memcpy, memmove, memset, memcmp, bcmp",
+    // Each has three arguments, behind the two registers that are saved and where it returns to.
+    ".macro begin",
+    "push edi",
+    "push esi",
+    "mov edi, [esp + 12]",
+    "mov esi, [esp + 16]",
+    "mov ecx, [esp + 20]",
+    "mov eax, edi",
+    ".endm",
+    ".macro end",
+    "pop esi",
+    "pop edi",
+    "ret",
+    ".endm",
+    "memmove:",
+    "memcpy: begin",
+    "mov edx, edi",
+    "sub edx, esi",
+    "cmp edx, ecx",
+    "jb 1f", // it begins within the source: from the end
+    "rep movsb",
+    "end",
+    "1: lea edi, [edi + ecx - 1]",
+    "lea esi, [esi + ecx - 1]",
+    "std",
+    "rep movsb",
+    "cld",
+    "end",
+    "memset: begin",
+    "xchg eax, esi",
+    "rep stosb",
+    "xchg eax, esi",
+    "end",
+    "bcmp:",
+    "memcmp: begin",
+    "xor eax, eax",
+    "xor edx, edx",
+    "repe cmpsb", // nothing differs if there is nothing: the flags are those of `xor`
+    "je 1f",
+    "movzx eax, byte ptr [edi - 1]",
+    "movzx edx, byte ptr [esi - 1]",
+    "1: sub eax, edx",
+    "end",
+    ".popsection",
+);

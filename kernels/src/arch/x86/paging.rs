@@ -1,0 +1,56 @@
+//! What the tables protect, and the alias that text is written by. There is no translation before that.
+
+use core::arch::asm;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use crate::memory::{GIB, IMAGE, ROOT, Table};
+
+/// Text cannot be written where it runs.
+static PROTECTED: AtomicBool = AtomicBool::new(false);
+
+/// Physical memory, writable; nothing there can be executed.
+const ALIAS: u64 = 2 * GIB;
+static ALIASES: Table = Table::new();
+static DEVICES: Table = Table::new();
+
+const LARGE: u64 = 0x81;
+const WRITE: u64 = 2;
+const NOT_CACHED: u64 = 0x18;
+const NO_CODE: u64 = 1 << 63;
+
+/// From now on text can be executed and not written, and constants can be read.
+pub fn map() {
+    let place = |table: &'static Table| table as *const Table as usize as u64 | 1;
+    ROOT.0[0].store(place(&IMAGE), Relaxed);
+    ROOT.0[(ALIAS / GIB) as usize].store(place(&ALIASES), Relaxed);
+    ROOT.0[3].store(place(&DEVICES), Relaxed);
+    for (at, ((entry, alias), device)) in (0..).zip(IMAGE.0.iter().zip(&ALIASES.0).zip(&DEVICES.0)) {
+        let rights = match at {
+            1 | 4 => 0,
+            2 | 5 => NO_CODE,
+            _ => NO_CODE | WRITE,
+        };
+        entry.store(at << 21 | LARGE | rights, Relaxed);
+        alias.store(at << 21 | LARGE | WRITE | NO_CODE, Relaxed);
+        device.store(3 * GIB + (at << 21) | LARGE | WRITE | NOT_CACHED | NO_CODE, Relaxed);
+    }
+    of_other_cpu();
+    PROTECTED.store(true, Relaxed);
+}
+
+/// Turns translation on, for this CPU.
+pub fn of_other_cpu() {
+    const FEATURES: u32 = 0xc000_0080;
+    // SAFETY: what runs stays where it is. Entries of 64 bits; pages without code; translation, and who is privileged must not write to what
+    // is read-only, either.
+    unsafe {
+        asm!("mov {0}, cr4", "or {0}, 0x20", "mov cr4, {0}", out(reg) _, options(nostack));
+        asm!("wrmsr", in("ecx") FEATURES, in("eax") 0x800, in("edx") 0, options(nostack));
+        asm!("mov cr3, {0}", "mov {0}, cr0", "or {0}, 0x80010000", "mov cr0, {0}", inout(reg) &raw const ROOT => _, options(nostack));
+    }
+}
+
+/// Where the byte of the image at `address` can be written.
+pub fn alias(address: usize) -> usize {
+    if PROTECTED.load(Relaxed) { address + ALIAS as usize } else { address }
+}

@@ -1,0 +1,93 @@
+//! Interrupts and faults.
+
+use core::arch::{asm, global_asm};
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use super::{acknowledge, boot};
+
+/// What [`interrupt`](super::interrupt) sends.
+pub const INTERRUPT: u32 = 48;
+/// What comes if an interrupt went away.
+pub const SPURIOUS: u32 = 47;
+
+const VECTORS: usize = 49;
+
+global_asm!(
+    ".pushsection .text, \"ax\", @progbits",
+    // Some exceptions push an error code; the others get one.
+    ".balign 16",
+    "vectors:",
+    ".set vector, 0",
+    ".rept {vectors}",
+    ".balign 16",
+    ".if !(0x60227d00 >> vector & 1)",
+    "push 0",
+    ".endif",
+    "push vector",
+    "jmp trap_entry",
+    ".set vector, vector + 1",
+    ".endr",
+    // Saves what a function of Rust's may change, vectors too, and goes on where that function says.
+    "trap_entry: pushad",
+    "cld",
+    "mov ebp, esp",
+    "sub esp, 512",
+    "and esp, -16",
+    "fxsave [esp]",
+    "sub esp, 16",
+    ".irp at, 0,4,8; mov eax, [ebp + 32 + \\at]; mov [esp + \\at], eax; .endr",
+    "call {trap}",
+    "add esp, 16",
+    "fxrstor [esp]",
+    "mov esp, ebp",
+    "mov [esp + 40], eax",
+    "popad",
+    "add esp, 8",
+    "iretd",
+    ".popsection",
+    vectors = const VECTORS,
+    trap = sym trap,
+);
+
+extern "C" fn trap(vector: u32, error: usize, address: usize) -> usize {
+    const BREAKPOINT: u32 = 3;
+    const PAGE_FAULT: u32 = 14;
+    const WRITE_TO_READ_ONLY: usize = 3;
+    match vector {
+        INTERRUPT => {
+            // Before the order is looked at: the next one interrupts again.
+            if acknowledge() {
+                crate::interrupted();
+            }
+            address
+        }
+        SPURIOUS => address,
+        BREAKPOINT => {
+            crate::faulted();
+            address
+        }
+        PAGE_FAULT if error & 3 == WRITE_TO_READ_ONLY && crate::stored_to_text() => address + 3,
+        _ => panic!("exception {vector}, {error:#x}, at {address:#x}"),
+    }
+}
+
+/// The table of handlers.
+static HANDLERS: [AtomicU32; 2 * VECTORS] = [const { AtomicU32::new(0) }; 2 * VECTORS];
+
+/// Handlers for this CPU, with interrupts off in each.
+pub fn handle() {
+    unsafe extern "C" {
+        static vectors: [[u8; 16]; VECTORS];
+    }
+    for (at, [low, high]) in HANDLERS.as_chunks().0.iter().enumerate() {
+        const GATE: u32 = 0x8e00;
+        let handler = (&raw const vectors) as u32 + 16 * at as u32;
+        low.store(handler & 0xffff | boot::CODE << 16, Relaxed);
+        high.store(handler & 0xffff_0000 | GATE, Relaxed);
+    }
+    #[repr(C, packed(2))]
+    struct Pointer(u16, *const AtomicU32);
+    let pointer = Pointer(size_of_val(&HANDLERS) as u16 - 1, HANDLERS.as_ptr());
+    // SAFETY: the table above.
+    unsafe { asm!("lidt [{}]", in(reg) &raw const pointer, options(nostack)) };
+}
