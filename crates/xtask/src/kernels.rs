@@ -11,29 +11,9 @@ use anyhow::{Context, Result, bail, ensure};
 use xshell::{Shell, cmd};
 
 use crate::{Skipped, in_ci, printed};
+use machines::Kernel;
 pub use machines::{MACHINES, Machine, named};
 use twins::Twin;
-
-/// How lines begin that each kernel prints, and that it prints only if it has done, or refused, what they say.
-const PARTS: &[&str] = &[
-    "before start: ",
-    "kernel without bounds: ",
-    "memory is full: ",
-    "damaged table: ",
-    "early: flips, operations",
-    "stack in bytes, and the most that it may be, on one CPU:",
-    "stack in bytes, and the most that it may be, beside another CPU:",
-    "text is read-only: flips, static calls, operations",
-    "init text is freed",
-    "a module: loaded, flipped, unloaded",
-    "the other CPU came after ",
-    "a CPU too many: ",
-    "in a handler, while locked: ",
-    "a CPU that does not answer: ",
-    "it waited ",
-    "foreign bytes: ",
-    "after the end: ",
-];
 
 /// What a kernel with a table that has no bounds says.
 const UNBOUNDED: &str = "table without bounds: the object with the record at";
@@ -51,7 +31,9 @@ pub fn run(sh: &Shell, machines: &[&'static Machine], flips: Option<u32>) -> Res
         }
         passes(sh, machine, flips)?;
         if flips.is_none() {
-            is_refused(sh, machine)?;
+            if machine.kernel.has_module {
+                is_refused(sh, machine)?;
+            }
             machine.twins.iter().try_for_each(|twin| is_found_out(sh, machine, twin))?;
         }
     }
@@ -63,11 +45,11 @@ fn passes(sh: &Shell, machine: &Machine, flips: Option<u32>) -> Result<()> {
     let name = machine.name;
     let flips = flips.map(|flips| ("KERNEL_FLIPS", flips.to_string()));
     let kernel = build(sh, machine, &crate::root(), flips.as_slice())?;
-    let module = module(sh, machine, &kernel)?;
-    let (said, passed) = boot(machine, &kernel, Some(&module), 1 + flips.iter().len() as u64 * 100)?;
+    let module = machine.kernel.has_module.then(|| module(sh, machine, &kernel)).transpose()?;
+    let (said, passed) = boot(machine, &kernel, module.as_deref(), 1 + flips.iter().len() as u64 * 100)?;
     print!("{said}");
     ensure!(passed && said.ends_with("\nok\n"), "the kernel for {name} failed");
-    for line in PARTS.iter().chain(machine.parts) {
+    for line in machine.kernel.parts.iter().chain(machine.parts) {
         ensure!(said.contains(&format!("\n{line}")), "the kernel for {name} left this out: {line}");
     }
     Ok(())
@@ -85,7 +67,8 @@ fn is_refused(sh: &Shell, machine: &Machine) -> Result<()> {
 /// A twin panics, and for the reason that it should.
 fn is_found_out(sh: &Shell, machine: &Machine, twin: &Twin) -> Result<()> {
     let copy = broken(sh, &crate::root(), twin)?;
-    let (said, passed) = boot(machine, &build(sh, machine, &copy, &[])?, None, 1)?;
+    let impatient = twin.waits_in_vain.then(|| ("KERNEL_IMPATIENT", "1".into()));
+    let (said, passed) = boot(machine, &build(sh, machine, &copy, impatient.as_slice())?, None, 1)?;
     ensure!(!passed, "a kernel that {} passed:\n{said}", twin.what);
     let (_, reason) =
         said.split_once("panicked").with_context(|| format!("a kernel that {} did not panic:\n{said}", twin.what))?;
@@ -95,17 +78,23 @@ fn is_found_out(sh: &Shell, machine: &Machine, twin: &Twin) -> Result<()> {
     Ok(())
 }
 
+/// What kernels are told while they are built.
+const VARIABLES: &[&str] = &["KERNEL_FLIPS", "MERGED_TABLE", "KERNEL_IMPATIENT"];
+
 /// The kernel of the sources at `root`.
 fn build(sh: &Shell, machine: &Machine, root: &Path, variables: &[(&str, String)]) -> Result<PathBuf> {
     let (target, manifest) = (machine.target, root.join("kernels/Cargo.toml"));
     // One for each copy of the sources: cargo takes a script that was built of one for that of the other.
     let directory = root.join("target/kernels");
-    let build =
-        cmd!(sh, "cargo build --quiet --release --manifest-path {manifest} --target {target} --target-dir {directory}");
-    let build = build.env("RUSTFLAGS", machine.flags).env_remove("KERNEL_FLIPS").env_remove("MERGED_TABLE");
+    let Kernel { package, file, .. } = machine.kernel;
+    let build = cmd!(
+        sh,
+        "cargo build --quiet --release --manifest-path {manifest} -p {package} --target {target} --target-dir {directory}"
+    );
+    let build = VARIABLES.iter().fold(build.env("RUSTFLAGS", machine.flags), |build, name| build.env_remove(name));
     let said = printed(build.envs(variables.iter().map(|(name, value)| (*name, value))))?;
     ensure!(said.is_empty(), "{said}");
-    Ok(directory.join(target).join("release/kernel"))
+    Ok(directory.join(target).join("release").join(file))
 }
 
 /// A module, linked behind the kernel with its instance of the library. Not optimised as a whole: nothing of the library may be inside.
@@ -142,11 +131,14 @@ fn boot(machine: &Machine, kernel: &Path, module: Option<&Path>, times: u64) -> 
     let start = Instant::now();
     let boot = cmd!(
         sh,
-        "timeout {seconds} {program} {arguments...} -smp 2 -m 128M -display none -serial stdio -monitor none -no-reboot -nic none -kernel {kernel} {module...}"
+        "timeout {seconds} {program} {arguments...} -m 128M -display none -serial stdio -monitor none -no-reboot -nic none -kernel {kernel} {module...}"
     );
     let output = boot.quiet().stdin("").ignore_status().output()?;
     let said = String::from_utf8_lossy(&output.stdout).replace('\r', "");
-    let begin = said.find("before start:").with_context(|| format!("the kernel never ran:\n{said}"))?;
+    let begin = said
+        .find(machine.kernel.begins)
+        .or_else(|| said.find("panicked"))
+        .with_context(|| format!("the kernel never ran:\n{said}"))?;
     let status = output.status.code().context("qemu was killed")?;
     if status == 124 {
         bail!("the kernel hung:\n{}", &said[begin..]);
@@ -167,6 +159,7 @@ fn broken(sh: &Shell, here: &Path, twin: &Twin) -> Result<PathBuf> {
         "crates/jumplabel-capi/include",
         "kernels/src",
         "kernels/module",
+        "kernels/bare",
     ] {
         sh.remove_path(copy.join(part))?;
         let parent = copy.join(part);

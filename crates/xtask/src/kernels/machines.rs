@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use super::twins::{ONE, TWINS, Twin};
+use super::twins::{OF_BARE, ONE, TWINS, Twin};
 use crate::has;
 
 /// A machine that a kernel boots on.
@@ -20,11 +20,40 @@ pub struct Machine {
     pub flags: &'static str,
     /// What a module is built with besides: where it can, it has sites of the kernel's keys.
     pub module_flags: &'static str,
+    /// What it boots.
+    pub kernel: Kernel,
     /// Lines that it alone begins.
     pub parts: &'static [&'static str],
     /// The twins that are booted there.
     pub twins: &'static [Twin],
 }
+
+/// One of the kernels.
+pub struct Kernel {
+    pub package: &'static str,
+    pub file: &'static str,
+    /// How the first line begins that it prints.
+    pub begins: &'static str,
+    /// How lines begin that it prints on each machine, and that it prints only if it has done, or refused, what they say.
+    pub parts: &'static [&'static str],
+    pub has_module: bool,
+}
+
+const KERNEL: Kernel =
+    Kernel { package: "kernels", file: "kernel", begins: "before start: ", parts: PARTS, has_module: true };
+
+const BARE: Kernel = Kernel {
+    package: "bare",
+    file: "bare",
+    begins: "early: flips",
+    parts: &[
+        "200 flips, ",
+        "four harts have flipped at once",
+        "the timer ticks on all harts, beside requests",
+        "stacks of 4096 bytes: ",
+    ],
+    has_module: false,
+};
 
 /// All of them.
 pub const MACHINES: &[Machine] = &[
@@ -32,11 +61,12 @@ pub const MACHINES: &[Machine] = &[
         name: "riscv64",
         target: "riscv64imac-unknown-none-elf",
         program: "qemu-system-riscv64",
-        arguments: "-M virt -bios default",
+        arguments: "-M virt -bios default -smp 2",
         packages: &["qemu-system-misc", "opensbi"],
         passed: 0,
         flags: "",
         module_flags: "",
+        kernel: KERNEL,
         parts: &[],
         twins: TWINS,
     },
@@ -44,11 +74,12 @@ pub const MACHINES: &[Machine] = &[
         name: "aarch64",
         target: "aarch64-unknown-none-softfloat",
         program: "qemu-system-aarch64",
-        arguments: "-M virt -cpu cortex-a57 -semihosting-config enable=on,target=native",
+        arguments: "-M virt -cpu cortex-a57 -semihosting-config enable=on,target=native -smp 2",
         packages: &["qemu-system-arm"],
         passed: 0,
         flags: "",
         module_flags: "",
+        kernel: KERNEL,
         parts: &[],
         twins: TWINS,
     },
@@ -56,11 +87,12 @@ pub const MACHINES: &[Machine] = &[
         name: "armv7",
         target: "armv7a-none-eabi",
         program: "qemu-system-arm",
-        arguments: "-M virt -cpu cortex-a15 -semihosting-config enable=on,target=native",
+        arguments: "-M virt -cpu cortex-a15 -semihosting-config enable=on,target=native -smp 2",
         packages: &["qemu-system-arm"],
         passed: 0,
         flags: "",
         module_flags: "",
+        kernel: KERNEL,
         parts: &[],
         twins: ONE,
     },
@@ -68,11 +100,12 @@ pub const MACHINES: &[Machine] = &[
         name: "x86_64",
         target: "x86_64-unknown-none",
         program: "qemu-system-x86_64",
-        arguments: "-M q35 -cpu max -device isa-debug-exit,iobase=0xf4,iosize=4",
+        arguments: "-M q35 -cpu max -device isa-debug-exit,iobase=0xf4,iosize=4 -smp 2",
         packages: &["qemu-system-x86"],
         passed: 33,
         flags: "",
         module_flags: "--cfg jumplabel_dylib",
+        kernel: KERNEL,
         parts: &["flips from C"],
         twins: TWINS,
     },
@@ -80,13 +113,27 @@ pub const MACHINES: &[Machine] = &[
         name: "i686",
         target: "i686-unknown-linux-gnu",
         program: "qemu-system-i386",
-        arguments: "-M q35 -cpu max -device isa-debug-exit,iobase=0xf4,iosize=4",
+        arguments: "-M q35 -cpu max -device isa-debug-exit,iobase=0xf4,iosize=4 -smp 2",
         packages: &["qemu-system-x86"],
         passed: 33,
         flags: "-Crelocation-model=static",
         module_flags: "",
+        kernel: KERNEL,
         parts: &[],
         twins: ONE,
+    },
+    Machine {
+        name: "riscv64-bare",
+        target: "riscv64imac-unknown-none-elf",
+        program: "qemu-system-riscv64",
+        arguments: "-M virt -bios none -smp 4",
+        packages: &["qemu-system-misc"],
+        passed: 0,
+        flags: "",
+        module_flags: "",
+        kernel: BARE,
+        parts: &[],
+        twins: OF_BARE,
     },
 ];
 
@@ -102,3 +149,23 @@ impl Machine {
         has(self.program)
     }
 }
+
+const PARTS: &[&str] = &[
+    "before start: ",
+    "kernel without bounds: ",
+    "memory is full: ",
+    "damaged table: ",
+    "early: flips, operations",
+    "stack in bytes, and the most that it may be, on one CPU:",
+    "stack in bytes, and the most that it may be, beside another CPU:",
+    "text is read-only: flips, static calls, operations",
+    "init text is freed",
+    "a module: loaded, flipped, unloaded",
+    "the other CPU came after ",
+    "a CPU too many: ",
+    "in a handler, while locked: ",
+    "a CPU that does not answer: ",
+    "it waited ",
+    "foreign bytes: ",
+    "after the end: ",
+];

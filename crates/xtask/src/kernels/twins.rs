@@ -8,6 +8,8 @@ pub struct Twin {
     pub file: &'static str,
     changes: &'static [(&'static str, &'static str)],
     pub found_by: &'static str,
+    /// Whether a flip of it waits until it gives up: that shall be soon.
+    pub waits_in_vain: bool,
 }
 
 pub const TWINS: &[Twin] = &[
@@ -23,6 +25,7 @@ pub const TWINS: &[Twin] = &[
             ),
         ],
         found_by: "Error::ForeignBytes",
+        waits_in_vain: false,
     },
     Twin {
         what: "loses a serialisation",
@@ -32,6 +35,7 @@ pub const TWINS: &[Twin] = &[
             "            if order & 2 == 0 { machine.serialise(); }\n            acknowledged.store",
         )],
         found_by: " times in ",
+        waits_in_vain: false,
     },
     WRITES_EARLY,
     Twin {
@@ -39,6 +43,7 @@ pub const TWINS: &[Twin] = &[
         file: "crates/jumplabel-kernel/src/rendezvous.rs",
         changes: &[("                machine.relax();\n", "                core::hint::spin_loop();\n")],
         found_by: "the CPU that flips does not relax",
+        waits_in_vain: false,
     },
 ];
 
@@ -53,7 +58,50 @@ const WRITES_EARLY: Twin = Twin {
         "in self.others(machine).filter(|_| steps == 2 || order & 1 == 0) {\n            while",
     )],
     found_by: " writes while the other CPU ran",
+    waits_in_vain: false,
 };
+
+/// Mistakes that a port makes, which docs/kernels.md lists with what they look like.
+pub const OF_BARE: &[Twin] = &[
+    Twin {
+        what: "waits for a spinlock without an answer",
+        file: "kernels/bare/src/lock.rs",
+        changes: &[("            machine::answer();\n            Here.relax();", "            Here.relax();")],
+        found_by: "Denied { refused: ",
+        waits_in_vain: true,
+    },
+    Twin {
+        what: "runs sites on harts that are not online",
+        file: "kernels/bare/src/machine.rs",
+        changes: &[(
+            "    KERNEL.online(|_| {\n        ONLINE.fetch_add(1, SeqCst);\n    })?;",
+            "    ONLINE.fetch_add(1, SeqCst);",
+        )],
+        found_by: "a write while 3 harts ran",
+        waits_in_vain: false,
+    },
+    Twin {
+        what: "has no room for all harts",
+        file: "kernels/bare/src/machine.rs",
+        changes: &[("Kernel<Here, HARTS, 8>", "Kernel<Here, 3, 8>")],
+        found_by: "NoSuchCpu { cpu: 3 }",
+        waits_in_vain: false,
+    },
+    Twin {
+        what: "needs more stack than it has",
+        file: "kernels/bare/src/flips.rs",
+        changes: &[("    machine::start()?;", "    core::hint::black_box([0; 1024]);\n    machine::start()?;")],
+        found_by: "a stack has 4096 bytes, and ",
+        waits_in_vain: false,
+    },
+    Twin {
+        what: "may not read the time",
+        file: "kernels/bare/src/boot.rs",
+        changes: &[("time = in(reg) 2", "time = in(reg) 0")],
+        found_by: "trap 0x2 at ",
+        waits_in_vain: false,
+    },
+];
 
 impl Twin {
     /// The source of the twin, by that of its file.
@@ -71,7 +119,7 @@ mod tests {
     /// The kernels are tested only by `make test-all`. This finds a twin that a change has left without its place at once.
     #[test]
     fn each_twin_has_its_place() {
-        for twin in super::TWINS {
+        for twin in super::TWINS.iter().chain(super::OF_BARE) {
             twin.of(&std::fs::read_to_string(crate::root().join(twin.file)).unwrap()).unwrap();
         }
     }

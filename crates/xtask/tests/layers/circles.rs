@@ -83,8 +83,9 @@ fn crates() -> Vec<(String, Vec<Source>)> {
     let root = std::path::Path::new(super::ROOT);
     let folders = std::fs::read_dir(root.join("crates")).unwrap();
     let names = folders.map(|folder| folder.unwrap().file_name().into_string().unwrap());
-    let kernels = ("kernels".to_owned(), sources_below(&root.join("kernels/src")));
-    names.map(|name| (name.clone(), sources(&name))).chain([kernels]).collect()
+    let kernels =
+        ["kernels", "kernels/bare"].map(|name| (name.to_owned(), sources_below(&root.join(name).join("src"))));
+    names.map(|name| (name.clone(), sources(&name))).chain(kernels).collect()
 }
 
 #[test]

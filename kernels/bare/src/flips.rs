@@ -1,0 +1,135 @@
+//! Hart 0 flips, with locks and without, while three others run through the sites; then all four flip.
+
+use core::sync::atomic::{
+    AtomicBool, AtomicU32,
+    Ordering::{Acquire, Relaxed, Release, SeqCst},
+};
+
+use jumplabel::{Batch, Error, naked_key, static_branch_likely, static_branch_unlikely, static_key};
+use jumplabel_kernel::Kernel;
+
+use crate::hart::{self, HARTS};
+use crate::lock::{Spin, foreign, with_foreign};
+use crate::machine::{self, Here, KERNEL, ONE_FLIPS, ONLINE};
+use crate::trap::{TICKS, TRACE};
+use crate::{say, stacks};
+
+static_key! {
+    static OF_HART: [false; HARTS];
+}
+naked_key! { static ROUTE: false; }
+
+/// What hart 0 flips with, and others wait for.
+static OURS: Spin = Spin::new();
+static FOREIGN: foreign::Lock = foreign::Lock::new();
+
+/// A platform for two harts.
+static SMALL: Kernel<Here, 2, 1> = Kernel::new(Here);
+
+static LET_GO: AtomicBool = AtomicBool::new(false);
+/// Twice the number of flips that are done; odd while one is going on.
+static EPOCH: AtomicU32 = AtomicU32::new(0);
+/// The epoch that each hart has compared last.
+static LAST: [AtomicU32; HARTS] = [const { AtomicU32::new(0) }; HARTS];
+static STALE: AtomicU32 = AtomicU32::new(0);
+static COMPARED: AtomicU32 = AtomicU32::new(0);
+/// Set in the end; how many harts flip then, and are done.
+static ALL_FLIP: AtomicBool = AtomicBool::new(false);
+static DONE: AtomicU32 = AtomicU32::new(0);
+
+const FLIPS: u32 = 200;
+
+#[inline(never)]
+fn seen() -> [bool; 3] {
+    [static_branch_unlikely!(TRACE), static_branch_likely!(TRACE), ROUTE.get()]
+}
+
+fn until(done: impl Fn() -> bool) {
+    while !done() {
+        core::hint::spin_loop();
+    }
+}
+
+/// A flip, in one of three ways.
+fn flip(number: u32) -> Result<(), Error> {
+    EPOCH.store(2 * number - 1, SeqCst);
+    let on = number & 1 == 1;
+    let change = || Batch::new().set(&TRACE, on).set(&ROUTE, on).commit();
+    let outcome = match number % 3 {
+        0 => OURS.with(change),
+        1 => with_foreign(&FOREIGN, change),
+        _ => change(),
+    };
+    outcome.map_err(|error| {
+        say!("hart {:?} came late", KERNEL.late());
+        error
+    })?;
+    EPOCH.store(2 * number, SeqCst);
+    Ok(())
+}
+
+pub fn run() -> Result<(), Error> {
+    machine::start()?;
+    flip(1)?;
+    assert!(seen() == [true; 3]);
+    say!("early: flips");
+    LET_GO.store(true, Release);
+    until(|| ONLINE.load(Acquire) as usize == HARTS);
+    for number in 2..=FLIPS {
+        flip(number)?;
+        until(|| LAST[1..].iter().all(|last| last.load(Relaxed) == 2 * number));
+    }
+    let [compared, stale] = [&COMPARED, &STALE].map(|count| count.load(Relaxed));
+    say!("{FLIPS} flips, {compared} runs of three harts compared, {stale} stale");
+    assert!(stale == 0 && compared >= 3 * (FLIPS - 1));
+    ONE_FLIPS.store(false, SeqCst);
+    ALL_FLIP.store(true, Release);
+    flips_of_all()?;
+    until(|| DONE.load(Acquire) as usize == HARTS);
+    say!("four harts have flipped at once");
+    for ticks in &TICKS {
+        until(|| ticks[0].load(Relaxed) > 0);
+    }
+    TRACE.enable()?;
+    let before = TICKS.each_ref().map(|ticks| ticks[1].load(Relaxed));
+    until(|| TICKS.iter().zip(before).all(|(ticks, before)| ticks[1].load(Relaxed) > before));
+    say!("the timer ticks on all harts, beside requests");
+    say!("stacks of {} bytes: {:?} used", stacks::STACK, stacks::used());
+    Ok(())
+}
+
+/// Each flips a key of its own.
+fn flips_of_all() -> Result<(), Error> {
+    let key = &OF_HART[hart::number()];
+    for number in 0..50 {
+        if number & 1 == 0 { key.enable() } else { key.disable() }?;
+        assert!(key.is_enabled() == (number & 1 == 0));
+    }
+    DONE.fetch_add(1, Release);
+    Ok(())
+}
+
+pub fn on_other_hart() {
+    // This hart runs from reset: it comes when the first one has started, and until then it runs no site.
+    until(|| LET_GO.load(Acquire));
+    let hart = hart::number();
+    if hart >= 2 {
+        assert!(SMALL.online(|_| unreachable!()) == Err(Error::NoSuchCpu { cpu: hart }));
+    }
+    machine::come().unwrap();
+    while !ALL_FLIP.load(Acquire) {
+        let before = EPOCH.load(SeqCst);
+        // Waits, with interrupts off, for a lock that hart 0 may have while it flips.
+        let seen = match hart {
+            1 => OURS.with(seen),
+            2 => with_foreign(&FOREIGN, seen),
+            _ => seen(),
+        };
+        if before & 1 == 0 && EPOCH.load(SeqCst) == before {
+            COMPARED.fetch_add(1, Relaxed);
+            STALE.fetch_add(u32::from(seen != [before & 2 != 0; 3]), Relaxed);
+            LAST[hart].store(before, Relaxed);
+        }
+    }
+    flips_of_all().unwrap();
+}

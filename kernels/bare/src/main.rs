@@ -1,0 +1,78 @@
+//! A kernel without firmware, on four harts that all run from reset, with stacks of 4 KiB. The timer and other harts come by one interrupt.
+//! Text can be written nowhere: each write goes by a page that is mapped for it. What a kernel gives to the library, and where it has to
+//! answer, is here as in an existing kernel; docs/kernels.md explains it.
+//!
+//! ```text
+//!   hart      the number of each
+//!   boot      reset, machine mode: forwards the timer and requests of other harts as one interrupt
+//!   trap      that interrupt: which part of it may have sites
+//!   lock      spinlocks that are waited for with interrupts off
+//!   stacks    of 4 KiB
+//!   window    tables of pages; the second mapping, by which text is written
+//!   machine   the functions that the library needs
+//!   flips     four harts flip, and run through sites
+//! ```
+#![no_std]
+#![no_main]
+
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+mod boot;
+mod flips;
+mod hart;
+mod lock;
+mod machine;
+mod stacks;
+mod trap;
+mod window;
+
+struct Console;
+
+impl core::fmt::Write for Console {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        // SAFETY: the UART's data register, which is mapped.
+        text.bytes().for_each(|byte| unsafe { (0x1000_0000 as *mut u8).write_volatile(byte) });
+        Ok(())
+    }
+}
+
+/// Prints a line.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        let _ = core::fmt::Write::write_fmt(&mut $crate::Console, format_args!("{}\n", format_args!($($text)*)));
+    }};
+}
+use say;
+
+/// In supervisor mode, on each hart: no site before `online`.
+extern "C" fn supervisor_mode() -> ! {
+    window::map();
+    trap::on();
+    if hart::number() == 0 {
+        match flips::run() {
+            Ok(()) => say!("ok"),
+            Err(error) => panic!("{error:?}: {error}"),
+        }
+        exit(0x5555);
+    }
+    flips::on_other_hart();
+    loop {
+        core::hint::spin_loop();
+    }
+}
+
+/// Ends QEMU by the test device.
+fn exit(word: u32) -> ! {
+    loop {
+        // SAFETY: its register, which is mapped.
+        unsafe { (0x10_0000 as *mut u32).write_volatile(word) };
+    }
+}
+
+#[panic_handler]
+fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
+    static PANICS: AtomicBool = AtomicBool::new(false);
+    while PANICS.swap(true, Relaxed) {} // Another hart tells why.
+    say!("{info}");
+    exit(0x1_3333)
+}

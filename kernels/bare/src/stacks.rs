@@ -1,0 +1,27 @@
+//! A stack of one page for each hart, and below it a page that nobody may touch. (A kernel would not map that page. Here it is looked at in
+//! the end, because who runs into it has no stack for the handler.)
+
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::hart::HARTS;
+
+/// Bytes of a stack.
+pub const STACK: usize = 4096;
+
+const COLOUR: usize = 0x5a5a_5a5a;
+const WORDS: usize = 4096 / size_of::<usize>();
+
+#[repr(align(4096))]
+pub struct Stacks([[AtomicUsize; 2 * WORDS]; HARTS]);
+
+pub static STACKS: Stacks = Stacks([const { [const { AtomicUsize::new(COLOUR) }; 2 * WORDS] }; HARTS]);
+
+/// How many bytes of each stack were used.
+pub fn used() -> [usize; HARTS] {
+    STACKS.0.each_ref().map(|words| {
+        let untouched = words.iter().take_while(|word| word.load(Relaxed) == COLOUR).count();
+        let used = (2 * WORDS - untouched) * size_of::<usize>();
+        assert!(used <= STACK, "a stack has {STACK} bytes, and {used} were used");
+        used
+    })
+}

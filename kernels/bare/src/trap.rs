@@ -1,0 +1,69 @@
+//! The interrupt that the timer shares with other harts.
+
+use core::arch::{asm, global_asm};
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use jumplabel::{static_branch_unlikely, static_key};
+
+use crate::hart::{self, HARTS};
+use crate::{boot, machine};
+
+global_asm!(
+    ".pushsection .text, \"ax\", %progbits",
+    ".balign 4",
+    "trap_entry: addi sp, sp, -128",
+    ".irp number, 0,1,2,3,4,5,6,7; sd a\\number, 8 * \\number(sp); .endr",
+    ".irp number, 0,1,2,3,4,5,6; sd t\\number, 64 + 8 * \\number(sp); .endr",
+    "sd ra, 120(sp)",
+    "csrr a0, scause",
+    "csrr a1, sepc",
+    "call {trap}",
+    ".irp number, 0,1,2,3,4,5,6,7; ld a\\number, 8 * \\number(sp); .endr",
+    ".irp number, 0,1,2,3,4,5,6; ld t\\number, 64 + 8 * \\number(sp); .endr",
+    "ld ra, 120(sp)",
+    "addi sp, sp, 128",
+    "sret",
+    ".popsection",
+    trap = sym trap,
+);
+
+unsafe extern "C" {
+    static trap_entry: u8;
+}
+
+/// Software interrupts are handled from now on.
+pub fn on() {
+    // SAFETY: the handler above.
+    unsafe {
+        asm!("csrw stvec, {}", "csrs sie, {}", "csrsi sstatus, 2", in(reg) &raw const trap_entry, in(reg) 2);
+    }
+}
+
+static_key! { pub static TRACE: false; }
+
+/// Ticks, and how many of them were counted while a key was on.
+pub static TICKS: [[AtomicU32; 2]; HARTS] = [const { [const { AtomicU32::new(0) }; 2] }; HARTS];
+
+extern "C" fn trap(cause: usize, address: usize) {
+    const SOFTWARE_INTERRUPT: usize = 1 << 63 | 1;
+    assert!(cause == SOFTWARE_INTERRUPT, "trap {cause:#x} at {address:#x}");
+    // SAFETY: cleared before the flags are looked at: a request that comes now interrupts again.
+    unsafe { asm!("csrci sip, 2", options(nostack)) };
+    // Here may be sites, if this hart is online: it does not stand still yet.
+    if boot::ticked() {
+        tick();
+    }
+    if boot::requested() {
+        machine::answer(); // In there is none.
+    }
+    // Here may be sites again.
+}
+
+#[inline(never)]
+fn tick() {
+    let [all, traced] = &TICKS[hart::number()];
+    all.fetch_add(1, Relaxed);
+    if machine::is_online() && static_branch_unlikely!(TRACE) {
+        traced.fetch_add(1, Relaxed);
+    }
+}

@@ -1,0 +1,76 @@
+//! Tables of pages. Text can be executed, and written nowhere: the direct map of memory is the image itself. So text is written by a second
+//! mapping, which is there during a write: two places, because a site may lie on two pages.
+
+use core::arch::asm;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+#[repr(align(4096))]
+struct Table([AtomicU64; 512]);
+
+impl Table {
+    const fn new() -> Table {
+        Table([const { AtomicU64::new(0) }; 512])
+    }
+
+    /// An entry that leads to this table.
+    fn entry(&self) -> u64 {
+        (&raw const *self) as u64 >> 2 | 1
+    }
+}
+
+/// Each entry is a gibibyte, 2 MiB, a page.
+static ROOT: Table = Table::new();
+static IMAGE: Table = Table::new();
+static ABOVE_WINDOW: Table = Table::new();
+static WINDOW_PAGES: Table = Table::new();
+
+const GIB: u64 = 1 << 30;
+const WINDOW: usize = 4 << 30;
+
+const READ: u64 = 2;
+const WRITE: u64 = 4;
+const EXECUTE: u64 = 8;
+
+fn leaf(physical: u64, rights: u64) -> u64 {
+    physical >> 2 | rights | 0xc1 // valid, accessed, dirty
+}
+
+/// Turns translation on, for this hart. Each stores the same.
+pub fn map() {
+    ROOT.0[0].store(leaf(0, READ | WRITE), Relaxed); // devices
+    ROOT.0[2].store(IMAGE.entry(), Relaxed);
+    ROOT.0[WINDOW >> 30].store(ABOVE_WINDOW.entry(), Relaxed);
+    ABOVE_WINDOW.0[0].store(WINDOW_PAGES.entry(), Relaxed);
+    for (at, entry) in (0..).zip(&IMAGE.0) {
+        let rights = match at {
+            0 => READ | EXECUTE,
+            1 => READ,
+            _ => READ | WRITE,
+        };
+        entry.store(leaf(2 * GIB + (at << 21), rights), Relaxed);
+    }
+    let root = 8 << 60 | (&raw const ROOT) as u64 >> 12;
+    // SAFETY: what runs stays where it is.
+    unsafe { asm!("sfence.vma", "csrw satp, {}", "sfence.vma", in(reg) root) };
+}
+
+/// The place for a page of text, until [`close`]: that of its number's parity, so that two pages that follow each other have one each. Who
+/// writes has the library's lock, and stays on this hart.
+pub fn open(address: usize) -> usize {
+    let page = address >> 12 & 1;
+    let place = WINDOW + (page << 12);
+    WINDOW_PAGES.0[page].store(leaf(address as u64 & !0xfff, READ | WRITE), Relaxed);
+    forget(place);
+    place + (address & 0xfff)
+}
+
+/// No page is there any more.
+pub fn close(alias: usize) {
+    WINDOW_PAGES.0[alias >> 12 & 1].store(0, Relaxed);
+    forget(alias);
+}
+
+fn forget(address: usize) {
+    // SAFETY: what this hart knows of a place that only who writes uses.
+    unsafe { asm!("sfence.vma {}, zero", in(reg) address, options(nostack)) };
+}
