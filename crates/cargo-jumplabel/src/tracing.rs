@@ -117,6 +117,7 @@ fn edited_core(package: &mut Package, project: &Project) -> Result<()> {
         )
     })?;
     package.add("src/callsite/keys.rs", include_str!("../patches/tracing/keys.rs"));
+    package.add("src/callsite/keys/limit.rs", include_str!("../patches/tracing/limit.rs"));
     package.add("src/callsite/keys/marks.rs", include_str!("../patches/tracing/marks.rs"));
     package.add("src/callsite/sync.rs", include_str!("../patches/sync.rs"));
     package.edit_manifest(|manifest| {

@@ -6,6 +6,9 @@
 //! ```
 //!
 //! The program never waits: neither for a lock, nor for who reads.
+//!
+//! A quarter of the limit, and of the queue, is kept for callsites that say little: less than a 64th of the limit in a second. So one that floods
+//! does not take the records of others.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,8 +39,9 @@ struct Queue {
     process: u32,
     sender: SyncSender<Record>,
     receiver: Mutex<Receiver<Record>>,
-    /// Bytes of the records that wait.
+    /// Bytes of the records that wait, and how many these are.
     waiting: AtomicUsize,
+    count: AtomicUsize,
     lost: AtomicU64,
     limit: Limit,
 }
@@ -52,10 +56,21 @@ struct Limit {
     spent: AtomicU64,
 }
 
+/// What there is of something for a callsite: for one that says little, all.
+fn part(all: usize, says_little: bool) -> usize {
+    if says_little { all } else { all - all / 4 }
+}
+
 impl Limit {
+    /// Whether a callsite says little: this is its `nth` record in a second.
+    fn is_little(&self, nth: u32) -> bool {
+        nth <= (self.per_second.load(Ordering::Relaxed) / 64).max(1)
+    }
+
     /// Whether there may be another record, in the second that is `since` after some time.
-    fn allows(&self, since: Duration) -> bool {
-        let (second, limit) = (since.as_secs() << 32, u64::from(self.per_second.load(Ordering::Relaxed)));
+    fn allows(&self, since: Duration, says_little: bool) -> bool {
+        let limit = part(self.per_second.load(Ordering::Relaxed) as usize, says_little) as u64;
+        let second = since.as_secs() << 32;
         let next = |spent: u64| match spent & !u64::from(u32::MAX) == second {
             true => (spent - second < limit).then_some(spent + 1),
             false => (limit > 0).then_some(second + 1),
@@ -75,9 +90,10 @@ fn queue() -> Option<&'static Queue> {
 pub fn expect(per_second: u32) {
     let queue = queue().unwrap_or_else(|| {
         let (sender, receiver) = sync_channel(RECORDS);
-        let (process, receiver, waiting) = (std::process::id(), Mutex::new(receiver), AtomicUsize::new(0));
+        let (process, receiver) = (std::process::id(), Mutex::new(receiver));
+        let [waiting, count] = [0, 0].map(AtomicUsize::new);
         let limit = Limit { per_second: AtomicU32::new(0), spent: AtomicU64::new(0) };
-        let queue = Queue { process, sender, receiver, waiting, lost: AtomicU64::new(0), limit };
+        let queue = Queue { process, sender, receiver, waiting, count, lost: AtomicU64::new(0), limit };
         let queue: &'static Queue = Box::leak(Box::new(queue));
         QUEUE.store(ptr::from_ref(queue).cast_mut(), Ordering::Release);
         queue
@@ -93,21 +109,27 @@ pub fn forget() {
     }
 }
 
-/// Notes what happens at a callsite. `values` visits its fields.
-pub fn note(meta: &'static Metadata<'static>, values: &dyn Fn(&mut dyn Visit)) {
+/// Notes what happens at a callsite, for the `nth` time in this second. `values` visits its fields. `lost` counts what is not noted, until the next
+/// record says so.
+pub fn note(meta: &'static Metadata<'static>, nth: u32, lost: &AtomicU32, values: &dyn Fn(&mut dyn Visit)) {
     let Some(queue) = queue() else { return };
-    let Some(_busy) = Busy::begin() else { return queue.lose() };
+    let lose = |number: u32| {
+        let _ = lost.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |lost| Some(lost.saturating_add(number)));
+        queue.lost.fetch_add(1, Ordering::Relaxed);
+    };
+    let Some(_busy) = Busy::begin() else { return lose(1) };
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    if !queue.limit.allows(now) {
-        return queue.lose();
+    let says_little = queue.limit.is_little(nth);
+    if !queue.limit.allows(now, says_little) {
+        return lose(1);
     }
+    let before = lost.swap(0, Ordering::Relaxed);
     // A value that panics while it is displayed does not end a program that would not have displayed it.
-    match catch_unwind(AssertUnwindSafe(|| record::json(meta, now, values))) {
-        Ok(json) => queue.send(Record { meta, json }),
-        Err(payload) => {
-            mem::forget(payload); // It may panic when it is dropped.
-            queue.lose();
-        }
+    let json = catch_unwind(AssertUnwindSafe(|| record::json(meta, now, before, values)));
+    // What is thrown may panic when it is dropped.
+    let sent = json.map_err(mem::forget).is_ok_and(|json| queue.send(Record { meta, json }, says_little));
+    if !sent {
+        lose(before.saturating_add(1));
     }
 }
 
@@ -134,18 +156,24 @@ impl Drop for Busy {
 }
 
 impl Queue {
-    fn lose(&self) {
-        self.lost.fetch_add(1, Ordering::Relaxed);
+    /// Whether there was room.
+    fn send(&self, record: Record, says_little: bool) -> bool {
+        let bytes = record.json.len();
+        let waiting = self.waiting.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        let has_room = waiting <= part(BYTES, says_little) && count <= part(RECORDS, says_little);
+        // It waits for nobody: if there is no room, that is an error.
+        let sent = has_room && self.sender.try_send(record).is_ok();
+        if !sent {
+            self.taken(bytes);
+        }
+        sent
     }
 
-    fn send(&self, record: Record) {
-        let bytes = record.json.len();
-        let has_room = self.waiting.fetch_add(bytes, Ordering::Relaxed) + bytes <= BYTES;
-        // It waits for nobody: if there is no room, that is an error.
-        if !has_room || self.sender.try_send(record).is_err() {
-            self.waiting.fetch_sub(bytes, Ordering::Relaxed);
-            self.lose();
-        }
+    /// A record waits no more.
+    fn taken(&self, bytes: usize) {
+        self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+        self.count.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -155,116 +183,11 @@ pub fn take(mut visit: impl FnMut(&'static Metadata<'static>, &str)) -> u64 {
     let receiver = queue.receiver.lock().unwrap_or_else(PoisonError::into_inner);
     // Not those that come meanwhile, which could have no end.
     for record in receiver.try_iter().take(RECORDS) {
-        queue.waiting.fetch_sub(record.json.len(), Ordering::Relaxed);
+        queue.taken(record.json.len());
         visit(record.meta, &record.json);
     }
     queue.lost.swap(0, Ordering::Relaxed)
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fmt::{self, Debug};
-
-    use tracing_core::callsite::{Callsite, Identifier};
-    use tracing_core::field::FieldSet;
-    use tracing_core::{Interest, Kind, Level};
-
-    use super::*;
-
-    struct Site;
-
-    static SITE: Site = Site;
-    static META: Metadata<'static> = Metadata::new(
-        "event",
-        "target",
-        Level::INFO,
-        None,
-        None,
-        None,
-        FieldSet::new(&["message", "a", "b"], Identifier(&SITE)),
-        Kind::EVENT,
-    );
-
-    impl Callsite for Site {
-        fn set_interest(&self, _: Interest) {}
-        fn metadata(&self) -> &Metadata<'_> {
-            &META
-        }
-    }
-
-    /// What a value does while it is displayed.
-    struct Acts(fn());
-
-    impl Debug for Acts {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            (self.0)();
-            f.write_str("acted")
-        }
-    }
-
-    /// The records, and how many were lost.
-    fn taken() -> (Vec<String>, u64) {
-        let mut records = Vec::new();
-        let lost = take(|_, json| records.push(json.to_owned()));
-        (records, lost)
-    }
-
-    /// What is noted, and what is lost: it is always all.
-    #[test]
-    fn noted_or_lost() {
-        let field = |number: usize| META.fields().iter().nth(number).unwrap();
-        let says = |acts: fn()| {
-            note(&META, &|visitor| {
-                visitor.record_str(&field(0), "text");
-                visitor.record_f64(&field(1), f64::NAN);
-                visitor.record_debug(&field(2), &Acts(acts));
-            });
-        };
-        struct Twice;
-        impl Drop for Twice {
-            fn drop(&mut self) {
-                panic!("a payload of this test panics");
-            }
-        }
-        // Nobody expects anything.
-        says(|| panic!());
-        assert_eq!(taken(), (vec![], 0));
-        expect(1_000_000);
-        says(|| ());
-        let (records, lost) = taken();
-        assert!(records.len() == 1 && lost == 0, "{records:?} {lost}");
-        assert!(records[0].ends_with(r#""message":"text","fields":{"a":"NaN","b":"acted"}}"#), "{records:?}");
-        // A value that panics, and one that says something itself.
-        says(|| panic!("a value of this test panics"));
-        assert_eq!(taken(), (vec![], 1));
-        says(|| std::panic::panic_any(Twice));
-        assert_eq!(taken(), (vec![], 1));
-        says(|| note(&META, &|_| ()));
-        let (records, lost) = taken();
-        assert!(records.len() == 1 && lost == 1, "{records:?} {lost}");
-        // More than there is room for.
-        (0..RECORDS + 10).for_each(|_| says(|| ()));
-        let (records, lost) = taken();
-        assert_eq!((records.len(), lost), (RECORDS, 10));
-        let long = "x".repeat(4000);
-        (0..RECORDS).for_each(|_| note(&META, &|visitor| visitor.record_str(&field(1), &long)));
-        let (records, lost) = taken();
-        assert!(records.len() + lost as usize == RECORDS && records.iter().map(String::len).sum::<usize>() <= BYTES);
-        assert!(lost > 0 && queue().unwrap().waiting.load(Ordering::Relaxed) == 0);
-        // Those of an earlier follower are not for the next one.
-        says(|| ());
-        says(|| panic!("a value of this test panics"));
-        forget();
-        assert_eq!(taken(), (vec![], 0));
-    }
-
-    #[test]
-    fn limits() {
-        let limit = Limit { per_second: AtomicU32::new(2), spent: AtomicU64::new(0) };
-        let allowed = |milliseconds| limit.allows(Duration::from_millis(milliseconds));
-        assert_eq!([1000, 1001, 1002, 1999].map(allowed), [true, true, false, false]);
-        assert_eq!([2000, 2500, 2600, 90_000].map(allowed), [true, true, false, true]);
-        limit.per_second.store(0, Ordering::Relaxed);
-        assert_eq!([90_001, 91_000].map(allowed), [false, false]);
-    }
-}
+mod tests;

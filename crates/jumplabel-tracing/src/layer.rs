@@ -12,14 +12,11 @@ use std::sync::{Mutex, PoisonError};
 use jumplabel_layer::{Done, Entry, Handle, Layer, Setting};
 use tracing_core::Metadata;
 
-use crate::patched::Place;
-use crate::{Error, follow, patched};
+use crate::patched::{ALL, Now, Place};
+use crate::{Error, follow, limit, patched};
 
-/// The only value.
-const ON: &str = "on";
-
-/// What is shown, by the names that were chosen, each with its revision. A name is that of a callsite, or a target.
-type Shown = BTreeMap<String, u64>;
+/// What is shown, by the names that were chosen, each with its revision, and how many events in a second. A name is that of a callsite, or a target.
+type Shown = BTreeMap<String, (u64, u32)>;
 
 static SHOWN: Mutex<(Shown, u64)> = Mutex::new((Shown::new(), 0));
 
@@ -58,24 +55,26 @@ fn is_target(chosen: &str, target: &str) -> bool {
     target.strip_prefix(chosen).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// Whether a callsite is among those chosen: by its name, by its target, or by a module around that.
-fn is_among(is_chosen: impl Fn(&str) -> bool, name: &str, target: &str) -> bool {
+/// What was chosen for a callsite: by its name, by its target, or by a module around that, whichever is nearest.
+fn among<T>(chosen: impl Fn(&str) -> Option<T>, name: &str, target: &str) -> Option<T> {
     let mut around = std::iter::successors(Some(target), |&module| Some(module.rsplit_once("::")?.0));
-    is_chosen(name) || around.any(is_chosen)
+    chosen(name).or_else(|| around.find_map(chosen))
 }
 
 impl Layer for Callsites {
     const PREFIX: &'static str = "trace:";
     const KIND: &'static str = "a callsite of tracing";
-    const VALUES: &'static str = "write =on, or =remove";
+    const VALUES: &'static str =
+        "write =on, =100/s for at most so many events of each callsite in a second, or =remove";
 
     fn entries(visit: &mut dyn FnMut(Entry<'_>)) {
         let mut names = BTreeMap::<String, (String, usize)>::new();
         // What cannot be listed has no keys, or no memory. A macro of the program's can make several callsites in one place.
-        let _ = patched::each(|Place { meta, text }, is_on, sites| {
+        let _ = patched::each(|Place { meta, text }, Now { is_on, sites, lost }| {
             let kind = if meta.is_span() { "span" } else { "event" };
             let text = if text.is_empty() { String::new() } else { format!(" {text:?}") };
-            let note = format!("{} {kind}{}{text}", meta.level(), if is_on { ", on" } else { "" });
+            let lost = if lost == 0 { String::new() } else { format!(", {lost} lost") };
+            let note = format!("{} {kind}{}{lost}{text}", meta.level(), if is_on { ", on" } else { "" });
             names.entry(name(meta)).or_insert((note, 0)).1 += sites;
         });
         let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,23 +82,24 @@ impl Layer for Callsites {
         let targets: Vec<_> = targets.map(|target| (target, ("with what is below".to_owned(), 0))).collect();
         names.extend(targets);
         for (name, (note, sites)) in &names {
-            let revision = shown.0.get(name).copied();
-            visit(Entry { name, value: revision.map(|_| ON), revision: revision.unwrap_or(0), note, sites: *sites });
+            let shown = shown.0.get(name).map(|&(revision, most)| (revision, limit::text(most)));
+            let (revision, value) = shown.as_ref().map_or((0, None), |(revision, value)| (*revision, Some(&**value)));
+            visit(Entry { name, value, revision, note, sites: *sites });
         }
     }
 
     fn takes(chosen: &str) -> Option<usize> {
         let mut all = None;
-        let count = |Place { meta, .. }: Place, _, sites| {
+        let count = |Place { meta, .. }: Place, now: Now| {
             if is_target(chosen, meta.target()) {
-                *all.get_or_insert(0) += sites;
+                *all.get_or_insert(0) += now.sites;
             }
         };
         patched::each(count).ok().and(all)
     }
 
     fn check(_: &str, value: &str) -> Result<(), String> {
-        if value == ON { Ok(()) } else { Err("a callsite is shown, or not".to_owned()) }
+        limit::parse(value).map(drop).ok_or_else(|| "a callsite is shown, or not".to_owned())
     }
 
     fn configure(settings: &[Setting<'_>], dry_run: bool) -> Result<Done, String> {
@@ -108,12 +108,12 @@ impl Layer for Callsites {
         let (before, next) = (shown.clone(), *revision + 1);
         let mut after = before.clone();
         for Setting { name, value, only_at } in settings {
-            let now = before.get(*name).copied().unwrap_or(0);
+            let now = before.get(*name).map_or(0, |&(revision, _)| revision);
             if only_at.is_some_and(|revision| revision != now) {
                 return Err(format!("trace:{name} was set again since"));
             }
             match value {
-                Some(_) => after.insert((*name).to_owned(), next),
+                Some(value) => after.insert((*name).to_owned(), (next, limit::parse(value).unwrap_or(ALL))),
                 None => after.remove(*name),
             };
         }
@@ -122,9 +122,9 @@ impl Layer for Callsites {
         }
         let changed = |Place { meta, .. }: Place| {
             let (name, target) = (name(meta), meta.target());
-            let [is_wanted, was_wanted] =
-                [&after, &before].map(|shown| is_among(|chosen| shown.contains_key(chosen), &name, target));
-            (is_wanted != was_wanted).then_some(is_wanted)
+            let most = |shown: &Shown| among(|chosen| Some(shown.get(chosen)?.1), &name, target).unwrap_or(0);
+            let [wanted, before] = [&after, &before].map(most);
+            (wanted != before).then_some(wanted)
         };
         let (_, pages) = patched::show(changed).map_err(|error: Error| error.to_string())?;
         (*shown, *revision) = (after, next);
@@ -138,7 +138,7 @@ impl Layer for Callsites {
             follow::forget();
         }
         let names: HashSet<&str> = names.iter().copied().collect();
-        let is_followed = |meta: &Metadata<'_>| is_among(|chosen| names.contains(chosen), &name(meta), meta.target());
+        let is_followed = |meta: &Metadata<'_>| among(|chosen| names.get(chosen), &name(meta), meta.target()).is_some();
         patched::follow(is_followed).map_err(|error: Error| error.to_string())?;
         if names.is_empty() {
             follow::forget();
@@ -160,10 +160,15 @@ fn targets() {
     assert!(is_target("h2", "h2") && is_target("h2", "h2::proto") && is_target("h2::proto", "h2::proto::streams"));
     assert!(Callsites::covers("h2", "h2::proto@a@b:1") && Callsites::covers("h2@a:1", "h2@a:1"));
     assert!(!Callsites::covers("h2", "h2c@a:1") && !Callsites::covers("h2@a:1", "h2@a:12"));
-    let among = |chosen: &str| is_among(|name| name == chosen, "h2::proto@a:1", "h2::proto");
+    let is_among = |chosen: &str| among(|name| (name == chosen).then_some(()), "h2::proto@a:1", "h2::proto").is_some();
     assert!(
-        ["h2", "h2::proto", "h2::proto@a:1"].into_iter().all(among)
-            && !["h2::", "h", "", "h2@a:1"].into_iter().any(among)
+        ["h2", "h2::proto", "h2::proto@a:1"].into_iter().all(is_among)
+            && !["h2::", "h", "", "h2@a:1"].into_iter().any(is_among)
     );
+    let nearest = |names: &[&'static str]| {
+        among(|name| names.iter().find(|chosen| **chosen == name).copied(), "h2::proto@a:1", "h2::proto")
+    };
+    assert_eq!(nearest(&["h2", "h2::proto"]), Some("h2::proto"));
+    assert_eq!(nearest(&["h2", "h2::proto", "h2::proto@a:1"]), Some("h2::proto@a:1"));
     assert!(!is_target("h2", "h2c") && !is_target("h2::pro", "h2::proto") && !is_target("h2::proto", "h2"));
 }

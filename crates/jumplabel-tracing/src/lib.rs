@@ -24,6 +24,7 @@
 
 mod follow;
 mod layer;
+mod limit;
 mod patched;
 mod query;
 mod record;
@@ -84,6 +85,7 @@ pub fn status() -> Result<Status, Error> {
 /// | `line 12`, `line 10-20`, `line 10-`, `line -20` | their line is one of these |
 /// | `level debug` | their level is this one |
 /// | `format "frame "` | their message has this text in it, before values are put into it; with `^` in front, it begins with that |
+/// | `limit 100/s` | (all do: so many events of each in a second are shown; what is more is lost, and the subscriber is told how many) |
 /// | `+p`, `=p`; `-p`, `=_` at the end | shown; not shown any more: only what filters let pass |
 ///
 /// All of what a query has must match; one without a condition matches all callsites. Patterns have `*` and `?`, and `"..."` around them if they
@@ -102,7 +104,7 @@ pub fn control(queries: &str) -> Result<usize, Error> {
     let queries: Vec<Query> = queries.map(Query::parse).collect::<Result<_, _>>().map_err(Error::Query)?;
     let mut matches = 0;
     for query in &queries {
-        match patched::show(|callsite| query.matches(callsite).then_some(query.shows))? {
+        match patched::show(|callsite| query.matches(callsite).then_some(query.most))? {
             (0, _) => return Err(Error::NoCallsite),
             (number, _) => matches += number,
         }

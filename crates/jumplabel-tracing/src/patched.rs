@@ -46,6 +46,18 @@ mod upstream {
             pub fn sites(&self) -> usize {
                 match *self {}
             }
+
+            pub fn lost(&self) -> u64 {
+                match *self {}
+            }
+
+            pub fn nth_told(&self) -> u32 {
+                match *self {}
+            }
+
+            pub fn missed(&self) -> &'static std::sync::atomic::AtomicU32 {
+                match *self {}
+            }
         }
 
         pub const HAS_KEYS: bool = false;
@@ -58,7 +70,7 @@ mod upstream {
             Ok(Status { callsites: 0, on: 0, forced: 0, error: None })
         }
 
-        pub fn force(_: impl FnMut(&'static Keyed) -> Option<bool>) -> Result<jumplabel::Outcome, jumplabel::Error> {
+        pub fn force(_: impl FnMut(&'static Keyed) -> Option<u32>) -> Result<jumplabel::Outcome, jumplabel::Error> {
             Ok(jumplabel::Outcome::default())
         }
 
@@ -66,9 +78,9 @@ mod upstream {
 
         pub fn follow(
             _: Follower,
-            choose: impl FnMut(&'static Keyed) -> Option<bool>,
+            _: impl FnMut(&'static Keyed) -> Option<bool>,
         ) -> Result<jumplabel::Outcome, jumplabel::Error> {
-            force(choose)
+            Ok(jumplabel::Outcome::default())
         }
     }
 }
@@ -97,9 +109,12 @@ pub fn status() -> Result<Status, Error> {
     }
 }
 
-/// Shows the callsites for which `choose` says true, and ends that for those for which it says false. Returns how many it has chosen, and
-/// how many pages of code were written to.
-pub fn show(mut choose: impl FnMut(Place) -> Option<bool>) -> Result<(usize, usize), Error> {
+/// Any number of events in a second: that of the patched tracing-core.
+pub const ALL: u32 = u32::MAX;
+
+/// Shows callsites: so many events in a second as `choose` says; 0 ends that. Returns how many it has chosen, and how many pages of code were
+/// written to.
+pub fn show(mut choose: impl FnMut(Place) -> Option<u32>) -> Result<(usize, usize), Error> {
     with_keys! {
         let mut chosen = 0;
         let choose = |keyed: &'static keys::Keyed| {
@@ -113,16 +128,29 @@ pub fn show(mut choose: impl FnMut(Place) -> Option<bool>) -> Result<(usize, usi
 /// Has the callsites noted for which `choose` says true, and no others.
 pub fn follow(mut choose: impl FnMut(&'static Metadata<'static>) -> bool) -> Result<(), Error> {
     with_keys! {
-        let note = |callsite: &'static keys::Keyed, values: &dyn Fn(&mut dyn Visit)| crate::follow::note(callsite.meta(), values);
+        let note = |callsite: &'static keys::Keyed, values: &dyn Fn(&mut dyn Visit)| {
+            crate::follow::note(callsite.meta(), callsite.nth_told(), callsite.missed(), values);
+        };
         keys::follow(note, |callsite| Some(choose(callsite.meta()))).map(drop).map_err(Error::Keys)
     }
 }
 
-/// Calls `visit` for each callsite, with what it says about itself, whether its key is on, and how many sites it has.
-pub fn each(mut visit: impl FnMut(Place, bool, usize)) -> Result<(), Error> {
+/// What is so of a callsite now.
+pub struct Now {
+    /// Whether its key is on.
+    pub is_on: bool,
+    /// How many sites it has.
+    pub sites: usize,
+    /// How many of its events were not shown, because they were more than the limit.
+    pub lost: u64,
+}
+
+/// Calls `visit` for each callsite.
+pub fn each(mut visit: impl FnMut(Place, Now)) -> Result<(), Error> {
     with_keys! {
         let visit = |keyed: &'static keys::Keyed| {
-            visit(Place { meta: keyed.meta(), text: keyed.text() }, keyed.is_on(), keyed.sites());
+            let now = Now { is_on: keyed.is_on(), sites: keyed.sites(), lost: keyed.lost() };
+            visit(Place { meta: keyed.meta(), text: keyed.text() }, now);
         };
         keys::for_each(visit).map_err(Error::Keys)
     }

@@ -6,7 +6,8 @@ use std::ops::RangeInclusive;
 use jumplabel_selector::Glob;
 use tracing_core::Level;
 
-use crate::patched::Place;
+use crate::limit;
+use crate::patched::{ALL, Place};
 
 /// A text that is no query, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,10 +21,10 @@ impl fmt::Display for QueryError {
 
 impl std::error::Error for QueryError {}
 
-/// Which callsites, and whether they are shown.
+/// Which callsites, and how many events of each in a second are shown.
 pub struct Query {
     conditions: Vec<Condition>,
-    pub shows: bool,
+    pub most: u32,
 }
 
 enum Condition {
@@ -46,12 +47,19 @@ impl Query {
             "-p" | "=_" | "=" => false,
             other => return Err(QueryError(format!("`{other}` at the end of `{text}`: expected +p, =p, -p or =_"))),
         };
-        let condition = |pair: &[String]| match pair {
-            [word, value] => Condition::parse(word, value),
-            _ => Err(QueryError(format!("`{}` in `{text}` has no value", pair.concat()))),
-        };
-        let conditions = conditions.chunks(2).map(condition).collect::<Result<_, _>>()?;
-        Ok(Query { conditions, shows })
+        let mut most = ALL;
+        let mut parsed = Vec::new();
+        for pair in conditions.chunks(2) {
+            match pair {
+                [word, value] if word == "limit" => {
+                    let number = limit::parse(value).filter(|&number| number != ALL);
+                    most = number.ok_or_else(|| QueryError(format!("`limit {value}`: expected a limit like 100/s")))?;
+                }
+                [word, value] => parsed.push(Condition::parse(word, value)?),
+                _ => return Err(QueryError(format!("`{}` in `{text}` has no value", pair.concat()))),
+            }
+        }
+        Ok(Query { conditions: parsed, most: if shows { most } else { 0 } })
     }
 
     pub fn matches(&self, callsite: Place) -> bool {
@@ -73,7 +81,7 @@ impl Condition {
             "class" => return Err(QueryError("`class`: callsites of tracing have none".to_owned())),
             other => {
                 return Err(QueryError(format!(
-                    "`{other}`: expected module, target, file, func, line, level or format"
+                    "`{other}`: expected module, target, file, func, line, level, format or limit"
                 )));
             }
         })
@@ -133,7 +141,7 @@ fn words(text: &str) -> Result<Vec<String>, QueryError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Query, lines, words};
+    use super::{ALL, Query, lines, words};
 
     #[test]
     fn lines_of_a_file() {
@@ -153,12 +161,19 @@ mod tests {
             ("module x", "`x` at the end of `module x`: expected +p, =p, -p or =_"),
             ("module +p", "`module` in `module +p` has no value"),
             ("class x +p", "`class`: callsites of tracing have none"),
-            ("modul x +p", "`modul`: expected module, target, file, func, line, level or format"),
+            ("modul x +p", "`modul`: expected module, target, file, func, line, level, format or limit"),
             ("level loud +p", "`loud` is no level"),
+            ("limit 100 +p", "`limit 100`: expected a limit like 100/s"),
             ("file \"x +p", "`file \"x +p`: a quote is not closed"),
         ] {
             assert_eq!(Query::parse(text).err().map(|error| error.to_string()).as_deref(), Some(error));
         }
+    }
+
+    #[test]
+    fn limits() {
+        let most = |text| Query::parse(text).ok().map(|query| query.most);
+        assert_eq!(["+p", "limit 7/s +p", "limit 7/s -p"].map(most), [Some(ALL), Some(7), Some(0)]);
     }
 
     #[test]

@@ -26,8 +26,9 @@ struct Head<'a> {
     thread: Option<&'a str>,
 }
 
-/// The record: what the callsite says of itself, the thread, the message, and all other fields.
-pub fn json(meta: &Metadata<'_>, now: Duration, values: &dyn Fn(&mut dyn Visit)) -> String {
+/// The record: what the callsite says of itself, the thread, the message, all other fields, and how many records of this callsite have been
+/// lost since the last one.
+pub fn json(meta: &Metadata<'_>, now: Duration, lost: u32, values: &dyn Fn(&mut dyn Visit)) -> String {
     let thread = std::thread::current();
     let head = Head {
         time: now.as_secs_f64(),
@@ -50,6 +51,9 @@ pub fn json(meta: &Metadata<'_>, now: Duration, values: &dyn Fn(&mut dyn Visit))
     json.extend([",\"fields\":{", &fields.others, "}"]);
     if fields.left_out > 0 {
         json.extend([",\"left_out\":", &text(&fields.left_out)]);
+    }
+    if lost > 0 {
+        json.extend([",\"lost\":", &text(&lost)]);
     }
     json.push('}');
     json

@@ -11,7 +11,7 @@ extern crate std as library;
 
 use std::ops::Deref;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Once;
 use std::vec::Vec;
 
@@ -19,11 +19,12 @@ use super::{dispatchers, rebuild_callsite_interest, Callsites, DefaultCallsite, 
 use crate::dispatcher;
 use crate::metadata::{Level, LevelFilter, Metadata};
 
+mod limit;
 mod marks;
 
 pub use jumplabel;
 use marks::Marks;
-pub use marks::{follow, force, is_marked, Follower, Goes, ANY_MARKED};
+pub use marks::{follow, force, is_marked, Follower, Goes, ALL, ANY_MARKED};
 
 /// Whether callsites have keys: not where code is not patched.
 pub const HAS_KEYS: bool = jumplabel::if_sites!({ true } else { false });
@@ -134,7 +135,22 @@ impl Keyed {
 
     /// Whether its events pass whatever subscribers say.
     pub fn is_forced(&self) -> bool {
-        self.marks.is_forced()
+        self.marks.forced() > 0
+    }
+
+    /// How many events were lost since it is forced, because they were more than the limit, and no subscriber wanted them.
+    pub fn lost(&self) -> u64 {
+        self.marks.lost()
+    }
+
+    /// Counts an event that the follower is told: the how many-th in this second it is.
+    pub fn nth_told(&self) -> u32 {
+        self.marks.nth_told()
+    }
+
+    /// How many events the follower was told and has not noted: it counts them here itself.
+    pub fn missed(&self) -> &'static AtomicU32 {
+        self.marks.missed()
     }
 }
 
@@ -178,7 +194,7 @@ pub fn check(callsite: &'static Keyed) -> Goes {
     let meta = callsite.meta();
     let (file, line) = (meta.file(), meta.line());
     jumplabel::emit!(reached, meta.target(), meta.name(), number(meta.level()), line.unwrap_or(0), file.unwrap_or(""), meta);
-    callsite.marks.goes(|| is_enabled(callsite))
+    callsite.marks.goes(meta, || is_enabled(callsite))
 }
 
 fn is_enabled(callsite: &'static Keyed) -> bool {

@@ -1,20 +1,36 @@
 //! Callsites whose events go somewhere whatever subscribers say. `cargo jumplabel tracing` has written this file; upstream does not have it.
 
-use std::sync::atomic::{AtomicU32, AtomicU8, Ordering};
+use std::boxed::Box;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::OnceLock;
 use std::vec::Vec;
 
+use super::limit::{Second, Shown};
 use super::{sync, Keyed, KEYED};
 use crate::field::{ValueSet, Visit};
+use crate::metadata::Metadata;
 
-/// Of a callsite.
+/// Of a callsite. Null until somebody marks it for the first time, and never freed.
 #[derive(Debug)]
-pub(super) struct Marks(AtomicU8);
+pub(super) struct Marks(AtomicPtr<Marked>);
 
-/// Its events pass whatever subscribers say.
-const FORCED: u8 = 1;
-/// Its events go to the follower, and to subscribers only if these want them.
-const FOLLOWED: u8 = 2;
+/// Of a callsite that somebody has marked.
+#[derive(Debug, Default)]
+struct Marked {
+    /// Its events pass whatever subscribers say: so many in a second, or [`ALL`]. 0: they do not.
+    forced: AtomicU32,
+    shown: Shown,
+    /// Not 0: its events go to the follower, and to subscribers only if these want them.
+    followed: AtomicU32,
+    /// Events of this second that the follower was told.
+    told: Second,
+    /// How many of them it has not noted.
+    missed: AtomicU32,
+}
+
+/// Any number of events in a second.
+pub const ALL: u32 = u32::MAX;
 
 /// Where an event or a new span goes. It is decided once, because a filter may count how often it is asked.
 #[doc(hidden)]
@@ -36,46 +52,79 @@ pub static ANY_MARKED: jumplabel::StaticKey<false, true> = jumplabel::StaticKey:
 
 impl Marks {
     pub(super) const fn new() -> Marks {
-        Marks(AtomicU8::new(0))
+        Marks(AtomicPtr::new(ptr::null_mut()))
     }
 
-    fn has(&self, which: u8) -> bool {
-        self.0.load(Ordering::SeqCst) & which != 0
+    fn get(&self) -> Option<&'static Marked> {
+        // SAFETY: null, or from `made`, which never frees it.
+        unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
-    pub(super) fn is_forced(&self) -> bool {
-        self.has(FORCED)
+    /// The same, made if there is none.
+    fn made(&self) -> &'static Marked {
+        self.get().unwrap_or_else(|| {
+            let new = Box::into_raw(Box::default());
+            match self.0.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
+                // SAFETY: it is there for good.
+                Ok(_) => unsafe { &*new },
+                Err(other) => {
+                    // SAFETY: nobody else has seen it; the other one is there for good.
+                    unsafe { drop(Box::from_raw(new)) };
+                    unsafe { &*other }
+                }
+            }
+        })
+    }
+
+    /// How many of its events pass in a second, whatever subscribers say.
+    pub(super) fn forced(&self) -> u32 {
+        self.get().map_or(0, |marked| marked.forced.load(Ordering::SeqCst))
     }
 
     fn is_followed(&self) -> bool {
-        self.has(FOLLOWED) && PROCESS.load(Ordering::SeqCst) == std::process::id()
+        self.get().is_some_and(|marked| marked.followed.load(Ordering::SeqCst) != 0)
+            && PROCESS.load(Ordering::SeqCst) == std::process::id()
     }
 
     /// Whether the callsite's key has to be on.
     pub(super) fn any(&self) -> bool {
-        self.is_forced() || self.is_followed()
+        self.forced() > 0 || self.is_followed()
+    }
+
+    /// How many events were lost since it is forced, because they were more than the limit, and no subscriber wanted them.
+    pub(super) fn lost(&self) -> u64 {
+        self.get().map_or(0, |marked| marked.shown.lost())
+    }
+
+    /// Counts an event that the follower is told: the how many-th in this second it is.
+    pub(super) fn nth_told(&self) -> u32 {
+        self.get().map_or(0, |marked| marked.told.next())
+    }
+
+    /// How many events the follower was told and has not noted; it counts them here itself.
+    pub(super) fn missed(&self) -> &'static AtomicU32 {
+        &self.made().missed
     }
 
     /// Where an event goes, behind a key that is on.
-    pub(super) fn goes(&self, is_enabled: impl FnOnce() -> bool) -> Goes {
-        Goes { to_subscribers: self.is_forced() || is_enabled(), to_follower: self.is_followed() }
-    }
-
-    fn set(&self, which: u8, to: bool) {
-        match to {
-            true => self.0.fetch_or(which, Ordering::SeqCst),
-            false => self.0.fetch_and(!which, Ordering::SeqCst),
+    pub(super) fn goes(&self, meta: &'static Metadata<'static>, is_enabled: impl FnOnce() -> bool) -> Goes {
+        let to_subscribers = match (self.forced(), self.get()) {
+            (0, _) | (_, None) => is_enabled(),
+            (ALL, _) => true,
+            (most, Some(marked)) => marked.shown.passes(most, meta) || is_enabled() || marked.shown.lose(),
         };
+        Goes { to_subscribers, to_follower: self.is_followed() }
     }
 }
 
-/// Lets the events and spans of callsites pass whatever subscribers say about them, or ends that: `choose` is asked for each callsite, and
-/// `None` leaves it as it is. In one batch.
+/// Lets the events and spans of callsites pass whatever subscribers say about them: `choose` is asked for each callsite how many in a second,
+/// 0 ends that, and `None` leaves it as it is. In one batch. More than that are lost, unless subscribers want them: this is counted, and
+/// subscribers are told by an event when the next one passes.
 ///
 /// # Errors
 /// As `jumplabel::set_all`. Then all is as it was.
-pub fn force(choose: impl FnMut(&'static Keyed) -> Option<bool>) -> Result<jumplabel::Outcome, jumplabel::Error> {
-    mark(FORCED, choose)
+pub fn force(choose: impl FnMut(&'static Keyed) -> Option<u32>) -> Result<jumplabel::Outcome, jumplabel::Error> {
+    mark(|marked| &marked.forced, choose)
 }
 
 /// Tells `follower` the events and new spans of callsites, or ends that: `choose` is asked for each callsite, and `None` leaves it as it is. In
@@ -85,26 +134,31 @@ pub fn force(choose: impl FnMut(&'static Keyed) -> Option<bool>) -> Result<jumpl
 /// As `jumplabel::set_all`. Then all is as it was.
 pub fn follow(
     follower: Follower,
-    choose: impl FnMut(&'static Keyed) -> Option<bool>,
+    mut choose: impl FnMut(&'static Keyed) -> Option<bool>,
 ) -> Result<jumplabel::Outcome, jumplabel::Error> {
     FOLLOWER.get_or_init(|| follower);
     PROCESS.store(std::process::id(), Ordering::SeqCst);
-    mark(FOLLOWED, choose)
+    mark(|marked| &marked.followed, |callsite| choose(callsite).map(u32::from))
 }
 
 fn mark(
-    which: u8,
-    mut choose: impl FnMut(&'static Keyed) -> Option<bool>,
+    which: fn(&'static Marked) -> &'static AtomicU32,
+    mut choose: impl FnMut(&'static Keyed) -> Option<u32>,
 ) -> Result<jumplabel::Outcome, jumplabel::Error> {
     let mut changed = Vec::new();
     KEYED.for_each(|callsite| {
-        let wanted = choose(callsite).filter(|&wanted| wanted != callsite.marks.has(which));
-        changed.extend(wanted.map(|wanted| (callsite, wanted)));
+        let before = callsite.marks.get().map_or(0, |marked| which(marked).load(Ordering::SeqCst));
+        let wanted = choose(callsite).filter(|&wanted| wanted != before);
+        changed.extend(wanted.map(|wanted| (callsite.marks.made(), before, wanted)));
     })?;
-    let set = |to: bool| changed.iter().for_each(|&(callsite, wanted): &(&Keyed, bool)| callsite.marks.set(which, wanted == to));
-    set(true);
+    for &(marked, before, wanted) in &changed {
+        if marked.forced.load(Ordering::SeqCst) == 0 {
+            marked.shown.begin();
+        }
+        which(marked).store(wanted, Ordering::SeqCst);
+    }
     sync().map_err(|error| {
-        set(false);
+        changed.iter().for_each(|&(marked, before, _)| which(marked).store(before, Ordering::SeqCst));
         error
     })
 }

@@ -109,7 +109,7 @@ fn listed_shown_and_taken_back() {
         std::thread::yield_now();
     }
     for (item, why) in [
-        ("trace:noisy=off", "a callsite is shown, or not; write =on, or =remove"),
+        ("trace:noisy=off", "a callsite is shown, or not; write =on, =100/s"),
         ("trace:nowhere=on", "trace:nowhere"),
         ("trace:nowhere::*=on", "trace:nowhere"),
     ] {
@@ -190,6 +190,47 @@ fn told_or_lost() {
     (0..400).for_each(|_| drop(traced.works()));
     let (messages, lost) = all.told(400 * each);
     assert!(messages.len() + lost as usize == 400 * each && !messages.is_empty() && lost > 0, "{lost}");
+}
+
+/// At most so many events of a callsite in a second are shown. The others are counted: in the list, and by an event. What the filter wants is shown.
+#[test]
+fn shown_or_lost() {
+    let mut traced = Traced::start(&programs().patched, "off,noisy::quiet=trace");
+    let quiet = traced.works();
+    let set = traced.0.prints(&["set", &format!("{ONE}=1/s")]);
+    assert!(set.contains(" 1/s") && set.contains(&format!("{ONE}=remove")), "{set}");
+    let (mut shown, mut works, mut lost) = (0, 0, 0);
+    let told = |line: &str| {
+        line.strip_prefix(" WARN jumplabel: events were lost: more than 1 in a second lost=").map(str::to_owned)
+    };
+    // One second has ended, and the next one has told what that has lost.
+    while lost == 0 {
+        works += 1;
+        for line in traced.works() {
+            shown += u64::from(line.contains("TRACE noisy: one"));
+            if let Some(rest) = told(&line) {
+                let (number, rest) = rest.split_once(' ').unwrap();
+                lost += number.parse::<u64>().unwrap();
+                assert_eq!(rest, "of=\"noisy\" line=9");
+            }
+        }
+    }
+    let row = traced.0.prints(&["list", ONE]);
+    let counted: u64 = row.split("TRACE event, on, ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(row.contains(" 1/s ") && counted >= lost && shown + counted == works, "{row} {shown} {lost} {works}");
+    assert_eq!(traced.0.tool(&["check", &format!("{ONE}=1/s")]).0, 0);
+    // The nearest name counts: this callsite keeps its limit, and all others have none.
+    traced.0.prints(&["set", "trace:noisy=on"]);
+    assert!(traced.0.prints(&["list", ONE]).contains(" 1/s "));
+    traced.0.prints(&["set", &format!("{ONE}=remove")]);
+    let lines = traced.works();
+    assert!(lines.iter().any(|line| line.contains("TRACE noisy: one")), "{lines:?}");
+    traced.0.prints(&["set", "trace:noisy=remove"]);
+    assert_eq!(traced.works(), quiet);
+    for value in ["0/s", "1/m", "x/s"] {
+        let (code, says) = traced.0.tool(&["set", &format!("{ONE}={value}")]);
+        assert!(code != 0 && says.contains("write =on, =100/s for at most"), "{value}: {code} {says}");
+    }
 }
 
 /// A stream whose lines somebody receives.

@@ -27,6 +27,8 @@ struct Record {
     thread: Option<String>,
     message: Option<Value>,
     fields: Map<String, Value>,
+    /// Of this callsite, since the record before.
+    lost: u32,
 }
 
 /// Until the process ends, the time is over, or the reader goes.
@@ -93,6 +95,9 @@ fn line(record: &Record) -> String {
     if let (Some(file), Some(number)) = (&record.file, record.line) {
         let _ = write!(line, "  {file}:{number}");
     }
+    if record.lost > 0 {
+        let _ = write!(line, "  ({} lost here before)", record.lost);
+    }
     line
 }
 
@@ -104,7 +109,7 @@ fn plain(value: &Value) -> String {
 #[test]
 fn lines() {
     let records = [
-        r#"{"time":1.5,"level":"INFO","target":"a::b","message":"hello","fields":{"x":1,"y":"two\u001b[2J"},"file":"a.rs","line":3}"#,
+        r#"{"time":1.5,"level":"INFO","target":"a::b","message":"hello","fields":{"x":1,"y":"two\u001b[2J"},"file":"a.rs","line":3,"lost":5}"#,
         r#"{"time":1e300,"kind":"span","name":"work","target":"a","fields":{}}"#,
         "[1,\n2]",
     ];
@@ -114,7 +119,7 @@ fn lines() {
     let printed: Vec<&str> = printed.lines().collect();
     assert_eq!(printed.len(), 4, "{printed:?}");
     assert!(printed[0].starts_with("1970-01-01T00:00:01.500000Z  INFO a::b: hello x=1 y=two"), "{printed:?}");
-    assert!(printed[0].ends_with("  a.rs:3") && !printed[0].contains('\u{1b}'), "{printed:?}");
+    assert!(printed[0].ends_with("  a.rs:3  (5 lost here before)") && !printed[0].contains('\u{1b}'), "{printed:?}");
     assert!(printed[1].starts_with("9999-") && printed[1].ends_with("a: span work"), "{printed:?}");
     assert_eq!(printed[3], "7 lost: more than the limit, or than was read");
     assert_eq!(json(&traced).lines().count(), 4);

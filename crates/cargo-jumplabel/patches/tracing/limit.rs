@@ -1,0 +1,99 @@
+//! Callsites that let only so many events pass in a second. `cargo jumplabel tracing` has written this file; upstream does not have it.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::SystemTime;
+
+use crate::callsite::{Callsite, DefaultCallsite, Identifier};
+use crate::event::Event;
+use crate::field::{FieldSet, Value};
+use crate::metadata::{Kind, Level, Metadata};
+
+/// How many events a second has had: the second, and in the lower half their number.
+#[derive(Debug, Default)]
+pub(super) struct Second(AtomicU64);
+
+impl Second {
+    /// Counts an event. Returns the how many-th in this second it is.
+    pub(super) fn next(&self) -> u32 {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()) << 32;
+        let next = |before: u64| match before & !u64::from(u32::MAX) == now {
+            true if before as u32 == u32::MAX => before,
+            true => before + 1,
+            false => now + 1,
+        };
+        let update = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |before| Some(next(before)));
+        update.map_or(0, |before| next(before) as u32)
+    }
+}
+
+/// What passed because somebody wants to see it, and what did not.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    passed: Second,
+    lost: AtomicU64,
+    /// How many of these subscribers have not been told.
+    untold: AtomicU32,
+}
+
+impl Shown {
+    /// Somebody begins to look.
+    pub(super) fn begin(&self) {
+        self.lost.store(0, Ordering::Relaxed);
+        self.untold.store(0, Ordering::Relaxed);
+    }
+
+    pub(super) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Whether an event passes: if it is not more than `most` in this second.
+    pub(super) fn passes(&self, most: u32, meta: &'static Metadata<'static>) -> bool {
+        if self.passed.next() > most {
+            return false;
+        }
+        if self.untold.load(Ordering::Relaxed) > 0 {
+            tell(self.untold.swap(0, Ordering::Relaxed), most, meta);
+        }
+        true
+    }
+
+    /// An event does not pass.
+    pub(super) fn lose(&self) -> bool {
+        self.lost.fetch_add(1, Ordering::Relaxed);
+        self.untold.fetch_add(1, Ordering::Relaxed);
+        false
+    }
+}
+
+/// Tells subscribers how many events they have not seen.
+#[cold]
+fn tell(lost: u32, most: u32, of: &'static Metadata<'static>) {
+    static CALLSITE: DefaultCallsite = DefaultCallsite::new(&META);
+    static META: Metadata<'static> = Metadata::new(
+        "lost",
+        "jumplabel",
+        Level::WARN,
+        None,
+        None,
+        None,
+        FieldSet::new(&["message", "lost", "of", "line"], Identifier(&CALLSITE)),
+        Kind::EVENT,
+    );
+    let fields = CALLSITE.metadata().fields();
+    let [Some(message), Some(number), Some(target), Some(line)] =
+        ["message", "lost", "of", "line"].map(|name| fields.field(name))
+    else {
+        return;
+    };
+    let text = format_args!("events were lost: more than {most} in a second");
+    let (place, of) = (of.line().unwrap_or(0), of.target());
+    Event::dispatch(
+        &META,
+        &fields.value_set(&[
+            (&message, Some(&text as &dyn Value)),
+            (&number, Some(&lost as &dyn Value)),
+            (&target, Some(&of as &dyn Value)),
+            (&line, Some(&place as &dyn Value)),
+        ]),
+    );
+}
