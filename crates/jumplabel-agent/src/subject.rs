@@ -112,10 +112,18 @@ impl Subject {
 
     /// How many probes a tracepoint has; `None` of what is none, and of one of C.
     pub fn probes(&self) -> Option<usize> {
-        match self.kind {
-            Kind::Key(info) => TracepointInfo::of(info).map(|tracepoint| tracepoint.probes),
-            _ => None,
-        }
+        self.tracepoint().map(|tracepoint| tracepoint.probes)
+    }
+
+    fn tracepoint(&self) -> Option<TracepointInfo> {
+        if let Kind::Key(info) = self.kind { TracepointInfo::of(info) } else { None }
+    }
+
+    /// What else there is to know of it.
+    pub fn note(&self) -> Option<String> {
+        let said = self.said.as_ref().map(|said| said.note.clone()).filter(|note| !note.is_empty());
+        let is_traced = self.tracepoint().is_some_and(|tracepoint| tracepoint.traced);
+        said.or_else(|| is_traced.then(|| tracepoints::TRACED.to_owned()))
     }
 
     /// As the tool prints it.

@@ -49,6 +49,9 @@ pub fn parts<'a>(rows: impl IntoIterator<Item = Row<'a>>) -> Vec<Part> {
 /// Why a tracepoint has no users more or less: the library turns it off for the last probe, which it cannot do if others hold it on.
 pub const NOT_COUNTED: &str = "is a tracepoint, which its probes turn on and off: with a user more they could not be removed; it can be =on or =off";
 
+/// Of a tracepoint whose semaphore a tracer has counted up.
+pub const TRACED: &str = "a tracer is attached";
+
 /// What else holds of a tracepoint that somebody else than the program turns on or off; nothing, if that does what its name says. The number of
 /// probes may not be known.
 pub fn note(name: &str, on: bool, probes: Option<usize>) -> Option<String> {

@@ -34,6 +34,8 @@ struct Callsites;
 #[must_use = "give it to an agent"]
 pub fn layer() -> &'static Handle {
     static HANDLE: Handle = Handle::of::<Callsites>();
+    // Without keys there is nothing to follow.
+    let _ = patched::watch_tracers();
     &HANDLE
 }
 
@@ -70,11 +72,12 @@ impl Layer for Callsites {
     fn entries(visit: &mut dyn FnMut(Entry<'_>)) {
         let mut names = BTreeMap::<String, (String, usize)>::new();
         // What cannot be listed has no keys, or no memory. A macro of the program's can make several callsites in one place.
-        let _ = patched::each(|Place { meta, text }, Now { is_on, sites, lost }| {
+        let _ = patched::each(|Place { meta, text }, Now { is_on, sites, lost, is_traced }| {
             let kind = if meta.is_span() { "span" } else { "event" };
             let text = if text.is_empty() { String::new() } else { format!(" {text:?}") };
             let lost = if lost == 0 { String::new() } else { format!(", {lost} lost") };
-            let note = format!("{} {kind}{}{lost}{text}", meta.level(), if is_on { ", on" } else { "" });
+            let traced = if is_traced { " by a tracer" } else { "" };
+            let note = format!("{} {kind}{}{traced}{lost}{text}", meta.level(), if is_on { ", on" } else { "" });
             names.entry(name(meta)).or_insert((note, 0)).1 += sites;
         });
         let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -51,6 +51,10 @@ mod upstream {
                 match *self {}
             }
 
+            pub fn is_traced(&self) -> bool {
+                match *self {}
+            }
+
             pub fn nth_told(&self) -> u32 {
                 match *self {}
             }
@@ -61,6 +65,8 @@ mod upstream {
         }
 
         pub const HAS_KEYS: bool = false;
+
+        pub fn watch_tracers() {}
 
         pub fn for_each(_: impl FnMut(&'static Keyed)) -> Result<(), jumplabel::Error> {
             Ok(())
@@ -135,6 +141,14 @@ pub fn follow(mut choose: impl FnMut(&'static Metadata<'static>) -> bool) -> Res
     }
 }
 
+/// Has keys follow tracers, if the program watches for these.
+pub fn watch_tracers() -> Result<(), Error> {
+    with_keys! {
+        keys::watch_tracers();
+        Ok(())
+    }
+}
+
 /// What is so of a callsite now.
 pub struct Now {
     /// Whether its key is on.
@@ -143,13 +157,15 @@ pub struct Now {
     pub sites: usize,
     /// How many of its events were not shown, because they were more than the limit.
     pub lost: u64,
+    /// Whether a tracer that is attached to it has its key on.
+    pub is_traced: bool,
 }
 
 /// Calls `visit` for each callsite.
 pub fn each(mut visit: impl FnMut(Place, Now)) -> Result<(), Error> {
     with_keys! {
         let visit = |keyed: &'static keys::Keyed| {
-            let now = Now { is_on: keyed.is_on(), sites: keyed.sites(), lost: keyed.lost() };
+            let now = Now { is_on: keyed.is_on(), sites: keyed.sites(), lost: keyed.lost(), is_traced: keyed.is_traced() };
             visit(Place { meta: keyed.meta(), text: keyed.text() }, now);
         };
         keys::for_each(visit).map_err(Error::Keys)

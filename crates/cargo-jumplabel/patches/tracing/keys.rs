@@ -21,10 +21,13 @@ use crate::metadata::{Level, LevelFilter, Metadata};
 
 mod limit;
 mod marks;
+mod tracers;
 
 pub use jumplabel;
 use marks::Marks;
 pub use marks::{follow, force, is_marked, Follower, Goes, ALL, ANY_MARKED};
+use tracers::Tracers;
+pub use tracers::{watch_tracers, Note, SEMAPHORE};
 
 /// Whether callsites have keys: not where code is not patched.
 pub const HAS_KEYS: bool = jumplabel::if_sites!({ true } else { false });
@@ -42,6 +45,7 @@ pub struct Keyed {
     /// The text of its message, before values are put into it.
     text: &'static str,
     marks: Marks,
+    tracers: Tracers,
 }
 
 jumplabel::list! {
@@ -104,12 +108,13 @@ pub fn for_each(visit: impl FnMut(&'static Keyed)) -> Result<(), jumplabel::Erro
 
 impl Keyed {
     /// A callsite that nobody has registered yet.
-    pub const fn new(meta: &'static Metadata<'static>, text: &'static str) -> Self {
+    pub const fn new(meta: &'static Metadata<'static>, text: &'static str, note: Option<Note>) -> Self {
         Keyed {
             key: jumplabel::StaticKey::new(),
             inner: DefaultCallsite::new(meta),
             text,
             marks: Marks::new(),
+            tracers: Tracers::new(note),
         }
     }
 
@@ -138,6 +143,11 @@ impl Keyed {
         self.marks.forced() > 0
     }
 
+    /// Whether a tracer that is attached to it has its key on.
+    pub fn is_traced(&self) -> bool {
+        self.tracers.known()
+    }
+
     /// How many events were lost since it is forced, because they were more than the limit, and no subscriber wanted them.
     pub fn lost(&self) -> u64 {
         self.marks.lost()
@@ -160,7 +170,7 @@ impl sync::Callsite for Keyed {
     }
 
     fn is_wanted(&self) -> bool {
-        if self.marks.any() || reached.key().is_enabled() || LOGS && !dispatcher::has_been_set() {
+        if self.marks.any() || self.tracers.known() || reached.key().is_enabled() || LOGS && !dispatcher::has_been_set() {
             return true;
         }
         let registration = self.inner.registration.load(Ordering::Acquire);
@@ -171,7 +181,7 @@ impl sync::Callsite for Keyed {
     }
 
     fn is_marked(&self) -> bool {
-        self.marks.any()
+        self.marks.any() || self.tracers.known()
     }
 
     fn any_marked() -> Option<&'static jumplabel::RawKey> {
@@ -194,7 +204,7 @@ pub fn check(callsite: &'static Keyed) -> Goes {
     let meta = callsite.meta();
     let (file, line) = (meta.file(), meta.line());
     jumplabel::emit!(reached, meta.target(), meta.name(), number(meta.level()), line.unwrap_or(0), file.unwrap_or(""), meta);
-    callsite.marks.goes(meta, || is_enabled(callsite))
+    callsite.marks.goes(meta, callsite.tracers.any(), || is_enabled(callsite))
 }
 
 fn is_enabled(callsite: &'static Keyed) -> bool {
@@ -253,12 +263,6 @@ pub(crate) fn dispatcher_is_set() {
 fn sync() -> Result<jumplabel::Outcome, jumplabel::Error> {
     watch_tracers();
     sync::sync(&KEYED, loaded)
-}
-
-/// Keys follow when a tracer comes or goes.
-fn watch_tracers() {
-    static FIRST: Once = Once::new();
-    FIRST.call_once(|| jumplabel::usdt::on_change(|| drop(SyncAtEnd)));
 }
 
 fn loaded(change: jumplabel::ObjectChange, _: &[&'static Keyed]) {

@@ -17,7 +17,11 @@ macro_rules! __jumplabel_callsite {
                 kind: $kind,
             }
         };
-        $crate::__macro_support::Keyed::new(&META, $crate::__jumplabel_text!($($fields)*,))
+        $crate::__macro_support::Keyed::new(
+            &META,
+            $crate::__jumplabel_text!($($fields)*,),
+            $crate::__macro_support::jumplabel::__usdt_callsite!(__CALLSITE, $crate::__macro_support::SEMAPHORE, $target),
+        )
     }};
 }
 

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::vec::Vec;
 
 use super::limit::{Second, Shown};
-use super::{sync, Keyed, KEYED};
+use super::{sync, tracers, Keyed, KEYED};
 use crate::field::{ValueSet, Visit};
 use crate::metadata::Metadata;
 
@@ -38,6 +38,7 @@ pub const ALL: u32 = u32::MAX;
 pub struct Goes {
     to_subscribers: bool,
     to_follower: bool,
+    to_tracer: bool,
 }
 
 /// Is told each event and each new span of the callsites that are followed, in the thread that makes it. `record` visits its values.
@@ -107,13 +108,13 @@ impl Marks {
     }
 
     /// Where an event goes, behind a key that is on.
-    pub(super) fn goes(&self, meta: &'static Metadata<'static>, is_enabled: impl FnOnce() -> bool) -> Goes {
+    pub(super) fn goes(&self, meta: &'static Metadata<'static>, to_tracer: bool, is_enabled: impl FnOnce() -> bool) -> Goes {
         let to_subscribers = match (self.forced(), self.get()) {
             (0, _) | (_, None) => is_enabled(),
             (ALL, _) => true,
             (most, Some(marked)) => marked.shown.passes(most, meta) || is_enabled() || marked.shown.lose(),
         };
-        Goes { to_subscribers, to_follower: self.is_followed() }
+        Goes { to_subscribers, to_follower: self.is_followed(), to_tracer }
     }
 }
 
@@ -166,17 +167,17 @@ fn mark(
 /// Whether `enabled!` says yes, whatever subscribers say.
 #[doc(hidden)]
 pub fn is_marked(callsite: &'static Keyed) -> bool {
-    callsite.marks.any()
+    callsite.marks.any() || callsite.is_traced()
 }
 
 impl Goes {
     /// What is compiled out, or whose key is off.
-    pub const NOWHERE: Goes = Goes { to_subscribers: false, to_follower: false };
+    pub const NOWHERE: Goes = Goes { to_subscribers: false, to_follower: false, to_tracer: false };
 
     /// Whether it goes anywhere.
     #[inline]
     pub fn anywhere(self) -> bool {
-        self.to_subscribers || self.to_follower
+        self.to_subscribers || self.to_follower || self.to_tracer
     }
 
     /// Whether it goes to subscribers.
@@ -185,18 +186,21 @@ impl Goes {
         self.to_subscribers
     }
 
-    /// Tells the follower, if there is one: after subscribers, who see what they saw before, even if a value can be displayed only once.
+    /// Tells the follower and tracers, if there are any: after subscribers, who see what they saw before, even if a value can be displayed only once.
     #[inline]
     pub fn tell(self, callsite: &'static Keyed, values: &ValueSet<'_>) {
-        if self.to_follower {
-            tell(callsite, values);
+        if self.to_follower || self.to_tracer {
+            self.tell_others(callsite, values);
         }
     }
-}
 
-#[cold]
-fn tell(callsite: &'static Keyed, values: &ValueSet<'_>) {
-    if let Some(follower) = FOLLOWER.get() {
-        follower(callsite, &|visitor| values.record(visitor));
+    #[cold]
+    fn tell_others(self, callsite: &'static Keyed, values: &ValueSet<'_>) {
+        if let Some(follower) = FOLLOWER.get().filter(|_| self.to_follower) {
+            follower(callsite, &|visitor| values.record(visitor));
+        }
+        if self.to_tracer {
+            tracers::tell(callsite, values);
+        }
     }
 }

@@ -1,6 +1,6 @@
 
     #[cfg(feature = "std")]
-    pub use tracing_core::callsite::keys::{check, is_marked, jumplabel, Goes, Keyed, ANY_MARKED, KEYED};
+    pub use tracing_core::callsite::keys::{check, is_marked, jumplabel, Goes, Keyed, ANY_MARKED, KEYED, SEMAPHORE};
     #[cfg(not(feature = "std"))]
     pub use MacroCallsite as Keyed;
 

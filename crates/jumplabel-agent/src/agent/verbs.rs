@@ -51,7 +51,7 @@ pub fn list(items: &[Selector], made: &Made) -> Result<Answer, Refused> {
             reverts_in: made.reverts.seconds_left(subject, now).or_else(|| made.configured.seconds_left(subject, now)),
             since: made.changes.of(subject, now).or_else(|| made.configured.since(subject, now)),
             probes: subject.probes(),
-            note: subject.said.as_ref().map(|said| said.note.clone()).filter(|note| !note.is_empty()),
+            note: subject.note(),
             differing,
             loading,
         })
@@ -76,7 +76,8 @@ pub fn check(items: &[Selector]) -> Result<Answer, Refused> {
         }
         for subject in chosen(&all, std::slice::from_ref(item))? {
             if !is(subject, wanted)? {
-                differences.push(format!("{} is {}, not {}", subject.name, subject.state(), wanted.value()));
+                let note = subject.note().map_or_else(String::new, |note| format!(" ({note})"));
+                differences.push(format!("{} is {}, not {}{note}", subject.name, subject.state(), wanted.value()));
                 status = status.max(1);
             }
         }

@@ -10,8 +10,10 @@ use crate::key_record::name::Number;
 pub struct TracepointInfo {
     /// The tracepoint's key. Its name is the tracepoint's name: `net:packet`.
     pub key: KeyInfo,
-    /// How many probes the tracepoint has.
+    /// How many probes the tracepoint has. A tracer counts as one.
     pub probes: usize,
+    /// Whether a tracer such as bpftrace is attached: see [`usdt`](crate::usdt).
+    pub traced: bool,
 }
 
 impl TracepointInfo {
@@ -19,7 +21,8 @@ impl TracepointInfo {
     /// library.
     #[must_use]
     pub fn of(key: KeyInfo) -> Option<TracepointInfo> {
-        Some(TracepointInfo { key, probes: key.meta::<Probes>()?.count() })
+        let probes = key.meta::<Probes>()?;
+        Some(TracepointInfo { key, probes: probes.count(), traced: probes.is_traced() })
     }
 }
 

@@ -26,6 +26,12 @@
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __usdt_note {
+    (of_text $($note:tt)*) => {
+        $crate::__usdt_of_text_asm!(".byte 0x0f,0x1f,0x44,0,0" "rax" $($note)*)
+    };
+    (places) => {
+        ::core::concat!("8@", "", "0", "(%rax)", " 8@", "", "8", "(%rax)", " 8@", "", "16", "(%rax)", " 8@", "", "24", "(%rax)")
+    };
     ($($note:tt)*) => {
         $crate::__usdt_asm!(".byte 0x0f,0x1f,0x44,0,0" "rax" "" "(%rax)" $($note)*)
     };
@@ -36,6 +42,12 @@ macro_rules! __usdt_note {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __usdt_note {
+    (of_text $($note:tt)*) => {
+        $crate::__usdt_of_text_asm!("nop" "x0" $($note)*)
+    };
+    (places) => {
+        ::core::concat!("8@", "[x0, ", "0", "]", " 8@", "[x0, ", "8", "]", " 8@", "[x0, ", "16", "]", " 8@", "[x0, ", "24", "]")
+    };
     ($($note:tt)*) => {
         $crate::__usdt_asm!("nop" "x0" "[x0, " "]" $($note)*)
     };
@@ -46,6 +58,12 @@ macro_rules! __usdt_note {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __usdt_note {
+    (of_text $($note:tt)*) => {
+        $crate::__usdt_of_text_asm!("nop" "a0" $($note)*)
+    };
+    (places) => {
+        ::core::concat!("8@", "", "0", "(a0)", " 8@", "", "8", "(a0)", " 8@", "", "16", "(a0)", " 8@", "", "24", "(a0)")
+    };
     ($($note:tt)*) => {
         $crate::__usdt_asm!("nop" "a0" "" "(a0)" $($note)*)
     };
@@ -70,10 +88,45 @@ macro_rules! __usdt_asm {
                 ".if {", ::core::stringify!($argument), "}==16;.ascii \"", $separator, "8@", $before, $first, $after, " 8@", $before, $second, $after,
                 "\";.else;.ascii \"", $separator, "{", ::core::stringify!($argument), "}@", $before, $first, $after, "\";.endif"
             ),)*
-            ".byte 0;6: .balign 4;.popsection;.ifndef _.stapsdt.base",
-            ".pushsection .stapsdt.base,\"aGR\",%progbits,.stapsdt.base,comdat;.weak _.stapsdt.base;.hidden _.stapsdt.base",
-            "_.stapsdt.base: .space 1;.size _.stapsdt.base,1;.popsection;.endif",
+            ".byte 0;6: .balign 4;.popsection",
+            $crate::__usdt_base_asm!(),
             $($argument = const $size,)*
+            semaphore = sym $semaphore,
+            function = sym $function,
+            in($register) $words,
+            options(readonly, preserves_flags),
+        )
+    };
+}
+
+/// What the base in a note leads to.
+#[cfg(jumplabel_usdt)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __usdt_base_asm {
+    () => {
+        ".ifndef _.stapsdt.base;.pushsection .stapsdt.base,\"aGR\",%progbits,.stapsdt.base,comdat;.weak _.stapsdt.base
+        .hidden _.stapsdt.base;_.stapsdt.base: .space 1;.size _.stapsdt.base,1;.popsection;.endif"
+    };
+}
+
+/// The note for `$nop`, whose texts the compiler has put together: `$text` is a constant of the type
+/// [`Text`](crate::trace::usdt::text::Text), and the semaphore is `$offset` bytes behind the symbol `$semaphore`.
+#[cfg(jumplabel_usdt)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __usdt_of_text_asm {
+    ($nop:literal $register:tt $text:path, $words:expr, $semaphore:path, $offset:expr, $function:path, $(($word:ident $number:literal))*) => {
+        ::core::arch::asm!(
+            ::core::concat!("2: ", $nop, ";.reloc 2b,BFD_RELOC_NONE,{semaphore}"),
+            ".pushsection .note.stapsdt,\"o?\",%note,{function};.balign 4;.long 4f-3f,24+{size},3;3: .asciz \"stapsdt\"",
+            "4: .balign 4;.quad 2b,_.stapsdt.base,{semaphore}+{offset}",
+            $(::core::concat!(".if {size}>4*", $number, ";.long {", ::core::stringify!($word), "};.endif"),)*
+            ".popsection",
+            $crate::__usdt_base_asm!(),
+            $($word = const $text.words[$number],)*
+            size = const $text.size,
+            offset = const $offset,
             semaphore = sym $semaphore,
             function = sym $function,
             in($register) $words,

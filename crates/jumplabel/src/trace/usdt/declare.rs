@@ -49,6 +49,38 @@ macro_rules! __usdt_description {
     };
 }
 
+/// A function that contains the note of a callsite of tracing, `Some(fn(&[u64; 4]))`: see
+/// [`__usdt_note_of_text`](crate::__usdt_note_of_text). The semaphore is `$offset` bytes behind the beginning of the static `$callsite`.
+#[cfg(jumplabel_usdt)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __usdt_callsite {
+    ($callsite:ident, $offset:expr, $target:expr $(,)?) => {{
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        #[cold]
+        #[inline(never)] // It contains a note, which a program must have only once.
+        fn __note(__words: &[u64; 4]) {
+            const __TEXT: $crate::trace::usdt::text::Text =
+                $crate::trace::usdt::text::Text::of($target, ::core::line!(), $crate::__usdt_note!(places));
+            // SAFETY: a nop.
+            unsafe {
+                $crate::__usdt_note_of_text!(__TEXT, __words.as_ptr(), $callsite, $offset, __note);
+            }
+        }
+        ::core::option::Option::Some(__note as fn(&[u64; 4]))
+    }};
+}
+
+/// Without notes, `None`.
+#[cfg(not(jumplabel_usdt))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __usdt_callsite {
+    ($callsite:ident, $offset:expr, $target:expr $(,)?) => {
+        ::core::option::Option::None
+    };
+}
+
 /// Without notes, nothing.
 #[cfg(not(jumplabel_usdt))]
 #[doc(hidden)]

@@ -20,6 +20,8 @@ mod declare;
 pub mod place;
 #[cfg(all(test, jumplabel_usdt))]
 mod tests;
+#[doc(hidden)] // For the macros.
+pub mod text;
 mod watch;
 
 #[cfg(jumplabel_usdt)]
@@ -42,7 +44,7 @@ pub use watch::watch;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Looked {
-    /// How many tracepoints have a note.
+    /// How many tracepoints have a note, and callsites of tracing, if these have keys.
     pub tracepoints: usize,
     /// How many of them a tracer is attached to.
     pub traced: usize,
@@ -117,12 +119,13 @@ pub fn look() -> Result<Looked, Error> {
     Ok(looked)
 }
 
-/// An `fn()`, or null.
+/// An `fn(bool, Looked) -> Looked`, or null.
 static HOOK: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
-/// Has `hook` called after each look at which a tracer has come or gone: for what follows the key of a tracepoint. Replaces the hook before it.
+/// Has `hook` called after each look, with whether a tracer has come to a tracepoint or gone: for what follows the key of a tracepoint, and for what
+/// has notes and semaphores of its own. It adds these to what the look has found. Replaces the hook before it.
 #[doc(hidden)] // For the patched tracing-core.
-pub fn on_change(hook: fn()) {
+pub fn on_look(hook: fn(bool, Looked) -> Looked) {
     HOOK.store(hook as *mut (), Ordering::Release);
 }
 
@@ -146,9 +149,11 @@ fn look_at_all(mut looked: Looked) -> Result<Looked, Error> {
     }
     drop(lock);
     let hook = HOOK.load(Ordering::Acquire);
-    if !stale.list.is_empty() && !hook.is_null() {
-        // SAFETY: `on_change` stored such a function.
-        unsafe { core::mem::transmute::<*mut (), fn()>(hook)() };
+    if !hook.is_null() {
+        // SAFETY: `on_look` stored such a function.
+        looked = unsafe {
+            core::mem::transmute::<*mut (), fn(bool, Looked) -> Looked>(hook)(!stale.list.is_empty(), looked)
+        };
     }
     Ok(looked)
 }

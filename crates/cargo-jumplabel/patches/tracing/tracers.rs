@@ -1,0 +1,138 @@
+//! A note for each callsite, which tracers such as bpftrace find in the program's file. `cargo jumplabel tracing` has written this file; upstream
+//! does not have it.
+//!
+//! ```text
+//!   .note.stapsdt   h2:proto_streams_97 ──► a nop, in a function of the callsite's own
+//!                                       ──► a semaphore, in the callsite: tracers count it up
+//!   a look          semaphores that have changed ──► keys follow, in one batch
+//!   an event        if the semaphore is not 0: its text is made, and the function with the nop is called
+//! ```
+
+use std::boxed::Box;
+use std::cell::Cell;
+use std::fmt::{Debug, Write};
+use std::mem::{forget, offset_of};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::string::String;
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::Once;
+use std::vec::Vec;
+
+use jumplabel::usdt::Looked;
+
+use super::{number, sync, Keyed, KEYED};
+use crate::field::{Field, ValueSet, Visit};
+
+/// Contains a note, and does nothing. Its argument leads to what tracers are shown: the address and the length of a text, the level, and the
+/// address of the metadata.
+pub type Note = fn(&[u64; 4]);
+
+/// Of a callsite.
+#[derive(Debug)]
+pub(super) struct Tracers {
+    note: Option<Note>,
+    /// How many tracers are attached: the kernel counts, or the tracers.
+    semaphore: AtomicU16,
+    /// Whether there was one at the last look.
+    known: AtomicBool,
+}
+
+/// How far behind the beginning of a callsite its semaphore is.
+pub const SEMAPHORE: usize = offset_of!(Keyed, tracers) + offset_of!(Tracers, semaphore);
+
+impl Tracers {
+    pub(super) const fn new(note: Option<Note>) -> Tracers {
+        Tracers { note, semaphore: AtomicU16::new(0), known: AtomicBool::new(false) }
+    }
+
+    /// Whether there is one.
+    pub(super) fn any(&self) -> bool {
+        self.semaphore.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether the key has to be on for one.
+    pub(super) fn known(&self) -> bool {
+        self.known.load(Ordering::SeqCst)
+    }
+}
+
+/// Keys follow when a tracer comes or goes, from now on.
+pub fn watch_tracers() {
+    static FIRST: Once = Once::new();
+    FIRST.call_once(|| jumplabel::usdt::on_look(look));
+}
+
+/// `is_changed`: keys have to follow anyway.
+fn look(is_changed: bool, mut looked: Looked) -> Looked {
+    let mut stale = Vec::new();
+    let visited = KEYED.for_each(|callsite| {
+        let tracers = &callsite.tracers;
+        looked.tracepoints += usize::from(tracers.note.is_some());
+        looked.traced += usize::from(tracers.any());
+        if tracers.any() != tracers.known() {
+            stale.push(tracers);
+        }
+    });
+    let turn = || stale.iter().for_each(|tracers| drop(tracers.known.fetch_xor(true, Ordering::SeqCst)));
+    turn();
+    let followed = visited.and_then(|()| if is_changed || !stale.is_empty() { sync().map(drop) } else { Ok(()) });
+    if let Err(error) = followed {
+        // The next look tries again.
+        turn();
+        looked.error = Some(error);
+    }
+    looked
+}
+
+/// Shows tracers an event or a new span: its message and its fields.
+pub(super) fn tell(callsite: &'static Keyed, values: &ValueSet<'_>) {
+    std::thread_local! {
+        /// Whether this thread makes a text. What it says meanwhile, in an implementation of `Debug`, is not shown.
+        static IS_BUSY: Cell<bool> = const { Cell::new(false) };
+    }
+    let Some(note) = callsite.tracers.note else { return };
+    if IS_BUSY.try_with(|is_busy| is_busy.replace(true)).unwrap_or(true) {
+        return;
+    }
+    // A value that panics while it is displayed does not end a program that would not have displayed it.
+    let text = catch_unwind(AssertUnwindSafe(|| {
+        let mut text = Text(String::new());
+        values.record(&mut text);
+        text.0.push('\0');
+        text.0
+    }));
+    let meta = callsite.meta();
+    match text {
+        Ok(text) => {
+            let address = std::ptr::from_ref(meta) as u64;
+            note(&[text.as_ptr() as u64, text.len() as u64 - 1, u64::from(number(meta.level())), address]);
+        }
+        // It may panic when it is dropped.
+        Err(payload) => forget::<Box<_>>(payload),
+    }
+    let _ = IS_BUSY.try_with(|is_busy| is_busy.set(false));
+}
+
+/// `message field=value ...`
+struct Text(String);
+
+impl Text {
+    fn put(&mut self, field: &Field, value: std::fmt::Arguments<'_>) {
+        let blank = if self.0.is_empty() { "" } else { " " };
+        // An error: a value does not want to be displayed.
+        let _ = match field.name() {
+            "message" => write!(self.0, "{blank}{value}"),
+            name => write!(self.0, "{blank}{name}={value}"),
+        };
+    }
+}
+
+impl Visit for Text {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.put(field, format_args!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field, format_args!("{value}"));
+    }
+}

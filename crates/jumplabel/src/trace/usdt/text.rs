@@ -1,0 +1,134 @@
+//! Notes whose names the compiler puts together: of what has a target and a line, and no name that an assembler could take.
+//!
+//! ```text
+//!   h2::proto::streams, line 97     usdt:PROGRAM:h2:proto_streams_97
+//!   h2, line 5                      usdt:PROGRAM:h2:line_5
+//! ```
+//!
+//! Tools take letters, digits and `_`: all else is `_`. A long provider lacks its end, a long name its beginning.
+
+/// So many words are the texts at most.
+const WORDS: usize = 40;
+/// So many bytes is a provider at most.
+const PROVIDER: usize = 40;
+/// So many bytes is what a name has in front of its line at most.
+const NAME: usize = 60;
+
+/// The provider, the name and the places of arguments, as they stand in a note, each with a zero byte behind it.
+#[derive(Clone, Copy, Debug)]
+pub struct Text {
+    /// How many bytes.
+    pub size: u32,
+    /// The bytes, and zeros.
+    pub words: [u32; WORDS],
+}
+
+impl Text {
+    /// That of a target and a line.
+    #[must_use]
+    pub const fn of(target: &str, line: u32, places: &str) -> Text {
+        let (target, mut text) = (target.as_bytes(), Text { size: 0, words: [0; WORDS] });
+        let end = first_part(target);
+        text.put_name(target, 0, if end < PROVIDER { end } else { PROVIDER });
+        text.put(0);
+        let start = if end + 2 < target.len() { end + 2 } else { target.len() };
+        if start == target.len() {
+            text.put_all(b"line");
+        } else {
+            text.put_name(target, if target.len() - start > NAME { target.len() - NAME } else { start }, target.len());
+        }
+        text.put(b'_');
+        text.put_number(line);
+        text.put(0);
+        text.put_all(places.as_bytes());
+        text.put(0);
+        text
+    }
+
+    const fn put(&mut self, byte: u8) {
+        self.words[self.size as usize / 4] |= u32::from_ne_bytes([byte, 0, 0, 0]) << (self.size % 4 * 8);
+        self.size += 1;
+    }
+
+    const fn put_all(&mut self, bytes: &[u8]) {
+        let mut at = 0;
+        while at < bytes.len() {
+            self.put(bytes[at]);
+            at += 1;
+        }
+    }
+
+    /// A part of a target. `::` is one sign.
+    const fn put_name(&mut self, target: &[u8], mut at: usize, end: usize) {
+        while at < end {
+            let is_name = target[at].is_ascii_alphanumeric();
+            self.put(if is_name { target[at] } else { b'_' });
+            at += if target[at] == b':' && at + 1 < end && target[at + 1] == b':' { 2 } else { 1 };
+        }
+    }
+
+    const fn put_number(&mut self, number: u32) {
+        if number >= 10 {
+            self.put_number(number / 10);
+        }
+        self.put(b'0' + (number % 10) as u8);
+    }
+}
+
+/// Where the first `::` is, or the end.
+const fn first_part(target: &[u8]) -> usize {
+    let mut at = 0;
+    while at < target.len() {
+        if target[at] == b':' && at + 1 < target.len() && target[at + 1] == b':' {
+            return at;
+        }
+        at += 1;
+    }
+    at
+}
+
+/// A note of a function that does nothing but contain it. `$function` is the function in which it stands, `$text` a constant of the type
+/// [`Text`], `$words` the address of four words of 8 bytes, and the semaphore is `$offset` bytes behind the symbol `$semaphore`.
+#[cfg(jumplabel_usdt)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __usdt_note_of_text {
+    ($text:path, $words:expr, $semaphore:path, $offset:expr, $function:path) => {
+        $crate::__usdt_note!(of_text $text, $words, $semaphore, $offset, $function,
+            (w0 0) (w1 1) (w2 2) (w3 3) (w4 4) (w5 5) (w6 6) (w7 7) (w8 8) (w9 9) (w10 10) (w11 11) (w12 12) (w13 13)
+            (w14 14) (w15 15) (w16 16) (w17 17) (w18 18) (w19 19) (w20 20) (w21 21) (w22 22) (w23 23) (w24 24) (w25 25) (w26 26) (w27 27)
+            (w28 28) (w29 29) (w30 30) (w31 31) (w32 32) (w33 33) (w34 34) (w35 35) (w36 36) (w37 37) (w38 38) (w39 39)
+        )
+    };
+}
+
+#[test]
+fn names() {
+    use alloc::borrow::ToOwned;
+    use alloc::format;
+    use alloc::vec::Vec;
+
+    let of = |target: &str, line| {
+        let text = Text::of(target, line, "8@0");
+        let bytes: Vec<u8> = text.words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let (texts, rest) = bytes.split_at(text.size as usize);
+        assert!(rest.iter().all(|&byte| byte == 0));
+        let texts: Vec<_> = texts.split(|&byte| byte == 0).map(|text| core::str::from_utf8(text).unwrap()).collect();
+        assert_eq!((texts[2], texts[3], texts.len()), ("8@0", "", 4));
+        (texts[0].to_owned(), texts[1].to_owned())
+    };
+    for (target, line, provider, name) in [
+        ("h2::proto::streams", 97, "h2", "proto_streams_97"),
+        ("h2", 5, "h2", "line_5"),
+        ("h2::", 0, "h2", "line_0"),
+        ("", 4_294_967_295, "", "line_4294967295"),
+        ("my target: é", 10, "my_target____", "line_10"),
+        ("a::b:c", 1, "a", "b_c_1"),
+        ("::b", 1, "", "b_1"),
+    ] {
+        assert_eq!(of(target, line), (provider.to_owned(), name.to_owned()), "{target}");
+    }
+    let (provider, name) = of(&format!("{}::{}z", "x".repeat(100), "y".repeat(100)), u32::MAX);
+    assert_eq!((provider.len(), name.len()), (PROVIDER, NAME + 11));
+    assert!(name.ends_with("yyz_4294967295"));
+}
