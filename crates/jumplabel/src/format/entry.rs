@@ -18,6 +18,13 @@ impl Entry {
         self.code == 0 || self.key == 0
     }
 
+    /// Whether the word that led to the site leads on from the entry. All linkers put code in front of the table. So if no code is there, a
+    /// linker dropped the site (lld: it leaves what the assembler wrote, a distance from the beginning of the site's section).
+    #[cfg(jumplabel_windows)]
+    pub(crate) fn leads_on(&self) -> bool {
+        self.code > 0
+    }
+
     /// Address of the site.
     #[must_use]
     pub fn code(&self) -> usize {

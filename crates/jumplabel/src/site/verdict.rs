@@ -36,6 +36,10 @@ impl Verdict {
             let key = entry.key();
             return if is_null(key) { Verdict::Nobodys } else { Verdict::of_kind(entry, key) };
         };
+        #[cfg(jumplabel_windows)]
+        if entry.leads_on() && !image.contains_code(entry.code(), 1) {
+            return Verdict::Freed;
+        }
         if entry.is_indirect() {
             if !image.contains_key(word) {
                 return Verdict::Lost { anywhere: true };

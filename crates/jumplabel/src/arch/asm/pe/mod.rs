@@ -4,6 +4,7 @@
 //!   .rsrc_jt$m     the table's entries       kept by the linker, and keeps nothing itself
 //!   .vectors$jkm   records of declarations   kept, with the statics that they lead to
 //!   .vectors$jlm   elements of lists         the same
+//!   .vectors$jfm   marks of objects, by C    the same
 //!   .vectors$jo    a word that leads to the object's record, for each assembler file
 //!   .text$jm       what ELF puts into a subsection: stubs, arms of switches
 //!   .jumplbl       the way to this instance's `Runtime`, and the object's record
@@ -13,8 +14,9 @@
 //!   `$jka` and `$jkz`, are the bounds.
 //! * Nothing ties an entry to the section of its site, as link order does on ELF, and a relocation must belong to bytes (there is no
 //!   `BFD_RELOC_NONE`). GNU ld drops sections to which nothing leads. It never drops one whose name begins with `.rsrc`, and does not let it
-//!   keep others: so an entry stays, and if its site is dropped, the linker writes 0 into the words that led there. The library takes a
-//!   word that leads to itself for that (`site::verdict`). A section whose name begins with `.vectors` is kept, and keeps what it leads to
+//!   keep others: so an entry stays, and if its site is dropped, the linker writes 0 into the words that led there. lld, which links what C
+//!   compilers make, leaves there what the assembler wrote: the distance of the label from the beginning of its section, and so a word that leads
+//!   on from the entry, where there is no code. The library knows both (`site::verdict`). A section whose name begins with `.vectors` is kept, and keeps what it leads to
 //!   (bfd/cofflink.c: `bfd_coff_gc_sections`, `coff_gc_sweep`).
 //! * All words are distances (`IMAGE_REL_AMD64_REL32`), so the loader has nothing to relocate.
 //! * In Intel syntax, inline assembly loses each `$`. So the blocks here are in AT&T syntax, and all instructions are bytes.
@@ -34,6 +36,8 @@ macro_rules! __object_asm {
             ".pushsection .rsrc_jt$z,\"dr\"\n.balign 4\n.Ljumplabel_table_end:\n.popsection\n",
             ".pushsection .vectors$jka,\"dr\"\n.balign 4\n.Ljumplabel_keys:\n.popsection\n",
             ".pushsection .vectors$jkz,\"dr\"\n.balign 4\n.Ljumplabel_keys_end:\n.popsection\n",
+            ".pushsection .vectors$jfa,\"dr\"\n.balign 4\n.Ljumplabel_foreign:\n.popsection\n",
+            ".pushsection .vectors$jfz,\"dr\"\n.balign 4\n.Ljumplabel_foreign_end:\n.popsection\n",
             ".pushsection .vectors$jla,\"dr\"\n.balign 4\n.Ljumplabel_lists:\n.popsection\n",
             ".pushsection .vectors$jlz,\"dr\"\n.balign 4\n.Ljumplabel_lists_end:\n.popsection\n",
             ".pushsection .jumplbl,\"dw\"\n",
@@ -47,7 +51,8 @@ macro_rules! __object_asm {
             ".long .Ljumplabel_table_end - .\n",
             ".long .Ljumplabel_keys - .\n",
             ".long .Ljumplabel_keys_end - .\n",
-            ".long 0, 0\n",
+            ".long .Ljumplabel_foreign - .\n",
+            ".long .Ljumplabel_foreign_end - .\n",
             ".long .Ljumplabel_lists - .\n",
             ".long .Ljumplabel_lists_end - .\n",
             ".long 0\n",
