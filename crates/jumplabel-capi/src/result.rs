@@ -105,12 +105,12 @@ const EEXIST: c_int = 17;
 const EINVAL: c_int = 22;
 const EROFS: c_int = 30;
 const ERANGE: c_int = 34;
-const EDEADLK: c_int = 35;
-const ENOSYS: c_int = 38;
-const ELOOP: c_int = 40;
-const EOVERFLOW: c_int = 75;
-const EADDRINUSE: c_int = 98;
-const EINPROGRESS: c_int = 115;
+const EDEADLK: c_int = if cfg!(windows) { 36 } else { 35 };
+const ENOSYS: c_int = if cfg!(windows) { 40 } else { 38 };
+const ELOOP: c_int = if cfg!(windows) { 114 } else { 40 };
+const EOVERFLOW: c_int = if cfg!(windows) { 132 } else { 75 };
+const EADDRINUSE: c_int = if cfg!(windows) { 100 } else { 98 };
+const EINPROGRESS: c_int = if cfg!(windows) { 112 } else { 115 };
 
 fn text(error: c_int) -> &'static CStr {
     match -error {
