@@ -66,7 +66,7 @@ JUMPLABEL_C_END_
 #define X86_FEATURE_3DNOWPREFETCH 38
 #define X86_FEATURE_RDTSCP 39
 
-#if defined(__x86_64__) && !defined(__ILP32__) && !defined(JUMPLABEL_FALLBACK)
+#if defined(__x86_64__) && defined(__ELF__) && !defined(__ILP32__) && !defined(JUMPLABEL_FALLBACK)
 
 /*
  * The site, its entry, and behind the function the new instructions, with a jump back, the old ones once more, and the arms: as of an

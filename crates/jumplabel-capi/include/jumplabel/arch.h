@@ -47,7 +47,7 @@
  * and gives it back. In 64-bit mode REX without bits; it has to be the last prefix, and the nop of a short site has one of its own, and in 32-bit
  * mode it is an instruction: there gs, which matters to operands in memory alone. docs/safety.md has the whole story.
  */
-#ifdef JUMPLABEL_NO_SITE_PREFIX
+#if defined(JUMPLABEL_NO_SITE_PREFIX) || !defined(__ELF__)
 #define JUMPLABEL_PREFIX_ ""
 #define JUMPLABEL_OP_PREFIX_ ""
 #elif defined(__i386__) || defined(JUMPLABEL_SHORT)
@@ -61,7 +61,7 @@
 #define JUMPLABEL_OP_PREFIX_ ".byte 0x2e\n"
 #endif
 /* What an entry's meta word has where there is a prefix. */
-#ifndef JUMPLABEL_NO_SITE_PREFIX
+#if !defined(JUMPLABEL_NO_SITE_PREFIX) && defined(__ELF__)
 #define JUMPLABEL_PREFIXED_ 64
 #define JUMPLABEL_META_PREFIXED_ "|64"
 #endif
@@ -69,7 +69,7 @@
 #define JUMP_LABEL_NOP_SIZE 5
 #define JUMPLABEL_NOP_(label, target) label ":.byte 0x0f, 0x1f, 0x44, 0x00, 0x00;"
 #define JUMPLABEL_JUMP_(label, target) label ":.byte 0xe9;.long " target " - . - 4;"
-#if defined(JUMPLABEL_SHORT) && __STDC_HOSTED__
+#if defined(JUMPLABEL_SHORT) && __STDC_HOSTED__ && defined(__ELF__)
 /* clang before version 19 has no place for a relocation at a label in front of a jump, unless something is there, even nothing. */
 #define JUMPLABEL_PLAIN_JUMP_(label, target) label ":.ascii \"\";jmp " target ";"
 #endif
@@ -103,7 +103,12 @@
 	".byte 0x5b, 0x81, 0xc3\n.long _GLOBAL_OFFSET_TABLE_ - . + 3\n.byte 0x83, 0xec, 0x04, 0x50\n"                  \
 	"call " function "@PLT\n.byte 0x83, 0xc4, 0x08, 0x5b, 0xc3\n"
 #endif
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(__ELF__)
+/* endbr64; jmp func; jmp *slot(%rip) */
+#define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
+	".byte 0xf3, 0x0f, 0x1e, 0xfa\n" label ":\n.byte 0xe9\n.long " func " - . - 4\n.byte 0xff, 0x25\n.long " slot " - . - 4\n"
+#define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " func " - .\n"
+#elif defined(__x86_64__)
 /* endbr64; jmp func; jmp *slot(%rip) */
 #define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
 	".byte 0xf3, 0x0f, 0x1e, 0xfa\n" label ":\njmp " func "@PLT\n.byte 0xff, 0x25\n.long " slot " - . - 4\n"

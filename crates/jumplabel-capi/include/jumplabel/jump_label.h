@@ -48,8 +48,17 @@
 #error "jumplabel needs a compiler that understands GNU C: gcc or clang"
 #elif !defined(JUMPLABEL_FALLBACK)
 #include "arch.h"
-#if !defined(__ELF__) || (!defined(__linux__) && __STDC_HOSTED__)
-#pragma GCC warning "jumplabel has sites on Linux, and in kernels (-ffreestanding): checks load, test and jump. Define JUMPLABEL_FALLBACK to silence this"
+#if defined(__MINGW32__)
+/* PE files, by an assembler that can go to another section and come back. */
+#if !defined(JUMP_LABEL_NOP_SIZE) || !defined(__x86_64__)
+#pragma GCC warning "jumplabel has no sites for this target: checks load, test and jump. Define JUMPLABEL_FALLBACK to silence this"
+#define JUMPLABEL_FALLBACK
+#elif !defined(__clang__) || __clang_major__ < 19
+#pragma GCC warning "jumplabel has sites in PE files with clang 19 and later (gcc's assembler has no .pushsection there): checks load, test and jump. Define JUMPLABEL_FALLBACK to silence this"
+#define JUMPLABEL_FALLBACK
+#endif
+#elif !defined(__ELF__) || (!defined(__linux__) && __STDC_HOSTED__)
+#pragma GCC warning "jumplabel has sites on Linux, on Windows (MinGW), and in kernels (-ffreestanding): checks load, test and jump. Define JUMPLABEL_FALLBACK to silence this"
 #define JUMPLABEL_FALLBACK
 #elif !defined(JUMP_LABEL_NOP_SIZE)
 #pragma GCC warning "jumplabel has no sites for this target: checks load, test and jump. Define JUMPLABEL_FALLBACK to silence this"
@@ -199,7 +208,11 @@ struct static_key_false_or_load {
 /* Keys that jump_label_init_ro() seals. */
 #define DEFINE_STATIC_KEY_TRUE_RO(name) JUMPLABEL_STRUCT_ static_key_true name JUMPLABEL_RO_ = JUMPLABEL_TRUE_INIT_
 #define DEFINE_STATIC_KEY_FALSE_RO(name) JUMPLABEL_STRUCT_ static_key_false name JUMPLABEL_RO_ = JUMPLABEL_FALSE_INIT_
+#ifdef __MINGW32__
+#define JUMPLABEL_RO_ __attribute__((__section__(".jumpro$m")))
+#else
 #define JUMPLABEL_RO_ __attribute__((__section__("__jump_ro_keys")))
+#endif
 
 #ifdef __cplusplus
 #define DEFINE_STATIC_KEY_ARRAY_TRUE(name, count) JUMPLABEL_STRUCT_ static_key_true name[count] = {}
@@ -509,9 +522,15 @@ static __inline__ void jump_label_init(void)
 /* Seals the keys from `_from` to `_to`. */
 void jumplabel_seal_keys_(struct static_key *_from, struct static_key *_to);
 
+#ifdef __MINGW32__
+/* The linker puts all keys between these two. */
+static struct static_key __start___jump_ro_keys[0] __attribute__((__section__(".jumpro$a")));
+static struct static_key __stop___jump_ro_keys[0] __attribute__((__section__(".jumpro$z")));
+#else
 /* The linker's. By their own names: gcc forgets that a symbol is hidden where it has another (__asm__). */
 extern struct static_key __start___jump_ro_keys[] __attribute__((__weak__, __visibility__("hidden")));
 extern struct static_key __stop___jump_ro_keys[] __attribute__((__weak__, __visibility__("hidden")));
+#endif
 
 /* Seals the _RO keys of the program or library that calls it: no change of them any more. */
 static __inline__ void jump_label_init_ro(void)

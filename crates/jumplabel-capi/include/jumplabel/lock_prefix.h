@@ -37,7 +37,7 @@ int jumplabel_up_leave(void);
 /* Whether they are out. */
 bool jumplabel_up_is_on(void);
 
-#if (defined(__x86_64__) || defined(__i386__)) && !defined(JUMPLABEL_FALLBACK)
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__ELF__) && !defined(JUMPLABEL_FALLBACK)
 #define JUMPLABEL_UP_ 1
 
 /*

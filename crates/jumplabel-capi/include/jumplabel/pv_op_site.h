@@ -3,7 +3,7 @@
 #ifndef JUMPLABEL_PV_OP_SITE_H
 #define JUMPLABEL_PV_OP_SITE_H
 
-#if !defined(__x86_64__) || defined(__ILP32__) || defined(JUMPLABEL_FALLBACK)
+#if !defined(__x86_64__) || !defined(__ELF__) || defined(__ILP32__) || defined(JUMPLABEL_FALLBACK)
 
 #define JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, ...)
 

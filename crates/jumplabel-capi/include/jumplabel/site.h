@@ -97,6 +97,8 @@ static __inline__ int jump_entry_size(const struct jump_entry *_entry)
 	return jump_entry_is_short(_entry) ? 2 : JUMP_LABEL_NOP_SIZE;
 }
 
+#ifdef __ELF__
+
 /*
  * The record of an object (a program or shared library), its constructor and destructor: one of each in an object,
  * whatever the number of files (a COMDAT group). They run before the program's constructors and after its destructors,
@@ -201,6 +203,36 @@ static __inline__ int jump_entry_size(const struct jump_entry *_entry)
 	".popsection\n"                                                                                                \
 	".endif\n"
 
+/* Text that lies behind the functions of a section: stubs, and the arms of switches. */
+#define JUMPLABEL_BEGIN_COLD_ ".subsection 1;"
+#define JUMPLABEL_BEGIN_ARMS_ ".subsection 2;"
+#define JUMPLABEL_END_COLD_ ".previous;"
+/* A relocation that does nothing but be there. */
+#define JUMPLABEL_TIE_(from, to) ".reloc " from ",BFD_RELOC_NONE," to ";"
+#define JUMPLABEL_RECORDS_ JUMPLABEL_RETAINED_("__jump_keys", "a", "")
+#define JUMPLABEL_KEEP_(symbol) ""
+#define JUMPLABEL_KEEP_ARMS_(arms) ""
+
+/* An object and a function that the assembler defines: names, begin and end. */
+#define JUMPLABEL_HIDE_(symbol) ".hidden " symbol "\n"
+#define JUMPLABEL_BEGIN_DATA_(symbol)                                                                                  \
+	".pushsection .data." symbol ", \"aw\", \"progbits\"\n"                                                        \
+	".balign 8\n"                                                                                                  \
+	".globl " symbol "\n"                                                                                          \
+	".hidden " symbol "\n"                                                                                         \
+	".type " symbol ", STT_OBJECT\n"
+#define JUMPLABEL_BEGIN_CODE_(symbol, align)                                                                           \
+	".pushsection .text." symbol ", \"ax\", \"progbits\"\n" align                                                  \
+	".globl " symbol "\n"                                                                                          \
+	".type " symbol ", STT_FUNC\n"
+#define JUMPLABEL_END_OF_(symbol) ".size " symbol ", . - " symbol "\n"
+/* Protected: references of this object stay in it. */
+#define JUMPLABEL_EXPORT_(symbol) ".protected " symbol "\n"
+
+#else
+#include "pe.h"
+#endif
+
 /* The other branches of an .if: a site without a stub, where the number has 8 if it starts as a jump. The mark of an object
    with sites that are to be linked. The entry's flags: kind 7 for 2 bytes, and 128 if it starts as what falls through, but was built as a jump. */
 #ifdef JUMPLABEL_PLAIN_JUMP_
@@ -240,8 +272,9 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 }
 
 /* Also if data may be far from the table. */
-#if (defined(__PIC__) && !defined(__PIE__) && !defined(JUMPLABEL_LOCAL_KEYS)) || defined(JUMPLABEL_FOREIGN_KEYS) || \
-	defined(__code_model_medium__) || defined(__code_model_large__)
+#if defined(__ELF__) &&                                                                                                \
+	((defined(__PIC__) && !defined(__PIE__) && !defined(JUMPLABEL_LOCAL_KEYS)) || defined(JUMPLABEL_FOREIGN_KEYS) || \
+	 defined(__code_model_medium__) || defined(__code_model_large__))
 #define JUMPLABEL_INDIRECT_ 2
 #define JUMPLABEL_OBJECT_OF_TYPED_ jumplabel_marked_object_
 /* One slot for each key of a file. The `0 +` makes anything but a symbol an error. */
@@ -270,7 +303,11 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 #else
 #define JUMPLABEL_INDIRECT_ 0
 #define JUMPLABEL_OBJECT_OF_TYPED_ jumplabel_object_
+#ifdef __ELF__
 #define JUMPLABEL_SLOT_ ""
+#else
+#define JUMPLABEL_SLOT_ JUMPLABEL_KEPT_
+#endif
 #define JUMPLABEL_KEY_LABEL_ JUMPLABEL_KEY_TEXT_
 #define JUMPLABEL_TEST_ JUMPLABEL_TEST_KEY_
 #define JUMPLABEL_COMPARE_(mode) JUMPLABEL_COMPARE_KEY_(JUMPLABEL_KEY_TEXT_, mode)
@@ -302,10 +339,12 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
  * as of all other kinds.
  */
 #define JUMPLABEL_HERE_ ".Lj_site%="
+#ifdef __ELF__
 #define JUMPLABEL_TABLE_ "__jump_table, \"ao?\", \"progbits\", .Lj_site%="
 #define JUMPLABEL_NAKED_TABLE_(function) "__jump_table, \"ao\", \"progbits\", " function
+#endif
 
-#ifdef JUMPLABEL_PRECISE_TABLE
+#if defined(JUMPLABEL_PRECISE_TABLE) || !defined(__ELF__)
 #define JUMPLABEL_CHECK_HERE_ JUMPLABEL_HERE_
 #define JUMPLABEL_CHECK_BACK_ JUMPLABEL_HERE_
 #define JUMPLABEL_CHECK_TABLE_ ".pushsection " JUMPLABEL_TABLE_ ";"
@@ -336,10 +375,10 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 	".set .Lj_to%=,%l[jumplabel_jumped];.set .Lj_meta," JUMPLABEL_NUMBER_("_number") ";"                           \
 	JUMPLABEL_SLOT_                                                                                                \
 	JUMPLABEL_SET_KEY_ JUMPLABEL_PREFIX_                                                                           \
-	".if .Lj_meta&32;.subsection 1;.long .Lj_to%=-.;4:" JUMPLABEL_TEST_(JUMPLABEL_KEY_NAME_)                       \
-	JUMPLABEL_STUB_(".Lj_meta", "8f", ".Lj_to%=") ".previous;"                                                     \
+	".if .Lj_meta&32;" JUMPLABEL_BEGIN_COLD_ ".long .Lj_to%=-.;4:" JUMPLABEL_TEST_(JUMPLABEL_KEY_NAME_)            \
+	JUMPLABEL_STUB_(".Lj_meta", "8f", ".Lj_to%=") JUMPLABEL_END_COLD_                                              \
 	JUMPLABEL_JUMP_(JUMPLABEL_CHECK_HERE_, "4b") "8:;" JUMPLABEL_FIRST_STATE_ ".endif;" JUMPLABEL_SIZE_            \
-	".reloc " JUMPLABEL_CHECK_BACK_ ",BFD_RELOC_NONE,3f;" JUMPLABEL_CHECK_TABLE_                                   \
+	JUMPLABEL_TIE_(JUMPLABEL_CHECK_BACK_, "3f") JUMPLABEL_CHECK_TABLE_                                             \
 	".balign 4;3:.long " JUMPLABEL_CHECK_BACK_ "-.;.if .Lj_meta&32;.long 4b-.;.else;"                              \
 	".long .Lj_to%=-.;.endif;.long " JUMPLABEL_KEY_NAME_ "-.," JUMPLABEL_META_ ";.popsection;"
 
@@ -389,7 +428,7 @@ struct jumplabel_declaration_ {
 
 #define JUMPLABEL_RECORD_(key_word) JUMPLABEL_RECORD_WITH_(key_word, "0")
 #define JUMPLABEL_RECORD_WITH_(key_word, third)										\
-	JUMPLABEL_RETAINED_("__jump_keys", "a", "")									\
+	JUMPLABEL_RECORDS_												\
 	".balign 4\n"													\
 	".long " key_word "\n"												\
 	".long " JUMPLABEL_SYMBOL_("_declaration") " - .\n"								\

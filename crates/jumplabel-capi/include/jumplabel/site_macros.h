@@ -15,7 +15,7 @@
 #ifndef JUMPLABEL_SITE_MACROS_H
 #define JUMPLABEL_SITE_MACROS_H
 
-#if defined(__clang__) && !defined(__OPTIMIZE__) && !defined(__cplusplus) && !defined(JUMPLABEL_PRECISE_TABLE) &&              \
+#if defined(__clang__) && defined(__ELF__) && !defined(__OPTIMIZE__) && !defined(__cplusplus) && !defined(JUMPLABEL_PRECISE_TABLE) && \
 	!defined(JUMPLABEL_PLAIN_JUMP_) && !defined(__s390x__)
 
 #define JUMPLABEL_SITE_MACRO_                                                                                          \

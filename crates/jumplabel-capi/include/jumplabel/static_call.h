@@ -196,7 +196,7 @@ static __inline__ jumplabel_function_ jumplabel_callable_(const struct static_ca
 #define JUMPLABEL_STATIC_CALL_(name, type, lead, leads_to, flags)                                                      \
 	DECLARE_STATIC_CALL(name, type);                                                                               \
 	JUMPLABEL_DECLARATION_(__calldecl_##name, JUMPLABEL_TEXT_(name), 4)                                            \
-	__asm__(".hidden __SCT__" JUMPLABEL_TEXT_(name) "\n.hidden __SCC__" JUMPLABEL_TEXT_(name) "\n");              \
+	__asm__(JUMPLABEL_HIDE_("__SCT__" JUMPLABEL_TEXT_(name)) JUMPLABEL_HIDE_("__SCC__" JUMPLABEL_TEXT_(name)));    \
 	JUMPLABEL_ONCE_ JUMPLABEL_STRUCT_ jumplabel_call_ JUMPLABEL_CALL_(name)(void)                                  \
 	{                                                                                                              \
 		JUMPLABEL_STRUCT_ jumplabel_call_ jumplabel_call = { &JUMPLABEL_CALL_KEY_(name), leads_to, JUMPLABEL_RETURN0_ }; \
@@ -213,27 +213,21 @@ static __inline__ jumplabel_function_ jumplabel_callable_(const struct static_ca
 
 #define JUMPLABEL_CALL_TEXT_(key, trampoline, site, flags)                                                             \
 	JUMPLABEL_OBJECT_                                                                                              \
-	".pushsection .data." key ", \"aw\", \"progbits\"\n"                                                           \
-	".balign 8\n"                                                                                                  \
-	".globl " key "\n"                                                                                             \
-	".hidden " key "\n"                                                                                            \
-	".type " key ", STT_OBJECT\n"                                                                                  \
+	JUMPLABEL_BEGIN_DATA_(key)                                                                                     \
 	key ":\n"                                                                                                      \
 	JUMPLABEL_POINTERS_("0, 0, 0")                                                                                 \
 	".long " flags "\n"                                                                                            \
 	".balign 8\n"                                                                                                  \
-	".size " key ", . - " key "\n"                                                                                 \
+	JUMPLABEL_END_OF_(key)                                                                                         \
 	".popsection\n"                                                                                                \
-	".pushsection .text." trampoline ", \"ax\", \"progbits\"\n"                                                    \
-	JUMPLABEL_TRAMPOLINE_ALIGN_                                                                                    \
-	".globl " trampoline "\n"                                                                                      \
-	".type " trampoline ", STT_FUNC\n"                                                                             \
+	JUMPLABEL_BEGIN_CODE_(trampoline, JUMPLABEL_TRAMPOLINE_ALIGN_)                                                 \
 	trampoline ":\n"                                                                                               \
 	JUMPLABEL_TRAMPOLINE_(site, JUMPLABEL_KEY_TEXT_, key)                                                          \
-	".size " trampoline ", . - " trampoline "\n"                                                                   \
-	".reloc " site ", BFD_RELOC_NONE, " key "\n"                                                                   \
-	".reloc " site ", BFD_RELOC_NONE, " site "_entry\n"                                                            \
+	JUMPLABEL_END_OF_(trampoline)                                                                                  \
+	JUMPLABEL_TIE_(site, key) "\n"                                                                                 \
+	JUMPLABEL_TIE_(site, site "_entry") "\n"                                                                       \
 	".popsection\n"                                                                                                \
+	JUMPLABEL_KEEP_(JUMPLABEL_KEY_TEXT_)                                                                           \
 	".pushsection " JUMPLABEL_NAKED_TABLE_(trampoline) "\n"                                                        \
 	".balign 4\n"                                                                                                  \
 	site "_entry:\n"                                                                                               \
@@ -246,11 +240,10 @@ static __inline__ jumplabel_function_ jumplabel_callable_(const struct static_ca
 #define static_call(name) STATIC_CALL_TRAMP(name)
 #define STATIC_CALL_TRAMP_ADDR(name) (&STATIC_CALL_TRAMP(name))
 
-/* In a file that was told to hide a name and to show it, the assembler does what it was told last. Protected: references of this object stay
-   in it. */
+/* In a file that was told to hide a name and to show it, the assembler does what it was told last. */
 #define EXPORT_STATIC_CALL(name)                                                                                       \
-	__asm__(".protected __SCT__" JUMPLABEL_TEXT_(name) "\n.protected __SCC__" JUMPLABEL_TEXT_(name) "\n")
-#define EXPORT_STATIC_CALL_TRAMP(name) __asm__(".protected __SCT__" JUMPLABEL_TEXT_(name) "\n")
+	__asm__(JUMPLABEL_EXPORT_("__SCT__" JUMPLABEL_TEXT_(name)) JUMPLABEL_EXPORT_("__SCC__" JUMPLABEL_TEXT_(name)))
+#define EXPORT_STATIC_CALL_TRAMP(name) __asm__(JUMPLABEL_EXPORT_("__SCT__" JUMPLABEL_TEXT_(name)))
 
 #endif
 

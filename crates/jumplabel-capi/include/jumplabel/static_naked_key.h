@@ -61,26 +61,19 @@ struct static_naked_key {
 	JUMPLABEL_DECLARATION_(jumplabel_declaration_of_##name##_, #name, (value) | JUMPLABEL_INDIRECT_)               \
 	JUMPLABEL_RECORD_IN_(name, &name)                                                                              \
 	__asm__(JUMPLABEL_OBJECT_                                                                                      \
-		".pushsection .data.__jumplabel_naked_key_" #name ", \"aw\", \"progbits\"\n"                           \
-		".balign 8\n"                                                                                          \
-		".globl __jumplabel_naked_key_" #name "\n"                                                             \
-		".hidden __jumplabel_naked_key_" #name "\n"                                                            \
-		".type __jumplabel_naked_key_" #name ", STT_OBJECT\n"                                                  \
-		".size __jumplabel_naked_key_" #name ", 8\n"                                                           \
+		JUMPLABEL_BEGIN_DATA_("__jumplabel_naked_key_" #name)                                                  \
 		"__jumplabel_naked_key_" #name ":\n"                                                                   \
 		".long " #value ", " #value "\n"                                                                         \
+		JUMPLABEL_END_OF_("__jumplabel_naked_key_" #name)                                                      \
 		".popsection\n"                                                                                        \
-		".pushsection .text." function ", \"ax\", \"progbits\"\n"                                              \
-		".balign 8\n"                                                                                          \
-		".globl " function "\n"                                                                                \
-		".hidden " function "\n"                                                                               \
-		".type " function ", STT_FUNC\n"                                                                       \
+		JUMPLABEL_BEGIN_CODE_(function, ".balign 8\n")                                                         \
+		JUMPLABEL_HIDE_(function)                                                                              \
 		function ":\n"                                                                                         \
 		JUMPLABEL_NAKED_(".L" function "_site", ".L" function "_target", #value)                                \
-		".size " function ", . - " function "\n"                                                               \
+		JUMPLABEL_END_OF_(function)                                                                            \
 		".balign 8\n"                                                                                          \
-		".reloc .L" function "_site, BFD_RELOC_NONE, __jumplabel_naked_key_" #name "\n"                        \
-		".reloc .L" function "_site, BFD_RELOC_NONE, .L" function "_entry\n"                                   \
+		JUMPLABEL_TIE_(".L" function "_site", "__jumplabel_naked_key_" #name) "\n"                             \
+		JUMPLABEL_TIE_(".L" function "_site", ".L" function "_entry") "\n"                                     \
 		".popsection\n"                                                                                        \
 		".pushsection " JUMPLABEL_NAKED_TABLE_(function) "\n"                                                    \
 		".balign 4\n"                                                                                          \

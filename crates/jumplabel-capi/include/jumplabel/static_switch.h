@@ -103,8 +103,8 @@ JUMPLABEL_C_END_
 #define JUMPLABEL_ARM_TEST_(mode) JUMPLABEL_MODE_IS_(#mode, JUMPLABEL_ARM_LABEL_(mode))
 #define JUMPLABEL_BEHIND_(n)                                                                                           \
 	JUMPLABEL_JUMP_STUB_("6f")                                                                                     \
-	".subsection 1;6:" JUMPLABEL_ARM_TEST_(0) JUMPLABEL_ARMS_##n##_(JUMPLABEL_ARM_TEST_) JUMPLABEL_JUMP_STUB_("6b") \
-	".previous;"
+	JUMPLABEL_BEGIN_COLD_ "6:" JUMPLABEL_ARM_TEST_(0) JUMPLABEL_ARMS_##n##_(JUMPLABEL_ARM_TEST_)                   \
+	JUMPLABEL_JUMP_STUB_("6b") JUMPLABEL_KEEP_ARMS_("7f") JUMPLABEL_END_COLD_
 #else
 #define JUMPLABEL_BEHIND_(n)
 #endif
@@ -118,10 +118,10 @@ JUMPLABEL_C_END_
 		JUMPLABEL_ARMS_##n##_(JUMPLABEL_ARM_SITE_)                                                             \
 		".endif;"                                                                                              \
 		JUMPLABEL_BEHIND_(n)                                                                                   \
-		".subsection 2;.balign 4;7:.long " #n ";"                                                              \
+		JUMPLABEL_BEGIN_ARMS_ ".balign 4;7:.long " #n ";"                                                      \
 		JUMPLABEL_ARM_ROW_(0) JUMPLABEL_ARMS_##n##_(JUMPLABEL_ARM_ROW_)                                        \
-		".previous;"                                                                                           \
-		".reloc " JUMPLABEL_HERE_ ", BFD_RELOC_NONE, 3f;"                                                      \
+		JUMPLABEL_END_COLD_                                                                                    \
+		JUMPLABEL_TIE_(JUMPLABEL_HERE_, "3f")                                                                  \
 		".pushsection " JUMPLABEL_TABLE_ ";"                                                                   \
 		".balign 4;"                                                                                           \
 		"3:.long " JUMPLABEL_HERE_ " - .;"                                                                     \

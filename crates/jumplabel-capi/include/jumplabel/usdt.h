@@ -45,7 +45,7 @@ struct jumplabel_usdt_ {
 };
 
 /* The nop, and where the compiler may leave an argument: in a constant, in memory or in a register. Clang knows no `o` on RISC-V. */
-#if defined(JUMPLABEL_NO_USDT) || defined(JUMPLABEL_FALLBACK) || !__STDC_HOSTED__
+#if defined(JUMPLABEL_NO_USDT) || defined(JUMPLABEL_FALLBACK) || !defined(__ELF__) || !__STDC_HOSTED__
 #elif defined(__x86_64__) && !defined(__ILP32__)
 #define JUMPLABEL_USDT_NOP_ ".byte 0x0f,0x1f,0x44,0,0"
 #define JUMPLABEL_USDT_CONSTRAINT_ "nor"
