@@ -58,6 +58,24 @@ static inline void check_text(int line)
 
 #else
 
+#ifdef _WIN32
+/* The record of the object, which is in the library: behind seven pointers, the distance to the table's begin, and to its end. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+extern const char __jumplabel_object[];
+#ifdef __cplusplus
+}
+#endif
+static inline const struct jump_entry *table_bound(int number)
+{
+	const int32_t *word = (const int32_t *)(const void *)(__jumplabel_object + 7 * sizeof(void *)) + number;
+
+	return (const struct jump_entry *)((uintptr_t)word + (uintptr_t)(intptr_t)*word);
+}
+#define jump_table_start (table_bound(0))
+#define jump_table_stop (table_bound(1))
+#else
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -65,6 +83,7 @@ extern const struct jump_entry jump_table_start[] __asm__("__start___jump_table"
 extern const struct jump_entry jump_table_stop[] __asm__("__stop___jump_table") __attribute__((weak, visibility("hidden")));
 #ifdef __cplusplus
 }
+#endif
 #endif
 
 #define MAX_SITES 4096
@@ -184,6 +203,11 @@ static inline void check_text(int line)
 	CHECK(site_count() > 0 && site_count() <= MAX_SITES);
 	for (size_t i = 0; i < site_count(); i++) {
 		const struct jump_entry *entry = &jump_table_start[i];
+#ifdef _WIN32
+		/* All code is in front of the table: the linker dropped this site, and kept its entry. */
+		if (entry->code >= 0)
+			continue;
+#endif
 		bool is_call = jump_entry_is_call(entry);
 		bool jumps = is_call || static_key_enabled(jump_entry_key(entry)) != jump_entry_is_branch(entry);
 		unsigned char found[JUMP_LABEL_NOP_SIZE], expected[JUMP_LABEL_NOP_SIZE];

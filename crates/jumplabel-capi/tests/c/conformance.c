@@ -27,14 +27,24 @@
 #include "conformance/results.h"
 
 #ifdef BREAK_A_BYTE
+#ifdef _WIN32
+/* Not <windows.h>, whose names are those of this test. */
+__attribute__((__dllimport__)) int VirtualProtect(void *address, size_t bytes, unsigned long protection, unsigned long *before);
+#else
 #include <sys/mman.h>
+#endif
 
 /* Puts a two-byte nop over the end of the first site. */
 static void break_a_byte(void)
 {
 	unsigned char *site = (unsigned char *)jump_entry_code(&jump_table_start[0]);
 
+#ifdef _WIN32
+	unsigned long before;
+	CHECK(VirtualProtect(site, 5, 0x40 /* PAGE_EXECUTE_READWRITE */, &before));
+#else
 	CHECK(mprotect((void *)((uintptr_t)site & -4096ul), 8192, PROT_READ | PROT_WRITE | PROT_EXEC) == 0);
+#endif
 	site[3] = 0x66;
 	site[4] = 0x90;
 }
