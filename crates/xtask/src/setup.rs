@@ -48,6 +48,7 @@ const ALL_TOOLS: &[(&str, &str)] = &[
     ("etcd", "etcd-server"),
     (wine::COMPILER, "gcc-mingw-w64-x86-64"),
     (wine::CXX_COMPILER, "g++-mingw-w64-x86-64"),
+    (wine::c::LLD, "lld-19"),
 ];
 
 /// Libraries that tests link, by one of their headers, and their packages.

@@ -1,11 +1,13 @@
-//! Programs for Windows, x86_64-pc-windows-gnu, under Wine: the core's tests, and whatever else is run that way.
+//! Programs for Windows, x86_64-pc-windows-gnu, under Wine: the core's tests, those of the C headers, and whatever else is run that way.
 //!
 //! ```text
 //!   target/wine/            what cargo builds
 //!   target/wine-prefix/     a Windows of its own: no file of the user's, no window, no browser, no .NET
 //! ```
 
-use std::path::PathBuf;
+pub mod c;
+
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use xshell::{Cmd, Shell, cmd};
@@ -15,7 +17,7 @@ use crate::{has, in_ci, printed};
 
 pub const RUST: &str = "x86_64-pc-windows-gnu";
 pub const COMPILER: &str = "x86_64-w64-mingw32-gcc";
-/// What the tests of the C headers need besides.
+/// C++ of that compiler's: what the tests of the C headers need besides.
 pub const CXX_COMPILER: &str = "x86_64-w64-mingw32-g++";
 /// Debian's package has no command in PATH.
 const WINE: [&str; 2] = ["/usr/lib/wine/wine64", "wine64"];
@@ -40,6 +42,9 @@ fn missing(sh: &Shell) -> Result<Option<&'static str>> {
     Ok(match () {
         () if wine().is_none() => Some("wine64"),
         () if !has(COMPILER) => Some("gcc-mingw-w64-x86-64"),
+        () if !has(CXX_COMPILER) => Some("g++-mingw-w64-x86-64"),
+        () if !has(c::CLANG) => Some("clang-19"),
+        () if !has(c::LLD) => Some("lld-19"),
         () if !installed.lines().any(|line| line == RUST) => Some(RUST),
         () => None,
     })
@@ -80,14 +85,14 @@ fn prefix(sh: &Shell) -> Result<PathBuf> {
 }
 
 /// With the prefix, without messages of Wine's own, and without what it would ask to install.
-fn with<'a>(command: Cmd<'a>, prefix: &PathBuf) -> Cmd<'a> {
+fn with<'a>(command: Cmd<'a>, prefix: &Path) -> Cmd<'a> {
     command
         .env("WINEPREFIX", prefix)
         .env("WINEDEBUG", "-all")
         .env("WINEDLLOVERRIDES", "mscoree=;mshtml=;winemenubuilder.exe=")
 }
 
-fn tests(sh: &Shell, prefix: &PathBuf) -> Result<()> {
+fn tests(sh: &Shell, prefix: &Path) -> Result<()> {
     printed(cargo(sh, prefix, "build").args(["--release", "--manifest-path", "test-crates/dll/Cargo.toml"]))?;
     let dll = format!("Z:{}/target/wine/{RUST}/release/dll.dll", crate::root().display());
     for (sets, flags) in [(SETS, &["--lib"][..]), (OPTIMISED, &["--release", "--lib"])] {
@@ -99,7 +104,9 @@ fn tests(sh: &Shell, prefix: &PathBuf) -> Result<()> {
         println!("{} {}: {} passed, {} ignored", RUST, flags[0], sum(&log, "passed"), sum(&log, "ignored"));
     }
     readme(sh, prefix)?;
-    readme_c(sh, prefix)?;
+    let headers = c::Headers::new(sh, prefix)?;
+    headers.readme()?;
+    headers.tests()?;
     let demo = ["--release", "-p", "jumplabel-demo", "--", "--seconds", "3"];
     let log = printed(cargo(sh, prefix, "run").args(demo)).context("the demo")?;
     println!("the demo: {}", log.lines().find(|line| line.contains("wrong results")).context("no results")?);
@@ -114,7 +121,7 @@ fn tests(sh: &Shell, prefix: &PathBuf) -> Result<()> {
 }
 
 /// The README's first program, in a crate as its steps make one.
-fn readme(sh: &Shell, prefix: &PathBuf) -> Result<()> {
+fn readme(sh: &Shell, prefix: &Path) -> Result<()> {
     let readme = sh.read_file("README.md")?;
     let program = readme.split_once("```rust\n").and_then(|(_, rest)| rest.split_once("```"));
     let directory = "target/wine-readme";
@@ -133,34 +140,8 @@ fn readme(sh: &Shell, prefix: &PathBuf) -> Result<()> {
     Ok(())
 }
 
-/// The README's program in C, as docs/building.md builds it: with the fallback, because C has no sites in PE files.
-fn readme_c(sh: &Shell, prefix: &PathBuf) -> Result<()> {
-    let readme = sh.read_file("README.md")?;
-    let program = readme.split_once("```c\n").and_then(|(_, rest)| rest.split_once("```"));
-    sh.write_file("target/wine/example.c", program.context("README.md has no program in C")?.0)?;
-    printed(cargo(sh, prefix, "rustc").args([
-        "--release",
-        "-p",
-        "jumplabel-capi",
-        "--lib",
-        "--crate-type",
-        "staticlib",
-    ]))?;
-    let library = format!("target/wine/{RUST}/release/libjumplabel_capi.a");
-    let compile = cmd!(sh, "{COMPILER} -O2 -Wall -Wextra -Werror -DJUMPLABEL_FALLBACK -Icrates/jumplabel-capi/include");
-    let program = "target/wine/example.exe";
-    printed(compile.args(["target/wine/example.c", &library, "-lntdll", "-luserenv", "-lws2_32", "-o", program]))?;
-    let wine = wine().context("wine64")?;
-    let log = printed(with(cmd!(sh, "timeout {LIMIT} {wine} {program}"), prefix))?;
-    if log.lines().map(str::trim_end).filter(|line| line.starts_with("work(")).collect::<Vec<_>>() != ["work(2)"] {
-        bail!("README.md, in C: {log}");
-    }
-    println!("README.md, in C, with the fallback: work(2)");
-    Ok(())
-}
-
 /// A subcommand of cargo for this target, whose programs Wine runs.
-fn cargo<'a>(sh: &'a Shell, prefix: &PathBuf, subcommand: &str) -> Cmd<'a> {
+fn cargo<'a>(sh: &'a Shell, prefix: &Path, subcommand: &str) -> Cmd<'a> {
     let runner = format!("timeout {LIMIT} {}", wine().unwrap_or_default());
     let command = cmd!(sh, "cargo {subcommand} --quiet --target-dir target/wine --target {RUST}")
         .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", runner)

@@ -1,0 +1,231 @@
+//! The C headers under Wine: sites by clang, in programs that GNU ld and lld link, and the fallback by mingw's gcc.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use xshell::{Shell, cmd};
+
+use super::{COMPILER, LIMIT, RUST, cargo, wine, with};
+use crate::{has, printed};
+
+/// The first clang whose assembler is known to have what sites in PE files need, and the linker of its version.
+pub const CLANG: &str = "clang++-19";
+pub const LLD: &str = "ld.lld-19";
+/// Not every release of the distribution has it.
+const LATER: &str = "clang-22";
+
+const HEADERS: &str = "crates/jumplabel-capi/include";
+const SOURCES: &str = "crates/jumplabel-capi/tests/c";
+const CONFORMANCE: &str = "conformance.c elsewhere.c base.c main.c";
+const COLLECTED: &str = "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections";
+
+/// What is to be compiled, and how.
+struct Program<'a> {
+    compiler: &'a str,
+    flags: &'a str,
+    files: &'a str,
+}
+
+/// A shell, the prefix of Wine, and the library for these programs.
+pub(super) struct Headers<'a> {
+    sh: &'a Shell,
+    prefix: &'a Path,
+    library: String,
+}
+
+impl<'a> Headers<'a> {
+    /// Builds the library.
+    pub(super) fn new(sh: &'a Shell, prefix: &'a Path) -> Result<Headers<'a>> {
+        let kind = ["--release", "-p", "jumplabel-capi", "--lib", "--crate-type", "staticlib"];
+        printed(cargo(sh, prefix, "rustc").args(kind))?;
+        Ok(Headers { sh, prefix, library: format!("target/wine/{RUST}/release/libjumplabel_capi.a") })
+    }
+
+    /// The README's program in C: with sites by clang, with the fallback by gcc.
+    pub(super) fn readme(&self) -> Result<()> {
+        let readme = self.sh.read_file("README.md")?;
+        let program = readme.split_once("```c\n").and_then(|(_, rest)| rest.split_once("```"));
+        let source = format!("{}/target/wine/example.c", crate::root().display());
+        self.sh.write_file(&source, program.context("README.md has no program in C")?.0)?;
+        for (compiler, flags) in [(COMPILER, "-O2 -DJUMPLABEL_FALLBACK"), ("clang-19", "-O2")] {
+            let said = self.run(&Program { compiler, flags, files: &source })?;
+            let works = said.lines().map(str::trim_end).filter(|line| line.starts_with("work("));
+            ensure!(works.eq(["work(2)"]), "README.md, in C, {compiler}: {said}");
+            println!("README.md, in C, by {compiler}: work(2)");
+        }
+        Ok(())
+    }
+
+    /// The tests of the headers.
+    pub(super) fn tests(&self) -> Result<()> {
+        let lld = |flags: &str| format!("{flags} -fuse-ld={}", LLD.trim_start_matches("ld."));
+        let (lld_0, lld_2, lld_collected) = (lld("-O0"), lld("-O2"), lld(COLLECTED));
+        for (compiler, flags) in [
+            ("clang-19", "-O0"),
+            ("clang-19", COLLECTED),
+            ("clang-19", &*lld_collected),
+            ("clang-19", "-O2 -DJUMPLABEL_FALLBACK"),
+            (CLANG, "-O2"),
+            (CLANG, &*lld_0),
+        ] {
+            self.conforms(compiler, flags)?;
+        }
+        if has(LATER) {
+            self.conforms(LATER, "-O2")?;
+        } else {
+            println!("left out: {LATER}");
+        }
+        for (compiler, files) in [
+            (CLANG, "cxx.cc"),
+            (CLANG, "calls.cc"),
+            (CLANG, "several.cc several_other.cc"),
+            ("clang-19", "switches.c switched.c"),
+            ("clang-19", "listing.c"),
+            ("clang-19", "names.c"),
+        ] {
+            for flags in ["-O0", &*lld_2] {
+                self.ok(&Program { compiler, flags, files })?;
+            }
+        }
+        for flags in ["-O0", COLLECTED, &*lld_2, &*lld_collected] {
+            self.discarded(flags)?;
+        }
+        self.twins()?;
+        self.refused()?;
+        self.relocations()?;
+        self.instructions()
+    }
+
+    /// tests/c/conformance.c, with at least as many checks as on Linux.
+    fn conforms(&self, compiler: &str, flags: &str) -> Result<()> {
+        let numbers = self.ok(&Program { compiler, flags, files: CONFORMANCE })?;
+        let least = if flags.contains("FALLBACK") { 300 } else { 20_000 };
+        ensure!(numbers.first().is_some_and(|&count| count >= least), "{compiler} {flags}: {numbers:?}");
+        println!("{RUST}, conformance.c by {compiler} {flags}: {numbers:?} checks");
+        Ok(())
+    }
+
+    /// Some functions are in both files: their entries stay, and of each pair one has a site.
+    fn discarded(&self, flags: &str) -> Result<()> {
+        let numbers = self.ok(&Program { compiler: CLANG, flags, files: "discarded.cc discarded_other.cc" })?;
+        let &[entries, live] = &numbers[..] else { bail!("discarded.cc {flags}: {numbers:?}") };
+        ensure!(live > 5 && entries >= live + 5, "discarded.cc {flags}: {numbers:?}");
+        Ok(())
+    }
+
+    /// What is broken on purpose, and must be found out.
+    fn twins(&self) -> Result<()> {
+        let only_counts = format!("{CONFORMANCE} only_counts.c");
+        for (flags, files) in
+            [("-O2 -DBREAK_A_BYTE", CONFORMANCE), ("-O2 -Dstatic_key_enable=only_counts", &*only_counts)]
+        {
+            let Err(found) = self.run(&Program { compiler: "clang-19", flags, files }) else {
+                bail!("{flags}: nothing was found out");
+            };
+            ensure!(format!("{found:#}").contains(" holds "), "{flags}: {found:#}");
+        }
+        Ok(())
+    }
+
+    /// What compilers without sites say, and what is refused.
+    fn refused(&self) -> Result<()> {
+        for (compiler, flags, expected) in [
+            (COMPILER, "-O2", "jumplabel has sites in PE files with clang 19 and later"),
+            ("clang-16", "-O2", "jumplabel has sites in PE files with clang 19 and later"),
+            ("clang-19", "-O2 -masm=intel", "jumplabel has sites in PE files with -masm=att"),
+        ] {
+            let error = self.build(&Program { compiler, flags, files: "listing.c" }).err();
+            let said = error.map(|error| format!("{error:#}")).unwrap_or_default();
+            ensure!(said.contains(expected), "{compiler} {flags}: {said}");
+        }
+        Ok(())
+    }
+
+    /// As many sites as there are, the loader has no more to do. Pointers are the control.
+    fn relocations(&self) -> Result<()> {
+        let count = |flags: &str| -> Result<(usize, usize)> {
+            let program = self.build(&Program { compiler: "clang-19", flags, files: "many.c" })?;
+            let said = self.objdump("-p", &program)?;
+            let relocations = said.lines().filter(|line| line.contains(" DIR64")).count();
+            let sections = self.objdump("-h", &program)?;
+            let table = sections.lines().find_map(|line| line.split_once(" .rsrc_jt "));
+            let bytes = table.and_then(|(_, rest)| usize::from_str_radix(rest.split_whitespace().next()?, 16).ok());
+            Ok((relocations, bytes.context("no .rsrc_jt")?))
+        };
+        let (few, many, pointers) = (count("-O1")?, count("-O1 -DCHECKS")?, count("-O1 -DPOINTERS")?);
+        ensure!(few.0 > 10 && pointers.0 == few.0 + 1024, "{few:?} {pointers:?}");
+        ensure!(many == (few.0, few.1 + 2 * 1023 * 16), "{few:?} {many:?}");
+        println!(
+            "{RUST}, in C: 2,046 more checks, {} relocations more, {} bytes of table",
+            many.0 - few.0,
+            many.1 - few.1
+        );
+        Ok(())
+    }
+
+    /// A check is one nop of five bytes, and the rest of the function is what it is without.
+    fn instructions(&self) -> Result<()> {
+        let source = format!("{}/target/wine/nop.c", crate::root().display());
+        self.sh.write_file(
+            &source,
+            "#include <jumplabel.h>\nstatic DEFINE_STATIC_KEY_FALSE(key);\nint check(void)\n{\n#ifdef CHECKS\n\t\
+             if (static_branch_unlikely(&key))\n\t\treturn 2;\n#endif\n\treturn 1;\n}\n\n\
+             int main(void)\n{\n\tstatic_branch_enable(&key);\n\treturn check();\n}\n",
+        )?;
+        let hot = |flags: &str| -> Result<Vec<String>> {
+            let program = self.build(&Program { compiler: "clang-19", flags, files: &source })?;
+            let said = self.objdump("-d", &program)?;
+            let (_, function) = said.split_once("<check>:\n").context("no function")?;
+            let bytes = function.lines().map(|line| line.split('\t').nth(1).unwrap_or_default().trim().to_owned());
+            let end = |line: &String| line.as_str() != "c3";
+            Ok(bytes.take_while(end).collect())
+        };
+        let (with, without) = (hot("-O2 -fomit-frame-pointer -DCHECKS")?, hot("-O2 -fomit-frame-pointer")?);
+        let nops = with.iter().filter(|bytes| *bytes == "0f 1f 44 00 00").count();
+        let others = with.iter().filter(|bytes| *bytes != "0f 1f 44 00 00");
+        ensure!(nops == 1 && others.eq(&without), "{with:?} {without:?}");
+        println!("{RUST}, in C: a check is one nop");
+        Ok(())
+    }
+
+    fn objdump(&self, what: &str, program: &str) -> Result<String> {
+        printed(cmd!(self.sh, "x86_64-w64-mingw32-objdump {what} {program}"))
+    }
+
+    /// Compiles and links a program, and yields its path.
+    fn build(&self, what: &Program<'_>) -> Result<String> {
+        let Program { compiler, flags, files } = what;
+        let program = "target/wine/program.exe".to_owned();
+        let is_cxx = compiler.contains("++");
+        let target = compiler.starts_with("clang").then_some("--target=x86_64-w64-windows-gnu");
+        let language: &[&str] = if is_cxx { &["-x", "c++", "-std=c++17"] } else { &["-std=gnu11"] };
+        // A path that begins at the root stays as it is.
+        let files = files.split(' ').map(|file| Path::new(SOURCES).join(file));
+        let (library, flags) = (&self.library, flags.split(' '));
+        let compile = cmd!(self.sh, "{compiler} -Wall -Wextra -Werror -I{HEADERS} -I{SOURCES} -static -o {program}")
+            .args(target)
+            .args(flags)
+            .args(language)
+            .args(files)
+            .args(is_cxx.then_some(["-x", "none"]).into_iter().flatten());
+        printed(compile.args([library, "-lntdll", "-luserenv", "-lws2_32", "-lpthread"]))
+            .with_context(|| format!("{compiler} {} {}", what.flags, what.files))?;
+        Ok(program)
+    }
+
+    /// The numbers behind the `ok` that a program prints. (A service of Wine's may print, too.)
+    fn ok(&self, what: &Program<'_>) -> Result<Vec<usize>> {
+        let said = self.run(what)?;
+        let line = said.lines().find(|line| line.trim_end() == "ok" || line.starts_with("ok "));
+        let words = line.with_context(|| format!("{} {}: {said}", what.files, what.flags))?.split_whitespace().skip(1);
+        Ok(words.filter_map(|word| word.parse().ok()).collect())
+    }
+
+    /// What a program prints.
+    fn run(&self, what: &Program<'_>) -> Result<String> {
+        let program = self.build(what)?;
+        let wine = wine().context("wine64")?;
+        printed(with(cmd!(self.sh, "timeout {LIMIT} {wine} {program}"), self.prefix))
+            .with_context(|| format!("{} {} {}", what.compiler, what.flags, what.files))
+    }
+}
