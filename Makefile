@@ -19,7 +19,7 @@ check: cargo
 	cargo test --quiet -p jumplabel --lib $(QUICK:%=--test %)
 	cargo test --quiet -p xtask --test layers
 	@echo "passed. Left out: C and C++, the tool, the agent, programs that tests build, flips under load (make test); all else (make test-all)"
-QUICK := alternatives assertions calls call_sites contract format keys lists naked ops or_load plan records retargets scoped strayed switches threads tracepoints
+QUICK := alternatives assertions calls call_sites contract format keys lists naked on_change ops or_load plan records retargets scoped strayed switches threads tracepoints
 
 # What shows that it works on this machine, in ten to fifteen minutes on two processors. Incremental builds cost more than they save where all is
 # compiled once.

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jumplabel::platform::{
-    Body, Extent, Failure, Held, Image, Place, Platform, Runtime, Summary, Token, Write, WriteReport, Writer,
-    WriterList, builtin,
+    Body, Extent, Failure, Held, Image, Notifiers, Place, Platform, Runtime, Summary, Token, Write, WriteReport,
+    Writer, WriterList, builtin,
 };
 use jumplabel::{Error, Refusal, WriterKind, set_platform};
 
@@ -183,6 +183,15 @@ unsafe impl<T: Twin> Platform for Twinned<T> {
     }
     fn runtimes(&self) -> *const Runtime {
         builtin().runtimes()
+    }
+    fn notifiers(&self) -> Option<&'static Notifiers> {
+        builtin().notifiers()
+    }
+    fn thread(&self) -> usize {
+        builtin().thread()
+    }
+    fn stay(&self) {
+        builtin().stay();
     }
     fn start_thread(&self, start: &mut dyn FnMut()) {
         builtin().start_thread(start);

@@ -8,9 +8,10 @@ use core::mem::MaybeUninit;
 use crate::error::Error;
 use crate::key::RawKey;
 use crate::patch::{self, Outcome, Request, Settable};
+use crate::platform::telling::{By, PROGRAM};
 use crate::platform::{self, list::Owned};
 use crate::raw::count::Change;
-pub use raw::{RawChange, Stay, commit_all, set_ops};
+pub use raw::{RawChange, Stay, commit_all, commit_all_by, set_ops};
 
 /// A set of changes that are verified, written and synced together.
 ///
@@ -168,7 +169,7 @@ fn commit_listed(listed: &[Request<'_>], wanted: usize, error: Option<Error>) ->
 /// [`Error::OutOfMemory`] if there is no memory for the list; otherwise as [`RawKey::enable`]. On any error, no key and no site has
 /// changed.
 pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Result<Outcome, Error> {
-    commit_each(keys.into_iter().map(|(key, on)| Ok(Request::of_key(key, Change::to(on)))))
+    commit_each(PROGRAM, keys.into_iter().map(|(key, on)| Ok(Request::of_key(key, Change::to(on)))))
 }
 
 /// [`prepare`](crate::prepare) for some keys: patches those of their sites that load and should fall through, all or none. Sites of other
@@ -193,18 +194,19 @@ pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Re
 /// As [`prepare`](crate::prepare) and [`set_all`]. Nothing has changed then.
 pub fn prepare_keys<'key>(keys: impl IntoIterator<Item = &'key RawKey>) -> Result<Outcome, Error> {
     let mut requests = keys.into_iter().map(|key| Some(Request::of_key(key, Change::to(key.is_enabled()))));
-    with_all(&mut requests, patch::prepare_these)
+    with_all(&mut requests, &|requests| patch::prepare_these(requests))
 }
 
 /// A list of up to this many changes is on the stack. In a kernel, stacks are small, and memory costs little.
 const FEW: usize = if cfg!(all(target_os = "none", jumplabel_sites)) { 8 } else { 32 };
 
 fn commit_each<'patchable, E: From<Error>>(
+    by: By,
     requests: impl Iterator<Item = Result<Request<'patchable>, E>>,
 ) -> Result<Outcome, E> {
     let mut refused = None;
     let mut requests = requests.map(|request| request.map_err(|error| refused = Some(error)).ok());
-    let outcome = with_all(&mut requests, patch::commit);
+    let outcome = with_all(&mut requests, &|requests| patch::commit_by(requests, by));
     refused.map_or(outcome.map_err(E::from), Err)
 }
 
@@ -212,7 +214,7 @@ fn commit_each<'patchable, E: From<Error>>(
 /// type here, so that arrays of C's, of three sorts, and keys that are prepared have one copy of this.
 fn with_all<'patchable>(
     requests: &mut dyn Iterator<Item = Option<Request<'patchable>>>,
-    run: fn(&[Request<'patchable>]) -> Result<Outcome, Error>,
+    run: &dyn Fn(&[Request<'patchable>]) -> Result<Outcome, Error>,
 ) -> Result<Outcome, Error> {
     let (mut few, mut len) = ([const { MaybeUninit::uninit() }; FEW], 0);
     let mut many = Owned::new(platform::platform());

@@ -31,6 +31,7 @@
 //! | flip several keys, all or nothing | [`Batch`], [`set_all`] |
 //! | have a key that works where the system refuses to patch code | [`OrLoadKey`] |
 //! | hold a key in a state for a while | [`RawKey::scoped`] |
+//! | hear of flips, whoever asks for them | [`on_change`], [`RawKey::on_change`] |
 //! | rate-limit a flip | [`DeferredKey`] |
 //! | make the first flip as cheap as a later one | [`prepare()`] |
 //! | know whether flips will be allowed | [`probe`] |
@@ -85,6 +86,7 @@ pub mod key_record;
 #[doc(hidden)] // Public for the macros.
 pub mod list;
 mod load;
+mod notify;
 #[doc(hidden)] // Public for the macros.
 pub mod ops;
 mod patch;
@@ -105,7 +107,7 @@ pub mod up;
 
 pub use batch::{Batch, prepare_keys, set_all};
 #[doc(hidden)] // For the C API.
-pub use batch::{RawChange, Stay, commit_all, set_ops};
+pub use batch::{RawChange, Stay, commit_all, commit_all_by, set_ops};
 pub use call::info::CallInfo;
 pub use call::{RawCall, StaticCall};
 pub use error::{Error, ErrorKind, Refusal, Refusals, WriterKind};
@@ -124,6 +126,9 @@ pub use key::naked::NakedKey;
 pub use key::{Key, OrLoadKey, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
 pub use list::{List, ObjectChange};
 pub use load::set_platform;
+pub use notify::{AskedBy, Changed, OnChange, on_change};
+#[doc(hidden)] // For the C API.
+pub use notify::{on_change_raw, remove_raw};
 pub use ops::{Ops, RawOps};
 pub use patch::{Lock, Outcome, Settable, prepare, probe, verify};
 pub use platform::{Visibility, Warnings, set_writer};

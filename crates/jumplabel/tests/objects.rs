@@ -146,6 +146,14 @@ fn flipped_in_a_constructor() {
     passes(&["early"], "auto");
 }
 
+/// Functions that hear of flips: by any instance, of any object's keys. Those of a plugin that goes are removed.
+#[test]
+fn heard_of_in_all_instances() {
+    passes(&["heard_program_first"], "auto");
+    passes(&["heard_plugin_first"], "auto");
+    fails(&["heard_program_first", "pin"], STAYS);
+}
+
 /// The C library calls a handler of fork that it has looked up, also if another thread unloads it before.
 #[test]
 fn handlers_of_fork_stay() {

@@ -3,6 +3,7 @@
 //! case must die.
 
 mod early;
+mod heard;
 mod one_lock;
 mod pace;
 mod plugin;
@@ -292,6 +293,7 @@ fn main() {
         Some("stuck") => stuck(),
         Some("unblocked") => unblocked(),
         Some("early") => early::case(),
+        Some(case @ ("heard_program_first" | "heard_plugin_first")) => heard::case(case),
         other => panic!("no such case: {other:?}"),
     }
     println!("ok");

@@ -63,6 +63,20 @@ impl Plugin {
         assert_eq!(flip_later(), 0);
     }
 
+    /// Has a function of the plugin's hear of flips.
+    pub fn hear(&self) {
+        // SAFETY: as declared.
+        let hear = unsafe { self.function::<extern "C" fn() -> i32>(c"plugin_hear") };
+        assert_eq!(hear(), 0);
+    }
+
+    /// Of how many flips that function has heard since the last call.
+    pub fn heard(&self) -> u32 {
+        // SAFETY: as declared.
+        let heard = unsafe { self.function::<extern "C" fn() -> u32>(c"plugin_heard") };
+        heard()
+    }
+
     /// Address of a site, and how many its key has.
     pub fn sites(&self) -> (usize, usize) {
         let mut first = 0;

@@ -4,8 +4,10 @@ use super::commit_each;
 use crate::call::RawCall;
 use crate::error::Error;
 use crate::key::RawKey;
+use crate::notify::AskedBy;
 use crate::ops::RawOps;
 use crate::patch::{self, Outcome, Request};
+use crate::platform::telling::PROGRAM;
 use crate::raw::count::Change;
 use crate::switch::RawMode;
 
@@ -51,19 +53,38 @@ impl Stay {
 pub unsafe fn commit_all<'patchable, E: From<Error>>(
     changes: impl IntoIterator<Item = Result<RawChange<'patchable>, E>>,
 ) -> Result<Outcome, E> {
-    commit_each(changes.into_iter().map(|change| {
-        Ok(match change? {
-            RawChange::Key(key, on) => Request::of_key(key, Change::to(on)),
-            RawChange::Inc(key) => Request::of_key(key, Change::Inc),
-            RawChange::Dec(key) => Request::of_key(key, Change::Dec),
-            RawChange::Call(call, target) => call.request(target)?,
-            RawChange::Mode(mode, number) => mode.change_to(number, 0),
-            RawChange::For(stay, key, on) => {
-                Request::new(patch::LentKey::of(key), Change::to(on) as usize | stay.bits())
-            }
-            RawChange::ModeFor(stay, mode, number) => mode.change_to(number, stay.bits()),
-        })
-    }))
+    // SAFETY: the caller says so of the addresses of functions.
+    unsafe { commit_all_by(AskedBy::Program, changes) }
+}
+
+/// [`commit_all`] for whoever asked.
+///
+/// # Errors
+/// As [`commit_all`].
+///
+/// # Safety
+/// As for [`commit_all`].
+#[doc(hidden)]
+pub unsafe fn commit_all_by<'patchable, E: From<Error>>(
+    by: AskedBy,
+    changes: impl IntoIterator<Item = Result<RawChange<'patchable>, E>>,
+) -> Result<Outcome, E> {
+    commit_each(
+        by.numbers(),
+        changes.into_iter().map(|change| {
+            Ok(match change? {
+                RawChange::Key(key, on) => Request::of_key(key, Change::to(on)),
+                RawChange::Inc(key) => Request::of_key(key, Change::Inc),
+                RawChange::Dec(key) => Request::of_key(key, Change::Dec),
+                RawChange::Call(call, target) => call.request(target)?,
+                RawChange::Mode(mode, number) => mode.change_to(number, 0),
+                RawChange::For(stay, key, on) => {
+                    Request::new(patch::LentKey::of(key), Change::to(on) as usize | stay.bits())
+                }
+                RawChange::ModeFor(stay, mode, number) => mode.change_to(number, stay.bits()),
+            })
+        }),
+    )
 }
 
 /// [`Ops::set`](crate::Ops::set) without types, for the C API. `calls` are the table's static calls, with their targets. Calls no hooks.
@@ -83,5 +104,5 @@ pub unsafe fn set_ops<'patchable, E: From<Error>>(
         let (call, target) = call?;
         Ok(call.request(target)?)
     });
-    commit_each(core::iter::once(Ok(Request::new(ops, backend))).chain(calls))
+    commit_each(PROGRAM, core::iter::once(Ok(Request::new(ops, backend))).chain(calls))
 }

@@ -3,6 +3,7 @@
 use super::Request;
 use super::patchable::{Effect, Patchable};
 use crate::error::Error;
+use crate::platform::telling::Telling;
 use crate::platform::{Held, Objects, Visibility};
 use crate::sort::sort_unstable_by;
 
@@ -45,6 +46,17 @@ impl<'a> Begun<'a> {
         }
         let new = if let Effect::New(setting) = self.effect { Some(setting) } else { None };
         self.patchable.publish(self.change, new);
+    }
+}
+
+/// Called when the requests were published: notes what has changed.
+#[cold]
+#[inline(never)]
+pub(super) fn note_all(requests: &[Begun<'_>], telling: &mut Telling) {
+    for request in requests {
+        if let Effect::New(setting) = request.effect {
+            telling.note(request.patchable.heard(), setting);
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 #[cfg(jumplabel_prefixes)]
 use crate::error::{Error, Refusal};
+use crate::platform::telling::Telling;
 use crate::platform::{self, Held, Objects, Patch, Platform, PlatformState, Token};
 use crate::site::readable;
 use core::mem::ManuallyDrop;
@@ -24,6 +25,8 @@ pub struct Lock {
     pub(crate) objects: Held<Objects>,
     pub(super) patch: Held<Patch>,
     pub(crate) platform_state: Held<PlatformState>,
+    /// Told when the lock is released.
+    pub(crate) telling: Telling,
 }
 
 impl Lock {
@@ -45,7 +48,7 @@ impl Lock {
         let (objects, patch, platform_state) =
             unsafe { (Held::new(platform), Held::new(platform), Held::new(platform)) };
         readable::forget();
-        Lock { token, objects, patch, platform_state }
+        Lock { token, objects, patch, platform_state, telling: Telling::new() }
     }
 
     pub(crate) fn platform(&self) -> &'static dyn Platform {
@@ -72,8 +75,10 @@ impl Lock {
 }
 
 impl Drop for Lock {
+    #[inline(never)]
     fn drop(&mut self) {
         // SAFETY: `take` took the lock on this thread, and it is released once, here.
         unsafe { self.platform().unlock(self.token) };
+        self.telling.tell();
     }
 }

@@ -11,6 +11,7 @@
 //!            if a write is refused, the steps before it are undone, and the next writer is tried
 //!  close     the writer puts the protections back
 //!  publish   counts change only now
+//!  tell      when the lock is released, functions of the program's hear which keys and modes have changed
 //! ```
 //!
 //! If something fails after `begin`, counts and sites are as before, unless the error is `RollbackFailed`. Between `open` and `close`
@@ -47,7 +48,7 @@ pub use lock::Lock;
 #[cfg(jumplabel_sites)]
 pub(crate) use objects::{catch_up, release_lists, tell_others, unload};
 pub use outcome::Outcome;
-pub(crate) use patchable::{LENT, LentKey, Patchable, RETURNED};
+pub(crate) use patchable::{LENT, LentKey, MODE, Patchable, RETURNED};
 pub use patchable::{Request, Settable};
 pub(crate) use prepare::prepare_these;
 pub use prepare::{prepare, probe};
@@ -60,7 +61,7 @@ pub(crate) use take::demand_registered;
 pub(crate) use take::set_registered;
 #[cfg(jumplabel_prefixes)]
 pub(crate) use together::commit_all;
-pub(crate) use transaction::{commit, commit_locked, sync_again};
+pub(crate) use transaction::{commit, commit_by, commit_locked, sync_again};
 #[cfg(jumplabel_short_engine)]
 pub(crate) use unlinked::demand_right;
 
@@ -79,6 +80,7 @@ extern "C" fn told(start: usize, end: usize) {
     if end == 0 {
         return objects::catch_up_all(&mut lock);
     }
+    lock.telling.by = crate::platform::telling::NOBODY;
     let mut refused = 0;
     // Few static calls lead into another object, so a transaction for each of them is cheap enough.
     while let Some(go_home) = patchable::go_home(&(start..end), refused, &lock.objects) {

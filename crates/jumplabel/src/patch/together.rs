@@ -5,6 +5,7 @@ use super::{Lock, Outcome, Patchable, Request, commit_locked};
 use crate::error::Error;
 use crate::format::Entry;
 use crate::platform::list::Owned;
+use crate::platform::telling::NOBODY;
 use crate::raw::count::Change;
 use crate::raw::key::RawKey;
 use crate::site::{index, object};
@@ -31,7 +32,10 @@ pub(crate) unsafe fn commit_all(
         requests.push(Request::new(patchable(key), change as usize))?;
         last = next;
     }
-    commit_locked(&requests.list, lock)
+    let by = core::mem::replace(&mut lock.telling.by, NOBODY);
+    let outcome = commit_locked(&requests.list, lock);
+    lock.telling.by = by;
+    outcome
 }
 
 /// For each entry of the sort, the address of the key that it names. A key can come several times.

@@ -1,20 +1,30 @@
 //! A transaction goes from requests to published counts. If it fails, it goes back to the state before.
 
-use super::begun::Begun;
+use super::begun::{Begun, note_all};
 use super::carry_out::{carry_out, schedule};
 use super::in_flight::{self, TRANSACTION, Transaction};
 use super::plan::{Manner, Plan};
 use super::{Lock, Outcome, Patchable, Request, locked};
 use crate::error::Error;
+use crate::platform::telling::{By, PROGRAM};
 use crate::platform::{Held, Objects, Platform, Visibility};
 use crate::site::{index, object, readable};
 
 /// Carries out `requests`, all or nothing.
 #[inline(never)]
 pub(crate) fn commit(requests: &[Request<'_>]) -> Result<Outcome, Error> {
+    commit_by(requests, PROGRAM)
+}
+
+/// [`commit`] for somebody else than the program.
+#[inline(never)]
+pub(crate) fn commit_by(requests: &[Request<'_>], by: By) -> Result<Outcome, Error> {
     // The lock stays where it was made: it is not moved out of the result.
     match &mut locked(requests) {
-        Ok(lock) => attempts(requests, lock),
+        Ok(lock) => {
+            lock.telling.by = [by.0, by.1];
+            attempts(requests, lock)
+        }
         Err(error) => Err(*error),
     }
 }
@@ -81,6 +91,7 @@ fn begin(requests: &[Request<'_>], lock: &mut Lock) -> Result<(), Error> {
     if let Some(address) = in_flight::stuck_at(plan) {
         return Err(Error::RollbackFailed { address });
     }
+    lock.telling.make_room(requests.len(), platform)?;
     plan.clear(platform.now());
     readable::forget();
     in_flight.list(requests, platform)?;
@@ -130,6 +141,9 @@ fn end(done: Result<(), Error>, lock: &mut Lock) -> Result<Outcome, Error> {
         outcome.visibility = sync_all(requests, held);
     }
     requests.iter().for_each(|request| request.publish(Some(outcome.visibility)));
+    if lock.telling.is_heard() {
+        note_all(requests, &mut lock.telling);
+    }
     if loads {
         outcome.visibility = sync_all(requests, held);
     }

@@ -7,6 +7,7 @@ use core::ptr::NonNull;
 use core::time::Duration;
 
 use super::instances::RUNTIME;
+use super::notifiers::{self, Notifiers};
 use super::{Body, Extent, Failure, Image, Place, Summary, WriteReport, WriterKind, WriterList};
 use crate::error::{Error, Refusal};
 use crate::format::Runtime;
@@ -237,14 +238,29 @@ pub unsafe trait Platform: Sync {
         &raw const RUNTIME
     }
 
+    /// The functions to call when a key or a mode has changed. A kernel has one table. `None` if there is no memory for one. Called with and
+    /// without the lock.
+    #[doc(hidden)]
+    fn notifiers(&self) -> Option<&'static Notifiers> {
+        Some(&notifiers::OWN)
+    }
+
+    /// A number that only the calling thread has. 0 if the platform knows none: then nothing keeps a function that hears of flips from flips
+    /// without an end. Called with and without the lock.
+    fn thread(&self) -> usize {
+        0
+    }
+
     /// Whether this process was forked while a thread of its parent was possibly flipping. Called after each `lock`. The answer is true
     /// only once in a process.
     fn was_forked(&self, _held: &mut Held) -> bool {
         false
     }
 
-    /// Calls `start`, which starts a thread that belongs to the library. Before that, makes sure that the object that contains this
-    /// instance is never unloaded. Blocks all signals during the call, so that the new thread does not take signals that are for the
+    /// Makes sure that the object that contains this instance is never unloaded. Called without the lock.
+    fn stay(&self) {}
+
+    /// Calls `start`, which starts a thread that belongs to the library. Before that, does what [`stay`](Self::stay) does. Blocks all signals during the call, so that the new thread does not take signals that are for the
     /// program. Called without the lock.
     fn start_thread(&self, start: &mut dyn FnMut()) {
         start();

@@ -17,6 +17,8 @@ mod contract;
 mod held;
 pub(crate) mod instances;
 pub(crate) mod list;
+pub(crate) mod notifiers;
+pub(crate) mod telling;
 mod writer;
 
 pub use crate::error::WriterKind;
@@ -27,6 +29,8 @@ pub(crate) use contract::{Objects, Patch};
 pub(crate) use held::Guarded;
 #[doc(hidden)] // What `Platform::runtimes` returns unless it is overridden.
 pub use instances::RUNTIME;
+#[doc(hidden)] // For the C API, and for platforms that pass calls on.
+pub use notifiers::{Notifiers, Notify, RawChanged};
 pub use writer::{
     Body, Extent, Failure, SPAN_GAP_PAGES, Summary, Visibility, Warnings, Write, WriteReport, Writer, WriterList,
 };

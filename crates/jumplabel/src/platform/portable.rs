@@ -143,4 +143,8 @@ unsafe impl Platform for Portable {
     fn now(&self) -> Duration {
         now()
     }
+
+    fn thread(&self) -> usize {
+        if cfg!(feature = "std") { thread() } else { 0 }
+    }
 }

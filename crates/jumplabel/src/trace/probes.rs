@@ -19,6 +19,7 @@ use crate::call::RawCall;
 use crate::error::Error;
 use crate::key::RawKey;
 use crate::patch::{self, Lock, Outcome, Request};
+use crate::platform::telling::Telling;
 use crate::raw::count::Change;
 
 /// The bit of the count of probes that says that there is a tracer.
@@ -185,8 +186,11 @@ impl Probes {
             self.replace(new, &lock);
             drop(inside);
             let unused = unused(readers::empty(), &lock);
+            // A function that hears of the flip may wait for probes. So the lists that nobody is in are dropped before it is called.
+            let mut telling = core::mem::replace(&mut lock.telling, Telling::new());
             drop(lock);
             drop(unused);
+            telling.tell();
             return Ok(outcome);
         }
     }

@@ -4,6 +4,7 @@
 
 mod spy;
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use jumplabel::{
@@ -51,6 +52,20 @@ pub extern "C" fn plugin_probe() -> i32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn plugin_flip(on: bool) -> i32 {
     code(if on { PLUGIN.enable() } else { PLUGIN.disable() })
+}
+
+static HEARD: AtomicU32 = AtomicU32::new(0);
+
+/// Has a function hear of flips.
+#[unsafe(no_mangle)]
+pub extern "C" fn plugin_hear() -> i32 {
+    code(jumplabel::on_change(&|_: &jumplabel::Changed<'_>, _| _ = HEARD.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// Of how many flips it has heard since the last call.
+#[unsafe(no_mangle)]
+pub extern "C" fn plugin_heard() -> u32 {
+    HEARD.swap(0, Ordering::Relaxed)
 }
 
 /// Address of the first site, and how many there are.

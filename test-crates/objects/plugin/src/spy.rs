@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use jumplabel::platform::{
-    self, Body, Callbacks, Extent, Failure, Held, Image, Place, Runtime, Summary, Platform, Token, WriterList, WriteReport,
+    self, Body, Callbacks, Extent, Failure, Held, Image, Place, Platform, Runtime, Summary, Token, WriteReport,
+    WriterList,
 };
-use jumplabel::{Refusal, Error, RawKey, WriterKind, set_platform};
+use jumplabel::{Error, RawKey, Refusal, WriterKind, set_platform};
 
 struct Spy {
     /// The function, 0 where there is none.
@@ -158,6 +159,18 @@ unsafe impl Platform for Spy {
 
     fn runtimes(&self) -> *const Runtime {
         platform::builtin().runtimes()
+    }
+
+    fn notifiers(&self) -> Option<&'static platform::Notifiers> {
+        platform::builtin().notifiers()
+    }
+
+    fn thread(&self) -> usize {
+        platform::builtin().thread()
+    }
+
+    fn stay(&self) {
+        platform::builtin().stay();
     }
 
     fn was_forked(&self, held: &mut Held) -> bool {

@@ -60,6 +60,10 @@ impl Patchable for RawKey {
         count::abandon(self.word());
     }
 
+    fn heard(&self) -> usize {
+        self.address()
+    }
+
     fn is_eventual(&self) -> bool {
         self.is_eventual()
     }

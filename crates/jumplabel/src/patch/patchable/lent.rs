@@ -100,6 +100,10 @@ impl Patchable for LentKey {
         self.0.abandon();
     }
 
+    fn heard(&self) -> usize {
+        self.0.heard()
+    }
+
     fn is_eventual(&self) -> bool {
         self.0.is_eventual()
     }

@@ -74,6 +74,9 @@ pub(crate) enum Effect {
     New(usize),
 }
 
+/// A bit of the number by which the program hears of a mode. No address of a key or a mode has it.
+pub(crate) const MODE: usize = 1;
+
 /// What entries name, and what a transaction changes: a key, a call, a mode, a table of operations, the alternatives of an object.
 pub(crate) trait Patchable: Sync {
     /// The address by which entries name it.
@@ -116,6 +119,11 @@ pub(crate) trait Patchable: Sync {
 
     /// Under the lock, when the sites are as they were. Does nothing if no change was begun.
     fn abandon(&self);
+
+    /// The number by which the program hears of a new setting: the address of a key, or that of a mode plus [`MODE`]. 0 if nobody hears of it.
+    fn heard(&self) -> usize {
+        0
+    }
 
     /// Whether other threads possibly still execute what the sites held before the last change.
     fn is_eventual(&self) -> bool;

@@ -2,7 +2,7 @@
 
 #[cfg(jumplabel_sites)]
 use super::{Comparison, OptionalKind, Wanted, torn};
-use super::{Effect, Patchable, lent};
+use super::{Effect, MODE, Patchable, lent};
 use crate::error::Error;
 use crate::format::{Arm, Entry};
 use crate::platform::{Held, Objects};
@@ -64,6 +64,10 @@ impl Patchable for RawMode {
 
     fn abandon(&self) {
         self.expose(self.get());
+    }
+
+    fn heard(&self) -> usize {
+        self.address() | MODE
     }
 
     fn is_eventual(&self) -> bool {

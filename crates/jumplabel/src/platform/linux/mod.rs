@@ -23,6 +23,7 @@ use core::ptr::NonNull;
 use core::time::Duration;
 
 use super::instances::RUNTIME;
+use super::notifiers::Notifiers;
 use super::{
     Body, Callbacks, Extent, Failure, Held, Image, Place, Platform, Summary, Token, WriteReport, WriterKind, WriterList,
 };
@@ -179,14 +180,26 @@ unsafe impl Platform for Linux {
         process_state::get().map_or(core::ptr::null(), ProcessState::runtimes)
     }
 
+    fn notifiers(&self) -> Option<&'static Notifiers> {
+        process_state::get().map(ProcessState::notifiers)
+    }
+
+    fn thread(&self) -> usize {
+        libc::this_thread()
+    }
+
     fn was_forked(&self, _: &mut Held) -> bool {
         process_state::get().is_some_and(ProcessState::needs_repair)
     }
 
-    fn start_thread(&self, start: &mut dyn FnMut()) {
+    fn stay(&self) {
         if !RUNTIME.stays() {
             loader::keep_loaded((&raw const RUNTIME) as usize);
         }
+    }
+
+    fn start_thread(&self, start: &mut dyn FnMut()) {
+        self.stay();
         let mask = signals::block();
         start();
         signals::restore(mask);

@@ -24,6 +24,7 @@ use core::ptr::NonNull;
 use core::time::Duration;
 
 use super::instances::RUNTIME;
+use super::notifiers::Notifiers;
 use super::{
     Body, Callbacks, Extent, Failure, Held, Image, Place, Platform, Summary, Token, Visibility, Warnings, WriteReport,
     WriterKind, WriterList,
@@ -147,8 +148,20 @@ unsafe impl Platform for Windows {
         process_state::get().map_or(core::ptr::null(), ProcessState::runtimes)
     }
 
-    fn start_thread(&self, start: &mut dyn FnMut()) {
+    fn notifiers(&self) -> Option<&'static Notifiers> {
+        process_state::get().map(|state| &state.notifiers)
+    }
+
+    fn thread(&self) -> usize {
+        kernel32::GetCurrentThreadId() as usize
+    }
+
+    fn stay(&self) {
         modules::keep_loaded();
+    }
+
+    fn start_thread(&self, start: &mut dyn FnMut()) {
+        self.stay();
         start();
     }
 }

@@ -18,6 +18,7 @@ use super::lock::Lock;
 use super::{modules, pages};
 use crate::format::Runtime;
 use crate::platform::instances::{GONE, RUNTIME, UNLISTED};
+use crate::platform::notifiers::Notifiers;
 
 #[repr(C)]
 pub(super) struct ProcessState {
@@ -25,6 +26,8 @@ pub(super) struct ProcessState {
     lock: NonNull<Lock>,
     runtimes: AtomicPtr<Runtime>,
     here: Lock,
+    /// The functions to call when a key or a mode has changed.
+    pub(super) notifiers: Notifiers,
 }
 
 impl ProcessState {

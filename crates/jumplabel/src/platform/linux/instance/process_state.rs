@@ -9,14 +9,14 @@
 //!   first instance            second instance, later
 //!   Runtime.process_state ─┐  finds the note, makes a `ProcessState` if there is none, stores its address in both Runtimes
 //!                          ▼
-//!   anonymous pages: │ lock (wiped on fork) │ list of instances │     they belong to no object, and are never freed
+//!   anonymous pages: │ lock (wiped on fork) │ list of instances, notifiers │     they belong to no object, and are never freed
 //! ```
 //!
 //! If there is only one instance, it makes the `ProcessState` at its first flip.
 
 use core::ffi::c_int;
 use core::mem::offset_of;
-use core::ptr::{NonNull, null_mut};
+use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::mutex::{FORKING, Lock, Refusal};
@@ -26,6 +26,7 @@ use crate::format::{Runtime, process};
 use crate::platform::Token;
 use crate::platform::instances::{GONE, RUNTIME, UNLISTED};
 use crate::platform::linux::{libc, pages};
+use crate::platform::notifiers::Notifiers;
 
 #[repr(C)]
 pub(crate) struct ProcessState {
@@ -34,6 +35,8 @@ pub(crate) struct ProcessState {
     /// How often the lock was taken over from a thread that was about to fork.
     takeovers: AtomicU32,
     fork: Fork,
+    /// The functions to call when a key or a mode has changed.
+    notifiers: Notifiers,
 }
 
 /// The part that fork wipes.
@@ -59,6 +62,8 @@ struct Fork {
 // Tools look for the words at these offsets.
 const _: () = assert!(offset_of!(ProcessState, wiped) == 0 && offset_of!(Wiped, lock) == process::LOCK);
 const _: () = assert!(offset_of!(Wiped, consistent) == process::CONSISTENT);
+// No system has smaller pages.
+const _: () = assert!(size_of::<ProcessState>() <= 4096);
 
 /// The second word of a token holds the number of the thread and, from this bit on, whether the thread could be cancelled. (The first word
 /// is the mask of signals.)
@@ -164,6 +169,10 @@ impl ProcessState {
         self.runtimes.load(Ordering::Acquire)
     }
 
+    pub(crate) fn notifiers(&self) -> &Notifiers {
+        &self.notifiers
+    }
+
     /// Whether an instance on the list is never unloaded.
     fn has_one_that_stays(&self) -> bool {
         let Ok(token) = self.take(0, true) else { return false };
@@ -187,10 +196,8 @@ impl ProcessState {
         pages::wipe(wiped, pages::size());
         // SAFETY: the address is inside the two pages, and aligned to a page.
         let state = unsafe { wiped.add(pages::size()) }.cast::<ProcessState>();
-        let fork = Fork { thread: AtomicUsize::new(0), token: Default::default(), takeovers: AtomicU32::new(0) };
-        let (runtimes, takeovers) = (AtomicPtr::new(null_mut()), AtomicU32::new(0));
-        // SAFETY: `state` is in the second page, which nobody else has.
-        unsafe { state.write(ProcessState { wiped: wiped.cast(), runtimes, takeovers, fork }) };
+        // SAFETY: `state` is in the second page, which nobody else has. The page is zeroed, and zero is the first state of all but the pointer.
+        unsafe { (&raw mut (*state.as_ptr()).wiped).write(wiped.cast()) };
         // SAFETY: the state was written above, and nobody else has seen it.
         let wiped = unsafe { state.as_ref() }.wiped();
         let was_forced = runtime.phase.load(Ordering::Relaxed) == process::FORCED;

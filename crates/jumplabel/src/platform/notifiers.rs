@@ -1,0 +1,223 @@
+//! The table of functions that are called when a key or a mode has changed (Linux: a notifier chain, kernel/notifier.c). All instances of the
+//! library in a process share it, so a flip by any of them calls all functions.
+//!
+//! ```text
+//!   slot    free ── register ──► id, of, function, data ── remove ──► free once nobody is in it
+//!
+//!   a thread that calls     running += 1      is there an id?  call it      running -= 1
+//!   a thread that removes   id := 0           returns `running`
+//! ```
+//!
+//! Either the caller sees that the id is gone, or the remover sees that the call runs. A slot that somebody is in is not given to another
+//! function, so what a caller reads behind an id belongs to that id.
+
+use core::ffi::{c_int, c_uint, c_void};
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+use crate::error::Error;
+
+/// How many functions can be registered.
+pub(crate) const SLOTS: usize = 64;
+/// So many threads that call functions at the same time are known by their numbers.
+const TELLERS: usize = 32;
+/// How deep a thread may flip in calls for flips.
+const DEEPEST: u32 = 8;
+
+/// What a function is told: `struct jumplabel_changed` in C.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct RawChanged {
+    /// The key that has changed. Null if a mode has.
+    pub key: *const c_void,
+    pub mode: *const c_void,
+    /// Of a key 1 or 0, of a mode its number.
+    pub state: c_int,
+    /// The number of the sort of who asked.
+    pub by: c_int,
+    pub uid: c_uint,
+}
+
+/// Such a function. It must not unwind.
+#[doc(hidden)]
+pub type Notify = unsafe extern "C" fn(*const RawChanged, *mut c_void);
+
+/// The table. All zeros is an empty one.
+#[doc(hidden)]
+#[repr(C)]
+pub struct Notifiers {
+    /// Null until the first function is registered.
+    engine: AtomicPtr<c_void>,
+    count: AtomicU32,
+    /// How many ids were given.
+    given: AtomicU32,
+    slots: [Slot; SLOTS],
+    tellers: [Teller; TELLERS],
+}
+
+#[repr(C)]
+struct Slot {
+    id: AtomicU32,
+    running: AtomicU32,
+    /// The address of the key or mode. 0 for all.
+    of: AtomicUsize,
+    function: AtomicUsize,
+    data: AtomicUsize,
+}
+
+/// A thread that calls functions.
+#[repr(C)]
+struct Teller {
+    /// 0 if there is none.
+    thread: AtomicUsize,
+    /// In how many flips the thread calls functions: each but the first is made by a function.
+    depth: AtomicU32,
+}
+
+/// The table of a platform that gives none.
+pub(super) static OWN: Notifiers = Notifiers::new();
+
+impl Notifiers {
+    const fn new() -> Notifiers {
+        let slots = [const {
+            let [id, running] = [const { AtomicU32::new(0) }; 2];
+            let [of, function, data] = [const { AtomicUsize::new(0) }; 3];
+            Slot { id, running, of, function, data }
+        }; SLOTS];
+        let tellers = [const { Teller { thread: AtomicUsize::new(0), depth: AtomicU32::new(0) } }; TELLERS];
+        Notifiers {
+            engine: AtomicPtr::new(null_mut()),
+            count: AtomicU32::new(0),
+            given: AtomicU32::new(0),
+            slots,
+            tellers,
+        }
+    }
+
+    /// The `Engine` of the process. Null until a function is registered.
+    #[inline]
+    pub(super) fn engine(&self) -> *const c_void {
+        self.engine.load(Ordering::Acquire)
+    }
+
+    /// Gives the process this `Engine`, if it has none.
+    pub(super) fn set_engine(&self, engine: *const c_void) {
+        let _ = self.engine.compare_exchange(null_mut(), engine.cast_mut(), Ordering::AcqRel, Ordering::Relaxed);
+    }
+
+    /// Whether no function is registered.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Relaxed) == 0
+    }
+
+    /// Under the lock: registers a function, and returns its id, which is above 0. `of` is the address of what it is told of, or 0.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if no slot is free.
+    ///
+    /// # Safety
+    /// The function may be called with these data by any thread that flips, until [`remove`](Self::remove) has returned 0 for the id.
+    pub(crate) unsafe fn register(&self, of: usize, function: Notify, data: *mut c_void) -> Result<u32, Error> {
+        let is_free = |slot: &Slot| slot.id.load(Ordering::SeqCst) == 0 && slot.running.load(Ordering::SeqCst) == 0;
+        let (number, slot) = self.slots.iter().enumerate().find(|(_, slot)| is_free(slot)).ok_or(Error::OutOfMemory)?;
+        slot.of.store(of, Ordering::Relaxed);
+        slot.function.store(function as usize, Ordering::Relaxed);
+        slot.data.store(data as usize, Ordering::Relaxed);
+        // The ids of one slot differ for as long as anybody keeps one. They are positive numbers in C.
+        let given = self.given.fetch_add(1, Ordering::Relaxed) % (i32::MAX as u32 / SLOTS as u32 - 1) + 1;
+        let id = given * SLOTS as u32 + number as u32;
+        slot.id.store(id, Ordering::SeqCst);
+        self.count.fetch_add(1, Ordering::Relaxed);
+        Ok(id)
+    }
+
+    /// From when this returns, no call of the function begins. Returns how many calls still run, also if the function was removed before.
+    pub(crate) fn remove(&self, id: u32) -> u32 {
+        let Some(slot) = self.slots.get(id as usize % SLOTS).filter(|_| id != 0) else { return 0 };
+        self.clear(slot, id);
+        // Another function can be in the slot only if no call of this one was running.
+        match slot.id.load(Ordering::SeqCst) {
+            0 => slot.running.load(Ordering::SeqCst),
+            _ => 0,
+        }
+    }
+
+    fn clear(&self, slot: &Slot, id: u32) {
+        if slot.id.compare_exchange(id, 0, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            self.count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Removes each function that lies at `addresses`, or is told of what lies there, because that is about to be unloaded.
+    #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, nobody hears of objects.
+    pub(crate) fn unload(&self, addresses: &core::ops::Range<usize>) {
+        for slot in &self.slots {
+            let id = slot.id.load(Ordering::SeqCst);
+            let leads_there = |word: &AtomicUsize| addresses.contains(&word.load(Ordering::Relaxed));
+            if id != 0 && (leads_there(&slot.function) || leads_there(&slot.of)) {
+                self.clear(slot, id);
+            }
+        }
+    }
+
+    /// In a child of fork, whose only thread is `thread`: forgets the calls in threads that there are not.
+    #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, nobody hears of forks.
+    pub(crate) fn forked(&self, thread: usize) {
+        self.slots.iter().for_each(|slot| slot.running.store(0, Ordering::Relaxed));
+        for teller in self.tellers.iter().filter(|teller| teller.thread.load(Ordering::Relaxed) != thread) {
+            teller.depth.store(0, Ordering::Relaxed);
+            teller.thread.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// The teller that is `thread`, with how deep it is. `None` if it is none, or not known.
+    fn teller(&self, thread: usize) -> Option<&Teller> {
+        self.tellers.iter().find(|teller| thread != 0 && teller.thread.load(Ordering::Relaxed) == thread)
+    }
+
+    /// Whether `thread` must not flip, because it does so in a call for a flip in a call, and so on.
+    pub(crate) fn is_too_deep(&self, thread: usize) -> bool {
+        self.teller(thread).is_some_and(|teller| teller.depth.load(Ordering::Relaxed) >= DEEPEST)
+    }
+
+    /// Calls the functions for each of `changes`, in the thread of this number (0 if the platform knows none). The caller does not hold the
+    /// lock.
+    pub(crate) fn tell(&self, thread: usize, changes: &mut dyn Iterator<Item = RawChanged>) {
+        let claim = |teller: &&Teller| {
+            thread != 0 && teller.thread.compare_exchange(0, thread, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        };
+        let teller = self.teller(thread).or_else(|| self.tellers.iter().find(claim));
+        let depth = teller.map_or(0, |teller| teller.depth.fetch_add(1, Ordering::Relaxed));
+        for changed in changes {
+            let of = (changed.key as usize).max(changed.mode as usize);
+            self.slots.iter().for_each(|slot| slot.call(of, &changed));
+        }
+        if let Some(teller) = teller {
+            teller.depth.store(depth, Ordering::Relaxed);
+            if depth == 0 {
+                teller.thread.store(0, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+impl Slot {
+    /// Calls the function, if there is one, and it is told of what lies at `of`.
+    fn call(&self, of: usize, changed: &RawChanged) {
+        if self.id.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        self.running.fetch_add(1, Ordering::SeqCst);
+        if self.id.load(Ordering::SeqCst) != 0 && [0, of].contains(&self.of.load(Ordering::Relaxed)) {
+            // SAFETY: `register` has stored a function, which may be called with these data as long as `running` counts this call.
+            unsafe {
+                let function = core::mem::transmute::<usize, Notify>(self.function.load(Ordering::Relaxed));
+                function(changed, self.data.load(Ordering::Relaxed) as *mut c_void);
+            }
+        }
+        // In a child that was forked in the call, the call is not counted any more.
+        let _ = self.running.fetch_update(Ordering::SeqCst, Ordering::Relaxed, |running| running.checked_sub(1));
+    }
+}
