@@ -66,7 +66,7 @@ README := readme rules_and_blocks commands_in_the_text links_lead_somewhere flag
 # The same, for test-all. Those of the first line again, in all configurations.
 WIDE_PROJECTS := builds objects rewritten compile_cost lints
 WIDE := capi cli documents compile_fail fail logged patched tracing workspaces
-ONLY_WIDE := smoke fleet tools
+ONLY_WIDE := smoke fleet tools packages
 LINTED := layers public_api
 ALONE := $(filter-out $(PROJECTS) $(BUILDING) $(WIDE) $(WIDE_PROJECTS) $(ONLY_WIDE) $(LINTED),$(basename $(notdir $(wildcard crates/*/tests/*.rs))))
 

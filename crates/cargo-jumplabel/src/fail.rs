@@ -16,7 +16,7 @@ pub fn run(project: &Project, patch: &Patch) -> Result<()> {
     }
     let version = project.locked("fail", &TRIED)?;
     let mut package = Package::new("fail");
-    package.add("src/lib.rs", include_str!("../../fail/src/lib.rs"));
+    package.add("src/lib.rs", include_str!("../patches/fail/lib.rs"));
     package.add("Cargo.toml", manifest(&version, project)?);
     project.write_or_check(&[package], patch)?;
     if !patch.check {
@@ -29,7 +29,7 @@ pub fn run(project: &Project, patch: &Patch) -> Result<()> {
 
 /// The manifest of the stand-in in this repository, without what only this repository has.
 fn manifest(version: &str, project: &Project) -> Result<String> {
-    let mut manifest: DocumentMut = include_str!("../../fail/Cargo.toml").parse()?;
+    let mut manifest: DocumentMut = include_str!("../patches/fail/manifest.toml").parse()?;
     let package = manifest["package"].as_table_mut().context("the stand-in is a package")?;
     for (field, of_workspace) in [("edition", "2024"), ("rust-version", "1.88"), ("license", "MIT OR Apache-2.0")] {
         package.insert(field, value(of_workspace));

