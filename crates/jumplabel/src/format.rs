@@ -162,6 +162,7 @@ pub(crate) const UP: u32 = 8;
 impl Object {
     /// The object's sites.
     #[must_use]
+    #[inline(never)]
     pub fn table(&self) -> &[Entry] {
         // SAFETY: the words stand for the section bounds that the linker gives.
         unsafe { section(&raw const self.table_start, &raw const self.table_stop) }

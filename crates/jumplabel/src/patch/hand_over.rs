@@ -59,16 +59,13 @@ pub(super) fn hand_over(
         let later = changes.get(done + BLOCK..).unwrap_or_default();
         later.iter().take(BLOCK).for_each(|later| arch::prefetch_to_write(later.address));
         let mut len = 0;
-        let mut rest = edits_here;
-        if like != 0
-            && alike.start <= done
-            && done + edits_here.len() <= alike.end
-            && edits_here.first().map(|change| change.code.pattern()) == Some(like)
-        {
+        // If the change before these is in `alike`, and these are, too, they write what it wrote.
+        let is_known = like != 0 && alike.start < done && done + edits_here.len() <= alike.end;
+        if is_known {
             block.iter_mut().zip(edits_here).for_each(|(place, change)| *place = template.at(change.address));
-            (len, rest) = (edits_here.len() * count, &[]);
+            len = edits_here.len() * count;
         }
-        for change in rest {
+        for change in if is_known { &[] } else { edits_here } {
             let pattern = change.code.pattern();
             if like == 0 || pattern != like {
                 // If a change stores a whole word, the bytes of the word that stay the same differ from site to site, so the pattern does

@@ -7,7 +7,7 @@ use super::begun::Begun;
 use super::hand_over::{self, Block, EMPTY};
 use super::patchable::{Comparison, Effect, Patchable, complaint, nothing};
 use super::purpose::Purpose;
-use super::schedule::{Facts, Met};
+use super::schedule::{self, Facts, Met};
 use super::site_change::{Run, SiteChange};
 use crate::arch::{Demand, State};
 use crate::error::{Error, Refusal};
@@ -221,9 +221,8 @@ impl Plan {
     }
 
     /// Removes all changes but those for which `keep` returns true.
-    #[inline(never)]
     pub(super) fn retain(&mut self, keep: &dyn Fn(&SiteChange) -> bool) {
-        self.changes.retain(|change, _| keep(change));
+        schedule::retain(&mut self.changes, &|change, _| keep(change));
     }
 
     /// Gives all memory back.

@@ -152,5 +152,11 @@ fn pages(changes: &[SiteChange], extents: &mut List<Extent>, platform: &dyn Plat
 #[cold]
 fn sort(changes: &mut List<SiteChange>) {
     sort_unstable_by(changes.as_mut_slice(), |a, b| a.address < b.address);
-    changes.retain(|change, kept| kept.last().is_none_or(|last| last.address != change.address));
+    retain(changes, &|change, kept| kept.last().is_none_or(|last| last.address != change.address));
+}
+
+/// Keeps the changes for which `keep` returns true. The second argument of `keep` is a slice of the changes that were kept before.
+#[inline(never)]
+pub(super) fn retain(changes: &mut List<SiteChange>, keep: &dyn Fn(&SiteChange, &[SiteChange]) -> bool) {
+    changes.retain(keep);
 }

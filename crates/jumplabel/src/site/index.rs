@@ -67,19 +67,9 @@ pub(crate) fn count(object: &Object, key: usize, held: &Held<Objects>) -> Result
     Ok(numbers(&mut 0, object, key, held)?.len())
 }
 
-/// Where in an index the last key was found that has entries: the first position and the one after the last. A flip looks for its key
-/// several times, and the next flip is often one of the same key. The place is only a guess, so nothing goes wrong if the index is another
-/// one by now.
-static LAST: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
-
-/// The numbers in `order` from `start` to `end`, if they are all that name the key at `key`.
-#[inline]
-fn guessed<'held>(order: &'held [u32], table: &[Entry], key: usize, [start, end]: [usize; 2]) -> Option<&'held [u32]> {
-    let found = order.get(start..end)?;
-    let names_it = |number: Option<&u32>| number.is_some_and(|&number| key_of(table, number) == key);
-    let is_all = !names_it(order.get(start.wrapping_sub(1))) && !names_it(order.get(end));
-    (is_all && names_it(found.first()) && names_it(found.last())).then_some(found)
-}
+/// The position in an index at which a key was found last. A flip looks for its key several times, and the next flip is often one of the
+/// same key. The position is only a guess, so nothing goes wrong if the index is another one by now.
+static LAST: AtomicUsize = AtomicUsize::new(0);
 
 fn numbers<'held>(
     place: &mut usize,
@@ -89,26 +79,18 @@ fn numbers<'held>(
 ) -> Result<&'held [u32], Error> {
     let table = object.table();
     let order = order(object, held)?;
-    if *place == 0 {
-        let last = LAST.each_ref().map(|word| word.load(Ordering::Relaxed));
-        if let Some(found) = guessed(order, table, key, last) {
-            *place = last[0];
-            return Ok(found);
-        }
-    }
+    let last = LAST.load(Ordering::Relaxed);
+    let names_it = |number: Option<&u32>| number.is_some_and(|&number| key_of(table, number) == key);
     *place += match order.get(*place..) {
+        _ if *place == 0 && names_it(order.get(last)) && !names_it(order.get(last.wrapping_sub(1))) => last,
         // The key is probably close to the one that was asked for before.
         Some(rest) if *place > 0 => near_below(rest, table, key),
         _ => below(order, table, key),
     };
+    LAST.store(*place, Ordering::Relaxed);
     let from_there = order.get(*place..).unwrap_or_default();
     // Most keys have few sites, so the last entry of this key is close.
-    let found = from_there.get(..near_below(from_there, table, key.saturating_add(1))).unwrap_or_default();
-    if !found.is_empty() {
-        LAST[0].store(*place, Ordering::Relaxed);
-        LAST[1].store(*place + found.len(), Ordering::Relaxed);
-    }
-    Ok(found)
+    Ok(from_there.get(..near_below(from_there, table, key.saturating_add(1))).unwrap_or_default())
 }
 
 /// Builds the index of `object`, if it is missing. Refuses the object if a copy of one of its sites runs instead of the site.

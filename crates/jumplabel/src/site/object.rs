@@ -26,6 +26,7 @@ impl Object {
     }
 
     /// The object's bounds in memory. `None` if the platform cannot tell them.
+    #[inline(never)]
     pub(crate) fn image<Of>(&self, held: &Held<Of>) -> Option<Image> {
         // SAFETY: these are the object's own words, and it is loaded, because it is in the list.
         unsafe { held.platform().image(self.place()) }

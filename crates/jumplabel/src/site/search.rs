@@ -6,9 +6,15 @@ use crate::format::Entry;
 /// Returns the same as [`below`]. It is faster if the result is small.
 #[inline(never)]
 pub(super) fn near_below(numbers: &[u32], table: &[Entry], limit: usize) -> usize {
-    let beyond = |&step: &usize| numbers.get(step).is_none_or(|&number| key_of(table, number) >= limit);
-    let near = (0..usize::BITS).map(|bit| 1 << bit).find(beyond).unwrap_or(usize::MAX);
-    below(numbers.get(..near).unwrap_or(numbers), table, limit)
+    // All before `from` are below the limit.
+    let (mut from, mut near) = (0, 0);
+    while numbers.get(near).is_some_and(|&number| key_of(table, number) < limit) {
+        (from, near) = (near + 1, 2 * near + 1);
+    }
+    if from == near {
+        return near;
+    }
+    from + below(numbers.get(from..near.min(numbers.len())).unwrap_or_default(), table, limit)
 }
 
 /// How many of the entries have a key at an address below `limit`.
@@ -19,7 +25,7 @@ pub(super) fn below(numbers: &[u32], table: &[Entry], limit: usize) -> usize {
 
 /// The address of the key of the entry with this number. (Each number in an index has an entry. If one had none, the result would be the
 /// largest address.)
-#[inline]
+#[inline(never)]
 pub(super) fn key_of(table: &[Entry], number: u32) -> usize {
     table.get(number as usize).map_or(usize::MAX, Entry::key)
 }

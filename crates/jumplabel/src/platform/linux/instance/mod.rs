@@ -16,6 +16,7 @@ use crate::error::{Error, Refusals};
 use crate::platform::{Callbacks, Token};
 
 /// Takes the process-wide lock. If `anyway`, takes it even if signals cannot be blocked.
+#[inline(never)]
 pub(super) fn lock(anyway: bool) -> Result<Token, Error> {
     process_state::get().ok_or(Error::OutOfMemory)?.take(0, anyway).map_err(|refusal| match refusal {
         mutex::Refusal::Unblocked => Error::Denied { refused: Refusals::default() },

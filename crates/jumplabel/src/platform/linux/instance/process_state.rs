@@ -221,6 +221,7 @@ fn go_back([mask, rest]: Token) {
 }
 
 /// The state of this process. Makes one, if there is none yet. `None` if there is no memory for it.
+#[inline(never)]
 pub(crate) fn get() -> Option<&'static ProcessState> {
     // SAFETY: a state is never freed.
     if let Some(state) = unsafe { RUNTIME.process_state.load(Ordering::Acquire).cast::<ProcessState>().as_ref() } {

@@ -80,6 +80,7 @@ pub(super) unsafe fn open_proven(
 
 /// # Safety
 /// As for [`Platform::open`](crate::platform::Platform::open).
+#[inline(never)]
 unsafe fn open(kind: WriterKind, extents: &[Extent], held: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
     // SAFETY: the caller passes extents of loaded code, in order, which do not overlap.
     unsafe {

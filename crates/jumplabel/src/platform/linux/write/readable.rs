@@ -48,6 +48,7 @@ pub(crate) fn around(addresses: Range<usize>) -> Range<usize> {
 
 /// Whether the eight aligned bytes that contain `address` can be read. If a filter of system calls refuses the question, returns whether
 /// anything is mapped there. If that is refused, too, returns true.
+#[inline(never)]
 pub(super) fn can_read(address: usize) -> bool {
     use rustix::io::Errno;
     let answer = libc::rt_sigprocmask(address & !7);
