@@ -3,7 +3,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use jumplabel::{Error, Lock, RawKey, WriterKind, for_each_site, set_writer};
+use jumplabel::{Error, Lock, RawKey, WriterKind, for_each_site, set_writer, static_call};
 
 use crate::pages::{PAGE, Pages};
 use crate::scenario::{emulator, fork, passes, wait_for};
@@ -53,6 +53,38 @@ fn is_refused(pages: Pages, number: usize, page: usize, works: bool) {
         }
     });
     assert!(pages.agree());
+}
+
+/// A static call goes to code of an object without a table, while some calls are refused, as if nothing were mapped there: the kernel's answer
+/// about the mapping is that, or the answer is read from the text of the file, and reading fails for want of memory.
+#[test]
+fn mapped_but_refused() {
+    static_call! { static LENGTH: unsafe extern "C" fn(*const libc::c_char) -> usize = nothing; }
+    unsafe extern "C" fn nothing(_: *const libc::c_char) -> usize {
+        0
+    }
+    passes(|| {
+        let calls = [libc::SYS_ioctl, libc::SYS_pread64, libc::SYS_openat, libc::SYS_fstatfs, libc::SYS_msync];
+        let faults = Faults::new(&calls);
+        let mut met = 0;
+        for (call, errno) in calls
+            .into_iter()
+            .flat_map(|call| [libc::ENOMEM, libc::ENOENT, libc::EPERM, libc::EINVAL].map(|errno| (call, errno)))
+        {
+            for (first, last) in [(1, 1), (2, 2), (1, u32::MAX)] {
+                faults.arm(call, first, last, Fault::Errno(errno));
+                let result = LENGTH.update(libc::strlen);
+                met += faults.disarm();
+                assert!(!matches!(result, Err(Error::NotCode { .. })), "{call} {errno}: {result:?}");
+                LENGTH.reset().unwrap();
+                LENGTH.update(libc::strlen).unwrap();
+                // SAFETY: a text.
+                assert_eq!(unsafe { LENGTH(c"four".as_ptr()) }, 4);
+                LENGTH.reset().unwrap();
+            }
+        }
+        assert!(met > 0);
+    });
 }
 
 /// With each writer, while all calls with this number are refused.

@@ -9,6 +9,7 @@ use rustix::ioctl;
 use rustix::mm::MprotectFlags;
 
 use crate::error::Refusal;
+use crate::platform::linux::pages;
 use crate::platform::linux::procfs::{is_procfs, open};
 
 /// The protection that text is taken to have if the system does not say.
@@ -126,12 +127,16 @@ impl Maps {
 }
 
 /// Whether code is mapped at `address`. True if the system does not say: if there is no /proc, or if an emulator shows its own mappings. An
-/// emulator is recognised because not even this function is code in its mappings.
+/// emulator is recognised because not even this function is code in its mappings. That nothing is mapped there is believed only if `msync`
+/// says so, too: a filter of system calls, or a lack of memory, can make the answer about mappings look the same.
 pub(crate) fn is_code(address: usize) -> bool {
     let Ok(maps) = Maps::open() else { return true };
+    let no_memory = rustix::io::Errno::NOMEM.into();
     let lacks_code = |address| match maps.find(address, &mut []) {
         Ok(mapping) => !mapping.is_text(),
-        Err(errno) => errno == rustix::io::Errno::NOMEM.into(),
+        Err(errno) => {
+            errno == no_memory && pages::look_for_holes(pages::floor(address), pages::size()) == Err(no_memory)
+        }
     };
     !lacks_code(address) || lacks_code(is_code as fn(usize) -> bool as usize)
 }
