@@ -132,7 +132,7 @@ fn text(error: c_int) -> &'static CStr {
         EROFS => c"the key is sealed: it cannot change any more",
         ERANGE => c"the key is off: a dec without its inc",
         EDEADLK => c"this thread is in the middle of a flip, or holds jump_label_lock(): use the _cpuslocked form, or flip later",
-        ENOSYS => c"this build of the library writes no code: use one with sites, for Linux",
+        ENOSYS => c"nothing can write this code: procmem cannot change calls that a table lists, so allow another writer; or this build of the library writes no code: use one with sites, for Linux",
         EOVERFLOW => c"the key's count is at its maximum: an inc without its dec",
         EADDRINUSE => c"a site holds foreign bytes: remove the breakpoint, uprobe or other patcher there and flip again",
         EINPROGRESS => c"no constructor of the object that it is in has run, so its sites are not known yet: flip in a constructor of that object or later, and not from .preinit_array or an IFUNC resolver",

@@ -6,6 +6,8 @@
 mod moments;
 #[path = "call_sites/running.rs"]
 mod running;
+#[path = "call_sites/verified.rs"]
+mod verified;
 
 use std::sync::OnceLock;
 
@@ -25,6 +27,9 @@ extern "C" fn one(x: u64) -> u64 {
 extern "C" fn two(x: u64) -> u64 {
     x + 2
 }
+
+/// No text becomes writable any more.
+const PR_SET_MDWE: i32 = 65;
 
 static_call! { static HOOK: Function = one; }
 static_key! { static KEY: false; }
@@ -209,7 +214,6 @@ fn writers_without_a_single_store() {
 #[test]
 fn under_mdwe() {
     passes(|| {
-        const PR_SET_MDWE: i32 = 65;
         let sites = sites();
         let targets = targets();
         // SAFETY: forbids this process something.

@@ -37,9 +37,12 @@ pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
 #[cold]
 #[inline(never)]
 fn again(error: Error, plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
-    if let Error::MultiThreaded { core_sync, remap } = error
-        && plan.leave_out(core_sync, remap)
-    {
+    let demand = match error {
+        Error::MultiThreaded { .. } => Some(Demand::Unexecuted),
+        Error::Denied { .. } | Error::NoWriter => Some(Demand::SingleStore),
+        _ => None,
+    };
+    if demand.is_some_and(|demand| plan.leave_out(demand, error)) {
         in_flight::collecting(); // The plan is about to be sorted.
         return match plan.schedule(held.platform())? {
             true => carry_out(plan, held),

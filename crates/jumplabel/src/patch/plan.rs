@@ -10,7 +10,7 @@ use super::purpose::Purpose;
 use super::schedule::{self, Facts, Met};
 use super::site_change::{Run, SiteChange};
 use crate::arch::{Demand, State};
-use crate::error::{Error, Refusal};
+use crate::error::Error;
 use crate::platform::list::List;
 use crate::platform::{Extent, Held, Objects, Platform};
 use crate::site::{index, object};
@@ -59,17 +59,11 @@ pub(super) struct Findings {
     /// Some alternatives have strayed, and are not in the plan.
     #[cfg(jumplabel_alternatives)]
     pub(super) alternatives: bool,
-    /// Whether [`Plan::leave_out`] took sites out, and why core sync and `remap` were refused then.
-    left_out: Option<[Refusal; 2]>,
+    /// Why [`Plan::leave_out`] took sites out, if it did.
+    pub(super) left_out: Option<Error>,
 }
 
 impl Findings {
-    /// The refusal because of which [`Plan::leave_out`] took sites out.
-    #[cfg(jumplabel_sites)]
-    pub(super) fn left_out(&self) -> Option<Error> {
-        self.left_out.map(|[core_sync, remap]| Error::MultiThreaded { core_sync, remap })
-    }
-
     const NONE: Findings = Findings {
         loads: false,
         can_load_instead: false,
@@ -104,15 +98,18 @@ impl Plan {
         (self.manner, self.findings) = (Manner::Whole, Findings::NONE);
     }
 
-    /// Called if the plan was refused, because no other thread must execute some of its sites while they change, and other threads run.
-    /// Takes those sites out of the plan, if the plan's manner allows that. Returns whether it took any site out: then the rest is worth a
-    /// try.
-    pub(super) fn leave_out(&mut self, core_sync: Refusal, remap: Refusal) -> bool {
+    /// Called if the plan was refused with `error`, perhaps because of changes whose demand is `demand` or a greater one: no other thread must
+    /// execute these sites while they change, and other threads run; or no writer that can change them by a single store may write. Takes
+    /// them out of the plan, if the plan's manner allows that. Returns whether it took any out and the rest is worth a try.
+    pub(super) fn leave_out(&mut self, demand: Demand, error: Error) -> bool {
+        let can_stay = |change: &SiteChange| hand_over::steps_and_demand(change.code).1 < demand;
         let all = self.changes.len();
-        if self.manner == Manner::AsFarAsPossible {
-            self.retain(&|change| hand_over::steps_and_demand(change.code).1 < Demand::Unexecuted);
+        // If nothing is left, the refusal is the result.
+        let is_result = demand == Demand::SingleStore && !self.changes.iter().any(can_stay);
+        if self.manner == Manner::AsFarAsPossible && !is_result {
+            self.retain(&can_stay);
         }
-        self.findings.left_out = Some([core_sync, remap]).filter(|_| self.changes.len() < all);
+        self.findings.left_out = Some(error).filter(|_| self.changes.len() < all);
         self.findings.left_out.is_some()
     }
 

@@ -34,9 +34,11 @@ use {
 ///
 /// # Errors
 /// The errors of a flip. [`Error::ForeignBytes`], [`Error::Unreadable`], [`Error::DamagedTable`], [`Error::UnknownKind`],
-/// [`Error::CopiedCode`] and [`Error::MultiThreaded`] report the first site that could not be brought back; all other sites do what they
-/// shall by then, except sites that have such an error, too. (`MultiThreaded` is for an operation in place or an alternative: these cannot
-/// be brought back while other threads run.) On any other error nothing has changed.
+/// [`Error::CopiedCode`], [`Error::MultiThreaded`] and [`Error::NoWriter`] report a site that could not be brought back; all other sites do
+/// what they shall by then, except sites that have such an error, too. (`MultiThreaded` is for an operation in place or an alternative: these
+/// cannot be brought back while other threads run. `NoWriter` is for calls that `jumplabel link` has listed: `procmem` cannot bring them back,
+/// and only `procmem` was allowed to write.) So does [`Error::Denied`], if the system refuses all writers but `procmem`, and such calls have
+/// strayed. On any other error, and if no site could be brought back, nothing has changed.
 pub fn verify() -> Result<Outcome, Error> {
     #[cfg_attr(not(jumplabel_sites), allow(unused_mut))] // Without sites, nothing is brought back.
     let mut lock = Lock::take()?;
@@ -45,7 +47,7 @@ pub fn verify() -> Result<Outcome, Error> {
         super::patchable::know_all(&lock.objects);
         let outcome = repair(Purpose::Repair, &mut lock)?;
         let findings = &TRANSACTION.get(&mut lock.patch).plan.findings;
-        let (left_out, has_skipped) = (findings.left_out(), findings.skipped);
+        let (left_out, has_skipped) = (findings.left_out, findings.skipped);
         #[cfg(jumplabel_alternatives)]
         let (left_out, outcome) = match repair_alternatives(outcome, &mut lock) {
             Ok(outcome) => (left_out, outcome),
