@@ -1,6 +1,6 @@
 //! The changes that selectors ask for. All of them are one transaction.
 
-use jumplabel::{Error, Outcome, RawChange, Stay};
+use jumplabel::{AskedBy, Error, Outcome, RawChange, Stay};
 use jumplabel_selector::{Assignment, Selector};
 
 use crate::subject::{Kind, Subject};
@@ -136,8 +136,8 @@ fn number(assignment: &Assignment) -> Option<usize> {
     }
 }
 
-/// Carries them out, all or nothing. `stay`: of changes for a while, whether that begins or ends.
-pub fn commit(changes: &[Change<'_>], stay: Option<Stay>) -> Result<Outcome, Refusal> {
+/// Carries them out, all or nothing. `stay`: of changes for a while, whether that begins or ends. `by`: what the program hears of who asked.
+pub fn commit(changes: &[Change<'_>], stay: Option<Stay>, by: AskedBy) -> Result<Outcome, Refusal> {
     let raw = changes.iter().filter_map(|change| match (&change.subject.kind, change.to) {
         (Kind::Key(info), To::Key(on)) => {
             Some(stay.map_or(RawChange::Key(info.key, on), |stay| RawChange::For(stay, info.key, on)))
@@ -150,7 +150,7 @@ pub fn commit(changes: &[Change<'_>], stay: Option<Stay>) -> Result<Outcome, Ref
         _ => None, // `target` makes no other.
     });
     // SAFETY: no call is among them.
-    unsafe { jumplabel::commit_all(raw.map(Ok)) }.map_err(|error: Error| {
+    unsafe { jumplabel::commit_all_by(by, raw.map(Ok)) }.map_err(|error: Error| {
         Refusal::Forbidden(match changes {
             [change] => format!("{}: {error}", change.subject.name),
             _ => format!("none of these {} keys is set: {error}", changes.len()),

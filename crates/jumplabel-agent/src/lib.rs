@@ -20,6 +20,7 @@
 //!   directory    where sockets are, and whose           inherited  what a child of a fork must not keep
 //!   tracepoints  which keys and calls belong to them    streams    descriptors 0 to 2 are the program's
 //!   layer        what else is configured by name        looks      sites that something else has changed
+//!   hears        functions that hear of flips
 //! ```
 //!
 //! The crate `jumplabel-selector` has the grammar. A program that says neither pays nothing. Linux only: elsewhere `startup!` does nothing,
@@ -31,6 +32,8 @@ mod agent;
 mod change;
 #[cfg(target_os = "linux")]
 pub mod directory;
+#[cfg(target_os = "linux")]
+mod hears;
 #[cfg(target_os = "linux")]
 mod layer;
 #[cfg(target_os = "linux")]
@@ -49,11 +52,16 @@ pub use agent::clients::peer;
 #[cfg(target_os = "linux")]
 pub use agent::event::Event;
 #[cfg(target_os = "linux")]
-pub use agent::no_remote::no_remote;
+pub use agent::no_remote::{no_remote, no_remote_because};
 #[cfg(target_os = "linux")]
 pub use agent::options::Options;
 #[cfg(target_os = "linux")]
 pub use agent::{Pause, StartError, pause, start};
+#[cfg(target_os = "linux")]
+#[doc(hidden)]
+pub use hears::Chooser;
+#[cfg(target_os = "linux")]
+pub use hears::{HearError, on_change};
 #[cfg(target_os = "linux")]
 pub use layer::{ServeError, serve};
 #[cfg(target_os = "linux")]

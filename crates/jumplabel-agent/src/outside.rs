@@ -64,6 +64,8 @@ pub(crate) struct Forbidden {
     /// As it was written.
     pub text: Text,
     pub what: What,
+    /// The program's words.
+    pub reason: Option<&'static str>,
 }
 
 #[repr(C)]

@@ -114,12 +114,13 @@ fn apply(place: &str, item: &str) {
 fn try_apply(item: &str) -> Result<(), String> {
     let item = item.parse()?;
     let all = Subject::all().map_err(|error| error.to_string())?;
-    change::choose(&all, &[item]).and_then(|changes| change::commit(&changes, None)).map(drop).map_err(|refusal| {
-        match refusal {
+    change::choose(&all, &[item])
+        .and_then(|changes| change::commit(&changes, None, jumplabel::AskedBy::Startup))
+        .map(drop)
+        .map_err(|refusal| match refusal {
             Refusal::Nothing(_, meant) => format!("nothing matches{meant} JUMPLABEL=help lists what there is"),
             Refusal::Meaningless(why) | Refusal::Forbidden(why) => why,
-        }
-    })
+        })
 }
 
 /// Prints what there is, as the tool does.

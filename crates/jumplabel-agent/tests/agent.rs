@@ -11,6 +11,8 @@ mod client;
 mod followers;
 #[path = "agent/fork.rs"]
 mod fork;
+#[path = "agent/hears.rs"]
+mod hears;
 #[path = "agent/hostile.rs"]
 mod hostile;
 #[path = "agent/layers.rs"]

@@ -75,8 +75,9 @@ fn chosen(all: &[Subject], items: &[Selector]) -> Result<Vec<Name>, Refused> {
     }
     for Name { layer, name } in &names {
         let name = format!("{}{name}", layer.prefix());
-        if let Some(selector) = no_remote::forbids_name(&name) {
-            return Err((4, format!("{name}: the program lets nobody follow it from outside (`{selector}`)")));
+        if let Some(forbidden) = no_remote::forbids_name(&name) {
+            let why = forbidden.why();
+            return Err((4, format!("{name}: the program lets nobody follow it from outside ({why})")));
         }
     }
     Ok(names)

@@ -222,7 +222,7 @@ pub struct Pause {
 /// ```
 ///
 /// No client is served meanwhile. Costs a lock; nothing where no agent runs. Not for signal handlers, and not in what
-/// [`Options::log`] is given.
+/// [`Options::log`] is given, nor in a function that hears of flips ([`on_change`](crate::on_change)).
 pub fn pause() -> Pause {
     Pause { _guard: running().map(Running::using_keys) }
 }

@@ -10,9 +10,10 @@ use crate::outside::{Forbidden, OUTSIDE, Text};
 use crate::subject::Subject;
 
 /// What `startup!` names, and these. Only now, when an agent starts, are all keys looked at.
-pub fn forbid(selectors: &[String]) -> Result<(), StartError> {
-    let declared = OUTSIDE.declared().iter().map(|text| text.get());
-    declared.chain(selectors.iter().map(String::as_str)).try_for_each(no_remote)
+pub fn forbid(selectors: &[(String, Option<String>)]) -> Result<(), StartError> {
+    let mut declared = OUTSIDE.declared().iter().map(|text| text.get());
+    declared.try_for_each(no_remote)?;
+    selectors.iter().try_for_each(|(selector, reason)| forbid_one(selector, reason.as_deref()))
 }
 
 /// Forbids the agent to change what a selector without a value chooses: `auth.*`, `file:src/license.rs`. What guards a permission belongs
@@ -26,7 +27,29 @@ pub fn forbid(selectors: &[String]) -> Result<(), StartError> {
 /// [`StartError::NoRemote`] if the selector makes no sense or chooses nothing, so that a word that is misspelt protects nothing unseen.
 /// If the key's object is loaded later, say it then.
 pub fn no_remote(selector: &str) -> Result<(), StartError> {
-    if each().any(|element| element.text.get() == selector) {
+    forbid_one(selector, None)
+}
+
+/// [`no_remote`], and a reason, which an operator who tries to change such a key is told. Of several reasons, the last one.
+///
+/// ```
+/// # jumplabel::static_key! { #[key(name = "auth.strict")] static STRICT: true; }
+/// jumplabel_agent::no_remote_because("auth.*", "the audit demands a restart")?;
+/// # Ok::<(), jumplabel_agent::StartError>(())
+/// ```
+///
+/// ```text
+/// auth.strict: the program lets nobody change it from outside (`auth.*`: the audit demands a restart): nothing is set
+/// ```
+///
+/// # Errors
+/// As [`no_remote`].
+pub fn no_remote_because(selector: &str, reason: &str) -> Result<(), StartError> {
+    forbid_one(selector, Some(reason))
+}
+
+fn forbid_one(selector: &str, reason: Option<&str>) -> Result<(), StartError> {
+    if each().any(|element| element.text.get() == selector && (reason.is_none() || element.reason == reason)) {
         return Ok(());
     }
     let refused = |why: String| StartError::NoRemote { selector: selector.to_owned(), why };
@@ -41,7 +64,8 @@ pub fn no_remote(selector: &str) -> Result<(), StartError> {
     }
     let mut first = OUTSIDE.forbidden.load(Ordering::Acquire);
     let text = Text::new(String::leak(selector.to_owned()));
-    let element = Box::into_raw(Box::new(Forbidden { next: first, text, what }));
+    let reason = reason.map(|reason| &*String::leak(reason.to_owned()));
+    let element = Box::into_raw(Box::new(Forbidden { next: first, text, what, reason }));
     while let Err(other) = OUTSIDE.forbidden.compare_exchange(first, element, Ordering::AcqRel, Ordering::Acquire) {
         first = other;
         // SAFETY: nobody else knows it yet.
@@ -57,14 +81,28 @@ fn each() -> impl Iterator<Item = &'static Forbidden> {
     std::iter::successors(of(OUTSIDE.forbidden.load(Ordering::Acquire)), move |element| of(element.next))
 }
 
-/// The selector that forbids to change it.
-pub fn forbids(subject: &Subject) -> Option<&'static str> {
-    // What cannot be answered was refused above.
-    each().find(|element| subject.is(&element.what).unwrap_or(true)).map(|element| element.text.get())
+impl Forbidden {
+    /// The sentence for who tries to change what has this name.
+    pub fn refuses(&self, name: &str) -> String {
+        format!("{name}: the program lets nobody change it from outside ({}): nothing is set", self.why())
+    }
+
+    /// The selector, and the reason, if the program has given one.
+    pub fn why(&self) -> String {
+        let reason = self.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+        format!("`{}`{reason}", self.text.get())
+    }
 }
 
-/// The selector that forbids to configure a name without a key.
-pub fn forbids_name(name: &str) -> Option<&'static str> {
+/// What forbids to change it.
+pub fn forbids(subject: &Subject) -> Option<&'static Forbidden> {
+    // What cannot be answered was refused above.
+    let is_it = |element: &&Forbidden| subject.is(&element.what).unwrap_or(true);
+    each().filter(is_it).find(|element| element.reason.is_some()).or_else(|| each().find(is_it))
+}
+
+/// What forbids to configure a name without a key.
+pub fn forbids_name(name: &str) -> Option<&'static Forbidden> {
     let is_it = |element: &&Forbidden| matches!(&element.what, What::Name(glob) if glob.matches(name));
-    each().find(is_it).map(|element| element.text.get())
+    each().find(is_it)
 }

@@ -32,7 +32,7 @@ pub struct Options {
     pub(super) name: Option<String>,
     pub(super) directory: Option<PathBuf>,
     pub(super) read_only: bool,
-    pub(super) no_remote: Vec<String>,
+    pub(super) no_remote: Vec<(String, Option<String>)>,
     pub(super) unblocked: Vec<i32>,
     pub(super) children: bool,
     pub(super) verifies: Option<Duration>,
@@ -121,7 +121,13 @@ impl Options {
 
     /// As [`no_remote`](crate::no_remote). [`start`](Self::start) reports what is wrong with it.
     pub fn no_remote(mut self, selector: impl Into<String>) -> Options {
-        self.no_remote.push(selector.into());
+        self.no_remote.push((selector.into(), None));
+        self
+    }
+
+    /// As [`no_remote_because`](crate::no_remote_because). [`start`](Self::start) reports what is wrong with it.
+    pub fn no_remote_because(mut self, selector: impl Into<String>, reason: impl Into<String>) -> Options {
+        self.no_remote.push((selector.into(), Some(reason.into())));
         self
     }
 

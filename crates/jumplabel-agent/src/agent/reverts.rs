@@ -17,7 +17,7 @@
 
 use std::time::{Duration, Instant};
 
-use jumplabel::{Outcome, Stay};
+use jumplabel::{AskedBy, Outcome, Stay};
 
 use super::changes::Changes;
 use crate::change::{self, Change, Refusal, To};
@@ -169,14 +169,14 @@ fn together(
     };
     if !changes.is_empty()
         && !changes.iter().enumerate().any(is_twice)
-        && let Ok(outcome) = change::commit(changes, Some(Stay::Ends))
+        && let Ok(outcome) = change::commit(changes, Some(Stay::Ends), AskedBy::Revert)
     {
         made(changes);
         return (vec![returned(changes, all, outcome)], vec![None; changes.len()]);
     }
     let (mut done, mut refused) = (Vec::new(), Vec::new());
     for change in changes.chunks(1) {
-        refused.push(match change::commit(change, Some(Stay::Ends)) {
+        refused.push(match change::commit(change, Some(Stay::Ends), AskedBy::Revert) {
             Ok(outcome) => {
                 made(change);
                 done.push(returned(change, all, outcome));

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Instant;
 
 use jumplabel::arch::Native;
-use jumplabel::{Outcome, Stay};
+use jumplabel::{AskedBy, Outcome, Stay};
 use jumplabel_selector::{Assignment, Selector};
 
 use super::configure;
@@ -156,12 +156,8 @@ pub fn set(
     let all = all()?;
     let chosen = change::choose(&all, items).map_err(of)?;
     for change in &chosen {
-        if let Some(selector) = no_remote::forbids(change.subject) {
-            let name = &change.subject.name;
-            return Err((
-                4,
-                format!("{name}: the program lets nobody change it from outside (`{selector}`): nothing is set"),
-            ));
+        if let Some(forbidden) = no_remote::forbids(change.subject) {
+            return Err((4, forbidden.refuses(&change.subject.name)));
         }
     }
     if seconds.is_some() && !reverts.has_room(chosen.len()) {
@@ -176,9 +172,10 @@ pub fn set(
     if dry_run {
         return Ok(Done { dry_run, ..Done::of(&changes, &all, None) });
     }
-    let back = bring_back(chosen.iter().filter(|change| !change.is_one()))?;
+    let asked = AskedBy::Operator { uid: by.uid };
+    let back = bring_back(chosen.iter().filter(|change| !change.is_one()), asked)?;
     let stay = seconds.map(|_| Stay::Begins);
-    let outcome = if changes.is_empty() { None } else { Some(change::commit(&changes, stay).map_err(of)?) };
+    let outcome = if changes.is_empty() { None } else { Some(change::commit(&changes, stay, asked).map_err(of)?) };
     made.note(&changes, Some(by), now);
     let mut done = Done::of(&changes, &all, outcome);
     done.notes.extend(Done::brought_back(back));
@@ -190,14 +187,14 @@ pub fn set(
 }
 
 /// Of changes to what is so already: something outside the library may have changed the sites. How many were brought back.
-fn bring_back<'a>(changes: impl Iterator<Item = &'a Change<'a>>) -> Result<usize, Refused> {
+fn bring_back<'a>(changes: impl Iterator<Item = &'a Change<'a>>, by: AskedBy) -> Result<usize, Refused> {
     let mut sites = 0;
     for change in changes {
         let name = &change.subject.name;
         let outcome = match change.subject.kind {
             Kind::Key(info) => info.key.verify().map_err(|error| (4, format!("{name}: {error}")))?,
             // For a while or not, as it was.
-            _ => change::commit(&[*change], Some(Stay::Begins)).map_err(of)?,
+            _ => change::commit(&[*change], Some(Stay::Begins), by).map_err(of)?,
         };
         sites += outcome.sites;
     }

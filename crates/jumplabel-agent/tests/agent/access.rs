@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
-use jumplabel_agent::{Event, Options, StartError, no_remote};
+use jumplabel_agent::{Event, Options, StartError, no_remote, no_remote_because};
 use jumplabel_testing::scenario::{fork, passes, reap, skip};
 
 use crate::client::{Agent, Client, Directory};
@@ -211,6 +211,26 @@ fn forbidden_keys() {
         client.done("set net.trace=on");
         assert_eq!(now(), (true, false, true, 1));
         client.done("check auth.strict=on");
+    });
+}
+
+/// The program's own words for why.
+#[test]
+fn forbidden_for_a_reason() {
+    passes(|| {
+        let agent = Agent::start(|options| options.no_remote_because("auth.*", "the audit demands a restart"));
+        let why = agent.client().refused("set auth.strict=off", 4);
+        let because = "(`auth.*`: the audit demands a restart): nothing is set";
+        assert_eq!(why, format!("auth.strict: the program lets nobody change it from outside {because}"));
+        // A reason that comes later counts; the same selector without one takes none away.
+        no_remote("net.packets").unwrap();
+        assert!(agent.client().refused("set net.packets=on", 4).contains("(`net.packets`)"));
+        for reason in ["not by day", "never"] {
+            no_remote_because("net.packets", reason).unwrap();
+            no_remote("net.packets").unwrap();
+            assert!(agent.client().refused("set net.packets=on", 4).contains(&format!("(`net.packets`: {reason})")));
+        }
+        assert_eq!(now(), (false, false, true, 1));
     });
 }
 

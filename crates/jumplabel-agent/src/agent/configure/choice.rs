@@ -46,11 +46,8 @@ pub fn choose(layer: &Handle, all: &[Subject], items: &[Selector]) -> Result<Vec
     }
     for name in chosen.keys() {
         let forbids = all.iter().filter(|subject| subject.name == *name).find_map(no_remote::forbids);
-        if let Some(selector) = forbids.or_else(|| no_remote::forbids_name(name)) {
-            return Err((
-                4,
-                format!("{name}: the program lets nobody change it from outside (`{selector}`): nothing is set"),
-            ));
+        if let Some(forbidden) = forbids.or_else(|| no_remote::forbids_name(name)) {
+            return Err((4, forbidden.refuses(name)));
         }
     }
     Ok(chosen.into_values().collect())

@@ -1,0 +1,94 @@
+//! Functions that hear of flips, for keys and modes that a selector chooses.
+
+use std::fmt;
+
+use jumplabel::{AskedBy, Changed, OnChange};
+use jumplabel_selector::{Selector, What};
+
+use crate::subject::Subject;
+
+/// Why no function was registered.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum HearError {
+    /// The selector makes no sense, or not here.
+    Selector {
+        /// The selector.
+        selector: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// By the library, as for [`jumplabel::on_change()`].
+    Refused(jumplabel::Error),
+}
+
+impl fmt::Display for HearError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HearError::Selector { selector, why } => write!(f, "`{selector}`: {why}"),
+            HearError::Refused(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for HearError {}
+
+/// Has `told` called whenever a key or a mode that the selector chooses has changed, whoever asked; with its name, as lists show it.
+///
+/// ```
+/// # jumplabel::static_key! { #[key(name = "net.trace")] static TRACE: false; }
+/// jumplabel_agent::on_change("net.*", |name, changed, by| eprintln!("{name}: {changed:?}, asked by {by:?}"))?;
+/// TRACE.enable()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// [`jumplabel::on_change()`] says when it is called, and what it may do. Moreover:
+///
+/// * For an operator it is called in the agent's thread, where signals are blocked. No client is served meanwhile. It must not wait for an answer of the agent, nor
+///   call [`pause`](crate::pause), nor wait for a thread that does.
+/// * The selector may choose nothing yet: what is loaded later is looked at, too.
+/// * Each flip of any key costs a list of all keys, in the thread that flips. So it is not for programs that flip often, nor for flips in
+///   signal handlers. For these, there is `RawKey::on_change`.
+/// * What is registered takes some memory for good, also after `remove`.
+///
+/// # Errors
+/// [`HearError`].
+pub fn on_change(
+    selector: &str,
+    told: impl Fn(&str, &Changed<'_>, AskedBy) + Send + Sync + 'static,
+) -> Result<OnChange, HearError> {
+    let chooser = Chooser::new(selector)?;
+    let hear = Box::leak(Box::new(move |changed: &Changed<'_>, by: AskedBy| {
+        if let Some(name) = chooser.name(changed.address()) {
+            told(&name, changed, by);
+        }
+    }));
+    jumplabel::on_change(hear).map_err(HearError::Refused)
+}
+
+/// What a selector without a value chooses.
+#[doc(hidden)]
+pub struct Chooser(What);
+
+impl Chooser {
+    /// # Errors
+    /// [`HearError::Selector`].
+    pub fn new(selector: &str) -> Result<Chooser, HearError> {
+        let wrong = |why: String| HearError::Selector { selector: selector.to_owned(), why };
+        let Selector { what, assignment } = selector.parse().map_err(wrong)?;
+        match (&what, assignment) {
+            (_, Some(assignment)) => Err(wrong(format!("leave out what it is to be: {}", assignment.value()))),
+            (What::Function(_), _) => {
+                Err(wrong("the process does not know functions: choose by name, file: or obj:".to_owned()))
+            }
+            _ => Ok(Chooser(what)),
+        }
+    }
+
+    /// The name of the key or mode at `address`, if it is chosen.
+    pub fn name(&self, address: usize) -> Option<String> {
+        let all = Subject::all().ok()?;
+        let chosen = |subject: &Subject| subject.address == address && subject.is(&self.0) == Ok(true);
+        all.into_iter().find(chosen).map(|subject| subject.name)
+    }
+}
