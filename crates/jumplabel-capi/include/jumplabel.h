@@ -144,6 +144,36 @@ typedef void (*jumplabel_warn_fn)(const char *_message, void *_data);
 /* Sets the hook; NULL: one line on standard error, which is the default. */
 void jumplabel_set_warn(jumplabel_warn_fn _hook, void *_data);
 
+/* ---- Functions that hear of flips ------------------------------------------------------------------------------- */
+
+/* Who asked: the program; the variable JUMPLABEL; an operator, as the user `uid`; an agent, which takes back what an operator asked for a while. */
+enum { JUMPLABEL_BY_PROGRAM, JUMPLABEL_BY_STARTUP, JUMPLABEL_BY_OPERATOR, JUMPLABEL_BY_REVERT };
+
+struct jumplabel_changed {
+	/* What has changed: a key, or a mode. The other one is NULL. */
+	struct static_key *key;
+	struct static_mode *mode;
+	/* What it became: of a key 1 or 0, of a mode its number. Another thread may have changed it since. */
+	int state;
+	int by;
+	unsigned int uid;
+};
+
+/* Called in the thread that flips, when the flip has committed, without the library's lock, before the function that flips returns; once for each
+   key that went on or off. `_changed` lives as long as the call. The function may flip: such a flip is told in a call inside this one, and the ninth
+   inside of each other is refused (-EDEADLK). It may wait for other threads that flip. It must not end the thread; no exception may leave it, and no
+   longjmp(). Calls for flips of different threads may overlap: a function that keeps a copy reads static_key_enabled(), under a lock of its own. */
+typedef void (*jumplabel_changed_fn)(const struct jumplabel_changed *_changed, void *_data);
+
+/* Has `_told` called whenever the key has changed; NULL: any key or mode. Returns a number above 0, or an error. Costs a lock. Not for signal
+   handlers; but what is flipped in one is told there.   -ENOMEM also: 64 functions are registered.   -EINVAL also: `_told` is NULL. */
+int jumplabel_on_change(const struct static_key *_key, jumplabel_changed_fn _told, void *_data);
+int jumplabel_on_change_mode(const struct static_mode *_mode, jumplabel_changed_fn _told, void *_data);
+
+/* No call of that function begins any more. Never waits: returns how many still run, this one included, if it is called in one. Call it again until
+   it returns 0, before what the function uses is freed, or its library is closed. */
+long jumplabel_on_change_remove(int _number);
+
 /* ---- Introspection ---------------------------------------------------------------------------------------------- */
 
 struct jumplabel_site {

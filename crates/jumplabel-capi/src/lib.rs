@@ -3,7 +3,7 @@
 //! ```text
 //!   include/jumplabel/jump_label.h      Linux's names: macros, sites             key, lock, deferred, object
 //!   include/jumplabel/static_call.h     Linux's names: static calls              call
-//!   include/jumplabel.h                 what Linux lacks                         result, batch, list, warn, say, hook
+//!   include/jumplabel.h                 what Linux lacks                         result, batch, list, on_change, warn, say, hook
 //!   include/jumplabel/assert.h          assertions that can be turned on         assert
 //!   include/jumplabel/kernel.h          the platform of a kernel                 kernel
 //!   include/jumplabel/agent.h           what operators do                        crate jumplabel-agent-capi
@@ -45,6 +45,7 @@ pub mod lock;
 #[cfg(feature = "kernel")]
 mod machine;
 pub mod object;
+pub mod on_change;
 pub mod ops;
 pub mod result;
 mod say;

@@ -50,6 +50,8 @@ mod misuse;
 mod modules;
 #[path = "capi/objects.rs"]
 mod objects;
+#[path = "capi/on_change.rs"]
+mod on_change;
 #[path = "capi/ops.rs"]
 mod ops;
 #[path = "capi/optional.rs"]

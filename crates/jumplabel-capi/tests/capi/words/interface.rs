@@ -27,7 +27,7 @@ const FAMILIES: [&str; 19] = [
 /// Members that are there to be used, by header; the operand %[ret] of `<jumplabel/pv_ops.h>`.
 const MEMBERS: &str = "key enable address target arm size bytes state sites \
     name name_length path path_length module module_length file file_length line column element \
-    call mode number arms \
+    call mode number arms by uid \
     text function \
     code meta \
     cpu interrupts_off restore interrupt serialise map nanoseconds wait unmap clean relax patience code_end start end \
