@@ -8,6 +8,8 @@ mod capi;
 #[cfg(jumplabel_archive)]
 core::arch::global_asm!(
     ".hidden jumplabel_agent_no_remote",
+    ".hidden jumplabel_agent_no_remote_because",
+    ".hidden jumplabel_agent_on_change",
     ".hidden jumplabel_agent_pause",
     ".hidden jumplabel_agent_resume",
     ".hidden jumplabel_agent_serve",

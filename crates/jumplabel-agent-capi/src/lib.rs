@@ -19,7 +19,8 @@ extern crate jumplabel_capi as _;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::io::{self, ErrorKind};
 
-use jumplabel_agent::{Options, Pause, StartError};
+use jumplabel::platform::RawChanged;
+use jumplabel_agent::{Chooser, Options, Pause, StartError};
 
 /// `jumplabel_agent_log_fn`: a line, and what the program gave.
 type Log = Option<unsafe extern "C" fn(*const c_char, *mut c_void)>;
@@ -121,6 +122,66 @@ pub unsafe extern "C" fn jumplabel_agent_no_remote(selector: *const c_char) -> c
     let Some(selector) = (unsafe { text(selector) }) else { return -libc::EINVAL };
     let lines = Lines { log: None, data: std::ptr::null_mut() };
     jumplabel_agent::no_remote(&selector).map_or_else(|error| lines.refused(&error), |()| 0)
+}
+
+/// [`jumplabel_agent::no_remote_because`]; 0 or an error.
+///
+/// # Safety
+/// Both are null or a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_agent_no_remote_because(selector: *const c_char, reason: *const c_char) -> c_int {
+    // SAFETY: the caller passes null or strings.
+    let (Some(selector), Some(reason)) = (unsafe { (text(selector), text(reason)) }) else { return -libc::EINVAL };
+    let lines = Lines { log: None, data: std::ptr::null_mut() };
+    jumplabel_agent::no_remote_because(&selector, &reason).map_or_else(|error| lines.refused(&error), |()| 0)
+}
+
+/// `jumplabel_agent_changed_fn`: a name, a change, and what the program gave.
+type Told = unsafe extern "C" fn(*const c_char, *const RawChanged, *mut c_void);
+
+/// What is registered for [`jumplabel_agent_on_change`].
+struct Hearing {
+    chooser: Chooser,
+    told: Told,
+    data: *mut c_void,
+}
+
+/// # Safety
+/// `hearing` is a [`Hearing`] that is never freed, and `changed` lives as long as the call.
+unsafe extern "C" fn hear(changed: *const RawChanged, hearing: *mut c_void) {
+    // SAFETY: the caller passes both.
+    let (change, Hearing { chooser, told, data }) = unsafe { (&*changed, &*hearing.cast::<Hearing>()) };
+    let address = if change.key.is_null() { change.mode } else { change.key };
+    if let Some(name) = chooser.name(address as usize) {
+        let name = std::ffi::CString::new(name.replace('\0', "?")).unwrap_or_default();
+        // SAFETY: a name that lives as long as the call; the header says what `data` is.
+        unsafe { told(name.as_ptr(), changed, *data) };
+    }
+}
+
+/// [`jumplabel_agent::on_change`]: a number for `jumplabel_on_change_remove`, or an error.
+///
+/// # Safety
+/// `selector` is null or a string; any thread that flips may call `told` with `data`, until it is removed and no call runs.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jumplabel_agent_on_change(
+    selector: *const c_char,
+    told: Option<Told>,
+    data: *mut c_void,
+) -> c_int {
+    // SAFETY: the caller passes null or a string.
+    let (Some(selector), Some(told)) = (unsafe { text(selector) }, told) else { return -libc::EINVAL };
+    let Ok(chooser) = Chooser::new(&selector) else { return -libc::EINVAL };
+    let hearing = Box::into_raw(Box::new(Hearing { chooser, told, data }));
+    // SAFETY: the caller says that any thread may call `told`; what is around it is never freed.
+    match unsafe { jumplabel::on_change_raw(0, hear, hearing.cast()) } {
+        Ok(number) => number as c_int,
+        Err(error) => {
+            // SAFETY: nobody else knows it.
+            drop(unsafe { Box::from_raw(hearing) });
+            if error == jumplabel::Error::OutOfMemory { -libc::ENOMEM } else { -libc::EINPROGRESS }
+        }
+    }
 }
 
 /// [`jumplabel_agent::serve`]; 0 or an error.

@@ -48,6 +48,17 @@ int jumplabel_agent_start(const char *_words, jumplabel_agent_log_fn _log, void 
 
 /* Forbids the agent to change what a selector without a value chooses: "auth.*". For good. -EINVAL: it makes no sense, or nothing matches. */
 int jumplabel_agent_no_remote(const char *_selector);
+/* The same, and a reason, which an operator is told who tries it. */
+int jumplabel_agent_no_remote_because(const char *_selector, const char *_reason);
+
+/* As jumplabel_on_change() of <jumplabel.h>, for the keys and modes that a selector without a value chooses, also those of objects that are loaded
+   later: "net.*", "file:src/cache.c". `_name` is as lists show it. For an operator it is called in the agent's thread: then it must not wait for an
+   answer of the agent, nor for jumplabel_agent_pause(). Each flip of any key costs a list of all keys, in the thread that flips; no key may flip in a
+   signal handler then. The number is for jumplabel_on_change_remove(); some memory stays. -EINVAL: the selector makes no sense; -ENOMEM: 64 are
+   registered. */
+struct jumplabel_changed;
+typedef void (*jumplabel_agent_changed_fn)(const char *_name, const struct jumplabel_changed *_changed, void *_data);
+int jumplabel_agent_on_change(const char *_selector, jumplabel_agent_changed_fn _told, void *_data);
 
 /* Has agents of this process list and configure what a layer has, for good: jumplabel_agent_serve(jumplabel_fail_layer()). -EINVAL: no layer, or
    one of another version; -EEXIST: another one has its names already, such as another copy of its library. */

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static DEFINE_STATIC_KEY_FALSE(trace);
 RECORD_STATIC_KEY(trace, "net.trace");
@@ -33,6 +34,14 @@ static void print_line(const char *line, void *data)
 	fflush(stdout);
 }
 
+static void print_change(const char *key, const struct jumplabel_changed *changed, void *data)
+{
+	int is_me = changed->by == JUMPLABEL_BY_OPERATOR && changed->uid == (unsigned int)geteuid();
+
+	printf("%s: %s %d, by %d %d\n", (const char *)data, key, changed->state, changed->by, is_me);
+	fflush(stdout);
+}
+
 static int mode(void)
 {
 	return static_switch(policy, 3);
@@ -43,7 +52,9 @@ int main(int argc, char **argv)
 	static char name[] = "log";
 	char line[16];
 
-	if (argc > 2 && jumplabel_agent_no_remote(argv[2]))
+	if (argc > 3 && jumplabel_agent_on_change(argv[3], print_change, name) <= 0)
+		puts("no function is registered");
+	if (argc > 4 ? jumplabel_agent_no_remote_because(argv[2], argv[4]) : argc > 2 && jumplabel_agent_no_remote(argv[2]))
 		puts("no_remote is refused");
 	if (argc > 1)
 		printf("start: %d\n", jumplabel_agent_start(argv[1], print_line, name));

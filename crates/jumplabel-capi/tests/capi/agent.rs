@@ -124,6 +124,25 @@ fn agent() {
     });
 }
 
+/// The program hears what an operator changes, and who that was. A flip by libjumplabel-agent's instance is heard by a function that was registered by
+/// another, and the other way round. And the reason that a program gives.
+#[test]
+fn hears() {
+    let directory = Directory::new();
+    each_program(|program| {
+        let words = format!("name=c,dir={}", directory.0.display());
+        let mut running = Running::new(Command::new(program).args([&words, "auth.*", "net.trace", "not by day"]));
+        assert_eq!([running.line(), running.line()], ["start: 0", "at the start: 0"]);
+        let socket = directory.0.join(format!("c.{}.sock", running.child.id()));
+        assert!(ask(&socket, "set net.*=on,policy=2").contains(r#""key":"net.trace""#));
+        assert_eq!(running.line(), "log: net.trace 1, by 2 1");
+        assert!(running.line().contains("net.trace off -> on"));
+        assert!(ask(&socket, "set auth.secret=on").contains("(`auth.*`: not by day)"));
+        assert!(running.line().starts_with("log: refused"));
+        running.ends();
+    });
+}
+
 /// A file without sites: its keys have their names, for the variable and for an agent.
 #[test]
 fn without_sites() {
@@ -173,7 +192,8 @@ fn exported_symbols() {
     let symbols = printed(&succeeds(Command::new("nm").args(["-D", "--defined-only"]).arg(&library)));
     let mut names: Vec<_> = symbols.lines().filter_map(|line| line.split_whitespace().last()).collect();
     names.sort_unstable();
-    let functions = ["no_remote", "pause", "resume", "serve", "start"].map(|name| format!("jumplabel_agent_{name}"));
+    let functions = ["no_remote", "no_remote_because", "on_change", "pause", "resume", "serve", "start"]
+        .map(|name| format!("jumplabel_agent_{name}"));
     assert_eq!(names, [&functions[..], &["jumplabel_startup".to_owned()]].concat());
     let dynamic = printed(&succeeds(Command::new("readelf").arg("-dW").arg(library)));
     assert!(dynamic.contains("Library soname: [libjumplabel-agent.so.0]"), "{dynamic}");
