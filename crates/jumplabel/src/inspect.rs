@@ -13,6 +13,7 @@ use crate::key::RawKey;
 use crate::key::info::KeyInfo;
 use crate::key_record::name::named;
 use crate::key_record::{self, Record};
+use crate::list::{NamedKey, each_named};
 use crate::patch::Lock;
 use crate::platform::list::{List, Owned};
 use crate::platform::{Held, Objects};
@@ -23,7 +24,7 @@ use crate::switch::info::ModeInfo;
 pub use sites::{Site, for_each_mode_site, for_each_site, loading};
 
 /// Calls `visit` for each key that has a record, in all loaded objects. `static_key!`, `naked_key!`, `record_key!` and `tracepoint!` leave
-/// records, and so do declarations in C.
+/// records, and so do declarations in C. Then for each key that a list gives a name to: [`List::names`](crate::List::names).
 ///
 /// It collects the keys under the lock, and visits them after it has released the lock: so `visit` can flip. Do not unload an object while
 /// its keys are visited, nor while you use anything that `visit` stored. Costs one binary search for each key in each object.
@@ -31,7 +32,7 @@ pub use sites::{Site, for_each_mode_site, for_each_site, loading};
 /// # Errors
 /// [`Error::OutOfMemory`]. If the lock cannot be taken, as [`RawKey::seal`].
 pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
-    each_key(|record| 0..record.declaration().count, visit).map(drop)
+    each_key(|record| 0..record.declaration().count, |_| true, visit).map(drop)
 }
 
 /// The key that has the name `name`, in any loaded object: `crate::module::NAME`, or `crate::module::NAMES[3]` for an element of an array.
@@ -43,7 +44,7 @@ pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
 /// [`Error::NoSuchKey`], [`Error::SeveralKeys`]; otherwise as [`for_each_key`].
 pub fn find_key(name: &str) -> Result<KeyInfo, Error> {
     let mut found = None;
-    match each_key(|record| named(record, name), |key| found = Some(key))? {
+    match each_key(|record| named(record, name), |key| key.is(name), |key| found = Some(key))? {
         0 | 1 => found.ok_or(Error::NoSuchKey),
         count => Err(Error::SeveralKeys { count }),
     }
@@ -98,9 +99,21 @@ fn count(address: usize, held: &Held<Objects>) -> Result<usize, Error> {
     object::all(held).map(|object| index::count(object, address, held)).sum()
 }
 
-/// Visits those elements of each record that `which` chooses. Returns how many it visited.
+/// Visits those elements of each record that `which` chooses, and those of lists that `is` chooses. Returns how many it visited.
 #[cfg(jumplabel_sites)]
-fn each_key(which: impl Fn(&Record) -> Range<u32>, visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
+fn each_key(
+    which: impl Fn(&Record) -> Range<u32>,
+    is: impl Fn(&NamedKey) -> bool,
+    mut visit: impl FnMut(KeyInfo),
+) -> Result<usize, Error> {
+    let mut of_lists = Owned::new(crate::platform::platform());
+    let mut pushed = Ok(());
+    each_named(&mut |key| {
+        if is(&key) && pushed.is_ok() {
+            pushed = of_lists.push(key);
+        }
+    })?;
+    pushed?;
     let fill = |keys: &mut List<KeyInfo>, held: &Held<Objects>| {
         for record in key_record::all(held).filter(Record::is_key) {
             for element in which(&record) {
@@ -111,14 +124,22 @@ fn each_key(which: impl Fn(&Record) -> Range<u32>, visit: impl FnMut(KeyInfo)) -
             }
         }
         KeyInfo::drop_repeated(keys);
+        for key in of_lists.list.iter() {
+            let sites = count(key.key.address(), held)?;
+            keys.push(KeyInfo::of_list(key, sites, keys.len()), held.platform())?;
+        }
         Ok(())
     };
-    collect(fill, visit)
+    collect(fill, &mut visit)
 }
 
 /// Without sites, this takes no lock. So it visits each key at once, and collects nothing.
 #[cfg(not(jumplabel_sites))]
-fn each_key(which: impl Fn(&Record) -> Range<u32>, mut visit: impl FnMut(KeyInfo)) -> Result<usize, Error> {
+fn each_key(
+    which: impl Fn(&Record) -> Range<u32>,
+    is: impl Fn(&NamedKey) -> bool,
+    mut visit: impl FnMut(KeyInfo),
+) -> Result<usize, Error> {
     let mut count = 0;
     for record in key_record::all()?.filter(Record::is_key) {
         for element in which(&record) {
@@ -126,6 +147,12 @@ fn each_key(which: impl Fn(&Record) -> Range<u32>, mut visit: impl FnMut(KeyInfo
             count += 1;
         }
     }
+    each_named(&mut |key| {
+        if is(&key) {
+            visit(KeyInfo::of_list(&key, 0, count));
+            count += 1;
+        }
+    })?;
     Ok(count)
 }
 

@@ -134,3 +134,47 @@ fn a_hook_can_be_replaced() {
     NOTHING.on_change(|_, _| unreachable!());
     NOTHING.on_change(never);
 }
+
+/// Keys of a list have names and places, without a record: two of one name, found by their places.
+#[test]
+#[cfg(jumplabel_sites)]
+fn keys_have_names() {
+    struct Named {
+        key: jumplabel::StaticKey<true>,
+        line: u32,
+    }
+    list! { static NAMED: [Named]; }
+    macro_rules! named {
+        () => {{
+            static ONE: Named = Named { key: jumplabel::StaticKey::new(), line: line!() };
+            list_element!(NAMED, ONE);
+            jumplabel::static_branch_likely!(ONE.key)
+        }};
+    }
+    #[inline(never)]
+    fn both() -> [bool; 2] {
+        let first = named!();
+        let second = named!();
+        [first, second]
+    }
+    let of = |one: &'static Named| jumplabel::NamedKey::new(&one.key, "lists::named", file!(), one.line, 9);
+    let keys = || {
+        let mut keys = Vec::new();
+        jumplabel::for_each_key(|key| keys.extend((key.name == "lists::named").then_some(key))).unwrap();
+        keys.sort_by_key(|key| key.line);
+        keys
+    };
+    assert_eq!((both(), keys().len()), ([true; 2], 0));
+    NAMED.names(of);
+    let [first, second] = *keys() else { panic!("{:?}", keys()) };
+    assert_eq!((first.line, first.column, first.sites, first.default), (second.line - 1, 9, 1, true));
+    assert_eq!((first.file, first.path, first.module), (file!(), "lists::named", ""));
+    assert_eq!(jumplabel::find_key("lists::named").unwrap_err(), jumplabel::Error::SeveralKeys { count: 2 });
+    assert_eq!(jumplabel::find_key("lists::name").unwrap_err(), jumplabel::Error::NoSuchKey);
+    let found = jumplabel::find_key(&format!("lists::named@{}:{}:9", file!(), first.line));
+    assert!(std::ptr::eq(found.unwrap().key, first.key), "{first:#}");
+    first.key.disable().unwrap();
+    // What a key costs here: 8 bytes of the list, and what the element has.
+    assert_eq!(size_of::<Named>(), size_of::<jumplabel::StaticKey<true>>() + size_of::<usize>());
+    assert_eq!((both(), keys()[0].enabled, keys()[1].enabled), ([false, true], false, true));
+}

@@ -7,6 +7,7 @@ use crate::format::Declaration;
 use crate::key_record::Record;
 use crate::key_record::meta::MetaFn;
 use crate::key_record::name::{Number, Tail};
+use crate::list::NamedKey;
 #[cfg(jumplabel_sites)]
 use crate::{platform::list::List, sort::sort_unstable_by};
 
@@ -18,7 +19,8 @@ pub struct KeyInfo {
     /// The path of the static, `crate::module::NAME`, or the path of a place that [`record_key!`](crate::record_key) names,
     /// `crate::module::NAME.field`.
     pub path: &'static str,
-    /// The module of the declaration, with which the path begins. If a function declares the key, this is the module around the function.
+    /// The module of the declaration, with which the path begins. If a function declares the key, this is the module around the function. Empty
+    /// for a key of a list.
     pub module: &'static str,
     /// The number of the element, for a key of an array.
     pub element: Option<u32>,
@@ -66,6 +68,14 @@ impl KeyInfo {
             meta: record.meta,
             number,
         }
+    }
+
+    /// A key without a record, which a list gives a name to.
+    pub(crate) fn of_list(named: &NamedKey, sites: usize, number: usize) -> KeyInfo {
+        let &NamedKey { key, default, name, place: (file, line, column) } = named;
+        let (enabled, count) = (key.is_enabled(), key.count());
+        let (path, module, element, meta) = (name, "", None, None);
+        KeyInfo { name, path, module, element, file, line, column, default, enabled, count, sites, key, meta, number }
     }
 
     /// Drops each record that repeats another one: an `inline` key of C++ has a record from each file that sees its declaration. The other

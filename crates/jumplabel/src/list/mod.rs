@@ -6,6 +6,7 @@
 //! ```
 
 mod declare;
+mod named;
 
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -25,6 +26,9 @@ use crate::{
     patch::Lock,
     platform::instances::RUNTIME,
 };
+
+pub use named::NamedKey;
+pub(crate) use named::each_named;
 
 /// A list of statics that macros make inside functions. [`list!`](crate::list!) declares the list, and
 /// [`list_element!`](crate::list_element!) puts a static on it. A list spans all loaded objects, those that are loaded later included.
@@ -67,6 +71,7 @@ use crate::{
 pub struct List<T: 'static> {
     /// An `fn(ObjectChange, &[&'static T])`, or null.
     hook: AtomicPtr<()>,
+    names: named::Names,
     #[cfg(not(jumplabel_sites))]
     first: AtomicPtr<Node<Element>>,
     elements: PhantomData<&'static [T]>,
@@ -92,6 +97,7 @@ impl<T: Sync + 'static> List<T> {
     pub const fn new() -> Self {
         List {
             hook: AtomicPtr::new(core::ptr::null_mut()),
+            names: named::Names::new(),
             #[cfg(not(jumplabel_sites))]
             first: AtomicPtr::new(core::ptr::null_mut()),
             elements: PhantomData,

@@ -1,0 +1,162 @@
+//! Keys of a list's elements, by the names that their list gives them.
+//!
+//! ```text
+//!   for_each_key     under the lock: records ──► keys; __jump_lists ──► lists that give names
+//!                    without it: each element of these ──► the function of the list ──► key, name, place
+//!                    under the lock: how many sites each has
+//! ```
+//!
+//! So a key has a name without a record, which takes 40 bytes and its texts: the element has what the function needs, such as a line.
+
+use core::fmt;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use super::List;
+use crate::error::Error;
+use crate::key::{RawKey, StaticKey};
+#[cfg(jumplabel_sites)]
+use crate::patch::Lock;
+use crate::platform::list::Owned;
+use crate::platform::platform;
+use crate::sort::sort_unstable_by;
+
+/// A key of an element of a list, with its name and its place: see [`List::names`].
+#[derive(Clone, Copy, Debug)]
+pub struct NamedKey {
+    pub(crate) key: &'static RawKey,
+    pub(crate) default: bool,
+    pub(crate) name: &'static str,
+    pub(crate) place: (&'static str, u32, u32),
+}
+
+impl NamedKey {
+    /// A name, such as `module_path!()`, need not be the only one of its sort. File, line and column are those of the element's macro.
+    #[must_use]
+    pub const fn new<const DEFAULT: bool, const OR_LOAD: bool>(
+        key: &'static StaticKey<DEFAULT, OR_LOAD>,
+        name: &'static str,
+        file: &'static str,
+        line: u32,
+        column: u32,
+    ) -> NamedKey {
+        NamedKey { key: key.raw(), default: DEFAULT, name, place: (file, line, column) }
+    }
+
+    /// Whether it is called so, with the place of the declaration or without.
+    pub(crate) fn is(&self, wanted: &str) -> bool {
+        let (file, line, column) = self.place;
+        let mut rest = Rest(wanted);
+        wanted == self.name
+            || fmt::write(&mut rest, format_args!("{}@{file}:{line}:{column}", self.name)).is_ok() && rest.0.is_empty()
+    }
+}
+
+/// What is left of a text, whose beginning is what was written.
+struct Rest<'a>(&'a str);
+
+impl fmt::Write for Rest<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 = self.0.strip_prefix(text).ok_or(fmt::Error)?;
+        Ok(())
+    }
+}
+
+/// What a list that gives names has: the function, and one that calls it for all elements. Null: it gives none.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Names {
+    each: AtomicPtr<()>,
+    of: AtomicPtr<()>,
+}
+
+type Each = fn(&'static List<()>, &mut dyn FnMut(NamedKey)) -> Result<(), Error>;
+
+impl Names {
+    pub(super) const fn new() -> Names {
+        Names { each: AtomicPtr::new(core::ptr::null_mut()), of: AtomicPtr::new(core::ptr::null_mut()) }
+    }
+}
+
+/// [`each_of_all`] as soon as any list gives names. A program whose lists give none does not link that function.
+static EACH_OF_ALL: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
+
+impl<T: Sync + 'static> List<T> {
+    /// Has the keys of this list's elements listed and found by names, as if each had a record: by [`for_each_key`](crate::for_each_key),
+    /// [`find_key`](crate::find_key) and agents. `of` says which key an element has, and how it is called. Replaces the function before it.
+    ///
+    /// ```
+    /// use jumplabel::{NamedKey, StaticKeyFalse, list, list_element, static_branch_unlikely};
+    ///
+    /// pub struct Assertion { key: StaticKeyFalse, line: u32, module: &'static str }
+    ///
+    /// list! { pub static ASSERTIONS: [Assertion]; }
+    ///
+    /// fn halve(x: u32) -> u32 {
+    ///     static ASSERTION: Assertion = Assertion { key: StaticKeyFalse::new(), line: line!(), module: module_path!() };
+    ///     list_element!(ASSERTIONS, ASSERTION);
+    ///     if static_branch_unlikely!(ASSERTION.key) { assert!(x % 2 == 0); }
+    ///     x / 2
+    /// }
+    ///
+    /// ASSERTIONS.names(|one| NamedKey::new(&one.key, one.module, file!(), one.line, 1));
+    /// # assert_eq!(halve(4), 2);
+    /// # if jumplabel::find_key(module_path!()).is_ok() { // not in the fallback
+    /// jumplabel::find_key(module_path!())?.key.enable()?;
+    /// assert!(std::panic::catch_unwind(|| halve(3)).is_err());
+    /// # }
+    /// # Ok::<(), jumplabel::Error>(())
+    /// ```
+    ///
+    /// Costs nothing for each key but what the element has for it. `of` runs without the library's lock. Tools that read the file, and not the
+    /// process, do not see these keys. Does nothing in the fallback.
+    pub fn names(&'static self, of: fn(&'static T) -> NamedKey) {
+        self.names.of.store(of as *mut (), Ordering::Release);
+        let each: Each = each::<T>;
+        self.names.each.store(each as *mut (), Ordering::Release);
+        EACH_OF_ALL.store(each_of_all as fn(_) -> _ as *mut (), Ordering::Release);
+    }
+}
+
+fn each<T: Sync + 'static>(list: &'static List<()>, visit: &mut dyn FnMut(NamedKey)) -> Result<(), Error> {
+    // SAFETY: `names` of a list of this type has stored this function there; the type changes nothing of the layout.
+    let list = unsafe { &*core::ptr::from_ref(list).cast::<List<T>>() };
+    // SAFETY: `names` has stored such a function, and before the one that is running.
+    let of: fn(&'static T) -> NamedKey = unsafe { core::mem::transmute(list.names.of.load(Ordering::Acquire)) };
+    list.for_each(|element| visit(of(element)))
+}
+
+/// Visits the keys that lists give names to. The lock is not held.
+pub(crate) fn each_named(visit: &mut dyn FnMut(NamedKey)) -> Result<(), Error> {
+    let each = EACH_OF_ALL.load(Ordering::Acquire);
+    if each.is_null() {
+        return Ok(());
+    }
+    // SAFETY: `names` stored this function.
+    let each: fn(&mut dyn FnMut(NamedKey)) -> Result<(), Error> = unsafe { core::mem::transmute(each) };
+    each(visit)
+}
+
+fn each_of_all(visit: &mut dyn FnMut(NamedKey)) -> Result<(), Error> {
+    let mut lists = Owned::<usize>::new(platform());
+    #[cfg(jumplabel_sites)]
+    {
+        let lock = Lock::take()?;
+        for listed in super::RUNTIME.objects().flat_map(|object| object.listed()) {
+            lists.push(listed.list())?;
+        }
+        drop(lock);
+    }
+    sort_unstable_by(lists.list.as_mut_slice(), |a, b| a < b);
+    lists.list.retain(|list, kept| kept.last() != Some(list));
+    for &list in lists.list.iter() {
+        // SAFETY: `list_element!` leads to a list, and all types of lists have these fields in front.
+        let list = unsafe { &*(list as *const List<()>) };
+        let each = list.names.each.load(Ordering::Acquire);
+        if !each.is_null() {
+            // SAFETY: `names` stored such a function.
+            let each: Each = unsafe { core::mem::transmute(each) };
+            each(list, visit)?;
+        }
+    }
+    Ok(())
+}
