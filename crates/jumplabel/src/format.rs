@@ -16,7 +16,7 @@
 //!
 //! Each word that leads somewhere holds a distance from its own address. So it needs no relocation, and no work at start-up.
 
-mod entry;
+pub(crate) mod entry;
 pub mod process;
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};

@@ -11,6 +11,16 @@ pub struct Entry {
     meta: u32,
 }
 
+/// What is in a slot. lld, with an import library that GNU tools made, aligns those of a PE file to four bytes only.
+///
+/// # Safety
+/// A slot is there.
+pub(crate) unsafe fn read_slot(slot: usize) -> usize {
+    let slot = slot as *const usize;
+    // SAFETY: the caller says so; slots of ELF files are aligned.
+    unsafe { if cfg!(jumplabel_windows) { slot.read_unaligned() } else { slot.read() } }
+}
+
 impl Entry {
     /// Whether the linker dropped the site or the key, and wrote 0 into the word that led there. (In a PE file, entries of dropped code stay.)
     #[cfg(jumplabel_windows)]
@@ -45,9 +55,9 @@ impl Entry {
         if !self.is_indirect() {
             return word;
         }
-        // SAFETY: an indirect entry's key word leads to a slot of its object's GOT, which the loader fills before any code of the object
-        // runs. If an entry is damaged, the index says that its key is lost.
-        let slot = unsafe { (word as *const usize).read() };
+        // SAFETY: an indirect entry's key word leads to a slot of its object's GOT or import table, which the loader fills before any code of
+        // the object runs. If an entry is damaged, the index says that its key is lost.
+        let slot = unsafe { read_slot(word) };
         slot.wrapping_add((self.meta >> OFFSET_SHIFT) as usize)
     }
 

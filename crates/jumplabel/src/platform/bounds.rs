@@ -100,7 +100,15 @@ impl Image {
         address < self.copies
     }
 
-    /// Whether a key, or a pointer to one, can lie at `address`.
+    /// Whether a slot can lie at `address`.
+    pub(crate) fn contains_slot(&self, address: usize) -> bool {
+        #[cfg(not(jumplabel_windows))]
+        return self.contains_key(address);
+        #[cfg(jumplabel_windows)]
+        return self.segments.iter().any(|&segment| within(segment, address, size_of::<usize>()));
+    }
+
+    /// Whether a key can lie at `address`.
     #[inline(never)]
     pub(crate) fn contains_key(&self, address: usize) -> bool {
         address.is_multiple_of(KEY_BYTES) && self.segments.iter().any(|&segment| within(segment, address, KEY_BYTES))

@@ -2,7 +2,7 @@
 
 use super::readable;
 use crate::arch::{Kind, Native, Target};
-use crate::format::{self, Arm, Entry, KEY_BYTES, Object};
+use crate::format::{self, Arm, Entry, KEY_BYTES, Object, entry};
 use crate::platform::Image;
 
 /// Whether the library can rely on an entry. If the platform does not know the object's bounds, only NULL and unknown kinds are found out.
@@ -41,17 +41,18 @@ impl Verdict {
             return Verdict::Freed;
         }
         if entry.is_indirect() {
-            if !image.contains_key(word) {
+            if !image.contains_slot(word) {
                 return Verdict::Lost { anywhere: true };
             }
-            // SAFETY: the word is aligned, and lies in a segment of the object.
-            if is_null(unsafe { (word as *const usize).read() }) {
+            // SAFETY: the word lies in a segment of the object, and is aligned where slots are.
+            if is_null(unsafe { entry::read_slot(word) }) {
                 return Verdict::Nobodys;
             }
         } else if is_null(word) || word.wrapping_sub(object.base()) < HEADERS {
             return Verdict::Nobodys; // The linker wrote NULL, address 0. At run time that is where the object is loaded.
         } else if !image.contains_key(word) || object.table_contains(word) {
-            return Verdict::Lost { anywhere: false };
+            // In a PE file, the linker can lead a word to a key of another object ("auto-import"): then it may be anybody's.
+            return Verdict::Lost { anywhere: cfg!(jumplabel_windows) };
         }
         let key = entry.key();
         if !key.is_multiple_of(KEY_BYTES) {
