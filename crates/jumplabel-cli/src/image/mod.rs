@@ -126,10 +126,15 @@ impl Image {
     }
 
     /// Whether the words of the entry at `address` lead nowhere: the linker of a PE file keeps the entry of a site, or of a key, that it
-    /// drops, and writes 0 into the word that led there.
+    /// drops. GNU ld writes 0 into the word that led there. lld leaves a word that leads on, where no code is: all code is in front of the table.
     pub fn is_dropped(&self, entry: u64) -> bool {
-        let is_zero = |word: u64| self.word(entry.wrapping_add(word)) == Some(0);
-        self.format == Format::Pe && (is_zero(0) || is_zero(8))
+        let word = |at: u64| self.word(entry.wrapping_add(at)).map(u32::cast_signed);
+        let leads_on = || {
+            word(0).is_some_and(|distance| {
+                distance > 0 && !self.contains_code(entry.wrapping_add_signed(distance.into()), 1)
+            })
+        };
+        self.format == Format::Pe && (word(0) == Some(0) || word(8) == Some(0) || leads_on())
     }
 
     /// What the file has of a segment.
