@@ -78,7 +78,7 @@ const char *jumplabel_strerror(int _error);
 #define jumplabel_key(x)                                                                                               \
 	__extension__({                                                                                                \
 		JUMPLABEL_ASSERT_ANY_(x);                                                                              \
-		jumplabel_variable_(x);                                                                                \
+		jumplabel_variable_(JUMPLABEL_IN_MODULE_(x));                                                          \
 	})
 
 /* ---- Transactions ----------------------------------------------------------------------------------------------- */

@@ -173,6 +173,23 @@ struct static_key_false_or_load {
 };
 #endif
 
+/* Keys of a DLL, as other modules see them: what the linker puts at __imp_<name> (dllimport), the key's address. Only where there are sites in PE
+   files; elsewhere they are keys like any other. */
+#if defined(__MINGW32__) && !defined(JUMPLABEL_FALLBACK)
+#define JUMPLABEL_HAS_IMPORTED_ 1
+struct jumplabel_imported_true_ {
+	struct static_key_true *_key;
+};
+struct jumplabel_imported_false_ {
+	struct static_key_false *_key;
+};
+#define JUMPLABEL_IMPORTED_(type, name) extern JUMPLABEL_STRUCT_ jumplabel_imported_##type##_ name __asm__("__imp_" #name)
+#elif defined(_WIN32)
+#define JUMPLABEL_IMPORTED_(type, name) extern __attribute__((__dllimport__)) JUMPLABEL_STRUCT_ static_key_##type name
+#else
+#define JUMPLABEL_IMPORTED_(type, name) extern JUMPLABEL_STRUCT_ static_key_##type name
+#endif
+
 #define JUMPLABEL_TRUE_INIT_ { JUMPLABEL_KEY_INIT_TRUE_ }
 #define JUMPLABEL_FALSE_INIT_ { JUMPLABEL_KEY_INIT_FALSE_ }
 
@@ -199,6 +216,10 @@ struct static_key_false_or_load {
 #define DEFINE_STATIC_KEY_FALSE(name) JUMPLABEL_STRUCT_ static_key_false name = JUMPLABEL_FALSE_INIT_
 #define DECLARE_STATIC_KEY_TRUE(name) extern JUMPLABEL_STRUCT_ static_key_true name
 #define DECLARE_STATIC_KEY_FALSE(name) extern JUMPLABEL_STRUCT_ static_key_false name
+/* Keys that a DLL exports (__declspec(dllexport) DEFINE_STATIC_KEY_FALSE(name)), in code of other modules: instead of __declspec(dllimport), which no
+   text of a site can name. Everything else is said as of other keys. */
+#define DECLARE_STATIC_KEY_TRUE_IMPORTED(name) JUMPLABEL_IMPORTED_(true, name)
+#define DECLARE_STATIC_KEY_FALSE_IMPORTED(name) JUMPLABEL_IMPORTED_(false, name)
 
 #define DEFINE_STATIC_KEY_TRUE_OR_LOAD(name) JUMPLABEL_STRUCT_ static_key_true_or_load name = JUMPLABEL_TRUE_INIT_
 #define DEFINE_STATIC_KEY_FALSE_OR_LOAD(name) JUMPLABEL_STRUCT_ static_key_false_or_load name = JUMPLABEL_FALSE_INIT_
@@ -247,7 +268,7 @@ struct static_key_false_or_load {
 /* ---- Types of arguments ----------------------------------------------------------------------------------------- */
 
 /* What `x` points to: 1 a struct static_key_true, 0 a struct static_key_false, 2 a struct static_key, 5 and 4 the
-   first two with _or_load, -1 none of these. */
+   first two with _or_load, 9 and 8 the first two of another module, -1 none of these. */
 #ifdef __cplusplus
 extern "C++" { /* Also where the header is included inside of extern "C". */
 template <class _pointer> struct jumplabel_type_ {
@@ -268,11 +289,21 @@ template <> struct jumplabel_type_<static_key_true_or_load *> {
 template <> struct jumplabel_type_<static_key_false_or_load *> {
 	static constexpr int _value = 4;
 };
+#ifdef JUMPLABEL_HAS_IMPORTED_
+template <> struct jumplabel_type_<jumplabel_imported_true_ *> {
+	static constexpr int _value = 9;
+};
+template <> struct jumplabel_type_<jumplabel_imported_false_ *> {
+	static constexpr int _value = 8;
+};
+#endif
 template <class _key> struct jumplabel_type_<const _key *> : jumplabel_type_<_key *> {};
 template <class _value> _value jumplabel_value_(_value);
 } /* extern "C++" */
 #define JUMPLABEL_TYPE_(x) (jumplabel_type_<decltype(jumplabel_value_(x))>::_value)
-#define JUMPLABEL_FIRST_(x, arm) ((JUMPLABEL_TYPE_(x) & 4) != 0 ? 40 : JUMPLABEL_TYPE_(x) != (arm) ? 8 : 0)
+#define JUMPLABEL_FIRST_(x, arm)                                                                                       \
+	((JUMPLABEL_TYPE_(x) & 4) != 0 ? 40 : (JUMPLABEL_TYPE_(x) & ~8) != (arm) ? 8 + JUMPLABEL_SLOT_IF_(x) : JUMPLABEL_SLOT_IF_(x))
+#define JUMPLABEL_SLOT_IF_(x) ((JUMPLABEL_TYPE_(x) & 8) / 4)
 #else
 /* Names, because the compiler reads the list again for each check. */
 typedef struct static_key *jumplabel_raw_;
@@ -285,21 +316,30 @@ typedef const struct static_key_true *jumplabel_const_true_;
 typedef const struct static_key_false *jumplabel_const_false_;
 typedef const struct static_key_true_or_load *jumplabel_const_true_or_load_;
 typedef const struct static_key_false_or_load *jumplabel_const_false_or_load_;
+#ifdef JUMPLABEL_HAS_IMPORTED_
+typedef struct jumplabel_imported_true_ *jumplabel_import_true_;
+typedef struct jumplabel_imported_false_ *jumplabel_import_false_;
+#define JUMPLABEL_TYPES_IMPORTED_ jumplabel_import_true_: 9, jumplabel_import_false_: 8,
+#define JUMPLABEL_FIRSTS_IMPORTED_(arm) jumplabel_import_false_: 8 * (arm) + 2, jumplabel_import_true_: 10 - 8 * (arm),
+#else
+#define JUMPLABEL_TYPES_IMPORTED_
+#define JUMPLABEL_FIRSTS_IMPORTED_(arm)
+#endif
 #define JUMPLABEL_TYPE_(x)                                                                                             \
-	_Generic((x), jumplabel_true_: 1, jumplabel_const_true_: 1, jumplabel_false_: 0, jumplabel_const_false_: 0,    \
+	_Generic((x), JUMPLABEL_TYPES_IMPORTED_ jumplabel_true_: 1, jumplabel_const_true_: 1, jumplabel_false_: 0, jumplabel_const_false_: 0,    \
 		 jumplabel_raw_: 2, jumplabel_const_raw_: 2, jumplabel_true_or_load_: 5,                               \
 		 jumplabel_const_true_or_load_: 5, jumplabel_false_or_load_: 4, jumplabel_const_false_or_load_: 4,     \
 		 default: -1)
 /* The first instruction of a site of a key with a type: 0 a nop, 8 a jump, 40 a jump to a stub that loads; -1 if it has none. */
 #define JUMPLABEL_FIRST_(x, arm)                                                                                       \
-	_Generic((x), jumplabel_false_: 8 * (arm), jumplabel_true_: 8 - 8 * (arm), jumplabel_const_false_: 8 * (arm),  \
+	_Generic((x), JUMPLABEL_FIRSTS_IMPORTED_(arm) jumplabel_false_: 8 * (arm), jumplabel_true_: 8 - 8 * (arm), jumplabel_const_false_: 8 * (arm),  \
 		 jumplabel_const_true_: 8 - 8 * (arm), jumplabel_false_or_load_: 40, jumplabel_true_or_load_: 40,      \
 		 jumplabel_const_false_or_load_: 40, jumplabel_const_true_or_load_: 40, default: -1)
 #endif
 
 #define JUMPLABEL_TYPED_MESSAGE_                                                                                       \
 	"static_branch_*() takes the address of a struct static_key_true or a struct static_key_false: &key, not key"
-#define JUMPLABEL_ASSERT_TYPED_(x) JUMPLABEL_ASSERT_((JUMPLABEL_TYPE_(x) & ~5) == 0, JUMPLABEL_TYPED_MESSAGE_)
+#define JUMPLABEL_ASSERT_TYPED_(x) JUMPLABEL_ASSERT_((JUMPLABEL_TYPE_(x) & ~13) == 0, JUMPLABEL_TYPED_MESSAGE_)
 #define JUMPLABEL_ASSERT_UNTYPED_(x)                                                                                   \
 	JUMPLABEL_ASSERT_(JUMPLABEL_TYPE_(x) == 2,                                                                     \
 			  "static_key_*() takes the address of a struct static_key here: &key, not key")
@@ -327,7 +367,7 @@ constexpr int jumplabel_probe_(const void *)
 			  !__builtin_constant_p(reinterpret_cast<uintptr_t>(x))>
 #define JUMPLABEL_ASSERT_STATIC_(x)                                                                                    \
 	__attribute__((__unused__)) constexpr const void *                                                             \
-	jumplabel_the_key_must_be_a_static_object = /* static_branch_*() takes the address of a static object (not thread-local): no variable, no NULL */ (x)
+	jumplabel_the_key_must_be_a_static_object = /* static_branch_*() takes the address of a static object (not thread-local): no variable, no NULL; of a DLL: DECLARE_STATIC_KEY_..._IMPORTED() */ (x)
 #else
 /* An initialiser is constant in C. Compilers say so in words of their own, and show the line: it has ours. No room is made for what is inside of
    sizeof. */
@@ -335,7 +375,7 @@ constexpr int jumplabel_probe_(const void *)
 	JUMPLABEL_ASSERT_(!__builtin_constant_p((uintptr_t)(x)), JUMPLABEL_STATIC_MESSAGE_);                           \
 	(void)sizeof(({                                                                                                \
 		static const void *const jumplabel_the_key_must_be_a_static_object[1] = {                              \
-			(x) /* static_branch_*() takes the address of a static object (not thread-local): no variable, no NULL */ \
+			(x) /* static_branch_*() takes the address of a static object (not thread-local): no variable, no NULL; of a DLL: DECLARE_STATIC_KEY_..._IMPORTED() */ \
 		};                                                                                                     \
 		*jumplabel_the_key_must_be_a_static_object;                                                            \
 	}))
@@ -343,15 +383,22 @@ constexpr int jumplabel_probe_(const void *)
 
 /* The struct static_key that is, or begins, what a pointer to a key of any of the three types points to. Constant keys can
    be looked at; the compiler complains where one is to be changed. */
+#ifdef JUMPLABEL_HAS_IMPORTED_
+/* Of a key of another module, where it is. */
+#define JUMPLABEL_IN_MODULE_(x)                                                                                        \
+	(JUMPLABEL_TYPE_(x) >= 8 ? *JUMPLABEL_STATIC_CAST_(void *const *, JUMPLABEL_STATIC_CAST_(const void *, x)) : (x))
+#else
+#define JUMPLABEL_IN_MODULE_(x) x
+#endif
 #define JUMPLABEL_ANY_KEY_(x)                                                                                          \
 	__extension__({                                                                                                \
 		JUMPLABEL_ASSERT_ANY_(x);                                                                              \
-		jumplabel_constant_(x);                                                                                \
+		jumplabel_constant_(JUMPLABEL_IN_MODULE_(x));                                                          \
 	})
 #define JUMPLABEL_TYPED_KEY_(x)                                                                                        \
 	__extension__({                                                                                                \
 		JUMPLABEL_ASSERT_TYPED_(x);                                                                            \
-		jumplabel_variable_(x);                                                                                \
+		jumplabel_variable_(JUMPLABEL_IN_MODULE_(x));                                                          \
 	})
 static __inline__ struct static_key *jumplabel_variable_(void *_key)
 {

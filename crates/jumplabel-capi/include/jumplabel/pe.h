@@ -39,6 +39,9 @@
 	".popsection\n"                                                                                                \
 	".endif\n"
 
+/* Of a key of another module, which the loader has found before it calls anything of this one: __imp_<name> is the slot. */
+#define JUMPLABEL_MARK_IF_IMPORTED_ ".if .Lj_meta&2\n" JUMPLABEL_MARK_ ".endif\n"
+
 /* Keeps what a symbol leads to; for text with operands. In Intel's syntax (-masm=intel), clang takes each `$` out of such text, and so out of the
    names of sections: then no table would have the site. */
 #define JUMPLABEL_KEEP_(symbol)                                                                                        \

@@ -212,6 +212,7 @@ static __inline__ int jump_entry_size(const struct jump_entry *_entry)
 #define JUMPLABEL_RECORDS_ JUMPLABEL_RETAINED_("__jump_keys", "a", "")
 #define JUMPLABEL_KEEP_(symbol) ""
 #define JUMPLABEL_KEEP_ARMS_(arms) ""
+#define JUMPLABEL_MARK_IF_IMPORTED_ ""
 
 /* An object and a function that the assembler defines: names, begin and end. */
 #define JUMPLABEL_HIDE_(symbol) ".hidden " symbol "\n"
@@ -373,7 +374,7 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 #define JUMPLABEL_LOADS_ 32
 #define JUMPLABEL_SITE_TEXT_                                                                                           \
 	".set .Lj_to%=,%l[jumplabel_jumped];.set .Lj_meta," JUMPLABEL_NUMBER_("_number") ";"                           \
-	JUMPLABEL_SLOT_                                                                                                \
+	JUMPLABEL_SLOT_ JUMPLABEL_MARK_IF_IMPORTED_                                                                    \
 	JUMPLABEL_SET_KEY_ JUMPLABEL_PREFIX_                                                                           \
 	".if .Lj_meta&32;" JUMPLABEL_BEGIN_COLD_ ".long .Lj_to%=-.;4:" JUMPLABEL_TEST_(JUMPLABEL_KEY_NAME_)            \
 	JUMPLABEL_STUB_(".Lj_meta", "8f", ".Lj_to%=") JUMPLABEL_END_COLD_                                              \
