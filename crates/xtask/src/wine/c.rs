@@ -87,8 +87,13 @@ impl<'a> Headers<'a> {
                 self.ok(&Program { compiler, flags, files })?;
             }
         }
+        // The linker that is of clang's own version.
+        self.ok(&Program { compiler: CLANG, flags: "-O2 -flto -fuse-ld=lld", files: "cxx.cc" })?;
         for flags in ["-O0", COLLECTED, &*lld_2, &*lld_collected] {
             self.discarded(flags)?;
+        }
+        for flags in ["-O0", &*lld_2] {
+            self.modules(flags)?;
         }
         self.twins()?;
         self.refused()?;
@@ -110,34 +115,74 @@ impl<'a> Headers<'a> {
         let numbers = self.ok(&Program { compiler: CLANG, flags, files: "discarded.cc discarded_other.cc" })?;
         let &[entries, live] = &numbers[..] else { bail!("discarded.cc {flags}: {numbers:?}") };
         ensure!(live > 5 && entries >= live + 5, "discarded.cc {flags}: {numbers:?}");
-        Ok(())
+        self.tool("check", "program.exe", &[])?;
+        self.tool("list", "program.exe", &["of<short>::key off 1", "shared off ", "shared_loads off 2", "way 0/3 2"])
+    }
+
+    /// Keys of a DLL, checked by a program and by a DLL that comes and goes.
+    fn modules(&self, flags: &str) -> Result<()> {
+        let import = "target/wine/libkeys.dll.a";
+        let dll = |file: &str, to: &str, flags: &str| {
+            self.build_to(&Program { compiler: "clang-19", flags: &format!("{flags} -shared"), files: file }, to)
+        };
+        dll("modules_keys.c", "keys.dll", &format!("{flags} -Wl,--out-implib,{import}"))?;
+        let flags = format!("{flags} -Wl,{import}");
+        dll("modules_plugin.c", "plugin.dll", &flags)?;
+        let program = self.build(&Program { compiler: "clang-19", flags: &flags, files: "modules.c" })?;
+        let wine = wine().context("wine64")?;
+        let said = printed(with(cmd!(self.sh, "timeout {LIMIT} {wine} {program} plugin.dll"), self.prefix))?;
+        ensure!(said.lines().any(|line| line.starts_with("ok ")), "modules.c {flags}: {said}");
+        println!("{RUST}, in C: keys of a DLL, {flags}: {}", said.trim());
+        // Names, defaults and numbers of sites, also of keys of the other module.
+        self.tool("list", "keys.dll", &["module_call module_one 1", "module_off off 2", "module_on on 2"])?;
+        self.tool("list", "plugin.dll", &["module_off off 2", "module_on on 2", "own off 1"])?;
+        self.tool("sites", "program.exe", &["0f1f440000 nop module_off state", "jump module_off state"])?;
+        self.tool("disasm", "plugin.dll", &["; off", "; on"])?;
+        self.tool("check", "keys.dll", &[])?;
+        self.tool("check", "program.exe", &[])
     }
 
     /// What is broken on purpose, and must be found out.
     fn twins(&self) -> Result<()> {
         let only_counts = format!("{CONFORMANCE} only_counts.c");
-        for (flags, files) in
-            [("-O2 -DBREAK_A_BYTE", CONFORMANCE), ("-O2 -Dstatic_key_enable=only_counts", &*only_counts)]
-        {
+        for (flags, files, expected) in [
+            ("-O2 -DBREAK_A_BYTE", CONFORMANCE, " holds "),
+            ("-O2 -Dstatic_key_enable=only_counts", &*only_counts, " holds "),
+            // Not broken: nobody defines a weak key, which is refused here.
+            ("-O2", "weak.c", "jumplabel_enable(&key.key) == 0"),
+        ] {
             let Err(found) = self.run(&Program { compiler: "clang-19", flags, files }) else {
                 bail!("{flags}: nothing was found out");
             };
-            ensure!(format!("{found:#}").contains(" holds "), "{flags}: {found:#}");
+            ensure!(format!("{found:#}").contains(expected), "{flags}: {found:#}");
         }
         Ok(())
     }
 
     /// What compilers without sites say, and what is refused.
     fn refused(&self) -> Result<()> {
+        let source = format!("{}/target/wine/imported.c", crate::root().display());
+        self.sh.write_file(
+            &source,
+            "#include <jumplabel.h>\nextern __declspec(dllimport) struct static_key_false key;\n\
+             int main(void)\n{\n\treturn static_branch_unlikely(&key);\n}\n",
+        )?;
         for (compiler, flags, expected) in [
             (COMPILER, "-O2", "jumplabel has sites in PE files with clang 19 and later"),
             ("clang-16", "-O2", "jumplabel has sites in PE files with clang 19 and later"),
             ("clang-19", "-O2 -masm=intel", "jumplabel has sites in PE files with -masm=att"),
         ] {
-            let error = self.build(&Program { compiler, flags, files: "listing.c" }).err();
-            let said = error.map(|error| format!("{error:#}")).unwrap_or_default();
-            ensure!(said.contains(expected), "{compiler} {flags}: {said}");
+            self.is_refused(&Program { compiler, flags, files: "listing.c" }, expected)?;
         }
+        self.is_refused(&Program { compiler: "clang-19", flags: "-O2", files: &source }, "_IMPORTED()")?;
+        // Of static calls, a text inside of a function defines what the linker looks for before it has made code of that function.
+        let lto = Program { compiler: CLANG, flags: "-O2 -flto -fuse-ld=lld", files: "calls.cc" };
+        self.is_refused(&lto, "undefined symbol: __SCT__")
+    }
+
+    fn is_refused(&self, what: &Program<'_>, expected: &str) -> Result<()> {
+        let said = self.build(what).err().map(|error| format!("{error:#}")).unwrap_or_default();
+        ensure!(said.contains(expected), "{} {} {}: {said}", what.compiler, what.flags, what.files);
         Ok(())
     }
 
@@ -188,14 +233,30 @@ impl<'a> Headers<'a> {
         Ok(())
     }
 
+    /// What the tool says of a file has these words. It fails if anything is wrong.
+    fn tool(&self, command: &str, file: &str, expected: &[&str]) -> Result<()> {
+        let which: &[&str] = if command == "disasm" { &["*"] } else { &[] };
+        let run = cmd!(self.sh, "cargo run --quiet -p jumplabel-cli -- {command} target/wine/{file}").args(which);
+        let said = printed(run)?;
+        let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let missing = expected.iter().find(|expected| !words.contains(**expected));
+        ensure!(missing.is_none(), "{command} {file}: no {missing:?}: {said}");
+        Ok(())
+    }
+
     fn objdump(&self, what: &str, program: &str) -> Result<String> {
         printed(cmd!(self.sh, "x86_64-w64-mingw32-objdump {what} {program}"))
     }
 
     /// Compiles and links a program, and yields its path.
     fn build(&self, what: &Program<'_>) -> Result<String> {
+        self.build_to(what, "program.exe")
+    }
+
+    /// The same, with this name.
+    fn build_to(&self, what: &Program<'_>, name: &str) -> Result<String> {
         let Program { compiler, flags, files } = what;
-        let program = "target/wine/program.exe".to_owned();
+        let program = format!("target/wine/{name}");
         let is_cxx = compiler.contains("++");
         let target = compiler.starts_with("clang").then_some("--target=x86_64-w64-windows-gnu");
         let language: &[&str] = if is_cxx { &["-x", "c++", "-std=c++17"] } else { &["-std=gnu11"] };
