@@ -55,7 +55,7 @@ const COMMANDS: &[(&str, How)] = &[
         Nothing(WINE),
     ),
     (
-        "x86_64-w64-mingw32-gcc -O2 -DJUMPLABEL_FALLBACK -Icrates/jumplabel-capi/include program.c target/wine/x86_64-pc-windows-gnu/release/libjumplabel_capi.a -lntdll -luserenv -lws2_32",
+        "clang-19 --target=x86_64-w64-windows-gnu -O2 -Icrates/jumplabel-capi/include program.c target/wine/x86_64-pc-windows-gnu/release/libjumplabel_capi.a -lntdll -luserenv -lws2_32 -static",
         Nothing(WINE),
     ),
     ("make wine PROGRAM=a.exe", Exists(WINE)),
