@@ -121,14 +121,14 @@ impl<'a> Headers<'a> {
 
     /// Keys of a DLL, checked by a program and by a DLL that comes and goes.
     fn modules(&self, flags: &str) -> Result<()> {
-        let import = "target/wine/libkeys.dll.a";
+        let import = format!("{}/target/wine/libkeys.dll.a", crate::root().display());
         let dll = |file: &str, to: &str, flags: &str| {
             self.build_to(&Program { compiler: "clang-19", flags: &format!("{flags} -shared"), files: file }, to)
         };
         dll("modules_keys.c", "keys.dll", &format!("{flags} -Wl,--out-implib,{import}"))?;
-        let flags = format!("{flags} -Wl,{import}");
-        dll("modules_plugin.c", "plugin.dll", &flags)?;
-        let program = self.build(&Program { compiler: "clang-19", flags: &flags, files: "modules.c" })?;
+        dll(&format!("modules_plugin.c {import}"), "plugin.dll", flags)?;
+        let files = format!("modules.c {import}");
+        let program = self.build(&Program { compiler: "clang-19", flags, files: &files })?;
         let wine = wine().context("wine64")?;
         let said = printed(with(cmd!(self.sh, "timeout {LIMIT} {wine} {program} plugin.dll"), self.prefix))?;
         ensure!(said.lines().any(|line| line.starts_with("ok ")), "modules.c {flags}: {said}");
