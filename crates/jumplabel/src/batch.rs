@@ -194,7 +194,7 @@ pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Re
 /// As [`prepare`](crate::prepare) and [`set_all`]. Nothing has changed then.
 pub fn prepare_keys<'key>(keys: impl IntoIterator<Item = &'key RawKey>) -> Result<Outcome, Error> {
     let mut requests = keys.into_iter().map(|key| Some(Request::of_key(key, Change::to(key.is_enabled()))));
-    with_all(&mut requests, &|requests| patch::prepare_these(requests))
+    with_all(&mut requests, PROGRAM, |requests, _| patch::prepare_these(requests))
 }
 
 /// A list of up to this many changes is on the stack. In a kernel, stacks are small, and memory costs little.
@@ -206,7 +206,7 @@ fn commit_each<'patchable, E: From<Error>>(
 ) -> Result<Outcome, E> {
     let mut refused = None;
     let mut requests = requests.map(|request| request.map_err(|error| refused = Some(error)).ok());
-    let outcome = with_all(&mut requests, &|requests| patch::commit_by(requests, by));
+    let outcome = with_all(&mut requests, by, patch::commit_by);
     refused.map_or(outcome.map_err(E::from), Err)
 }
 
@@ -214,7 +214,8 @@ fn commit_each<'patchable, E: From<Error>>(
 /// type here, so that arrays of C's, of three sorts, and keys that are prepared have one copy of this.
 fn with_all<'patchable>(
     requests: &mut dyn Iterator<Item = Option<Request<'patchable>>>,
-    run: &dyn Fn(&[Request<'patchable>]) -> Result<Outcome, Error>,
+    by: By,
+    run: fn(&[Request<'patchable>], By) -> Result<Outcome, Error>,
 ) -> Result<Outcome, Error> {
     let (mut few, mut len) = ([const { MaybeUninit::uninit() }; FEW], 0);
     let mut many = Owned::new(platform::platform());
@@ -234,7 +235,7 @@ fn with_all<'patchable>(
     match len {
         0 => Ok(Outcome::default()),
         // SAFETY: the loop has initialised as many.
-        _ if many.list.is_empty() => run(unsafe { initialised(&few, len) }),
-        _ => run(&many.list),
+        _ if many.list.is_empty() => run(unsafe { initialised(&few, len) }, by),
+        _ => run(&many.list, by),
     }
 }

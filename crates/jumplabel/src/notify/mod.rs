@@ -142,24 +142,24 @@ impl OnChange {
 ///
 /// *What it may do.* All that the thread may do where it flips, with the signals and the locks that the thread has there. It may flip, also the
 /// key that it hears of. Such a flip is told before it returns, in a call inside this one; a thread that is 8 flips deep is refused the next,
-/// with [`Error::Reentrant`] (in a kernel nobody counts). It may register and remove, also itself. Waiting for a thread that waits for the library's lock is
-/// no deadlock, because nobody holds that lock. It must not end the thread, and a panic in it aborts the process.
+/// with [`Error::Reentrant`] (in a kernel nobody counts). It may register and remove, also itself. Waiting for a thread that waits for the
+/// library's lock is no deadlock, because nobody holds that lock. It must not end the thread, and a panic in it aborts the process.
 ///
 /// *Where flips come from.* A flip in a signal handler is told in the handler: what flips there needs functions that are safe there. A flip in a
 /// constructor or in a handler of `fork` is told there. A deferred `dec` is told in the library's own thread. A child of `fork` keeps the
-/// functions. All instances of the library in a process share them, so it does not matter which of them flips. Nobody is told of what is changed from outside of
-/// the process (`jumplabel set --force`), by a process that shares the memory and is killed in the middle of a flip, or of static calls and
-/// tables of operations, which only the program changes.
+/// functions. All instances of the library in a process share them, so it does not matter which of them flips. Nobody is told of what is changed
+/// from outside of the process (`jumplabel set --force`), by a process that shares the memory and is killed in the middle of a flip, or of static
+/// calls and tables of operations, which only the program changes.
 ///
 /// *Unloading.* Remove a function before its object is unloaded, and wait until its calls have ended. If an object that has keys or sites is
-/// unloaded without that, its functions are removed, but nobody waits for calls that run. Of an object without keys nobody hears.
+/// unloaded without that, its functions are removed, but nobody waits for calls that run. Of an object without keys nobody hears. The instance
+/// of the library that registers first calls all functions: if it is in a plugin, the plugin is never unloaded.
 ///
-/// *Cost.* A lock. Up to 64 functions can be registered. A flip costs 20 instructions more if there is none; a batch of more than 4 keys takes a page of memory if there
-/// is one. Not for signal handlers.
+/// *Cost.* A lock. Up to 64 functions can be registered. A flip costs 50 instructions more, also if there is none. If there is one, a flip
+/// takes a page of memory until all functions were called, and is refused with [`Error::OutOfMemory`] without that. Not for signal handlers.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`] if 64 functions are registered already, or if there is no memory for the table. [`Error::TooEarly`] before
-/// constructors run, [`Error::NoPlatform`] in a kernel that has not called [`set_platform`](crate::set_platform).
+/// [`Error::OutOfMemory`] if 64 functions are registered already, or if there is no memory for the table.
 pub fn on_change<F: Fn(&Changed<'_>, AskedBy) + Sync>(told: &'static F) -> Result<OnChange, Error> {
     register(0, told)
 }
@@ -215,21 +215,18 @@ fn register<F: Fn(&Changed<'_>, AskedBy) + Sync>(of: usize, told: &'static F) ->
 #[doc(hidden)]
 pub unsafe fn on_change_raw(of: usize, function: Notify, data: *mut c_void) -> Result<u32, Error> {
     let platform = platform();
+    let notifiers = platform.notifiers().ok_or(Error::OutOfMemory)?;
     // The engine of this instance serves all instances, unless another instance has given one before.
     if telling::engine(platform).is_none() {
         platform.stay();
+        telling::set_engine(&engine::ENGINE, notifiers);
     }
-    // Under the lock, so that a flip that has not seen the function has committed before this returns: whoever registers, and then reads a
-    // state, misses nothing. A thread that holds the lock already flips nothing meanwhile.
-    let _lock = match Lock::take_anyway() {
-        Ok(lock) => Some(lock),
-        Err(Error::Reentrant) => None,
-        Err(error) => return Err(error),
-    };
-    let notifiers = platform.notifiers().ok_or(Error::OutOfMemory)?;
-    telling::set_engine(&engine::ENGINE, notifiers);
     // SAFETY: the caller says that the function may be called with these data.
-    unsafe { notifiers.register(of, function, data) }
+    let id = unsafe { notifiers.register(of, function, data) };
+    // Whoever has not seen the function has committed before this returns: whoever registers, and then reads a state, misses nothing. (A thread
+    // that has the lock already flips nothing meanwhile.)
+    drop(Lock::take_anyway());
+    id
 }
 
 /// [`OnChange::remove`] without types, for the C API.

@@ -3,7 +3,7 @@
 #[cfg(jumplabel_prefixes)]
 use crate::error::{Error, Refusal};
 use crate::platform::telling::Telling;
-use crate::platform::{self, Held, Objects, Patch, Platform, PlatformState, Token};
+use crate::platform::{self, Guarded, Held, Objects, Patch, Platform, PlatformState, Token};
 use crate::site::readable;
 use core::mem::ManuallyDrop;
 
@@ -25,9 +25,10 @@ pub struct Lock {
     pub(crate) objects: Held<Objects>,
     pub(super) patch: Held<Patch>,
     pub(crate) platform_state: Held<PlatformState>,
-    /// Told when the lock is released.
-    pub(crate) telling: Telling,
 }
+
+/// What the holder of the lock has changed.
+pub(super) static TELLING: Guarded<Telling, Objects> = Guarded::new(Telling::new());
 
 impl Lock {
     /// The lock as this instance of the library has it while another instance, which holds the lock, calls this one. The result must not be
@@ -48,7 +49,13 @@ impl Lock {
         let (objects, patch, platform_state) =
             unsafe { (Held::new(platform), Held::new(platform), Held::new(platform)) };
         readable::forget();
-        Lock { token, objects, patch, platform_state, telling: Telling::new() }
+        Lock { token, objects, patch, platform_state }
+    }
+
+    /// What is to be told when the lock is released. Whoever takes it tells it.
+    #[cfg(jumplabel_threads)]
+    pub(crate) fn take_telling(&mut self) -> Telling {
+        core::mem::replace(TELLING.get(&mut self.objects), Telling::new())
     }
 
     pub(crate) fn platform(&self) -> &'static dyn Platform {
@@ -77,8 +84,12 @@ impl Lock {
 impl Drop for Lock {
     #[inline(never)]
     fn drop(&mut self) {
+        let telling = TELLING.get(&mut self.objects);
+        let heard = telling.is_heard().then(|| core::mem::replace(telling, Telling::new()));
         // SAFETY: `take` took the lock on this thread, and it is released once, here.
         unsafe { self.platform().unlock(self.token) };
-        self.telling.tell();
+        if let Some(mut telling) = heard {
+            telling.tell();
+        }
     }
 }

@@ -65,6 +65,9 @@ pub(crate) use transaction::{commit, commit_by, commit_locked, sync_again};
 #[cfg(jumplabel_short_engine)]
 pub(crate) use unlinked::demand_right;
 
+#[cfg(jumplabel_sites)]
+use crate::platform::telling::NOBODY;
+
 /// Another instance of the library calls this function through [`Runtime::tell`](crate::format::Runtime), under the lock. (The function is
 /// defined in this file because `patchable` refers to it, and it calls `commit_locked`, which uses `patchable`: files of a folder must not
 /// use each other in a circle.)
@@ -80,7 +83,8 @@ extern "C" fn told(start: usize, end: usize) {
     if end == 0 {
         return objects::catch_up_all(&mut lock);
     }
-    lock.telling.by = crate::platform::telling::NOBODY;
+    // The holder of the lock does nothing for the program any more: its object is loaded or unloaded, or the process was forked.
+    lock::TELLING.get(&mut lock.objects).by = NOBODY;
     let mut refused = 0;
     // Few static calls lead into another object, so a transaction for each of them is cheap enough.
     while let Some(go_home) = patchable::go_home(&(start..end), refused, &lock.objects) {

@@ -3,6 +3,7 @@
 use super::begun::{Begun, note_all};
 use super::carry_out::{carry_out, schedule};
 use super::in_flight::{self, TRANSACTION, Transaction};
+use super::lock::TELLING;
 use super::plan::{Manner, Plan};
 use super::{Lock, Outcome, Patchable, Request, locked};
 use crate::error::Error;
@@ -22,7 +23,7 @@ pub(crate) fn commit_by(requests: &[Request<'_>], by: By) -> Result<Outcome, Err
     // The lock stays where it was made: it is not moved out of the result.
     match &mut locked(requests) {
         Ok(lock) => {
-            lock.telling.by = [by.0, by.1];
+            TELLING.get(&mut lock.objects).by = [by.0, by.1];
             attempts(requests, lock)
         }
         Err(error) => Err(*error),
@@ -91,7 +92,7 @@ fn begin(requests: &[Request<'_>], lock: &mut Lock) -> Result<(), Error> {
     if let Some(address) = in_flight::stuck_at(plan) {
         return Err(Error::RollbackFailed { address });
     }
-    lock.telling.make_room(requests.len(), platform)?;
+    TELLING.get(&mut lock.objects).make_room(requests.len(), platform)?;
     plan.clear(platform.now());
     readable::forget();
     in_flight.list(requests, platform)?;
@@ -141,8 +142,9 @@ fn end(done: Result<(), Error>, lock: &mut Lock) -> Result<Outcome, Error> {
         outcome.visibility = sync_all(requests, held);
     }
     requests.iter().for_each(|request| request.publish(Some(outcome.visibility)));
-    if lock.telling.is_heard() {
-        note_all(requests, &mut lock.telling);
+    let telling = TELLING.get(&mut lock.objects);
+    if telling.is_heard() {
+        note_all(requests, telling);
     }
     if loads {
         outcome.visibility = sync_all(requests, held);

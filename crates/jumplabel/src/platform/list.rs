@@ -13,6 +13,7 @@ use crate::error::Error;
 ///
 /// A process can be killed, or forked, while a list is being changed. Whoever then finds the transaction unfinished uses its lists as they
 /// are. So at each moment of a change, a list must not claim more memory than it has.
+#[repr(C)] // Two instances of the library use the same list, in a `Telling`.
 pub(crate) struct List<T: Copy> {
     raw: Raw,
     entries: PhantomData<T>,
@@ -22,6 +23,7 @@ pub(crate) struct List<T: Copy> {
 unsafe impl<T: Copy + Send> Send for List<T> {}
 
 /// The part of a list that does not depend on the type of its entries. So the program has this code once, and not once for each type.
+#[repr(C)]
 struct Raw {
     /// `None` if there is no memory yet. So a list that nobody has used is all zeros, and a static of it takes no room in a file.
     memory: Option<NonNull<u8>>,

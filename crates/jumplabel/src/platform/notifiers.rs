@@ -21,6 +21,8 @@ use crate::error::Error;
 pub(crate) const SLOTS: usize = 64;
 /// So many threads that call functions at the same time are known by their numbers.
 const TELLERS: usize = 32;
+/// In place of an id: the slot is not free, and has no function yet.
+const CLAIMED: u32 = 1;
 /// How deep a thread may flip in calls for flips.
 const DEEPEST: u32 = 8;
 
@@ -112,7 +114,7 @@ impl Notifiers {
         self.count.load(Ordering::Relaxed) == 0
     }
 
-    /// Under the lock: registers a function, and returns its id, which is above 0. `of` is the address of what it is told of, or 0.
+    /// Registers a function, and returns its id, which is above 0. `of` is the address of what it is told of, or 0.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if no slot is free.
@@ -120,14 +122,13 @@ impl Notifiers {
     /// # Safety
     /// The function may be called with these data by any thread that flips, until [`remove`](Self::remove) has returned 0 for the id.
     pub(crate) unsafe fn register(&self, of: usize, function: Notify, data: *mut c_void) -> Result<u32, Error> {
-        let is_free = |slot: &Slot| slot.id.load(Ordering::SeqCst) == 0 && slot.running.load(Ordering::SeqCst) == 0;
-        let (number, slot) = self.slots.iter().enumerate().find(|(_, slot)| is_free(slot)).ok_or(Error::OutOfMemory)?;
+        let (number, slot) = (0..).zip(&self.slots).find(|(_, slot)| slot.is_claimed()).ok_or(Error::OutOfMemory)?;
         slot.of.store(of, Ordering::Relaxed);
         slot.function.store(function as usize, Ordering::Relaxed);
         slot.data.store(data as usize, Ordering::Relaxed);
         // The ids of one slot differ for as long as anybody keeps one. They are positive numbers in C.
         let given = self.given.fetch_add(1, Ordering::Relaxed) % (i32::MAX as u32 / SLOTS as u32 - 1) + 1;
-        let id = given * SLOTS as u32 + number as u32;
+        let id = given * SLOTS as u32 + number;
         slot.id.store(id, Ordering::SeqCst);
         self.count.fetch_add(1, Ordering::Relaxed);
         Ok(id)
@@ -135,7 +136,7 @@ impl Notifiers {
 
     /// From when this returns, no call of the function begins. Returns how many calls still run, also if the function was removed before.
     pub(crate) fn remove(&self, id: u32) -> u32 {
-        let Some(slot) = self.slots.get(id as usize % SLOTS).filter(|_| id != 0) else { return 0 };
+        let Some(slot) = self.slots.get(id as usize % SLOTS).filter(|_| id > CLAIMED) else { return 0 };
         self.clear(slot, id);
         // Another function can be in the slot only if no call of this one was running.
         match slot.id.load(Ordering::SeqCst) {
@@ -156,23 +157,21 @@ impl Notifiers {
         for slot in &self.slots {
             let id = slot.id.load(Ordering::SeqCst);
             let leads_there = |word: &AtomicUsize| addresses.contains(&word.load(Ordering::Relaxed));
-            if id != 0 && (leads_there(&slot.function) || leads_there(&slot.of)) {
+            if id > CLAIMED && (leads_there(&slot.function) || leads_there(&slot.of)) {
                 self.clear(slot, id);
             }
         }
     }
 
-    /// In a child of fork, whose only thread is `thread`: forgets the calls in threads that there are not.
+    /// In a child of fork: forgets the calls in threads that there are not. (Also that which this thread is in, if it was forked in one.)
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, nobody hears of forks.
-    pub(crate) fn forked(&self, thread: usize) {
+    pub(crate) fn forked(&self) {
         self.slots.iter().for_each(|slot| slot.running.store(0, Ordering::Relaxed));
-        for teller in self.tellers.iter().filter(|teller| teller.thread.load(Ordering::Relaxed) != thread) {
-            teller.depth.store(0, Ordering::Relaxed);
-            teller.thread.store(0, Ordering::Relaxed);
-        }
+        self.tellers.iter().for_each(|teller| teller.thread.store(0, Ordering::Relaxed));
     }
 
     /// The teller that is `thread`, with how deep it is. `None` if it is none, or not known.
+    #[inline(never)]
     fn teller(&self, thread: usize) -> Option<&Teller> {
         self.tellers.iter().find(|teller| thread != 0 && teller.thread.load(Ordering::Relaxed) == thread)
     }
@@ -184,13 +183,18 @@ impl Notifiers {
 
     /// Calls the functions for each of `changes`, in the thread of this number (0 if the platform knows none). The caller does not hold the
     /// lock.
-    pub(crate) fn tell(&self, thread: usize, changes: &mut dyn Iterator<Item = RawChanged>) {
+    pub(crate) fn tell<T>(&self, thread: usize, changes: &[T], changed: impl Fn(&T) -> RawChanged) {
         let claim = |teller: &&Teller| {
-            thread != 0 && teller.thread.compare_exchange(0, thread, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+            let is_free = teller.thread.compare_exchange(0, thread, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+            if is_free {
+                teller.depth.store(0, Ordering::Relaxed);
+            }
+            is_free && thread != 0
         };
         let teller = self.teller(thread).or_else(|| self.tellers.iter().find(claim));
         let depth = teller.map_or(0, |teller| teller.depth.fetch_add(1, Ordering::Relaxed));
-        for changed in changes {
+        for change in changes {
+            let changed = changed(change);
             let of = (changed.key as usize).max(changed.mode as usize);
             self.slots.iter().for_each(|slot| slot.call(of, &changed));
         }
@@ -204,13 +208,26 @@ impl Notifiers {
 }
 
 impl Slot {
+    /// Whether this was a free slot, which nobody else can take now.
+    fn is_claimed(&self) -> bool {
+        if self.id.compare_exchange(0, CLAIMED, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        let is_free = self.running.load(Ordering::SeqCst) == 0;
+        if !is_free {
+            self.id.store(0, Ordering::SeqCst);
+        }
+        is_free
+    }
+
     /// Calls the function, if there is one, and it is told of what lies at `of`.
     fn call(&self, of: usize, changed: &RawChanged) {
-        if self.id.load(Ordering::Relaxed) == 0 {
+        if self.id.load(Ordering::Relaxed) <= CLAIMED {
             return;
         }
         self.running.fetch_add(1, Ordering::SeqCst);
-        if self.id.load(Ordering::SeqCst) != 0 && [0, of].contains(&self.of.load(Ordering::Relaxed)) {
+        let (id, hears_of) = (self.id.load(Ordering::SeqCst), self.of.load(Ordering::Relaxed));
+        if id > CLAIMED && (hears_of == 0 || hears_of == of) {
             // SAFETY: `register` has stored a function, which may be called with these data as long as `running` counts this call.
             unsafe {
                 let function = core::mem::transmute::<usize, Notify>(self.function.load(Ordering::Relaxed));

@@ -57,8 +57,9 @@ unsafe fn release(memory: NonNull<u8>, bytes: usize) {
     // SAFETY: the caller gives back memory from `allocate`, with the same size.
     unsafe { std::alloc::dealloc(memory.as_ptr(), layout(bytes)) };
 }
-/// There is one block of memory to give: for the list of requests of a transaction, which is never given back. Nobody else asks for as many
-/// bytes at once: a list that grows asks for room for one entry first.
+/// There is one block of memory to give for the list of requests of a transaction, which is never given back; and some for lists of what has
+/// changed, one for each flip that is being told. Nobody else asks for as many bytes at once: a list that grows asks for room for one entry
+/// first.
 #[cfg(not(any(feature = "std", jumplabel_sites)))]
 mod block {
     use core::cell::UnsafeCell;
@@ -74,12 +75,29 @@ mod block {
     static BLOCK: Block = Block(UnsafeCell::new([0; BYTES]));
     static IS_GIVEN: AtomicBool = AtomicBool::new(false);
 
+    /// 32 changes of two words.
+    const CHANGES: usize = 32 * 2 * size_of::<usize>();
+    #[repr(align(64))]
+    struct Changes(UnsafeCell<[u8; CHANGES]>, AtomicBool);
+    // SAFETY: it belongs to the one caller of `allocate` that has set the flag.
+    unsafe impl Sync for Changes {}
+    static TOLD: [Changes; 16] = [const { Changes(UnsafeCell::new([0; CHANGES]), AtomicBool::new(false)) }; 16];
+
     pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
+        if bytes == CHANGES {
+            let free = TOLD.iter().find(|Changes(_, is_given)| !is_given.swap(true, Ordering::Acquire));
+            return free.and_then(|Changes(block, _)| NonNull::new(block.get().cast()));
+        }
         let fits = bytes == BYTES && !IS_GIVEN.swap(true, Ordering::Relaxed);
         NonNull::new(BLOCK.0.get().cast()).filter(|_| fits)
     }
 
-    pub(super) const unsafe fn release(_memory: NonNull<u8>, _bytes: usize) {}
+    pub(super) unsafe fn release(memory: NonNull<u8>, _bytes: usize) {
+        let is_it = |Changes(block, _): &&Changes| core::ptr::eq(block.get().cast(), memory.as_ptr());
+        if let Some(Changes(_, is_given)) = TOLD.iter().find(is_it) {
+            is_given.store(false, Ordering::Release);
+        }
+    }
 }
 #[cfg(not(any(feature = "std", jumplabel_sites)))]
 use block::{allocate, release};

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   this instance                               the engine
-//!     under the lock     make_room  ───────────►  room    in each transaction; the last moment at which memory can be refused
+//!     under the lock     make_room  ───────────►  room    in each transaction: the last moment to refuse
 //!                        note       ───────────►  note    each key and mode that has a new setting
 //!     Lock::drop         releases the lock
 //!     tell               ───────────────────────►  tell    calls the functions, in this thread
@@ -11,10 +11,8 @@
 //!
 //! A `Lock` can have several transactions (`enable_locked` and the like). All that they have changed is told when it is dropped.
 
-use core::ffi::c_void;
-use core::ptr::null_mut;
-
 use super::Platform;
+use super::list::List;
 use super::notifiers::Notifiers;
 use crate::error::Error;
 
@@ -32,9 +30,17 @@ pub(crate) const NOBODY: [u32; 2] = [u32::MAX; 2];
 pub struct Telling {
     /// `None` until a transaction begins in a process that has an engine.
     engine: Option<&'static Engine>,
-    /// Where the engine notes what has changed. Null as long as it notes nothing.
-    pub(crate) noted: *mut c_void,
+    /// What has changed. Only the engine uses it: it also frees it.
+    pub(crate) noted: List<Noted>,
     pub(crate) by: [u32; 2],
+}
+
+/// A change: what is heard of by this number (`Patchable::heard`) has this setting now.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Noted {
+    pub(crate) heard: usize,
+    pub(crate) setting: usize,
 }
 
 /// The functions of an instance that registers functions. It is never unloaded.
@@ -72,7 +78,7 @@ pub(crate) fn set_engine(engine: &'static Engine, notifiers: &Notifiers) {
 impl Telling {
     pub(crate) const fn new() -> Telling {
         let (number, user) = PROGRAM;
-        Telling { engine: None, noted: null_mut(), by: [number, user] }
+        Telling { engine: None, noted: List::new(), by: [number, user] }
     }
 
     /// Under the lock, before a transaction with so many requests.

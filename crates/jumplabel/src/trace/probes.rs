@@ -19,7 +19,6 @@ use crate::call::RawCall;
 use crate::error::Error;
 use crate::key::RawKey;
 use crate::patch::{self, Lock, Outcome, Request};
-use crate::platform::telling::Telling;
 use crate::raw::count::Change;
 
 /// The bit of the count of probes that says that there is a tracer.
@@ -187,7 +186,7 @@ impl Probes {
             drop(inside);
             let unused = unused(readers::empty(), &lock);
             // A function that hears of the flip may wait for probes. So the lists that nobody is in are dropped before it is called.
-            let mut telling = core::mem::replace(&mut lock.telling, Telling::new());
+            let mut telling = lock.take_telling();
             drop(lock);
             drop(unused);
             telling.tell();
