@@ -44,8 +44,8 @@ impl std::error::Error for HearError {}
 ///
 /// [`jumplabel::on_change()`] says when it is called, and what it may do. Moreover:
 ///
-/// * For an operator it is called in the agent's thread, where signals are blocked. No client is served meanwhile. It must not wait for an answer of the agent, nor
-///   call [`pause`](crate::pause), nor wait for a thread that does.
+/// * For an operator it is called in the agent's thread, where signals are blocked. No client is served meanwhile. It must not wait for an
+///   answer of the agent, nor call [`pause`](crate::pause), nor wait for a thread that does.
 /// * The selector may choose nothing yet: what is loaded later is looked at, too.
 /// * Each flip of any key costs a list of all keys, in the thread that flips. So it is not for programs that flip often, nor for flips in
 ///   signal handlers. For these, there is `RawKey::on_change`.
