@@ -168,7 +168,6 @@ typedef void (*jumplabel_changed_fn)(const struct jumplabel_changed *_changed, v
 /* Has `_told` called whenever the key has changed; NULL: any key or mode. Returns a number above 0, or an error. Costs a lock. Not for signal
    handlers; but what is flipped in one is told there.   -ENOMEM also: 64 functions are registered.   -EINVAL also: `_told` is NULL. */
 int jumplabel_on_change(const struct static_key *_key, jumplabel_changed_fn _told, void *_data);
-int jumplabel_on_change_mode(const struct static_mode *_mode, jumplabel_changed_fn _told, void *_data);
 
 /* No call of that function begins any more. Never waits: returns how many still run, this one included, if it is called in one. Call it again until
    it returns 0, before what the function uses is freed, or its library is closed. */

@@ -27,7 +27,6 @@ core::arch::global_asm!(
     ".hidden jumplabel_ops_set",
     ".hidden jumplabel_loading",
     ".hidden jumplabel_on_change",
-    ".hidden jumplabel_on_change_mode",
     ".hidden jumplabel_on_change_remove",
     ".hidden jumplabel_prepare",
     ".hidden jumplabel_prepare_key",

@@ -63,7 +63,6 @@ static void each_change_once(void)
 	CHECK(jumplabel_on_change_remove(of_other) == 0 && jumplabel_on_change_remove(-1) == 0);
 	static_branch_disable(&key);
 	CHECK(jumplabel_on_change(NULL, NULL, NULL) == -EINVAL && jumplabel_on_change((struct static_key *)1, note, NULL) == -EINVAL);
-	CHECK(jumplabel_on_change_mode(NULL, note, NULL) == -EINVAL);
 }
 
 static void batches(void)
