@@ -24,8 +24,8 @@
  *                          library: -ljumplabel, or -ljumplabel-agent -ljumplabel with JUMPLABEL_STARTUP().
  * JUMPLABEL_OPTIONAL_LIBRARY  is 1 or 0 behind the #include: what it was.
  *
- * All files of a program, or of a shared library, do the same, with one version of this file: else the linker says
- * "undefined reference to `JUMPLABEL_OPTIONAL_IMPLEMENTATION_is_missing_for_version_1_without_the_library'", or "..._with_the_library'".
+ * All files of a program, or of a shared library, do the same, with one version of this file: else the linker says "undefined reference to
+ * `JUMPLABEL_OPTIONAL_IMPLEMENTATION_is_missing_for_version_1_without_the_library'", or "..._with_the_library'".
  *
  * Without the library there are no deferred keys, static calls, switches, tracepoints, no agent, and no jump_label_lock(). A shared library's keys are
  * listed and set in that library only. A check costs a load, a compare and a jump. Changes take no lock: they are safe in signal handlers, and
@@ -118,19 +118,12 @@ struct static_key {
 
 #ifdef __cplusplus
 /* Constructors, because C++11 has no braces for a structure with members that are initialised. They run when the compiler does. */
-#define JUMPLABEL_KEY_TYPE_(type, value)                                                                               \
-	struct type {                                                                                                  \
-		struct static_key key;                                                                                 \
-		constexpr type() : key{ value, value } {}                                                              \
-	}
+#define JUMPLABEL_KEY_TYPE_(type, value) struct type { struct static_key key; constexpr type() : key{ value, value } {} }
 #define JUMPLABEL_INIT_(type, value) type()
 #define JUMPLABEL_KEY_(type, name, place, value) struct type name place
 #define JUMPLABEL_KEYS_(type, name, count, value) struct type name[count]
 #else
-#define JUMPLABEL_KEY_TYPE_(type, value)                                                                               \
-	struct type {                                                                                                  \
-		struct static_key key;                                                                                 \
-	}
+#define JUMPLABEL_KEY_TYPE_(type, value) struct type { struct static_key key; }
 #if defined(__STRICT_ANSI__) || !defined(__GNUC__)
 #define JUMPLABEL_INIT_(type, value) { { value, value } }
 #else
@@ -210,11 +203,9 @@ JUMPLABEL_INLINE_ int jumplabel_count_(const struct static_key *_key)
 /* ---- Changes ---------------------------------------------------------------------------------------------------- */
 
 /* What fails without a result calls the hook of jumplabel_set_warn(). */
-JUMPLABEL_OPTIONAL_API_ void static_key_enable(struct static_key *_key);
-JUMPLABEL_OPTIONAL_API_ void static_key_disable(struct static_key *_key);
-JUMPLABEL_OPTIONAL_API_ bool static_key_slow_inc(struct static_key *_key);
+JUMPLABEL_OPTIONAL_API_ void static_key_enable(struct static_key *_key), static_key_disable(struct static_key *_key);
 JUMPLABEL_OPTIONAL_API_ void static_key_slow_dec(struct static_key *_key);
-JUMPLABEL_OPTIONAL_API_ bool static_key_fast_inc_not_disabled(struct static_key *_key);
+JUMPLABEL_OPTIONAL_API_ bool static_key_slow_inc(struct static_key *_key), static_key_fast_inc_not_disabled(struct static_key *_key);
 
 #define static_branch_enable(x) static_key_enable(&(x)->key)
 #define static_branch_disable(x) static_key_disable(&(x)->key)
@@ -231,23 +222,29 @@ JUMPLABEL_OPTIONAL_API_ void jump_label_init_ro(void);
 
 /* Changes that report errors, numbers of errno.h with the sign changed: -EINVAL no key, -EBUSY several users, -ERANGE the key is off, -EOVERFLOW
    the count is INT_MAX, -EROFS the key is sealed. */
-JUMPLABEL_OPTIONAL_API_ int jumplabel_enable(struct static_key *_key);
-JUMPLABEL_OPTIONAL_API_ int jumplabel_disable(struct static_key *_key);
-JUMPLABEL_OPTIONAL_API_ int jumplabel_inc(struct static_key *_key);
-JUMPLABEL_OPTIONAL_API_ int jumplabel_dec(struct static_key *_key);
+JUMPLABEL_OPTIONAL_API_ int jumplabel_enable(struct static_key *_key), jumplabel_disable(struct static_key *_key);
 JUMPLABEL_OPTIONAL_API_ int jumplabel_seal(struct static_key *_key);
+JUMPLABEL_OPTIONAL_API_ int jumplabel_inc(struct static_key *_key), jumplabel_dec(struct static_key *_key);
 JUMPLABEL_OPTIONAL_API_ const char *jumplabel_strerror(int _error);
 #define jumplabel_key(x) ((struct static_key *)(void *)(x))
 
 /* All or nothing: on an error, what this call has changed is changed back. If a key is named twice, the last change wins. */
-struct jumplabel_change {
-	struct static_key *key;
-	bool enable;
-};
+struct jumplabel_change { struct static_key *key; bool enable; };
 JUMPLABEL_OPTIONAL_API_ int jumplabel_set_all(const struct jumplabel_change *_changes, size_t _count);
 
 typedef void (*jumplabel_warn_fn)(const char *_message, void *_data);
 JUMPLABEL_OPTIONAL_API_ void jumplabel_set_warn(jumplabel_warn_fn _hook, void *_data);
+
+/* ---- Functions that hear of changes ----------------------------------------------------------------------------- */
+
+/* Who asked: the program; the variable JUMPLABEL. The other two are the library's, with `uid` and `mode`. */
+enum { JUMPLABEL_BY_PROGRAM, JUMPLABEL_BY_STARTUP, JUMPLABEL_BY_OPERATOR, JUMPLABEL_BY_REVERT };
+struct jumplabel_changed { struct static_key *key; struct static_mode *mode; int state, by; unsigned int uid; };
+typedef void (*jumplabel_changed_fn)(const struct jumplabel_changed *_changed, void *_data);
+/* Has `_told` called, in the thread that changes, once for each key that went on or off: this one, or any if `_key` is NULL. It may change keys,
+   which is told inside of the call, without a bound. A number above 0; -ENOMEM: 64 are there. To remove never waits: how many calls still run. */
+JUMPLABEL_OPTIONAL_API_ int jumplabel_on_change(const struct static_key *_key, jumplabel_changed_fn _told, void *_data);
+JUMPLABEL_OPTIONAL_API_ long jumplabel_on_change_remove(int _number);
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
 
@@ -267,10 +264,7 @@ JUMPLABEL_OPTIONAL_API_ void jumplabel_link_record_(struct jumplabel_record_ *_r
 #define JUMPLABEL_RECORD_AT_(id, first, count, is_array, path, name) JUMPLABEL_RECORD_(id, first, count, is_array, path, name)
 #define JUMPLABEL_RECORD_(id, first, count, is_array, path, name)                                                      \
 	static struct jumplabel_record_ jumplabel_record_##id##_ = { first, count, __LINE__, is_array, path, name, __FILE__, 0 }; \
-	JUMPLABEL_CONSTRUCTOR_(101, "T", jumplabel_link_##id##_)                                                       \
-	{                                                                                                              \
-		jumplabel_link_record_(&jumplabel_record_##id##_);                                                     \
-	}                                                                                                              \
+	JUMPLABEL_CONSTRUCTOR_(101, "T", jumplabel_link_##id##_) { jumplabel_link_record_(&jumplabel_record_##id##_); }        \
 	struct jumplabel_record_
 
 /* Constructors of this number run before others, where files are ELF or PE; in Mach-O files, those of a file run in this order, and files as they are
@@ -287,18 +281,10 @@ JUMPLABEL_OPTIONAL_API_ void jumplabel_link_record_(struct jumplabel_record_ *_r
 
 struct jumplabel_key_info {
 	struct static_key *key;
-	const char *name;
-	size_t name_length;
-	const char *path;
-	size_t path_length;
-	const char *module;
-	size_t module_length;
-	const char *file;
-	size_t file_length;
-	unsigned int line;
-	unsigned int column;
+	const char *name, *path, *module, *file;
+	size_t name_length, path_length, module_length, file_length, sites;
+	unsigned int line, column;
 	int element;
-	size_t sites;
 };
 /* Calls `_visit` (NULL: nothing) for each key with a record; how many there are. It may change keys. Texts are not terminated in the library. */
 JUMPLABEL_OPTIONAL_API_ long jumplabel_for_each_key(void (*_visit)(const struct jumplabel_key_info *_info, void *_data), void *_data);
@@ -308,12 +294,8 @@ JUMPLABEL_OPTIONAL_API_ long jumplabel_for_each_key(void (*_visit)(const struct 
 /* Does what JUMPLABEL says, once: docs/operating.md of jumplabel has the grammar. NAME=on, =off, +1, -1 and file:PATH[:LINE[-LINE]] with commas
    between them, @FILE, help. */
 JUMPLABEL_OPTIONAL_API_ void jumplabel_startup(void);
-#define JUMPLABEL_STARTUP()                                                                                            \
-	JUMPLABEL_CONSTRUCTOR_(102, "U", jumplabel_startup_here_)                                                      \
-	{                                                                                                              \
-		jumplabel_startup();                                                                                   \
-	}                                                                                                              \
-	struct jumplabel_record_
+#define JUMPLABEL_STARTUP() \
+	JUMPLABEL_CONSTRUCTOR_(102, "U", jumplabel_startup_here_) { jumplabel_startup(); } struct jumplabel_record_
 
 JUMPLABEL_OPTIONAL_END_
 
@@ -367,7 +349,6 @@ static size_t jumplabel_full_name_(char *_text, size_t _size, const struct jumpl
 {
 	char _number[16] = "";
 	size_t _length;
-
 	if (_info->element >= 0)
 		sprintf(_number, "[%d]", _info->element);
 	_length = _info->name_length + strlen(_number);
@@ -378,17 +359,12 @@ static size_t jumplabel_full_name_(char *_text, size_t _size, const struct jumpl
 	return _length;
 }
 
-struct jumplabel_search_ {
-	const char *_name;
-	struct static_key *_key;
-	int _count;
-};
+struct jumplabel_search_ { const char *_name; struct static_key *_key; int _count; };
 
 static void jumplabel_compare_(const struct jumplabel_key_info *_info, void *_data)
 {
 	struct jumplabel_search_ *_search = (struct jumplabel_search_ *)_data;
 	char _name[1024];
-
 	if (jumplabel_full_name_(_name, sizeof(_name), _info) < sizeof(_name) && !strcmp(_name, _search->_name)) {
 		_search->_key = _info->key;
 		_search->_count++;
@@ -397,24 +373,18 @@ static void jumplabel_compare_(const struct jumplabel_key_info *_info, void *_da
 
 struct static_key *jumplabel_optional_find_key(const char *_name)
 {
-	struct jumplabel_search_ _search = { 0, 0, 0 };
-
-	_search._name = _name;
+	struct jumplabel_search_ _search = { _name, 0, 0 };
 	jumplabel_for_each_key(jumplabel_compare_, &_search);
 	return _search._count == 1 ? _search._key : 0;
 }
 
-struct jumplabel_text_ {
-	char *_text;
-	size_t _size, _length;
-};
+struct jumplabel_text_ { char *_text; size_t _size, _length; };
 
 static void jumplabel_append_(const struct jumplabel_key_info *_info, void *_data)
 {
 	struct jumplabel_text_ *_to = (struct jumplabel_text_ *)_data;
 	const char *_state = static_key_enabled(_info->key) ? " on\n" : " off\n";
 	size_t _length = jumplabel_full_name_(0, 0, _info) + strlen(_state);
-
 	if (_to->_length + _length < _to->_size) {
 		jumplabel_full_name_(_to->_text, _length, _info);
 		strcat(_to->_text, _state);
@@ -427,10 +397,7 @@ static void jumplabel_append_(const struct jumplabel_key_info *_info, void *_dat
 
 size_t jumplabel_optional_list(char *_text, size_t _size)
 {
-	struct jumplabel_text_ _to = { 0, 0, 0 };
-
-	_to._text = _text;
-	_to._size = _size;
+	struct jumplabel_text_ _to = { _text, _size, 0 };
 	if (_size > 0)
 		_text[0] = 0;
 	jumplabel_for_each_key(jumplabel_append_, &_to);
@@ -453,23 +420,84 @@ size_t jumplabel_optional_list(char *_text, size_t _size)
 
 #ifdef __GNUC__
 #define JUMPLABEL_EXCHANGE_WORD_(at, old, now) __atomic_compare_exchange_n(at, &(old), now, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)
+#define JUMPLABEL_FENCE_() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define JUMPLABEL_LOAD_POINTER_(at) __atomic_load_n(at, __ATOMIC_ACQUIRE)
 #define JUMPLABEL_STORE_POINTER_(at, now) __atomic_store_n(at, now, __ATOMIC_RELEASE)
 #define JUMPLABEL_SET_POINTER_(at, now) jumplabel_set_pointer_(at, now)
 static int jumplabel_set_pointer_(struct jumplabel_record_ **_at, struct jumplabel_record_ *_now)
 {
 	struct jumplabel_record_ *_none = 0;
-
 	return __atomic_compare_exchange_n(_at, &_none, _now, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 #else
 #define JUMPLABEL_EXCHANGE_WORD_(at, old, now) (_InterlockedCompareExchange((volatile long *)(at), now, old) == (old))
+#define JUMPLABEL_FENCE_() ((void)0) /* What is exchanged is a fence. */
 #define JUMPLABEL_LOAD_POINTER_(at) (*(at))
 #define JUMPLABEL_STORE_POINTER_(at, now) ((void)_InterlockedExchangePointer((void *volatile *)(at), now))
 #define JUMPLABEL_SET_POINTER_(at, now) (_InterlockedCompareExchangePointer((void *volatile *)(at), now, 0) == 0)
 #endif
 
 /* ---- Changes ---------------------------------------------------------------------------------------------------- */
+
+/* `_id`: 0 free, -1 not yet. A caller counts itself in, and looks at the id again; who removes clears the id, and reads the count. */
+struct jumplabel_slot_ { int _id, _running; const struct static_key *_of; jumplabel_changed_fn _told; void *_data; };
+static struct jumplabel_slot_ jumplabel_slots_[64];
+
+static int jumplabel_add_(int *_at, int _more)
+{
+	int _word;
+	do
+		_word = JUMPLABEL_LOAD_WORD_(_at);
+	while (!JUMPLABEL_EXCHANGE_WORD_(_at, _word, _word + _more));
+	return _word + _more;
+}
+
+int jumplabel_on_change(const struct static_key *_key, jumplabel_changed_fn _told, void *_data)
+{
+	static int _given;
+	int _at, _id;
+	for (_at = 0; _told && _at < 64; _at++) {
+		struct jumplabel_slot_ *_slot = &jumplabel_slots_[_at];
+		int _free = 0;
+		if (!JUMPLABEL_EXCHANGE_WORD_(&_slot->_id, _free, -1))
+			continue;
+		_id = jumplabel_add_(&_slot->_running, 0) == 0 ? jumplabel_add_(&_given, 1) % 0xffffff * 64 + _at + 64 : 0;
+		_slot->_of = _key;
+		_slot->_told = _told;
+		_slot->_data = _data;
+		jumplabel_add_(&_slot->_id, _id + 1);
+		JUMPLABEL_FENCE_();
+		if (_id)
+			return _id;
+	}
+	return _told ? -ENOMEM : -EINVAL;
+}
+
+long jumplabel_on_change_remove(int _number)
+{
+	struct jumplabel_slot_ *_slot = &jumplabel_slots_[_number > 0 ? _number % 64 : 0];
+	if (_number > 0)
+		(void)JUMPLABEL_EXCHANGE_WORD_(&_slot->_id, _number, 0);
+	return _number > 0 && jumplabel_add_(&_slot->_id, 0) == 0 ? jumplabel_add_(&_slot->_running, 0) : 0;
+}
+
+static void jumplabel_tell_(struct static_key *_key, int _state, int _by)
+{
+	struct jumplabel_changed _changed = { _key, 0, _state, _by, 0 };
+	int _at, _id;
+	JUMPLABEL_FENCE_();
+	for (_at = 0; _at < 64; _at++) {
+		struct jumplabel_slot_ *_slot = &jumplabel_slots_[_at];
+
+		_id = JUMPLABEL_LOAD_WORD_(&_slot->_id);
+		if (_id <= 0)
+			continue;
+		jumplabel_add_(&_slot->_running, 1);
+		if (JUMPLABEL_EXCHANGE_WORD_(&_slot->_id, _id, _id) && (!_slot->_of || _slot->_of == _key))
+			_slot->_told(&_changed, _slot->_data);
+		jumplabel_add_(&_slot->_running, -1);
+	}
+}
 
 static jumplabel_warn_fn jumplabel_hook_;
 static void *jumplabel_hook_data_;
@@ -482,16 +510,9 @@ void jumplabel_set_warn(jumplabel_warn_fn _hook, void *_data)
 
 const char *jumplabel_strerror(int _error)
 {
-	switch (_error) {
-	case 0: return "no error";
-	case -EINVAL: return "there is no key";
-	case -EBUSY: return "the key has several users: it stays on until each has called dec";
-	case -ERANGE: return "the key is off: there is one dec more than inc";
-	case -EOVERFLOW: return "the key has INT_MAX users";
-	case -EROFS: return "the key is sealed";
-	case -ENOMEM: return "no memory";
-	default: return "an unknown error";
-	}
+	return _error == 0 ? "no error" : _error == -EINVAL ? "there is no key" : _error == -ERANGE ? "the key is off: there is one dec more than inc" :
+	       _error == -EBUSY ? "the key has several users: it stays on until each has called dec" : _error == -EOVERFLOW ? "the key has INT_MAX users" :
+	       _error == -EROFS ? "the key is sealed" : _error == -ENOMEM ? "no memory" : "an unknown error";
 }
 
 enum { JUMPLABEL_INC_ = 2, JUMPLABEL_DEC_, JUMPLABEL_SEAL_, JUMPLABEL_FAST_INC_ };
@@ -500,7 +521,6 @@ enum { JUMPLABEL_INC_ = 2, JUMPLABEL_DEC_, JUMPLABEL_SEAL_, JUMPLABEL_FAST_INC_ 
 static int jumplabel_change_(struct static_key *_key, int _goal, int *_was)
 {
 	int _word, _now;
-
 	if (!_key)
 		return -EINVAL;
 	do {
@@ -518,11 +538,13 @@ static int jumplabel_change_(struct static_key *_key, int _goal, int *_was)
 	return 0;
 }
 
-static int jumplabel_changed_(struct static_key *_key, int _goal)
+/* The same, and tells it. */
+static int jumplabel_changed_(struct static_key *_key, int _goal, int _by)
 {
-	int _was;
-
-	return jumplabel_change_(_key, _goal, &_was);
+	int _was = 0, _error = jumplabel_change_(_key, _goal, &_was);
+	if (!_error && (_goal == JUMPLABEL_DEC_ ? _was == 1 : _goal == 0 ? _was > 0 : _goal <= JUMPLABEL_INC_ && _was == 0))
+		jumplabel_tell_(_key, _goal != 0 && _goal != JUMPLABEL_DEC_, _by);
+	return _error;
 }
 
 static bool jumplabel_heed_(int _error)
@@ -534,11 +556,8 @@ static bool jumplabel_heed_(int _error)
 	return _error == 0;
 }
 
-#define JUMPLABEL_CHANGE_(name, type, result, goal)                                                                    \
-	type name(struct static_key *_key)                                                                             \
-	{                                                                                                              \
-		result(jumplabel_changed_(_key, goal));                                                                \
-	}
+#define JUMPLABEL_CHANGE_(name, type, result, goal) \
+	type name(struct static_key *_key) { result(jumplabel_changed_(_key, goal, JUMPLABEL_BY_PROGRAM)); }
 JUMPLABEL_CHANGE_(jumplabel_enable, int, return, 1)
 JUMPLABEL_CHANGE_(jumplabel_disable, int, return, 0)
 JUMPLABEL_CHANGE_(jumplabel_inc, int, return, JUMPLABEL_INC_)
@@ -550,12 +569,11 @@ JUMPLABEL_CHANGE_(static_key_slow_inc, bool, return jumplabel_heed_, JUMPLABEL_I
 JUMPLABEL_CHANGE_(static_key_slow_dec, void, jumplabel_heed_, JUMPLABEL_DEC_)
 JUMPLABEL_CHANGE_(static_key_fast_inc_not_disabled, bool, return 0 ==, JUMPLABEL_FAST_INC_)
 
-int jumplabel_set_all(const struct jumplabel_change *_changes, size_t _count)
+static int jumplabel_set_all_(const struct jumplabel_change *_changes, size_t _count, int _by)
 {
 	unsigned char _few[128], *_flipped = _few;
 	int _error = 0, _was = 0;
 	size_t _at;
-
 	if (_count > 0 && !_changes)
 		return -EINVAL;
 	if (_count > sizeof(_few) * 8 && !(_flipped = (unsigned char *)malloc(_count / 8 + 1)))
@@ -568,10 +586,18 @@ int jumplabel_set_all(const struct jumplabel_change *_changes, size_t _count)
 	}
 	for (_at -= _error != 0; _error && _at-- > 0;)
 		if (_flipped[_at / 8] & 1u << _at % 8)
-			jumplabel_changed_(_changes[_at].key, !_changes[_at].enable);
+			jumplabel_change_(_changes[_at].key, !_changes[_at].enable, &_was);
+	for (_at = 0; !_error && _at < _count; _at++)
+		if (_flipped[_at / 8] & 1u << _at % 8)
+			jumplabel_tell_(_changes[_at].key, _changes[_at].enable, _by);
 	if (_flipped != _few)
 		free(_flipped);
 	return _error;
+}
+
+int jumplabel_set_all(const struct jumplabel_change *_changes, size_t _count)
+{
+	return jumplabel_set_all_(_changes, _count, JUMPLABEL_BY_PROGRAM);
 }
 
 #ifdef __ELF__
@@ -583,7 +609,6 @@ void jump_label_init_ro(void)
 {
 #ifdef __ELF__
 	struct static_key *_key;
-
 	for (_key = __start___jump_ro_keys; _key < __stop___jump_ro_keys; _key++)
 		jumplabel_seal(_key);
 #endif
@@ -597,7 +622,6 @@ static struct jumplabel_record_ *jumplabel_first_, *jumplabel_last_;
 void jumplabel_link_record_(struct jumplabel_record_ *_record)
 {
 	struct jumplabel_record_ **_at = &jumplabel_first_, *_next = JUMPLABEL_LOAD_POINTER_(&jumplabel_last_);
-
 	if (_next)
 		_at = &_next->_next;
 	while (!JUMPLABEL_SET_POINTER_(_at, _record)) {
@@ -615,16 +639,12 @@ long jumplabel_for_each_key(void (*_visit)(const struct jumplabel_key_info *_inf
 	struct jumplabel_key_info _info;
 	unsigned int _at;
 	long _count = 0;
-
 	for (_record = JUMPLABEL_LOAD_POINTER_(&jumplabel_first_); _record; _record = JUMPLABEL_LOAD_POINTER_(&_record->_next)) {
 		memset(&_info, 0, sizeof(_info));
 		_info.module = "";
-		_info.path = _record->_path;
-		_info.name = _record->_name[0] ? _record->_name : _record->_path;
-		_info.file = _record->_file;
-		_info.name_length = strlen(_info.name);
-		_info.path_length = strlen(_info.path);
-		_info.file_length = strlen(_info.file);
+		_info.name_length = strlen(_info.name = _record->_name[0] ? _record->_name : _record->_path);
+		_info.path_length = strlen(_info.path = _record->_path);
+		_info.file_length = strlen(_info.file = _record->_file);
 		_info.line = _record->_line;
 		_info.column = 1;
 		for (_at = 0; _at < _record->_count; _at++, _count++) {
@@ -643,7 +663,6 @@ long jumplabel_for_each_key(void (*_visit)(const struct jumplabel_key_info *_inf
 static int jumplabel_matches_(const char *_pattern, const char *_end, const char *_text)
 {
 	const char *_behind_star = 0, *_from = 0;
-
 	for (;;) {
 		if (_pattern < _end && *_pattern == '*') {
 			_behind_star = ++_pattern;
@@ -689,7 +708,6 @@ static void jumplabel_choose_(const struct jumplabel_key_info *_info, void *_dat
 {
 	struct jumplabel_item_ *_item = (struct jumplabel_item_ *)_data;
 	char _name[1024];
-
 	if (_item->_is_file) {
 		if (_info->line < _item->_first || _info->line > _item->_last || !jumplabel_matches_path_(_item->_pattern, _item->_end, _info->file))
 			return;
@@ -708,7 +726,6 @@ static const char *jumplabel_lines_(struct jumplabel_item_ *_item)
 {
 	const char *_colon = _item->_end;
 	char *_behind;
-
 	_item->_first = 0;
 	_item->_last = ULONG_MAX;
 	while (_colon > _item->_pattern && *_colon != ':')
@@ -728,7 +745,6 @@ static const char *jumplabel_lines_(struct jumplabel_item_ *_item)
 static const char *jumplabel_read_item_(struct jumplabel_item_ *_item, const char *_text, const char *_end)
 {
 	const char *_value = _end;
-
 	while (_value > _text && *_value != '=')
 		_value--;
 	_item->_pattern = _text;
@@ -764,9 +780,8 @@ static const char *jumplabel_read_item_(struct jumplabel_item_ *_item, const cha
 /* All that an item chooses, or nothing; what is wrong, or NULL. */
 static const char *jumplabel_apply_item_(struct jumplabel_item_ *_item)
 {
-	int _error = 0, _was;
+	int _error = 0;
 	size_t _at;
-
 	_item->_changes = 0;
 	_item->_count = 0;
 	jumplabel_for_each_key(jumplabel_choose_, _item);
@@ -778,13 +793,13 @@ static const char *jumplabel_apply_item_(struct jumplabel_item_ *_item)
 	_item->_count = 0;
 	jumplabel_for_each_key(jumplabel_choose_, _item);
 	if (_item->_goal <= 1) {
-		_error = jumplabel_set_all(_item->_changes, _item->_count);
+		_error = jumplabel_set_all_(_item->_changes, _item->_count, JUMPLABEL_BY_STARTUP);
 	} else {
 		for (_at = 0; _at < _item->_count && !_error; _at++)
-			_error = jumplabel_change_(_item->_changes[_at].key, _item->_goal, &_was);
+			_error = jumplabel_changed_(_item->_changes[_at].key, _item->_goal, JUMPLABEL_BY_STARTUP);
 		if (_error)
 			for (_at--; _at-- > 0;)
-				jumplabel_changed_(_item->_changes[_at].key, _item->_goal ^ 1 /* INC and DEC */);
+				jumplabel_changed_(_item->_changes[_at].key, _item->_goal ^ 1 /* INC and DEC */, JUMPLABEL_BY_STARTUP);
 	}
 	free(_item->_changes);
 	return _error ? jumplabel_strerror(_error) : 0;
@@ -796,7 +811,6 @@ static void jumplabel_do_item_(const char *_text, const char *_end, const char *
 	struct jumplabel_item_ _item;
 	const char *_wrong;
 	char _place[32] = "";
-
 	while (_text < _end && (unsigned char)*_text <= ' ')
 		_text++;
 	while (_text < _end && (unsigned char)_end[-1] <= ' ')
@@ -817,7 +831,6 @@ static void jumplabel_do_file_(const char *_path)
 	FILE *_file = fopen(_path, "r");
 	char _line[4096];
 	unsigned int _number = 0;
-
 	if (!_file) {
 		fprintf(stderr, "jumplabel: %s: %s\n", _path, strerror(errno));
 		return;
@@ -839,24 +852,15 @@ static void jumplabel_do_file_(const char *_path)
 static void jumplabel_print_(const struct jumplabel_key_info *_info, void *_data)
 {
 	char _name[1024];
-
 	(void)_data;
 	if (jumplabel_full_name_(_name, sizeof(_name), _info) < sizeof(_name))
 		printf("%-32s  %-5s  %s:%u\n", _name, static_key_enabled(_info->key) ? "on" : "off", _info->file, _info->line);
-}
-
-static void jumplabel_help_(void)
-{
-	printf("%-32s  STATE  DECLARED\n", "KEY");
-	jumplabel_for_each_key(jumplabel_print_, 0);
-	_exit(fflush(stdout) != 0);
 }
 
 void jumplabel_startup(void)
 {
 	static int _is_done;
 	const char *_text, *_end;
-
 	if (_is_done)
 		return;
 	_is_done = 1;
@@ -872,9 +876,11 @@ void jumplabel_startup(void)
 	_text = getenv("JUMPLABEL");
 	if (!_text)
 		return;
-	if (!strcmp(_text, "help"))
-		jumplabel_help_();
-	else if (*_text == '@')
+	if (!strcmp(_text, "help")) {
+		printf("%-32s  STATE  DECLARED\n", "KEY");
+		jumplabel_for_each_key(jumplabel_print_, 0);
+		_exit(fflush(stdout) != 0);
+	} else if (*_text == '@')
 		jumplabel_do_file_(_text + 1);
 	else
 		for (;; _text = _end + 1) {

@@ -134,6 +134,59 @@ static void names(void)
 	CHECK(strlen(shorter) < sizeof(shorter) && !memcmp(text, shorter, strlen(shorter)) && shorter[strlen(shorter) - 1] == '\n');
 }
 
+static struct jumplabel_changed last;
+
+static void hear(const struct jumplabel_changed *changed, void *data)
+{
+	last = *changed;
+	++*(int *)data;
+}
+
+/* It does not let its key stay on, once. */
+static void veto(const struct jumplabel_changed *changed, void *data)
+{
+	CHECK(changed->state == 1);
+	*(long *)data = jumplabel_on_change_remove((int)*(long *)data);
+	CHECK(jumplabel_disable(changed->key) == 0);
+}
+
+static void hears(void)
+{
+	struct jumplabel_change changes[3];
+	int calls = 0, numbers[64], all = jumplabel_on_change(NULL, hear, &calls), at;
+	long itself = jumplabel_on_change(&off.key, veto, &itself);
+
+	CHECK(all > 0 && itself > 0 && all != itself);
+	static_branch_enable(&off);
+	CHECK(calls == 2 && itself == 1 && last.key == &off.key && last.by == JUMPLABEL_BY_PROGRAM && !last.mode && !static_branch_unlikely(&off));
+	static_branch_enable(&off);
+	static_branch_enable(&off);
+	static_branch_inc(&off);
+	CHECK(calls == 3 && last.state == 1 && static_branch_unlikely(&off));
+	static_branch_dec(&off);
+	static_branch_dec(&off);
+	CHECK(calls == 4 && last.state == 0);
+	for (at = 0; at < 3; at++) {
+		changes[at].key = &hooks[at].key;
+		changes[at].enable = true;
+	}
+	CHECK(jumplabel_set_all(changes, 3) == 0 && calls == 7);
+	changes[0].enable = changes[2].enable = false;
+	CHECK(jumplabel_inc(&hooks[2].key) == 0 && jumplabel_set_all(changes, 3) == -EBUSY && calls == 7);
+	CHECK(jumplabel_dec(&hooks[2].key) == 0 && jumplabel_on_change_remove(all) == 0 && jumplabel_on_change_remove(all) == 0);
+	changes[1].enable = false;
+	CHECK(jumplabel_set_all(changes, 3) == 0 && calls == 7);
+	for (at = 0; at < 64; at++)
+		CHECK((numbers[at] = jumplabel_on_change(&off.key, hear, &calls)) > 0);
+	CHECK(jumplabel_on_change(NULL, hear, &calls) == -ENOMEM && jumplabel_on_change(NULL, 0, 0) == -EINVAL);
+	static_branch_enable(&off);
+	CHECK(calls == 71);
+	for (at = 0; at < 64; at++)
+		CHECK(jumplabel_on_change_remove(numbers[at]) == 0);
+	static_branch_disable(&off);
+	CHECK(calls == 71 && jumplabel_on_change_remove(0) == 0 && jumplabel_on_change_remove(-1) == 0);
+}
+
 int main(int argc, char **argv)
 {
 	char text[256];
@@ -147,6 +200,7 @@ int main(int argc, char **argv)
 	starts();
 	counts();
 	batches();
+	hears();
 	names();
 	seals();
 	printf("ok %d\n", JUMPLABEL_OPTIONAL_LIBRARY);

@@ -136,19 +136,37 @@ fn start_variable() {
     }
 }
 
-/// The program of docs/c.md.
+/// The source of a program of docs/c.md, which has these words.
+fn source_with(words: &str, directory: &Path) -> PathBuf {
+    let document = std::fs::read_to_string(file("../../docs/c.md")).unwrap();
+    let mut programs = document.split("```c\n").filter_map(|rest| rest.split_once("```"));
+    let (program, _) = programs.find(|(program, _)| program.contains(words)).unwrap();
+    let source = directory.join("program.c");
+    std::fs::write(&source, program).unwrap();
+    source
+}
+
+/// The first program of docs/c.md.
 #[test]
 fn the_document() {
     let directory = vendored("optional-document");
-    let document = std::fs::read_to_string(file("../../docs/c.md")).unwrap();
-    let program = document.split_once("```c\n").and_then(|(_, rest)| rest.split_once("```")).unwrap().0;
-    let source = directory.join("program.c");
-    std::fs::write(&source, program).unwrap();
+    let source = source_with("net.trace", &directory);
     for with in [false, true] {
         let program = build(&directory, &mut compiler("gcc", "-std=gnu11"), &[source.to_str().unwrap()], with);
         says(&program, "work(2)\n");
         let mut command = Command::new(&program);
         assert_eq!(printed(&succeeds(command.env("JUMPLABEL", "net.*=on"))), "work(1)\nwork(2)\n");
+    }
+}
+
+/// The program of docs/c.md that hears of changes.
+#[test]
+fn hears() {
+    let directory = vendored("optional-hears");
+    let source = source_with("jumplabel_on_change", &directory);
+    for with in [false, true] {
+        let program = build(&directory, &mut compiler("gcc", "-std=gnu11"), &[source.to_str().unwrap()], with);
+        says(&program, "appendonly yes\n");
     }
 }
 

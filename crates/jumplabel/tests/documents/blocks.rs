@@ -48,6 +48,7 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/building.md", "features = [\"linux\"]", Tried(without_std)),
     ("docs/building.md", "default-features = false }", Tried(kernel)),
     ("docs/c.md", "#include \"jumplabel-optional.h\"", OwnC(optional_header)),
+    ("docs/c.md", "jumplabel_on_change(&appendonly", OwnC(optional_header)),
     ("docs/c.md", "JUMPLABEL_ASSERTIONS();", OwnC(asserting)),
     ("docs/c.md", "FetchContent_Declare", Excused("consumers::fetched_by_cmake of jumplabel-capi has such a project")),
     (

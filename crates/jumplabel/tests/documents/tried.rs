@@ -2,14 +2,15 @@
 
 use crate::desk::{desk, package, printed, read, repository, write};
 
-/// The program that copies one header: it lies beside that, and needs nothing else. (With the library, jumplabel-capi's
-/// `optional::the_document` builds it.)
+/// The programs that copy one header: it lies beside them, and they need nothing else. (With the library, jumplabel-capi's
+/// `optional::the_document` and `optional::hears` build them.)
 pub fn optional_header(program: &str) {
     let directory = desk().join("optional");
     write(&directory.join("jumplabel-optional.h"), &read("crates/jumplabel-capi/include/jumplabel-optional.h"));
     write(&directory.join("program.c"), program);
     let line = "cc -std=c99 -Wall -Wextra -Werror -DJUMPLABEL_OPTIONAL_USE=0 program.c && ./a.out";
-    assert_eq!(printed(line, &directory), "work(2)\n");
+    let hears = program.contains("on_change");
+    assert_eq!(printed(line, &directory), if hears { "appendonly yes\n" } else { "work(2)\n" });
 }
 
 /// The program with an assertion is one that a compiler takes. (jumplabel-capi's `asserts::the_document` runs it.)
