@@ -104,6 +104,7 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/features.md", "static HASH", Rust("")),
     ("docs/features.md", "static MODE", Rust("7\n")),
     ("docs/features.md", "tracepoint!", Rust("1500 bytes\n")),
+    ("docs/features.md", "static APPENDONLY", Rust("appendonly yes, asked by Program\n")),
     ("docs/features.md", "static AUDIT", Rust("triple(2)\n")),
     ("docs/features.md", "40 0f 1f 44 00 00  rex nop\n 48", Tried(listings::arm_out_of_line)),
     ("docs/how-it-works.md", "objects come and go: constructors", FIGURE),
