@@ -65,7 +65,6 @@ fn run() -> Result<(), Error> {
     say!("init text is freed: its sites are skipped");
 
     unit::run()?;
-    modules::run()?;
     cache::alone()?;
     two::run()?;
     cache::together();

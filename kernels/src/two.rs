@@ -9,7 +9,7 @@ use jumplabel::{Batch, Error, Visibility, static_branch_unlikely, static_key};
 
 use crate::checks::{ROUTE, TRACE, seen, sites};
 use crate::machine::{KERNEL, serialised, until, written};
-use crate::{arch, bad, cache, conformance, operations, say, stack, unit};
+use crate::{arch, bad, cache, conformance, modules, operations, say, stack, unit};
 
 static_key! {
     static PER_CPU: false;
@@ -36,6 +36,14 @@ static LAST: AtomicU32 = AtomicU32::new(0);
 static EPOCHS: AtomicU32 = AtomicU32::new(0);
 static STALE: AtomicU32 = AtomicU32::new(0);
 
+/// Whether the other CPU is here, shall go, is gone, shall come.
+static PHASE: AtomicU32 = AtomicU32::new(HERE);
+const HERE: u32 = 0;
+const GO: u32 = 1;
+const GONE: u32 = 2;
+const COME: u32 = 3;
+const TIMES: u32 = 4;
+
 /// What the other CPU does.
 pub fn on_other_cpu() {
     bad::not_known();
@@ -46,9 +54,12 @@ pub fn on_other_cpu() {
     online.unwrap();
     ONLINE.store(true, Release);
     while !DONE.load(Acquire) {
+        if PHASE.load(Acquire) == GO {
+            go_and_come();
+        }
         let before = EPOCH.load(SeqCst);
         let on = before & 2 != 0;
-        let seen = (seen(), operations::seen(), unit::agrees(on));
+        let seen = (seen(), operations::seen(), unit::agrees(on) && modules::agrees(on));
         let after = EPOCH.load(SeqCst);
         RUNS.fetch_add(1, Relaxed);
         if before == after && before & 1 == 0 {
@@ -59,6 +70,37 @@ pub fn on_other_cpu() {
     }
     cache::together();
     bad::on_other_cpu();
+}
+
+/// This CPU goes offline, and comes again. In between it runs no site, and is not stopped.
+fn go_and_come() {
+    KERNEL.offline().unwrap();
+    PHASE.store(GONE, Release);
+    until(|| PHASE.load(Acquire) == COME);
+    let online = KERNEL.online(|lock| {
+        let change = if PER_CPU.is_enabled() { PER_CPU.disable_locked(lock) } else { PER_CPU.enable_locked(lock) };
+        change.unwrap();
+    });
+    online.unwrap();
+    PHASE.store(HERE, Release);
+}
+
+/// The other CPU goes and comes: flips meanwhile stop nobody, and what they have changed it sees when it is here again.
+fn away(number: &mut u32) -> Result<(), Error> {
+    for _ in 0..TIMES {
+        PHASE.store(GO, Release);
+        until(|| PHASE.load(Acquire) == GONE);
+        let (before, was) = (serialised(1 - arch::cpu()), PER_CPU.is_enabled());
+        *number += 1;
+        flip(*number)?;
+        assert!(serialised(1 - arch::cpu()) == before, "a CPU that is offline was stopped");
+        PHASE.store(COME, Release);
+        until(|| PHASE.load(Acquire) == HERE);
+        assert!(static_branch_unlikely!(PER_CPU) != was);
+        until(|| LAST.load(Relaxed) == 2 * *number);
+    }
+    say!("a CPU went offline and came again {TIMES} times");
+    Ok(())
 }
 
 /// Whether an event counts twice behind this flip.
@@ -81,13 +123,13 @@ fn counted(flip: impl FnOnce() -> Result<(), Error>) -> Result<[u32; 2], Error> 
 fn flip(number: u32) -> Result<(), Error> {
     EPOCH.store(2 * number - 1, SeqCst);
     let on = number & 1 == 1;
-    let outcome = Batch::new().set(&TRACE, on).set(&ROUTE, on).commit()?;
+    let outcome = modules::with(Batch::new().set(&TRACE, on).set(&ROUTE, on), on).commit()?;
     if number.is_multiple_of(4) {
         operations::set(twice(number))?;
     }
     EPOCH.store(2 * number, SeqCst);
     assert!(outcome.visibility == Visibility::Immediate, "CPU {:?} came late", KERNEL.late());
-    assert!(outcome.sites == 1 + sites());
+    assert!(outcome.sites == 1 + sites() + modules::sites());
     Ok(())
 }
 
@@ -119,6 +161,7 @@ pub fn run() -> Result<(), Error> {
     say!("the other CPU came after {number} flips");
 
     steps()?;
+    modules::load(number & 1 == 1)?;
     // A flip of primed sites is one step, and so is a change of operations.
     for _ in 0..FLIPS {
         number += 1;
@@ -130,6 +173,8 @@ pub fn run() -> Result<(), Error> {
             until(|| LAST.load(Relaxed) == 2 * number);
         }
     }
+    away(&mut number)?;
+    modules::unload()?;
     if number & 1 == 1 {
         flip(number + 1)?;
     }
