@@ -78,7 +78,7 @@ extern "C" fn begin() -> ! {
     mine[3].store(timer, Relaxed);
     mine[4].store(REQUESTS + 4 * hart, Relaxed);
     // SAFETY: registers of this hart. All memory is supervisor mode's. So are its interrupts and all exceptions; and the time, which it reads
-    // by `rdtime`: without `mcounteren` that is an exception.
+    // by `rdtime`: without `mcounteren` that is an exception. Floating point is off: nothing here uses its registers.
     unsafe {
         (timer as *mut usize).write_volatile((TIME as *const usize).read_volatile() + TICK);
         asm!(
@@ -89,7 +89,7 @@ extern "C" fn begin() -> ! {
             all = in(reg) usize::MAX >> 10, open = in(reg) 0xf, time = in(reg) 2,
             exceptions = in(reg) 0xffff, interrupts = in(reg) 0x222,
             mine = in(reg) mine, entry = in(reg) &raw const machine_entry, forwarded = in(reg) 0x88,
-            mode = in(reg) 3 << 11, supervisor = in(reg) 1 << 11, next = in(reg) supervisor_mode as *const () as usize,
+            mode = in(reg) 3 << 11 | 3 << 13, supervisor = in(reg) 1 << 11, next = in(reg) supervisor_mode as *const () as usize,
             options(noreturn),
         );
     }

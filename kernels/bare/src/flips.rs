@@ -5,7 +5,7 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
 
-use jumplabel::{Batch, Error, naked_key, static_branch_likely, static_branch_unlikely, static_key};
+use jumplabel::{Batch, Error, naked_key, static_branch_likely, static_branch_unlikely, static_call, static_key};
 use jumplabel_kernel::Kernel;
 
 use crate::hart::{self, HARTS};
@@ -18,6 +18,15 @@ static_key! {
     static OF_HART: [false; HARTS];
 }
 naked_key! { static ROUTE: false; }
+static_call! { static WORK: fn(u32) -> u32 = plain; }
+
+fn plain(number: u32) -> u32 {
+    number
+}
+
+fn traced(number: u32) -> u32 {
+    number + 1
+}
 
 /// What hart 0 flips with, and others wait for.
 static OURS: Spin = Spin::new();
@@ -40,8 +49,8 @@ static DONE: AtomicU32 = AtomicU32::new(0);
 const FLIPS: u32 = 200;
 
 #[inline(never)]
-fn seen() -> [bool; 3] {
-    [static_branch_unlikely!(TRACE), static_branch_likely!(TRACE), ROUTE.get()]
+fn seen() -> [bool; 4] {
+    [static_branch_unlikely!(TRACE), static_branch_likely!(TRACE), ROUTE.get(), WORK(1) == 2]
 }
 
 fn until(done: impl Fn() -> bool) {
@@ -54,7 +63,10 @@ fn until(done: impl Fn() -> bool) {
 fn flip(number: u32) -> Result<(), Error> {
     EPOCH.store(2 * number - 1, SeqCst);
     let on = number & 1 == 1;
-    let change = || Batch::new().set(&TRACE, on).set(&ROUTE, on).commit();
+    let change = || {
+        let target = if on { traced } else { plain };
+        Batch::<4>::with_capacity().set(&TRACE, on).set(&ROUTE, on).set(&WORK, target).commit()
+    };
     let outcome = match number % 3 {
         0 => OURS.with(change),
         1 => with_foreign(&FOREIGN, change),
@@ -71,7 +83,7 @@ fn flip(number: u32) -> Result<(), Error> {
 pub fn run() -> Result<(), Error> {
     machine::start()?;
     flip(1)?;
-    assert!(seen() == [true; 3]);
+    assert!(seen() == [true; 4]);
     say!("early: flips");
     LET_GO.store(true, Release);
     until(|| ONLINE.load(Acquire) as usize == HARTS);
@@ -127,7 +139,7 @@ pub fn on_other_hart() {
         };
         if before & 1 == 0 && EPOCH.load(SeqCst) == before {
             COMPARED.fetch_add(1, Relaxed);
-            STALE.fetch_add(u32::from(seen != [before & 2 != 0; 3]), Relaxed);
+            STALE.fetch_add(u32::from(seen != [before & 2 != 0; 4]), Relaxed);
             LAST[hart].store(before, Relaxed);
         }
     }

@@ -124,7 +124,7 @@ pub const MACHINES: &[Machine] = &[
     },
     Machine {
         name: "riscv64-bare",
-        target: "riscv64imac-unknown-none-elf",
+        target: "riscv64gc-unknown-none-elf",
         program: "qemu-system-riscv64",
         arguments: "-M virt -bios none -smp 4",
         packages: &["qemu-system-misc"],
