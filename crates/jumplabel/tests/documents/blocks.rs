@@ -1,6 +1,6 @@
 //! What is done with a block of the documents.
 
-use super::kernels::{part_of_the_tiny_kernel, tiny_kernel, tiny_kernel_in_c};
+use super::kernels::{part_of_a_kernel, part_of_the_tiny_kernel, tiny_kernel, tiny_kernel_in_c};
 use super::listings;
 use super::tried::{asserting, fail_points, files_of_arch, kernel, optional_header, without_std};
 
@@ -140,6 +140,11 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/kernels.md", "cargo build --release\nqemu", OF_THE_KERNEL),
     ("docs/kernels.md", "#include <jumplabel/kernel.h>", OwnC(tiny_kernel_in_c)),
     ("docs/kernels.md", "--features kernel-alone", OF_THE_KERNEL),
+    ("docs/kernels.md", "csrci sip, 2\", options", Kernel(part_of_a_kernel)),
+    ("docs/kernels.md", "pub fn open", Kernel(part_of_a_kernel)),
+    ("docs/kernels.md", "while self.0.swap", Kernel(part_of_a_kernel)),
+    ("docs/kernels.md", "lock.try_lock()", Kernel(part_of_a_kernel)),
+    ("docs/kernels.md", ".set(&WORK, target)", Kernel(part_of_a_kernel)),
     ("docs/mutants.md", "--shard", Commands),
     ("docs/ops.md", "up::enter()    one thread", Excused("tests/up.rs reads the bytes in both modes")),
     ("docs/operating.md", "--path crates/jumplabel-cli", Commands),

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use jumplabel_testing::breadth::{some_of, tests_all};
+
 use crate::desk::{block, printed, repository, scratch, write};
 
 /// The README's lines are lines of the kernel, in their order.
@@ -33,6 +35,14 @@ pub fn tiny_kernel(program: &str) {
     // own, which lead to two places; 23,300 before messages were told piece by piece, which saves a kernel in C 2,700; 23,400 before flips took
     // half as much stack.
     assert!(bytes <= 24_000, "more code than before: {bytes}");
+    // The rows of the document's table.
+    let others = [("3", true, 26_500), ("\"s\"", false, 29_300), ("3", false, 29_900)];
+    for &(level, lto, most) in some_of(0, &others) {
+        let options = format!("--config 'profile.release.opt-level={level}' --config profile.release.lto={lto}");
+        printed(&format!("cargo build --release {options}"), &directory);
+        let bytes = section("target/riscv64imac-unknown-none-elf/release/tiny", ".text", &directory);
+        assert!(bytes <= most, "more code than before, with {options}: {bytes}");
+    }
 }
 
 /// The bytes of a file's section.
@@ -76,6 +86,17 @@ pub fn tiny_kernel_in_c(program: &str) {
     printed(&format!("JUMPLABEL_KERNEL_PAGES=4 {library}"), &directory);
     printed(kernel, &directory);
     assert_eq!(writable(4), beside);
+
+    // With registers of floating point in the calling convention.
+    if tests_all() {
+        write(&directory.join("tiny.c"), program);
+        let commands = commands.replace("riscv64imac", "riscv64gc").replace("rv64imac_", "rv64gc_");
+        let commands = commands.replace("-mabi=lp64 ", "-mabi=lp64d ");
+        let said: Vec<_> = commands.lines().map(|line| printed(&format!("timeout 500 {line}"), &directory)).collect();
+        assert!(said[2].replace('\r', "").ends_with("off\non\n"), "{said:?}");
+        let header = printed("readelf -h tiny", &directory);
+        assert!(header.contains("double-float ABI"), "{header}");
+    }
 }
 
 /// The last command boots. Before the kernel of the document, builds and boots two others. Without the library's lines in the linker's
@@ -94,4 +115,12 @@ fn build_and_boot(commands: &str, directory: &Path) {
         let said = printed(&format!("timeout 60 {boot} || test $? = {status}"), directory).replace('\r', "");
         assert!(said.ends_with(end), "{said}\n{script}");
     }
+}
+
+/// The lines follow each other in a file of the kernels that boot.
+pub fn part_of_a_kernel(lines: &str) {
+    let folder = repository("kernels/bare/src");
+    let sources =
+        std::fs::read_dir(&folder).unwrap().map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    assert!(sources.into_iter().any(|source| source.contains(lines)), "no file of {} has\n{lines}", folder.display());
 }
