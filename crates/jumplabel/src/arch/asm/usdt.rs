@@ -110,8 +110,9 @@ macro_rules! __usdt_base_asm {
     };
 }
 
-/// The note for `$nop`, whose texts the compiler has put together: `$text` is a constant of the type
-/// [`Text`](crate::trace::usdt::text::Text), and the semaphore is `$offset` bytes behind the symbol `$semaphore`.
+/// The note for `$nop`, whose names the compiler has put together: `$text` is a constant of the type
+/// [`Text`](crate::trace::usdt::text::Text), and the semaphore is `$offset` bytes behind the symbol `$semaphore`. Few operands, because each
+/// costs the compiler time: whole words of the names, then what is left of them.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]
@@ -119,12 +120,16 @@ macro_rules! __usdt_of_text_asm {
     ($nop:literal $register:tt $text:path, $words:expr, $semaphore:path, $offset:expr, $function:path, $(($word:ident $number:literal))*) => {
         ::core::arch::asm!(
             ::core::concat!("2: ", $nop, ";.reloc 2b,BFD_RELOC_NONE,{semaphore}"),
-            ".pushsection .note.stapsdt,\"o?\",%note,{function};.balign 4;.long 4f-3f,24+{size},3;3: .asciz \"stapsdt\"",
-            "4: .balign 4;.quad 2b,_.stapsdt.base,{semaphore}+{offset}",
-            $(::core::concat!(".if {size}>4*", $number, ";.long {", ::core::stringify!($word), "};.endif"),)*
-            ".popsection",
+            ".pushsection .note.stapsdt,\"o?\",%note,{function};.balign 4;.long 4f-3f,6f-5f,3;3: .asciz \"stapsdt\"",
+            "4: .balign 4;5: .quad 2b,_.stapsdt.base,{semaphore}+{offset}",
+            $(::core::concat!(".if {size}>=8*", $number, "+8;.quad {", ::core::stringify!($word), "};.endif"),)*
+            ".if {size}&4;.long {rest}&0xffffffff;.endif;.if {size}&2;.short ({rest}>>(({size}&4)*8))&0xffff;.endif",
+            ".if {size}&1;.byte ({rest}>>(({size}&6)*8))&0xff;.endif",
+            ::core::concat!(".asciz \"", $crate::__usdt_note!(places), "\""),
+            "6: .balign 4;.popsection",
             $crate::__usdt_base_asm!(),
             $($word = const $text.words[$number],)*
+            rest = const $text.rest(),
             size = const $text.size,
             offset = const $offset,
             semaphore = sym $semaphore,

@@ -61,7 +61,7 @@ macro_rules! __usdt_callsite {
         #[inline(never)] // It contains a note, which a program must have only once.
         fn __note(__words: &[u64; 4]) {
             const __TEXT: $crate::trace::usdt::text::Text =
-                $crate::trace::usdt::text::Text::of($target, ::core::line!(), $crate::__usdt_note!(places));
+                $crate::trace::usdt::text::Text::of($target, ::core::line!());
             // SAFETY: a nop.
             unsafe {
                 $crate::__usdt_note_of_text!(__TEXT, __words.as_ptr(), $callsite, $offset, __note);

@@ -7,26 +7,27 @@
 //!
 //! Tools take letters, digits and `_`: all else is `_`. A long provider lacks its end, a long name its beginning.
 
-/// So many words are the texts at most.
-const WORDS: usize = 40;
+/// So many words are the names at most.
+const WORDS: usize = 12;
 /// So many bytes is a provider at most.
-const PROVIDER: usize = 40;
+const PROVIDER: usize = 32;
 /// So many bytes is what a name has in front of its line at most.
-const NAME: usize = 60;
+const NAME: usize = 50;
+const _: () = assert!(PROVIDER + 1 + NAME + "_4294967295".len() + 1 < WORDS * 8);
 
-/// The provider, the name and the places of arguments, as they stand in a note, each with a zero byte behind it.
+/// The provider and the name, as they stand in a note, each with a zero byte behind it.
 #[derive(Clone, Copy, Debug)]
 pub struct Text {
     /// How many bytes.
     pub size: u32,
     /// The bytes, and zeros.
-    pub words: [u32; WORDS],
+    pub words: [u64; WORDS],
 }
 
 impl Text {
     /// That of a target and a line.
     #[must_use]
-    pub const fn of(target: &str, line: u32, places: &str) -> Text {
+    pub const fn of(target: &str, line: u32) -> Text {
         let (target, mut text) = (target.as_bytes(), Text { size: 0, words: [0; WORDS] });
         let end = first_part(target);
         text.put_name(target, 0, if end < PROVIDER { end } else { PROVIDER });
@@ -40,13 +41,18 @@ impl Text {
         text.put(b'_');
         text.put_number(line);
         text.put(0);
-        text.put_all(places.as_bytes());
-        text.put(0);
         text
     }
 
+    /// The bytes behind the last whole word.
+    #[must_use]
+    pub const fn rest(&self) -> u64 {
+        self.words[self.size as usize / 8]
+    }
+
     const fn put(&mut self, byte: u8) {
-        self.words[self.size as usize / 4] |= u32::from_ne_bytes([byte, 0, 0, 0]) << (self.size % 4 * 8);
+        // Notes exist on little-endian machines only.
+        self.words[self.size as usize / 8] |= (byte as u64) << (self.size % 8 * 8);
         self.size += 1;
     }
 
@@ -95,9 +101,7 @@ const fn first_part(target: &[u8]) -> usize {
 macro_rules! __usdt_note_of_text {
     ($text:path, $words:expr, $semaphore:path, $offset:expr, $function:path) => {
         $crate::__usdt_note!(of_text $text, $words, $semaphore, $offset, $function,
-            (w0 0) (w1 1) (w2 2) (w3 3) (w4 4) (w5 5) (w6 6) (w7 7) (w8 8) (w9 9) (w10 10) (w11 11) (w12 12) (w13 13)
-            (w14 14) (w15 15) (w16 16) (w17 17) (w18 18) (w19 19) (w20 20) (w21 21) (w22 22) (w23 23) (w24 24) (w25 25) (w26 26) (w27 27)
-            (w28 28) (w29 29) (w30 30) (w31 31) (w32 32) (w33 33) (w34 34) (w35 35) (w36 36) (w37 37) (w38 38) (w39 39)
+            (w0 0) (w1 1) (w2 2) (w3 3) (w4 4) (w5 5) (w6 6) (w7 7) (w8 8) (w9 9) (w10 10) (w11 11)
         )
     };
 }
@@ -109,12 +113,12 @@ fn names() {
     use alloc::vec::Vec;
 
     let of = |target: &str, line| {
-        let text = Text::of(target, line, "8@0");
-        let bytes: Vec<u8> = text.words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let text = Text::of(target, line);
+        let bytes: Vec<u8> = text.words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let (texts, rest) = bytes.split_at(text.size as usize);
         assert!(rest.iter().all(|&byte| byte == 0));
         let texts: Vec<_> = texts.split(|&byte| byte == 0).map(|text| core::str::from_utf8(text).unwrap()).collect();
-        assert_eq!((texts[2], texts[3], texts.len()), ("8@0", "", 4));
+        assert_eq!((texts[2], texts.len()), ("", 3));
         (texts[0].to_owned(), texts[1].to_owned())
     };
     for (target, line, provider, name) in [
