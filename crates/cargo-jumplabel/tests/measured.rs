@@ -2,6 +2,8 @@
 //! It measures, so it runs only if it is asked for:
 //! `cargo test -p cargo-jumplabel --test measured -- --ignored --nocapture`.
 
+#[path = "measured/engine.rs"]
+mod engine;
 mod project;
 #[path = "measured/requests.rs"]
 mod requests;
@@ -24,6 +26,46 @@ fn median(mut figures: Vec<f64>) -> f64 {
     figures[figures.len() / 2]
 }
 
+/// Callgrind, for a program and its arguments.
+fn callgrind() -> Command {
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--smc-check=all", "--callgrind-out-file=/dev/null"]);
+    command
+}
+
+/// How many instructions callgrind has counted.
+fn collected(command: &mut Command) -> f64 {
+    let output = command.output().unwrap();
+    let says = String::from_utf8_lossy(&output.stderr);
+    let (_, count) = says.split_once("Collected : ").unwrap_or_else(|| panic!("{says}"));
+    count.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// Instructions that each function executes more with an event, by callgrind. A hundred functions: the number of them makes no difference.
+fn instructions(program: &Path, of: &str, filter: &str) -> f64 {
+    let count =
+        |of: &str, filter: &str, times: &str| collected(callgrind().arg(program).args([of, "100", filter, times]));
+    let each = |of: &str, filter: &str| (count(of, filter, "110") - count(of, filter, "10")) / 10_000.0;
+    each(of, filter) - each("nothing", "off")
+}
+
+/// Bytes of what a callsite consists of, on average: symbols whose names end so.
+fn bytes(program: &Path) {
+    let symbols = run(Command::new("nm").args(["-SC"]).arg(program));
+    let symbols: Vec<Vec<&str>> = symbols.lines().map(|line| line.split_whitespace().collect()).collect();
+    for what in ["::with", "::without", "::with::__CALLSITE", "::with::__CALLSITE::META", "::with::__CALLSITE::__note"]
+    {
+        let is_it = |words: &&Vec<&str>| {
+            words.len() > 3 && words[3].split("::h").next().is_some_and(|name| name.ends_with(what))
+        };
+        let sizes: Vec<u64> =
+            symbols.iter().filter(is_it).map(|words| u64::from_str_radix(words[1], 16).unwrap()).collect();
+        if let Some(average) = sizes.iter().sum::<u64>().checked_div(sizes.len() as u64) {
+            println!("{what:40} {:>9} {average:>9} bytes", sizes.len());
+        }
+    }
+}
+
 #[test]
 #[ignore = "measures"]
 fn an_event_that_nobody_wants() {
@@ -32,18 +74,23 @@ fn an_event_that_nobody_wants() {
     succeeds(&folder, &["tracing"]);
     succeeds(&folder, &["log"]);
     let patched = build(&folder);
-    println!("ns of an event, more than none: median of 11 runs each, in turns");
+    for (what, program) in [("upstream", &upstream), ("patched", &patched)] {
+        println!("{what}: {}", run(Command::new("size").arg(program)));
+        bytes(program);
+    }
+    println!("ns of an event, more than none: median of 11 runs each, in turns; and instructions");
     println!("{:40} {:>9} {:>9} {:>9}", "", "functions", "upstream", "patched");
     for (what, of, filter) in [
         ("tracing: no subscriber", "tracing", "none"),
         ("tracing: all off", "tracing", "off"),
         ("tracing: info, another module at trace", "tracing", "info,other=trace"),
+        ("tracing: a span at trace", "tracing", "info,[request]=trace"),
         ("tracing: on, to a registry that drops it", "tracing", "trace"),
         ("log: all off", "log", "none"),
         ("log: another target at trace", "log", "other"),
         ("log: the same, and enabled_changed()", "log", "asked"),
     ] {
-        for functions in ["10", "100", "1000"] {
+        for functions in ["1", "10", "100", "1000"] {
             let (mut of_upstream, mut of_patched) = (Vec::new(), Vec::new());
             for _ in 0..11 {
                 for (program, times) in [(&upstream, &mut of_upstream), (&patched, &mut of_patched)] {
@@ -54,5 +101,7 @@ fn an_event_that_nobody_wants() {
             let [upstream, patched] = [of_upstream, of_patched].map(median);
             println!("{what:40} {functions:>9} {upstream:>9.2} {patched:>9.2}");
         }
+        let [upstream, patched] = [&upstream, &patched].map(|program| instructions(program, of, filter));
+        println!("{what:40} {:>9} {upstream:>9.2} {patched:>9.2}", "instr.");
     }
 }

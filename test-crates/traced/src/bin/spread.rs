@@ -1,6 +1,7 @@
 //! `spread tracing FUNCTIONS FILTER`, `spread log FUNCTIONS FILTER`: how long an event of tracing, or a line of log, takes that is spread over so
-//! many functions (10, 100 or 1,000), beside the same functions without one. Prints the nanoseconds that it costs: the least of many passes with
-//! events, less the least without.
+//! many functions (1,000 at most), beside the same functions without one. Prints the nanoseconds that it costs: the least of many passes with
+//! events, less the least without. With a number behind it, calls each function so many times, and measures nothing: for a tool that counts
+//! instructions. So does `spread nothing FUNCTIONS off NUMBER`, without events.
 
 use std::time::Instant;
 
@@ -83,20 +84,26 @@ fn some(all: &[&[&[Function]]], count: usize) -> Vec<Function> {
     functions
 }
 
+/// Calls each of them so many times.
+fn call(functions: &[Function], times: usize) {
+    let mut x = 1;
+    for _ in 0..times {
+        for function in functions {
+            x = function(x);
+        }
+    }
+    std::hint::black_box(x);
+}
+
 /// Nanoseconds of one call: the least of the passes, of a thousand calls or more each, because clocks are coarse.
 fn least(functions: &[Function], passes: usize) -> f64 {
-    let (mut least, mut x) = (f64::INFINITY, 1);
+    let mut least = f64::INFINITY;
     let rounds = (1000 / functions.len()).max(1);
     for _ in 0..passes {
         let start = Instant::now();
-        for _ in 0..rounds {
-            for function in functions {
-                x = function(x);
-            }
-        }
+        call(functions, rounds);
         least = least.min(start.elapsed().as_nanos() as f64 / (rounds * functions.len()) as f64);
     }
-    std::hint::black_box(x);
     least
 }
 
@@ -116,7 +123,8 @@ impl log::Log for Other {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let with = match *words.as_slice() {
+    let with = match words[..3] {
+        ["nothing", ..] => WITHOUT,
         ["tracing", _, "none"] => WITH,
         ["tracing", _, filter] => {
             let registry = tracing_subscriber::registry().with(EnvFilter::new(filter));
@@ -138,6 +146,9 @@ fn main() {
     };
     let count = words[1].parse().unwrap();
     let (with, without) = (some(with, count), some(WITHOUT, count));
+    if let Some(times) = words.get(3) {
+        return call(&with, times.parse().unwrap());
+    }
     least(&with, 10);
     println!("{:.3}", least(&with, 2000) - least(&without, 2000));
 }
