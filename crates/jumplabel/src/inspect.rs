@@ -1,5 +1,6 @@
 //! Lists keys, static calls and modes from their records, and sites from the tables.
 
+mod named;
 mod sites;
 
 use core::ops::Range;
@@ -11,9 +12,9 @@ use crate::format::Entry;
 #[cfg(jumplabel_sites)]
 use crate::key::RawKey;
 use crate::key::info::KeyInfo;
+use crate::key::named::NamedKey;
 use crate::key_record::name::named;
 use crate::key_record::{self, Record};
-use crate::list::{NamedKey, each_named};
 use crate::patch::Lock;
 use crate::platform::list::{List, Owned};
 use crate::platform::{Held, Objects};
@@ -21,6 +22,7 @@ use crate::platform::{Held, Objects};
 use crate::site::index;
 use crate::site::object;
 use crate::switch::info::ModeInfo;
+use named::each_named;
 pub use sites::{Site, for_each_mode_site, for_each_site, loading};
 
 /// Calls `visit` for each key that has a record, in all loaded objects. `static_key!`, `naked_key!`, `record_key!` and `tracepoint!` leave

@@ -123,8 +123,9 @@ pub use key::deferred::DeferredKey;
 pub use key::flip::restore_pristine;
 pub use key::info::KeyInfo;
 pub use key::naked::NakedKey;
+pub use key::named::NamedKey;
 pub use key::{Key, OrLoadKey, RawKey, StaticKey, StaticKeyFalse, StaticKeyTrue};
-pub use list::{List, NamedKey, ObjectChange};
+pub use list::{List, ObjectChange};
 pub use load::set_platform;
 pub use notify::{AskedBy, Changed, OnChange, on_change};
 #[doc(hidden)] // For the C API.

@@ -3,11 +3,11 @@
 use core::fmt;
 
 use super::RawKey;
+use super::named::NamedKey;
 use crate::format::Declaration;
 use crate::key_record::Record;
 use crate::key_record::meta::MetaFn;
 use crate::key_record::name::{Number, Tail};
-use crate::list::NamedKey;
 #[cfg(jumplabel_sites)]
 use crate::{platform::list::List, sort::sort_unstable_by};
 

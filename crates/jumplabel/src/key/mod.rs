@@ -33,6 +33,7 @@ pub mod deferred;
 pub(crate) mod flip;
 pub(crate) mod info;
 pub mod naked;
+pub(crate) mod named;
 mod or_load;
 
 use crate::key_record::declaration::Keys;

@@ -6,7 +6,6 @@
 //! ```
 
 mod declare;
-mod named;
 
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -26,9 +25,6 @@ use crate::{
     patch::Lock,
     platform::instances::RUNTIME,
 };
-
-pub use named::NamedKey;
-pub(crate) use named::each_named;
 
 /// A list of statics that macros make inside functions. [`list!`](crate::list!) declares the list, and
 /// [`list_element!`](crate::list_element!) puts a static on it. A list spans all loaded objects, those that are loaded later included.
@@ -71,7 +67,7 @@ pub(crate) use named::each_named;
 pub struct List<T: 'static> {
     /// An `fn(ObjectChange, &[&'static T])`, or null.
     hook: AtomicPtr<()>,
-    names: named::Names,
+    pub(crate) names: Names,
     #[cfg(not(jumplabel_sites))]
     first: AtomicPtr<Node<Element>>,
     elements: PhantomData<&'static [T]>,
@@ -79,6 +75,20 @@ pub struct List<T: 'static> {
 
 // SAFETY: a list hands out shared references to statics.
 unsafe impl<T: Sync> Sync for List<T> {}
+
+/// What a list has that gives names to the keys of its elements: functions of `inspect`, or null.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Names {
+    pub(crate) each: AtomicPtr<()>,
+    pub(crate) of: AtomicPtr<()>,
+}
+
+impl Names {
+    pub(crate) const fn new() -> Names {
+        Names { each: AtomicPtr::new(core::ptr::null_mut()), of: AtomicPtr::new(core::ptr::null_mut()) }
+    }
+}
 
 /// What happens to an object that has elements of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +107,7 @@ impl<T: Sync + 'static> List<T> {
     pub const fn new() -> Self {
         List {
             hook: AtomicPtr::new(core::ptr::null_mut()),
-            names: named::Names::new(),
+            names: Names::new(),
             #[cfg(not(jumplabel_sites))]
             first: AtomicPtr::new(core::ptr::null_mut()),
             elements: PhantomData,
@@ -143,6 +153,23 @@ impl<T> List<T> {
         drop(lock);
         found
     }
+}
+
+/// The addresses of the lists that have elements, each once.
+pub(crate) fn addresses() -> Result<Owned<usize>, Error> {
+    #[allow(unused_mut, reason = "in the fallback nothing leads from an object to its lists")]
+    let mut lists = Owned::<usize>::new(platform());
+    #[cfg(jumplabel_sites)]
+    {
+        let lock = Lock::take()?;
+        for listed in RUNTIME.objects().flat_map(|object| object.listed()) {
+            lists.push(listed.list())?;
+        }
+        drop(lock);
+        sort_unstable_by(lists.list.as_mut_slice(), |a, b| a < b);
+        lists.list.retain(|list, kept| kept.last() != Some(list));
+    }
+    Ok(lists)
 }
 
 /// These elements, in the order of addresses, each once.

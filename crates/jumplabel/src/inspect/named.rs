@@ -8,74 +8,13 @@
 //!
 //! So a key has a name without a record, which takes 40 bytes and its texts: the element has what the function needs, such as a line.
 
-use core::fmt;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use super::List;
 use crate::error::Error;
-use crate::key::{RawKey, StaticKey};
-#[cfg(jumplabel_sites)]
-use crate::patch::Lock;
-use crate::platform::list::Owned;
-use crate::platform::platform;
-use crate::sort::sort_unstable_by;
-
-/// A key of an element of a list, with its name and its place: see [`List::names`].
-#[derive(Clone, Copy, Debug)]
-pub struct NamedKey {
-    pub(crate) key: &'static RawKey,
-    pub(crate) default: bool,
-    pub(crate) name: &'static str,
-    pub(crate) place: (&'static str, u32, u32),
-}
-
-impl NamedKey {
-    /// A name, such as `module_path!()`, need not be the only one of its sort. File, line and column are those of the element's macro.
-    #[must_use]
-    pub const fn new<const DEFAULT: bool, const OR_LOAD: bool>(
-        key: &'static StaticKey<DEFAULT, OR_LOAD>,
-        name: &'static str,
-        file: &'static str,
-        line: u32,
-        column: u32,
-    ) -> NamedKey {
-        NamedKey { key: key.raw(), default: DEFAULT, name, place: (file, line, column) }
-    }
-
-    /// Whether it is called so, with the place of the declaration or without.
-    pub(crate) fn is(&self, wanted: &str) -> bool {
-        let (file, line, column) = self.place;
-        let mut rest = Rest(wanted);
-        wanted == self.name
-            || fmt::write(&mut rest, format_args!("{}@{file}:{line}:{column}", self.name)).is_ok() && rest.0.is_empty()
-    }
-}
-
-/// What is left of a text, whose beginning is what was written.
-struct Rest<'a>(&'a str);
-
-impl fmt::Write for Rest<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0 = self.0.strip_prefix(text).ok_or(fmt::Error)?;
-        Ok(())
-    }
-}
-
-/// What a list that gives names has: the function, and one that calls it for all elements. Null: it gives none.
-#[derive(Debug)]
-#[repr(C)]
-pub(super) struct Names {
-    each: AtomicPtr<()>,
-    of: AtomicPtr<()>,
-}
+use crate::key::named::NamedKey;
+use crate::list::{self, List};
 
 type Each = fn(&'static List<()>, &mut dyn FnMut(NamedKey)) -> Result<(), Error>;
-
-impl Names {
-    pub(super) const fn new() -> Names {
-        Names { each: AtomicPtr::new(core::ptr::null_mut()), of: AtomicPtr::new(core::ptr::null_mut()) }
-    }
-}
 
 /// [`each_of_all`] as soon as any list gives names. A program whose lists give none does not link that function.
 static EACH_OF_ALL: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
@@ -137,18 +76,7 @@ pub(crate) fn each_named(visit: &mut dyn FnMut(NamedKey)) -> Result<(), Error> {
 }
 
 fn each_of_all(visit: &mut dyn FnMut(NamedKey)) -> Result<(), Error> {
-    let mut lists = Owned::<usize>::new(platform());
-    #[cfg(jumplabel_sites)]
-    {
-        let lock = Lock::take()?;
-        for listed in super::RUNTIME.objects().flat_map(|object| object.listed()) {
-            lists.push(listed.list())?;
-        }
-        drop(lock);
-    }
-    sort_unstable_by(lists.list.as_mut_slice(), |a, b| a < b);
-    lists.list.retain(|list, kept| kept.last() != Some(list));
-    for &list in lists.list.iter() {
+    for &list in list::addresses()?.list.iter() {
         // SAFETY: `list_element!` leads to a list, and all types of lists have these fields in front.
         let list = unsafe { &*(list as *const List<()>) };
         let each = list.names.each.load(Ordering::Acquire);
