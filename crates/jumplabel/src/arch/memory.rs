@@ -140,3 +140,13 @@ pub(crate) unsafe fn read_code(kind: u8, address: usize, bytes: usize) -> Code {
     }
     Code::of_parts(kind, bytes, word)
 }
+
+/// [`read_code`] for one site.
+///
+/// # Safety
+/// As for [`read_code`].
+#[inline(never)]
+pub(crate) unsafe fn read_one(kind: u8, address: usize, bytes: usize) -> Code {
+    // SAFETY: the caller keeps the contract.
+    unsafe { read_code(kind, address, bytes) }
+}

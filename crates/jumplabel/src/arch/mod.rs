@@ -39,7 +39,7 @@ pub(crate) use jumplabel_format::{
 pub use jumplabel_format::{Code, State};
 pub use machine::Machine;
 pub use memory::store;
-pub(crate) use memory::{AHEAD, prefetch_to_read, read_code};
+pub(crate) use memory::{AHEAD, prefetch_to_read, read_code, read_one};
 #[allow(unused_imports)] // For the writers of Linux user space.
 pub(crate) use memory::{prefetch_to_write, touch_word};
 

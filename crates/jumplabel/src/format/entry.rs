@@ -50,6 +50,7 @@ impl Entry {
 
     /// Address of the key (or of the call or mode, if the entry is of such a kind).
     #[must_use]
+    #[inline(never)]
     pub fn key(&self) -> usize {
         let word = relative(&raw const self.key);
         if !self.is_indirect() {

@@ -101,16 +101,15 @@ impl Plan {
     /// Called if the plan was refused with `error`, perhaps because of changes whose demand is `demand` or a greater one: no other thread must
     /// execute these sites while they change, and other threads run; or no writer that can change them by a single store may write. Takes
     /// them out of the plan, if the plan's manner allows that. Returns whether it took any out and the rest is worth a try.
+    #[inline(never)]
     pub(super) fn leave_out(&mut self, demand: Demand, error: Error) -> bool {
-        let can_stay = |change: &SiteChange| hand_over::steps_and_demand(change.code).1 < demand;
         let all = self.changes.len();
-        // If nothing is left, the refusal is the result.
-        let is_result = demand == Demand::SingleStore && !self.changes.iter().any(can_stay);
-        if self.manner == Manner::AsFarAsPossible && !is_result {
-            self.retain(&can_stay);
+        if self.manner == Manner::AsFarAsPossible {
+            self.retain(&|change| hand_over::steps_and_demand(change.code).1 < demand);
         }
         self.findings.left_out = Some(error).filter(|_| self.changes.len() < all);
-        self.findings.left_out.is_some()
+        // If no writer may write at all, that is the result of the transaction.
+        self.findings.left_out.is_some() && (demand != Demand::SingleStore || !self.changes.is_empty())
     }
 
     /// The address of the first change.

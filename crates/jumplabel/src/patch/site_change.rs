@@ -1,6 +1,6 @@
 //! The change of one site, and of many sites that change alike.
 
-use crate::arch::{self, Arch, CodeChange, Native, State, Template, read_code};
+use crate::arch::{self, Arch, CodeChange, Native, State, Template, read_code, read_one};
 use crate::format::Entry;
 use crate::platform::list::List;
 use crate::site::index::Entries;
@@ -26,7 +26,7 @@ impl SiteChange {
     pub(super) fn look_again(&mut self) {
         let old = self.code.old;
         // SAFETY: the site was verified, and the lock keeps its object loaded.
-        self.code.old = unsafe { read_code(old.kind(), self.address, old.len()) };
+        self.code.old = unsafe { read_one(old.kind(), self.address, old.len()) };
     }
 }
 

@@ -43,7 +43,7 @@ impl Raw {
     }
 
     /// Makes room for `more` entries of `size` bytes.
-    #[inline]
+    #[inline(never)]
     fn reserve(&mut self, more: usize, size: usize, platform: &dyn Platform) -> Result<(), Error> {
         let needed = self.len + more;
         if needed <= self.capacity { Ok(()) } else { self.grow(needed, size, platform) }

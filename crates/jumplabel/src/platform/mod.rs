@@ -64,6 +64,7 @@ mod portable;
 use portable as chosen;
 
 /// The platform in use.
+#[inline(never)]
 pub(crate) fn platform() -> &'static dyn Platform {
     custom::get().unwrap_or(&chosen::PLATFORM)
 }

@@ -1,7 +1,7 @@
 //! Compares what a site holds with what it shall hold for a setting of its patchable. A site that holds none of its states is an error.
 
 use super::Patchable;
-use crate::arch::{Arch, Code, CodeChange, Kind, Leads, Native, State, read_code};
+use crate::arch::{Arch, Code, CodeChange, Kind, Leads, Native, State, read_one};
 use crate::error::Error;
 use crate::format::Entry;
 use crate::patch::site_change::SiteChange;
@@ -73,7 +73,7 @@ pub(in crate::patch) fn nothing(_: Kind, _: Code) -> Option<State> {
 #[inline(never)]
 unsafe fn read(entry: &Entry) -> Code {
     // SAFETY: the caller passes an entry from the index, and the lock keeps its object loaded.
-    unsafe { read_code(entry.kind(), entry.code(), entry.bytes()) }
+    unsafe { read_one(entry.kind(), entry.code(), entry.bytes()) }
 }
 
 /// What is wanted of a site: the arguments of [`Comparison::at`].

@@ -15,6 +15,7 @@ use segments::Segments;
 /// Keeps the object at `address` loaded for ever, by loading it once more. False if it cannot be kept. The caller ensures that the object
 /// is not the program.
 #[cfg(not(target_feature = "crt-static"))]
+#[inline(never)]
 pub(super) fn keep_loaded(address: usize) -> bool {
     use crate::platform::linux::libc::{RTLD_LAZY, RTLD_NODELETE, RTLD_NOLOAD, dlopen};
     // SAFETY: the loader itself has returned this name.

@@ -85,6 +85,18 @@ impl Maps {
         }
     }
 
+    /// Whether the system says that no code is mapped at `address`.
+    #[inline(never)]
+    fn lacks_code(&self, address: usize) -> bool {
+        let no_memory = rustix::io::Errno::NOMEM.into();
+        match self.find(address, &mut []) {
+            Ok(mapping) => !mapping.is_text(),
+            Err(errno) => {
+                errno == no_memory && pages::look_for_holes(pages::floor(address), pages::size()) == Err(no_memory)
+            }
+        }
+    }
+
     /// As [`find`](Self::find), but only by the ioctl.
     #[inline(never)]
     pub(super) fn query(&self, address: usize, path: &mut [u8]) -> Result<Mapping, rustix::io::Errno> {
@@ -131,14 +143,7 @@ impl Maps {
 /// says so, too: a filter of system calls, or a lack of memory, can make the answer about mappings look the same.
 pub(crate) fn is_code(address: usize) -> bool {
     let Ok(maps) = Maps::open() else { return true };
-    let no_memory = rustix::io::Errno::NOMEM.into();
-    let lacks_code = |address| match maps.find(address, &mut []) {
-        Ok(mapping) => !mapping.is_text(),
-        Err(errno) => {
-            errno == no_memory && pages::look_for_holes(pages::floor(address), pages::size()) == Err(no_memory)
-        }
-    };
-    !lacks_code(address) || lacks_code(is_code as fn(usize) -> bool as usize)
+    !maps.lacks_code(address) || maps.lacks_code(is_code as fn(usize) -> bool as usize)
 }
 
 /// A line of the text, as far as it was read: `start-end rwxp offset major:minor inode   path`.
