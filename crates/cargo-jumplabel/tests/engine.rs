@@ -12,21 +12,23 @@ use std::process::Command;
 use built::{built, data};
 use project::running::Running;
 
+/// Has it write something. What it says of that.
+fn writes(running: &mut Running) -> String {
+    writeln!(running.stdin).unwrap();
+    let last = std::cell::RefCell::new(String::new());
+    running.says_until(|line| {
+        line.clone_into(&mut last.borrow_mut());
+        true
+    });
+    last.into_inner()
+}
+
 /// The points of the engine are listed, and one of them is set while the program runs: a write fails as its authors meant it to.
 #[test]
 #[ignore = "compiles a storage engine: make upstream"]
 fn points_of_a_storage_engine() {
     let program = built(true, "failpoints", "engine");
     let mut running = Running::start(Command::new(&program).arg(data(&program)), "ready");
-    let mut writes = |running: &mut Running| {
-        writeln!(running.stdin).unwrap();
-        let mut last = String::new();
-        running.says_until(|line| {
-            last = line.to_owned();
-            true
-        });
-        last
-    };
     assert_eq!(writes(&mut running), "Ok(true) Some(true)");
     let rows = running.prints(&["list", "fail:*"]);
     let points: Vec<_> = rows.lines().filter(|row| row.starts_with("fail:") && row.contains(" off ")).collect();
