@@ -236,7 +236,8 @@ impl<'a> Headers<'a> {
     /// What the tool says of a file has these words. It fails if anything is wrong.
     fn tool(&self, command: &str, file: &str, expected: &[&str]) -> Result<()> {
         let which: &[&str] = if command == "disasm" { &["*"] } else { &[] };
-        let run = cmd!(self.sh, "cargo run --quiet -p jumplabel-cli -- {command} target/wine/{file}").args(which);
+        let run = cmd!(self.sh, "cargo run --quiet -p jumplabel-cli --bin jumplabel -- {command} target/wine/{file}")
+            .args(which);
         let said = printed(run)?;
         let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
         let missing = expected.iter().find(|expected| !words.contains(**expected));
