@@ -23,27 +23,32 @@
 //!   hears        functions that hear of flips
 //! ```
 //!
-//! The crate `jumplabel-selector` has the grammar. A program that says neither pays nothing. Linux only: elsewhere `startup!` does nothing,
-//! and there is no more than the protocol.
+//! The crate `jumplabel-selector` has the grammar. A program that says neither pays nothing. The agent is for Linux only. On Windows,
+//! `startup!` heeds `JUMPLABEL`, and says of `JUMPLABEL_AGENT` that there is none. Elsewhere it does nothing, and there is no more than the
+//! protocol.
 
 #[cfg(target_os = "linux")]
 mod agent;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
+#[cfg_attr(windows, allow(dead_code))] // The agent uses the rest.
 mod change;
 #[cfg(target_os = "linux")]
 pub mod directory;
 #[cfg(target_os = "linux")]
 mod hears;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
+#[cfg_attr(windows, allow(dead_code))] // The agent uses the rest.
 mod layer;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 mod line;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
+#[cfg_attr(windows, allow(dead_code))]
 pub mod outside;
 pub mod protocol;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 mod startup;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
+#[cfg_attr(windows, allow(dead_code))] // The agent uses the rest.
 mod subject;
 pub mod tracepoints;
 
@@ -62,9 +67,9 @@ pub use agent::{Pause, StartError, pause, start};
 pub use hears::Chooser;
 #[cfg(target_os = "linux")]
 pub use hears::{HearError, on_change};
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub use layer::{ServeError, serve};
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub use startup::startup;
 
 /// Has the environment variable `JUMPLABEL` set keys before `main`, and `JUMPLABEL_AGENT` start an agent. Say it once, in the program; not in
@@ -99,14 +104,16 @@ macro_rules! startup {
 }
 
 // Registration has 00000 and 00001, and the standard library 00099; those of programs begin at 00101.
-#[cfg(target_os = "linux")]
+// On Windows the list is the C library's, and what is in `.CRT$XCU` is the program's.
+#[cfg(any(target_os = "linux", windows))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __startup {
     ($no_remote:expr) => {
         const _: () = {
             #[used]
-            #[unsafe(link_section = ".init_array.00100")]
+            #[cfg_attr(windows, unsafe(link_section = ".CRT$XCB"))]
+            #[cfg_attr(not(windows), unsafe(link_section = ".init_array.00100"))]
             static STARTUP: extern "C" fn() = {
                 extern "C" fn startup() {
                     static NO_REMOTE: &[$crate::outside::Text] = &$no_remote;
@@ -118,14 +125,14 @@ macro_rules! __startup {
     };
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __startup {
     ($no_remote:expr) => {};
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 #[doc(hidden)]
 pub fn __startup(selectors: &'static [outside::Text]) {
     startup::with_no_remote(selectors);

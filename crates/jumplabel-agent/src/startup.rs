@@ -1,14 +1,13 @@
 //! The environment variable `JUMPLABEL`.
 
+#[cfg_attr(windows, path = "startup/windows.rs")]
+#[cfg_attr(not(windows), path = "startup/linux.rs")]
+mod system;
+
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{FileType, Mode, OFlags};
-
-use crate::agent::Options;
-use crate::agent::streams::beside_streams;
 use crate::change::{self, Refusal};
-use crate::directory::has_more_rights;
 use crate::line::{printable, say};
 use crate::outside::{OUTSIDE, Text};
 use crate::subject::Subject;
@@ -38,29 +37,24 @@ pub fn with_no_remote(selectors: &'static [Text]) {
     }
     OUTSIDE.declare(selectors);
     let [keys, agent] = ["JUMPLABEL", "JUMPLABEL_AGENT"].map(std::env::var_os);
-    if keys.is_none() && agent.is_none() || has_more_rights() {
+    if keys.is_none() && agent.is_none() || system::has_more_rights() {
         return;
     }
     if let Some(value) = keys {
         set(&value.to_string_lossy());
     }
     if let Some(value) = agent
-        && let Err(error) = start(&value.to_string_lossy())
+        && let Err(error) = system::start(&value.to_string_lossy())
     {
         say(&format!("JUMPLABEL_AGENT: no agent: {error}"));
     }
-}
-
-fn start(words: &str) -> Result<(), crate::StartError> {
-    Options::from_words(words)?.map_or(Ok(()), |options| options.start().map(drop))
 }
 
 /// Does what the variable `JUMPLABEL` says.
 fn set(value: &str) {
     if value == "help" {
         let status = i32::from(help().is_err());
-        // SAFETY: ends the process. `exit` would run destructors of what was not constructed yet.
-        unsafe { libc::_exit(status) };
+        system::exit(status);
     }
     match value.strip_prefix('@') {
         None => value.split(',').for_each(|item| apply("", item)),
@@ -75,27 +69,20 @@ fn set(value: &str) {
     }
 }
 
-/// A regular file of a size that such files have: the program must neither wait for whoever writes to a pipe, nor read without an end.
+/// A file of a size that such files have.
 fn read(path: &str) -> io::Result<Vec<u8>> {
     const LONGEST: u64 = 1 << 20;
-    let is_regular = |found: &rustix::fs::Stat| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
-    let other = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file: nothing of it is done");
-    // A device may do something when it is opened.
-    if !is_regular(&rustix::fs::stat(path)?) {
-        return Err(other());
-    }
-    // Some files of the kernel's are regular, and reading them waits (/proc/kmsg).
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
-    let file = std::fs::File::from(beside_streams(|| rustix::fs::open(path, flags, Mode::empty()))?);
-    if !is_regular(&rustix::fs::fstat(&file)?) {
-        return Err(other());
-    }
     let mut text = Vec::new();
-    file.take(LONGEST + 1).read_to_end(&mut text)?;
+    system::open(path)?.take(LONGEST + 1).read_to_end(&mut text)?;
     match text.len() as u64 {
         ..=LONGEST => Ok(text),
         _ => Err(io::Error::new(io::ErrorKind::FileTooLarge, "longer than 1 MiB: nothing of it is done")),
     }
+}
+
+/// What is neither a pipe, nor a device, nor a directory: the program must not wait for whoever writes.
+fn not_regular() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file: nothing of it is done")
 }
 
 /// Does what one item says, if it says something. `place` is where it stands, for the message.

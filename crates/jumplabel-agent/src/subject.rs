@@ -1,6 +1,7 @@
 //! Keys, static calls and modes as selectors see them.
 
 use std::collections::HashMap;
+#[cfg(not(windows))]
 use std::ffi::{CStr, c_void};
 use std::rc::Rc;
 
@@ -167,7 +168,30 @@ impl Subject {
     }
 }
 
+/// The path of the module that `address` is in.
+#[cfg(windows)]
+fn object(address: usize) -> Option<String> {
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn GetModuleHandleExW(flags: u32, address: *const u16, module: *mut usize) -> i32;
+        fn GetModuleFileNameW(module: usize, path: *mut u16, length: u32) -> u32;
+    }
+    /// `GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS`, and that the module is not kept.
+    const BY_ADDRESS: u32 = 4 | 2;
+    let (mut module, mut path) = (0, [0; 4096]);
+    // SAFETY: a place for the result, and one for a path with its length.
+    let length = unsafe {
+        if GetModuleHandleExW(BY_ADDRESS, address as *const u16, &raw mut module) == 0 {
+            return None;
+        }
+        GetModuleFileNameW(module, path.as_mut_ptr(), path.len() as u32)
+    };
+    // As selectors are written.
+    path.get(..length as usize).map(|path| String::from_utf16_lossy(path).replace('\\', "/"))
+}
+
 /// The path of the object that `address` is in.
+#[cfg(not(windows))]
 fn object(address: usize) -> Option<String> {
     let found = |address: usize| {
         let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();

@@ -6,6 +6,7 @@
 //! ```
 
 pub mod c;
+mod startup;
 
 use std::path::{Path, PathBuf};
 
@@ -107,6 +108,7 @@ fn tests(sh: &Shell, prefix: &Path) -> Result<()> {
     let headers = c::Headers::new(sh, prefix)?;
     headers.readme()?;
     headers.tests()?;
+    startup::test(sh, prefix)?;
     let demo = ["--release", "-p", "jumplabel-demo", "--", "--seconds", "3"];
     let log = printed(cargo(sh, prefix, "run").args(demo)).context("the demo")?;
     println!("the demo: {}", log.lines().find(|line| line.contains("wrong results")).context("no results")?);

@@ -1,0 +1,35 @@
+//! What the start-up variables need of Linux.
+
+use std::fs::File;
+use std::io;
+
+use rustix::fs::{FileType, Mode, OFlags};
+
+use super::not_regular;
+use crate::agent::Options;
+use crate::agent::streams::beside_streams;
+pub(super) use crate::directory::has_more_rights;
+
+/// Starts an agent.
+pub(super) fn start(words: &str) -> Result<(), crate::StartError> {
+    Options::from_words(words)?.map_or(Ok(()), |options| options.start().map(drop))
+}
+
+/// Ends the process. `exit` would run destructors of what was not constructed yet.
+pub(super) fn exit(status: i32) -> ! {
+    // SAFETY: no condition.
+    unsafe { libc::_exit(status) }
+}
+
+/// Opens a regular file.
+pub(super) fn open(path: &str) -> io::Result<File> {
+    let is_regular = |found: &rustix::fs::Stat| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+    // A device may do something when it is opened.
+    if !is_regular(&rustix::fs::stat(path)?) {
+        return Err(not_regular());
+    }
+    // Some files of the kernel's are regular, and reading them waits (/proc/kmsg).
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+    let file = File::from(beside_streams(|| rustix::fs::open(path, flags, Mode::empty()))?);
+    if is_regular(&rustix::fs::fstat(&file)?) { Ok(file) } else { Err(not_regular()) }
+}
