@@ -249,6 +249,11 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/table-format.md", "readelf -x", Commands),
     ("docs/table-format.md", "import re, struct", Tried(listings::table_reader)),
     ("docs/usdt.md", "usdt::watch()?", Excused("tests/usdt.rs calls it")),
+    (
+        "docs/usdt.md",
+        "$ bpftrace -l 'usdt:/opt/server:h2:*'",
+        Excused("crates/cargo-jumplabel/tests/tracing/tracers.rs runs such commands"),
+    ),
     ("docs/usdt.md", "#define TRACE_SYSTEM net", Excused("tests/c/usdt.c of jumplabel-capi has these lines")),
     (
         "docs/usdt.md",
