@@ -63,7 +63,7 @@ static_call! {
 }
 
 /// The line of the declaration of the keys.
-const LINE: u32 = 37;
+const LINE: u32 = 39;
 
 /// What sites do, and what the mode is.
 fn now() -> (bool, bool, bool, u32) {
