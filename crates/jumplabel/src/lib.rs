@@ -7,7 +7,7 @@
 //! static_key! { pub static TRACE: false; }
 //!
 //! fn work(x: u64) -> u64 {
-//!     if static_branch_unlikely!(TRACE) { // one 5-byte nop until TRACE is enabled
+//!     if static_branch_unlikely!(TRACE) { // one nop until TRACE is enabled
 //!         eprintln!("work({x})");
 //!     }
 //!     x + 1

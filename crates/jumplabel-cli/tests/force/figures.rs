@@ -126,6 +126,7 @@ fn writes_sites_alone() {
 }
 
 /// The processor's time for `check --force` that finds keys in this state, in us.
+#[allow(clippy::zombie_processes)] // wait4 waits for it.
 fn check(pid: u32, state: &str) -> i64 {
     let mut tool = Command::new(env!("CARGO_BIN_EXE_jumplabel"));
     let child = tool.args(["check", "--force", &pid.to_string(), &format!("many*={state}")]).spawn().unwrap();

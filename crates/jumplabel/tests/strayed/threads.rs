@@ -81,7 +81,7 @@ fn run(mend: fn() -> usize) -> Counts {
     counts
 }
 
-/// `JUMPLABEL_STRAY_SECONDS=3600` makes it an hour.
+/// `JUMPLABEL_STRAY_SECONDS=3600 JUMPLABEL_SLOWNESS=40` makes it an hour: a scenario ends after 120 s, or after so many times 120 s.
 #[test]
 fn strayed_while_others_flip_and_verify() {
     passes(|| {
