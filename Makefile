@@ -6,7 +6,7 @@ NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, 
 export PATH := $(if $(findstring /,$(CARGO)),$(dir $(abspath $(firstword $(CARGO)))):)$(PATH)
 
 .PHONY: demo check test test-all release-check setup setup-all setup-release lint sets core wide rest release torture torture-short bench doc
-.PHONY: upstream arches wine elsewhere kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall dist
+.PHONY: packages upstream arches wine elsewhere kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall dist
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
 demo: cargo
@@ -36,7 +36,7 @@ test-all: cargo linker
 
 # What takes hours: before a release.
 release-check: cargo linker
-	cargo xtask stages setup-release release upstream kernels-long torture
+	cargo xtask stages setup-release release packages upstream kernels-long torture
 
 setup: cargo linker
 	@cargo xtask setup
@@ -97,6 +97,10 @@ rest:
 release:
 	cargo xtask arches others
 	cargo xtask guests guests
+
+# What others install: the crates from a registry of our own.
+packages: cargo
+	cargo test -p xtask --test packages -- --ignored --nocapture --test-threads 1
 
 # Crates that `cargo jumplabel` has patched: upstream's own tests, servers, and a storage engine that use them. Cargo downloads some hundred crates.
 upstream: cargo
@@ -161,6 +165,7 @@ mutants: cargo
 	cargo mutants --jobs 1 -p jumplabel-capi -o target/mutants/capi $(MUTANTS) -- --test capi
 MUTANT_TESTS := calls contract encoding instant keys naked ops or_load plan process refusals threads
 
+# The core as a registry gets it. `make packages`, a part of `make release-check`, does the same with all crates.
 package:
 	@# Cargo keeps what it has unpacked of a registry, by version: of the one that an earlier run made here, older files of the same version.
 	rm -rf $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src/-*/jumplabel-*

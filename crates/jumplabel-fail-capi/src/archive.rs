@@ -1,8 +1,8 @@
 //! The names of libjumplabel-fail.a are hidden, as those of libjumplabel.a: src/archive.rs of jumplabel-capi says why.
 
-/// Those of libjumplabel, which is in it.
+/// Those of libjumplabel, which is in it. (A link within this crate, so that its package has the file.)
 #[cfg(feature = "capi")]
-#[path = "../../jumplabel-capi/src/archive.rs"]
+#[path = "libjumplabel.rs"]
 mod capi;
 
 #[cfg(jumplabel_archive)]

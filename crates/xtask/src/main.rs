@@ -8,6 +8,8 @@ mod fuzz;
 mod guests;
 mod kernels;
 mod programs;
+mod registry;
+mod sbom;
 mod sets;
 mod setup;
 mod stages;
@@ -87,6 +89,10 @@ enum Task {
         #[arg(required = true, value_name = "GOAL")]
         goals: Vec<String>,
     },
+    /// Writes a registry that has the crates of this repository, as if they were published, and all others that Cargo.lock has
+    Registry { folder: PathBuf },
+    /// Prints which crates are part of what is installed, and which only build and test it: a bill of materials (CycloneDX 1.5)
+    Sbom,
     /// Runs commands beside each other, as many as there are processors, the first ones first
     ///
     /// Shows what each printed when it has ended, and how long it took. If one fails, no other is started, and this fails.
@@ -200,6 +206,8 @@ fn run(task: Task) -> Result<()> {
         Task::Beside { commands } => {
             beside::run(&commands.into_iter().map(|command| (command.clone(), command)).collect::<Vec<_>>())
         }
+        Task::Registry { folder } => registry::run(&sh, &folder),
+        Task::Sbom => sbom::run(&sh),
         Task::Sets { sets } => sets::run(&sh, &sets),
     }
 }

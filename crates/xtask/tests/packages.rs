@@ -1,4 +1,4 @@
-//! What others install: crates, sources, Debian's packages. `make test-all` runs the quick tests, `make release-check` the others, which build
+//! What others install: crates. `make test-all` runs the quick tests, `make release-check` the others, which build
 //! all of it and take an hour of one processor.
 #![cfg(target_os = "linux")]
 
@@ -6,6 +6,8 @@
 mod dependencies;
 #[path = "packages/manifests.rs"]
 mod manifests;
+#[path = "packages/registry.rs"]
+mod registry;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

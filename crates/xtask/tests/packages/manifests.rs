@@ -1,6 +1,6 @@
 //! What a registry shows of each crate that is published.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -61,6 +61,55 @@ fn complaints(package: &Value, folder: &Path) -> Vec<String> {
         demand(is_for_tests || dependency["req"] != "*", "a dependency without a version");
     }
     found
+}
+
+/// Files that a source names and that lie outside of its crate, where no package has them.
+fn outside(source: &Path, text: &str, folder: &Path) -> Vec<PathBuf> {
+    let named = ["#[path = \"", "include!(\"", "include_str!(\"", "include_bytes!(\""]
+        .into_iter()
+        .flat_map(|opens| text.split(opens).skip(1).filter_map(|rest| rest.split('"').next()).collect::<Vec<_>>());
+    let mut found = Vec::new();
+    for name in named {
+        let mut file = source.parent().unwrap().to_owned();
+        for part in Path::new(name) {
+            if part == ".." {
+                file.pop();
+            } else {
+                file.push(part);
+            }
+        }
+        found.extend((!file.starts_with(folder)).then_some(file));
+    }
+    found
+}
+
+/// All files below a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() { folders.push(path) } else { found.push(path) }
+        }
+    }
+    found
+}
+
+#[test]
+fn nothing_lies_outside() {
+    let mut read = 0;
+    for package in published() {
+        let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_owned();
+        for source in sources(&folder.join("src")).iter().filter(|file| file.extension().is_some_and(|end| end == "rs"))
+        {
+            let outside = outside(source, &std::fs::read_to_string(source).unwrap(), &folder);
+            assert!(outside.is_empty(), "{}: {outside:?}", source.display());
+            read += 1;
+        }
+    }
+    assert!(read > 300, "{read}");
+    let (source, folder) = (Path::new("/a/crate/src/x/y.rs"), Path::new("/a/crate"));
+    assert!(outside(source, "include_str!(\"../../b.rs\")", folder).is_empty());
+    assert_eq!(outside(source, "#[path = \"../../../b.rs\"] mod b;", folder), [Path::new("/a/b.rs")]);
 }
 
 #[test]

@@ -1,0 +1,1 @@
+../../jumplabel-capi/src/archive.rs
