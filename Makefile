@@ -6,7 +6,7 @@ NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, 
 export PATH := $(if $(findstring /,$(CARGO)),$(dir $(abspath $(firstword $(CARGO)))):)$(PATH)
 
 .PHONY: demo check test test-all release-check setup setup-all setup-release lint sets core wide rest release torture torture-short bench doc
-.PHONY: packages upstream arches wine elsewhere kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall dist
+.PHONY: packages source deb upstream arches wine elsewhere kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall dist
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
 demo: cargo
@@ -98,7 +98,7 @@ release:
 	cargo xtask arches others
 	cargo xtask guests guests
 
-# What others install: the crates from a registry of our own.
+# What others install: the crates from a registry of our own, the sources, Debian's packages.
 packages: cargo
 	cargo test -p xtask --test packages -- --ignored --nocapture --test-threads 1
 
@@ -181,6 +181,13 @@ install: $(if $(PREBUILT),,cargo)
 dist: cargo
 install uninstall dist:
 	$(MAKE) -C crates/jumplabel-capi CARGO=$(CARGO) $(foreach variable,PREBUILT DIST,$(if $($(variable)),$(variable)=$(abspath $($(variable))))) $@
+
+# The sources with all crates of others, which build without the network; Debian's packages (docs/install.md). Both in target/dist.
+source: cargo
+	@packaging/source $(or $(DIST),target/dist)
+
+deb: cargo
+	@packaging/deb $(or $(DIST),target/dist)
 
 doc: cargo
 	cargo doc --workspace --no-deps

@@ -89,7 +89,7 @@ fn others() {
     others.for_each(|document| try_document(document));
 }
 
-const DOCUMENTS: [&str; 21] = [
+const DOCUMENTS: [&str; 22] = [
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
@@ -100,6 +100,7 @@ const DOCUMENTS: [&str; 21] = [
     "docs/fail.md",
     "docs/features.md",
     "docs/how-it-works.md",
+    "docs/install.md",
     "docs/kernels.md",
     "docs/linux-api.md",
     "docs/log.md",

@@ -51,6 +51,16 @@ const ALL_TOOLS: &[(&str, &str)] = &[
     (wine::c::LLD, "lld-19"),
 ];
 
+/// Those that the tests of Debian's packages need, a part of `make release-check`.
+const PACKAGING: &[(&str, &str)] = &[
+    ("dpkg-buildpackage", "dpkg-dev"),
+    ("dh", "debhelper"),
+    ("/usr/bin/cargo", "cargo-web"),
+    ("lintian", "lintian"),
+    ("abidiff", "abigail-tools"),
+    ("mmdebstrap", "mmdebstrap"),
+];
+
 /// Libraries that tests link, by one of their headers, and their packages.
 const LIBRARIES: &[(&str, &str)] =
     &[("/usr/include/glog/logging.h", "libgoogle-glog-dev"), ("/usr/include/spdlog/spdlog.h", "libspdlog-dev")];
@@ -61,7 +71,7 @@ const RUST_TARGETS: &[&str] =
 
 pub fn run(sh: &Shell, all: bool, others: &[&Target], guests: bool) -> Result<()> {
     let packages = Packages { sh, updated: Cell::new(false) };
-    let tools = TOOLS.iter().chain(if all { ALL_TOOLS } else { &[] });
+    let tools = TOOLS.iter().chain(if all { ALL_TOOLS } else { &[] }).chain(if guests { PACKAGING } else { &[] });
     let missing = tools.filter(|(command, _)| !has(command)).map(|(_, package)| (*package).into());
     packages.install("", missing.collect())?;
 

@@ -1,7 +1,11 @@
-//! What others install: crates. `make test-all` runs the quick tests, `make release-check` the others, which build
+//! What others install: crates, sources, Debian's packages. `make test-all` runs the quick tests, `make release-check` the others, which build
 //! all of it and take an hour of one processor.
 #![cfg(target_os = "linux")]
 
+#[path = "packages/bookworm.rs"]
+mod bookworm;
+#[path = "packages/debian.rs"]
+mod debian;
 #[path = "packages/dependencies.rs"]
 mod dependencies;
 #[path = "packages/manifests.rs"]

@@ -57,6 +57,13 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
         Excused("consumers::subproject_of_meson of jumplabel-capi has such a project"),
     ),
     ("docs/c.md", "make dist", Commands),
+    ("docs/install.md", "make deb DIST", Excused("crates/xtask/tests/packages/debian.rs runs it")),
+    (
+        "docs/install.md",
+        "apt install",
+        Excused("crates/xtask/tests/packages/debian.rs runs these lines in a Debian of nothing else"),
+    ),
+    ("docs/install.md", "xtask registry", Excused("crates/xtask/tests/packages/registry.rs does the same")),
     ("docs/c.md", "make install PREBUILT", Commands),
     ("docs/c.md", "undefined reference", Excused("optional::mixed of jumplabel-capi asks for these words")),
     ("docs/fail.md", "[patch.crates-io]", Tried(fail_points)),

@@ -1,0 +1,222 @@
+//! Debian's packages: built twice with the same bits, once of it without any network, and tried in a Debian of nothing else.
+
+use std::path::{Path, PathBuf};
+
+use jumplabel_testing::breadth::{has, leave_out};
+
+use super::bookworm::Bookworm;
+use super::{printed, root, scratch, shell};
+
+const PACKAGES: [&str; 5] =
+    ["libjumplabel0", "libjumplabel-agent0", "libjumplabel-fail0", "libjumplabel-dev", "jumplabel"];
+
+/// The next version of the libraries: a function more, a line more in the list of symbols, an entry more in the changelog.
+const NEWER: &str = r#"
+cat >>crates/jumplabel-capi/src/lib.rs <<'END'
+
+/// A function that older libraries lack.
+#[unsafe(no_mangle)]
+pub extern "C" fn jumplabel_newer() -> core::ffi::c_int { 1 }
+END
+echo ' jumplabel_newer@Base 0.1.0+1' >>debian/libjumplabel0.symbols
+{ echo 'jumplabel (0.1.0+1) bookworm; urgency=medium'; echo; echo '  * A function more.'; echo
+  echo ' -- Nobody <nobody@example.org>  Sat, 28 Nov 2026 12:00:00 +0000'; echo; } | cat - debian/changelog >changelog
+mv changelog debian/changelog
+dpkg-buildpackage --build=binary --no-sign --no-pre-clean
+"#;
+
+/// All packages in a folder, which lintian must have nothing to say against.
+fn packages(folder: &Path) -> Vec<String> {
+    let line = "lintian --allow-root --fail-on error,warning --tag-display-limit 0 *.changes 2>&1";
+    assert_eq!(printed(line, folder), "", "lintian");
+    printed("sha256sum *.deb", folder).lines().map(str::to_owned).collect()
+}
+
+/// What `abidiff` says of two builds of a library: the bit 8 of its code stands for a change that breaks programs.
+fn breaks(older: &Path, newer: &Path, library: &str) -> bool {
+    let at = |folder: &Path| {
+        let name = format!("{library}.so.0");
+        let unpack = format!(
+            "rm -rf unpacked && dpkg-deb --extract {library}0_*.deb unpacked && find $PWD/unpacked -name {name}"
+        );
+        printed(&unpack, folder).trim().to_owned()
+    };
+    let status = shell(&format!("abidiff {} {}", at(older), at(newer)), older).output().unwrap().status;
+    let code = status.code().expect("abidiff ends by itself");
+    assert!(code & 3 == 0, "abidiff did not compare: {status}");
+    code & 8 != 0
+}
+
+/// Whether the tools are here. Only root can make a Debian of its own.
+fn can_run() -> bool {
+    let is_root = printed("id -u", &root()).trim() == "0";
+    if !is_root {
+        leave_out("root, for another Debian");
+    }
+    is_root && ["dpkg-buildpackage", "dh", "lintian", "abidiff", "mmdebstrap", "/usr/bin/cargo"].iter().all(has)
+}
+
+#[test]
+#[ignore = "an hour of one processor: make release-check"]
+fn built_installed_and_removed() {
+    if !can_run() {
+        return;
+    }
+    let folder = scratch("debian");
+    let (first, second, newer) = (folder.join("first"), folder.join("second/in/another/folder"), folder.join("newer"));
+    let install = std::fs::read_to_string(root().join("docs/install.md")).unwrap();
+    let build = install.lines().find(|line| line.starts_with("make deb DIST=/tmp/jumplabel")).expect("how to build");
+    printed(&build.replace("/tmp/jumplabel", &first.display().to_string()), &root());
+    let sums = packages(&first);
+    assert_eq!(sums.len(), PACKAGES.len() + 4, "and those with debug information: {sums:?}");
+
+    // From the tarball alone, and without the network; the tarball that it writes is the same again.
+    let unpacked = folder.join("unpacked");
+    std::fs::create_dir_all(&unpacked).unwrap();
+    std::fs::create_dir_all(&second).unwrap();
+    printed(&format!("tar --extract --strip-components 1 --file {}/*.tar.xz", first.display()), &unpacked);
+    let again = format!("unshare --net make --no-print-directory deb DIST={}", second.display());
+    printed(&format!("CARGO_HOME={}/home {again}", folder.display()), &unpacked);
+    assert_eq!(packages(&second), sums, "another folder gives other bits");
+    let tarballs = [&first, &second].map(|folder| printed("cat *.sha256", folder));
+    assert_eq!(tarballs[0], tarballs[1]);
+
+    printed(NEWER, &second.join("source"));
+    std::fs::create_dir_all(&newer).unwrap();
+    printed(&format!("mv *0.1.0+1_*.deb {}", newer.display()), &second);
+    for library in ["libjumplabel", "libjumplabel-agent", "libjumplabel-fail"] {
+        assert!(!breaks(&first, &newer, library), "{library}");
+    }
+    // The other way round, a function is lost.
+    assert!(breaks(&newer, &first, "libjumplabel"));
+
+    in_bookworm(&folder, &first, &newer);
+}
+
+/// The README's program in C, and this one, which flips a key for each line that it reads.
+const FLIPPING: &str = r#"#include <jumplabel/jump_label.h>
+#include <stdio.h>
+
+static DEFINE_STATIC_KEY_FALSE(key);
+
+int main(void)
+{
+	for (int on = 0; getchar() != EOF; on = !on) {
+		if (on)
+			static_branch_disable(&key);
+		else
+			static_branch_enable(&key);
+		puts(static_branch_unlikely(&key) ? "on" : "off");
+		fflush(stdout);
+	}
+}
+"#;
+
+fn in_bookworm(folder: &Path, first: &Path, newer: &Path) {
+    let bookworm = Bookworm::new(&folder.join("bookworm"));
+    let copy = |from: &Path, name: &str| -> PathBuf {
+        let to = bookworm.path(name);
+        std::fs::create_dir_all(&to).unwrap();
+        let all = PACKAGES.map(|package| format!("{package}_*.deb")).join(" ");
+        printed(&format!("cp {all} {}", to.display()), from);
+        to
+    };
+    copy(first, "tmp/jumplabel");
+    copy(newer, "tmp/newer");
+    bookworm.download("/tmp/jumplabel/*.deb");
+    bookworm.download("--no-install-recommends clang dpkg-dev");
+
+    // As docs/install.md has it: these lines, on a machine of nothing else.
+    let install = std::fs::read_to_string(root().join("docs/install.md")).unwrap();
+    let lines = install.split("sudo apt install").nth(1).unwrap().split("```").next().unwrap();
+    let lines: Vec<_> =
+        lines.lines().map(|line| line.replace("sudo ", "").replace("apt purge", "apt-get purge -y")).collect();
+    bookworm.run(&format!("apt-get install -y {}", lines[0]));
+    let said = bookworm.run(&lines[1..3].join("\n"));
+    assert!(said.starts_with("work(2)\n") && said.contains("trace"), "{said}");
+    bookworm
+        .run("test -e /usr/share/bash-completion/completions/jumplabel && test -e /usr/share/man/man3/jumplabel.3.gz");
+
+    bookworm.run("apt-get install -y --no-install-recommends clang dpkg-dev");
+    let example = "/usr/share/doc/libjumplabel-dev/examples/program.c $(pkg-config --cflags --libs jumplabel)";
+    for compiler in ["gcc", "clang"] {
+        assert_eq!(bookworm.run(&format!("{compiler} -Wall -Werror {example} && ./a.out")), "work(2)\n", "{compiler}");
+        let linked = format!("{compiler} {example} -static $(pkg-config --libs --static jumplabel) && ./a.out");
+        assert_eq!(bookworm.run(&linked), "work(2)\n", "{compiler} -static");
+    }
+    let removed = removes_all(&bookworm, &lines[3]);
+    // And not only the first time.
+    bookworm.run("apt-get install -y /tmp/jumplabel/*.deb");
+    exchanged(&bookworm);
+    assert_eq!(removes_all(&bookworm, &lines[3]), removed);
+}
+
+/// All files after the packages are gone, none of which is theirs.
+fn removes_all(bookworm: &Bookworm, line: &str) -> String {
+    bookworm.run(line);
+    let list = bookworm.run("dpkg-query --show --showformat '${Package} ${db:Status-Status}\\n'");
+    assert!(!list.contains("jumplabel"), "{list}");
+    let files = bookworm.run(
+        "find / -xdev \\( -path /tmp -o -path /proc -o -path /var/log -o -path /var/cache -o -path /var/lib/apt \
+         -o -path /root \\) -prune -o -print | grep -v -e '^/var/lib/dpkg/.*-old$' | LC_ALL=C sort",
+    );
+    assert!(
+        !files.contains("jumplabel"),
+        "{}",
+        files.lines().filter(|line| line.contains("jumplabel")).collect::<String>()
+    );
+    files
+}
+
+/// A newer library, and the older one again, take the place of each other while a program runs that was built with the older one.
+fn exchanged(bookworm: &Bookworm) {
+    std::fs::write(bookworm.path("tmp/flipping.c"), FLIPPING).unwrap();
+    bookworm.run("gcc /tmp/flipping.c $(pkg-config --cflags --libs jumplabel) -o /tmp/flipping");
+    let once = || assert_eq!(bookworm.run("echo | /tmp/flipping"), "on\n");
+    let version = || bookworm.run("dpkg-query --show --showformat '${Version}' libjumplabel0");
+    let mut running = bookworm.start("/tmp/flipping");
+    assert_eq!(running.answer(), "on\n");
+    once();
+    bookworm.run("apt-get install -y /tmp/newer/*.deb");
+    assert_eq!((version().as_str(), running.answer().as_str()), ("0.1.0+1", "off\n"));
+    once();
+    // A program that needs what is new says so, and one that does not, does not.
+    let needs = |program: &str| {
+        let control = "mkdir -p /tmp/a/debian && cd /tmp/a && printf 'Source: a\\n\\nPackage: a\\nArchitecture: any\\n' >debian/control";
+        bookworm.run(&format!("{control} && dpkg-shlibdeps -O {program}"))
+    };
+    assert!(needs("/tmp/flipping").contains("libjumplabel0 (>= 0.1.0)"));
+    bookworm.run("echo 'int jumplabel_newer(void); int main(void) { return !jumplabel_newer(); }' >/tmp/new.c");
+    bookworm.run("gcc /tmp/new.c -ljumplabel -o /tmp/new && /tmp/new");
+    assert!(needs("/tmp/new").contains("libjumplabel0 (>= 0.1.0+1)"));
+    bookworm.run("apt-get install -y --allow-downgrades /tmp/jumplabel/*.deb");
+    assert_eq!((version().as_str(), running.answer().as_str()), ("0.1.0", "on\n"));
+    once();
+    running.end();
+}
+
+/// Debian's lists have what the libraries export, as the sources have it: a new function needs a line, with the version that brings it.
+#[test]
+fn lists_of_symbols() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let exports = read("crates/jumplabel-capi/tests/capi/exports.rs");
+    let exports = exports.split("EXPORTS: &str = \"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let of_core: Vec<_> = exports.split_whitespace().filter(|&word| word != "\\").map(str::to_owned).collect();
+    // What an archive hides is what a shared library shows.
+    let hidden = |name: &str| -> Vec<_> {
+        let source = read(name);
+        let names = source.split("\".hidden ").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned());
+        names.collect()
+    };
+    for (library, mut exports) in [
+        ("libjumplabel0", of_core),
+        ("libjumplabel-agent0", hidden("crates/jumplabel-agent-capi/src/archive.rs")),
+        ("libjumplabel-fail0", hidden("crates/jumplabel-fail-capi/src/archive.rs")),
+    ] {
+        exports.sort_unstable();
+        let list = read(&format!("debian/{library}.symbols"));
+        let listed: Vec<_> = list.lines().skip(1).map(|line| line.trim().split('@').next().unwrap()).collect();
+        assert!(exports.len() > 5, "{exports:?}");
+        assert_eq!(listed, exports, "{library}");
+    }
+}
