@@ -140,7 +140,7 @@ torture: cargo
 
 # Load, test, jump: the same API without patching.
 fallback:
-	RUSTFLAGS="--cfg jumplabel_fallback --cfg jumplabel_portable_tests" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test naked --test records --test lists --test or_load --test calls --test switches --test scoped --test threads --test plan --test tracepoints --test ops --test up --test alternatives --test assertions
+	RUSTFLAGS="--cfg jumplabel_fallback --cfg jumplabel_portable_tests" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test naked --test records --test lists --test or_load --test calls --test switches --test scoped --test threads --test plan --test tracepoints --test ops --test up --test alternatives --test assertions --test on_change
 
 # Instrumented builds split the edges of a site: its jump and its table entry must still name one target.
 instrumented:

@@ -462,9 +462,8 @@ int jumplabel_on_change(const struct static_key *_key, jumplabel_changed_fn _tol
 		if (!JUMPLABEL_EXCHANGE_WORD_(&_slot->_id, _free, -1))
 			continue;
 		_id = jumplabel_add_(&_slot->_running, 0) == 0 ? jumplabel_add_(&_given, 1) % 0xffffff * 64 + _at + 64 : 0;
-		_slot->_of = _key;
-		_slot->_told = _told;
-		_slot->_data = _data;
+		if (_id) /* Else somebody is still in what was removed. */
+			_slot->_of = _key, _slot->_told = _told, _slot->_data = _data;
 		jumplabel_add_(&_slot->_id, _id + 1);
 		JUMPLABEL_FENCE_();
 		if (_id)
@@ -476,9 +475,10 @@ int jumplabel_on_change(const struct static_key *_key, jumplabel_changed_fn _tol
 long jumplabel_on_change_remove(int _number)
 {
 	struct jumplabel_slot_ *_slot = &jumplabel_slots_[_number > 0 ? _number % 64 : 0];
+	int _id = _number;
 	if (_number > 0)
-		(void)JUMPLABEL_EXCHANGE_WORD_(&_slot->_id, _number, 0);
-	return _number > 0 && jumplabel_add_(&_slot->_id, 0) == 0 ? jumplabel_add_(&_slot->_running, 0) : 0;
+		(void)JUMPLABEL_EXCHANGE_WORD_(&_slot->_id, _id, 0);
+	return _number > 0 && jumplabel_add_(&_slot->_id, 0) <= 0 ? jumplabel_add_(&_slot->_running, 0) : 0;
 }
 
 static void jumplabel_tell_(struct static_key *_key, int _state, int _by)

@@ -20,7 +20,7 @@ unsafe fn change(function: &str, at: Key, change: fn(&RawKey) -> Result<Outcome,
 unsafe fn change_locked(
     function: &str,
     at: Key,
-    change: fn(&RawKey, &mut Lock) -> Result<Outcome, jumplabel::Error>,
+    change: fn(&'static RawKey, &mut Lock) -> Result<Outcome, jumplabel::Error>,
 ) -> bool {
     let result = lock::with(|lock| {
         let lock = lock.ok_or(Refusal::NotLocked)?;

@@ -527,7 +527,7 @@ static __inline__ int jumplabel_direct_use_(void)
  * counts above 1; inc and dec count users. They block while another thread flips. Safe in constructors, destructors and signal
  * handlers; in the middle of a flip by the same thread they warn and do nothing.
  *
- * *_cpuslocked: the caller holds jump_label_lock().
+ * *_cpuslocked: the caller holds jump_label_lock(). The key lives until jump_label_unlock() has returned: functions hear of it there.
  */
 void static_key_enable(struct static_key *_key);
 void static_key_disable(struct static_key *_key);

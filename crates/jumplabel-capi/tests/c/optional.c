@@ -145,8 +145,10 @@ static void hear(const struct jumplabel_changed *changed, void *data)
 /* It does not let its key stay on, once. */
 static void veto(const struct jumplabel_changed *changed, void *data)
 {
+	int number = (int)*(long *)data;
 	CHECK(changed->state == 1);
-	*(long *)data = jumplabel_on_change_remove((int)*(long *)data);
+	/* Both times, this call runs. */
+	*(long *)data = jumplabel_on_change_remove(number) == 1 ? jumplabel_on_change_remove(number) : -1;
 	CHECK(jumplabel_disable(changed->key) == 0);
 }
 

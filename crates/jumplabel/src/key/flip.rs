@@ -50,11 +50,12 @@ impl RawKey {
         change(self, Change::Dec)
     }
 
-    /// [`enable`](Self::enable) for a caller that holds the lock (Linux: `static_key_enable_cpuslocked`).
+    /// [`enable`](Self::enable) for a caller that holds the lock (Linux: `static_key_enable_cpuslocked`). The key is for good, because functions
+    /// hear of it when the lock is dropped ([`on_change`](crate::on_change)).
     ///
     /// # Errors
     /// As [`enable`](Self::enable).
-    pub fn enable_locked(&self, lock: &mut Lock) -> Result<Outcome, Error> {
+    pub fn enable_locked(&'static self, lock: &mut Lock) -> Result<Outcome, Error> {
         change_locked(self, Change::Enable, lock)
     }
 
@@ -62,7 +63,7 @@ impl RawKey {
     ///
     /// # Errors
     /// As [`disable`](Self::disable).
-    pub fn disable_locked(&self, lock: &mut Lock) -> Result<Outcome, Error> {
+    pub fn disable_locked(&'static self, lock: &mut Lock) -> Result<Outcome, Error> {
         change_locked(self, Change::Disable, lock)
     }
 
@@ -70,7 +71,7 @@ impl RawKey {
     ///
     /// # Errors
     /// As [`inc`](Self::inc).
-    pub fn inc_locked(&self, lock: &mut Lock) -> Result<Outcome, Error> {
+    pub fn inc_locked(&'static self, lock: &mut Lock) -> Result<Outcome, Error> {
         change_locked(self, Change::Inc, lock)
     }
 
@@ -78,7 +79,7 @@ impl RawKey {
     ///
     /// # Errors
     /// As [`dec`](Self::dec).
-    pub fn dec_locked(&self, lock: &mut Lock) -> Result<Outcome, Error> {
+    pub fn dec_locked(&'static self, lock: &mut Lock) -> Result<Outcome, Error> {
         change_locked(self, Change::Dec, lock)
     }
 

@@ -28,7 +28,7 @@ unsafe extern "C" fn room(telling: *mut Telling, more: usize) -> u32 {
     if notifiers.is_too_deep(platform.thread()) {
         return TOO_DEEP;
     }
-    telling.noted.reserve(more.max(FEW), platform).map_or(NO_MEMORY, |()| ROOM)
+    telling.noted.reserve(more.max(FEW.saturating_sub(telling.noted.len())), platform).map_or(NO_MEMORY, |()| ROOM)
 }
 
 unsafe extern "C" fn note(telling: *mut Telling, heard: usize, setting: usize) {

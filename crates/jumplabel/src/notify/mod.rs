@@ -95,13 +95,14 @@ pub struct OnChange {
 
 impl OnChange {
     /// Removes the function, and returns how many calls of it still run, in other threads or around this call. Never waits. From when this
-    /// returns, no call begins. Another `remove` of the same registration says again how many run; once that is 0, it stays 0.
+    /// returns, no call begins. Another `remove` of the same registration says again how many run. Once that is 0, none runs any more, although a
+    /// thread that was about to call can be counted for a moment.
     ///
     /// So whoever frees what the function uses, or unloads its object, first calls this until it returns 0. In the function itself, that
     /// would be for ever, because it counts its own call.
     ///
-    /// Costs a few atomic operations. Safe in signal handlers, and before and after `fork`. In a child of `fork`, the calls that run in other
-    /// threads of the parent do not count.
+    /// Costs a few atomic operations. Safe in signal handlers, and before and after `fork`. In a child of `fork`, the calls that ran when it was
+    /// forked do not count, also not the one that forked.
     #[allow(clippy::must_use_candidate)] // The function can be there for good.
     pub fn remove(self) -> usize {
         platform().notifiers().map_or(0, |notifiers| notifiers.remove(self.id)) as usize
@@ -141,9 +142,10 @@ impl OnChange {
 /// that the key has *now*, under a lock of its own: then the last call leaves the right copy.
 ///
 /// *What it may do.* All that the thread may do where it flips, with the signals and the locks that the thread has there. It may flip, also the
-/// key that it hears of. Such a flip is told before it returns, in a call inside this one; a thread that is 8 flips deep is refused the next,
-/// with [`Error::Reentrant`] (in a kernel nobody counts). It may register and remove, also itself. Waiting for a thread that waits for the
-/// library's lock is no deadlock, because nobody holds that lock. It must not end the thread, and a panic in it aborts the process.
+/// key that it hears of. Such a flip is told before it returns, in a call inside this one. A thread that is 8 flips deep is refused the next,
+/// with [`Error::Reentrant`]; nobody counts in kernels, in the fallback without std, and for a 33rd thread that calls functions at the same
+/// time. It may register and remove, also itself. Waiting for a thread that waits for the library's lock is no deadlock, because nobody holds
+/// that lock. It must not end the thread, and a panic in it aborts the process.
 ///
 /// *Where flips come from.* A flip in a signal handler is told in the handler: what flips there needs functions that are safe there. A flip in a
 /// constructor or in a handler of `fork` is told there. A deferred `dec` is told in the library's own thread. A child of `fork` keeps the
@@ -191,7 +193,8 @@ fn register<F: Fn(&Changed<'_>, AskedBy) + Sync>(of: usize, told: &'static F) ->
         // SAFETY: the caller passes a change of a key or a mode that lives, and the data that were registered.
         let (raw, told) = unsafe { (&*changed, &*data.cast::<F>()) };
         let by = AskedBy::of((raw.by as u32, raw.uid));
-        // SAFETY: one of them is null, and the other one lives, because a patchable lives until the flip has returned.
+        // SAFETY: one of them is null, and the other one lives: a patchable lives until the flip has returned, and one that is flipped under a
+        // `Lock`, of which functions hear later, lives for good.
         let changed = match unsafe { raw.key.cast::<RawKey>().as_ref() } {
             Some(key) => Changed::Key { key, on: raw.state != 0 },
             // SAFETY: as above.

@@ -92,10 +92,10 @@ fn begin(requests: &[Request<'_>], lock: &mut Lock) -> Result<(), Error> {
     if let Some(address) = in_flight::stuck_at(plan) {
         return Err(Error::RollbackFailed { address });
     }
-    TELLING.get(&mut lock.objects).make_room(requests.len(), platform)?;
     plan.clear(platform.now());
     readable::forget();
     in_flight.list(requests, platform)?;
+    TELLING.get(&mut lock.objects).make_room(requests.len(), platform)?;
     in_flight::collecting();
     Ok(())
 }

@@ -54,6 +54,8 @@ pub struct Notifiers {
     count: AtomicU32,
     /// How many ids were given.
     given: AtomicU32,
+    /// How many forks lie between this process and that which made the table. Calls and tellers of before are not counted any more.
+    forks: AtomicU32,
     slots: [Slot; SLOTS],
     tellers: [Teller; TELLERS],
 }
@@ -92,6 +94,7 @@ impl Notifiers {
             engine: AtomicPtr::new(null_mut()),
             count: AtomicU32::new(0),
             given: AtomicU32::new(0),
+            forks: AtomicU32::new(0),
             slots,
             tellers,
         }
@@ -138,9 +141,9 @@ impl Notifiers {
     pub(crate) fn remove(&self, id: u32) -> u32 {
         let Some(slot) = self.slots.get(id as usize % SLOTS).filter(|_| id > CLAIMED) else { return 0 };
         self.clear(slot, id);
-        // Another function can be in the slot only if no call of this one was running.
+        // Another function can be in the slot only if no call of this one was running. Who claims the slot has not looked yet.
         match slot.id.load(Ordering::SeqCst) {
-            0 => slot.running.load(Ordering::SeqCst),
+            0 | CLAIMED => slot.running.load(Ordering::SeqCst),
             _ => 0,
         }
     }
@@ -163,10 +166,18 @@ impl Notifiers {
         }
     }
 
-    /// In a child of fork: forgets the calls in threads that there are not. (Also that which this thread is in, if it was forked in one.)
+    /// In a child of fork: forgets the calls in threads that there are not, also that which this thread is in, if it was forked in one. Frees the
+    /// slot that a thread was about to fill, and counts anew, because a thread can have been between the two.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, nobody hears of forks.
     pub(crate) fn forked(&self) {
-        self.slots.iter().for_each(|slot| slot.running.store(0, Ordering::Relaxed));
+        self.forks.fetch_add(1, Ordering::Relaxed);
+        let mut count = 0;
+        for slot in &self.slots {
+            slot.running.store(0, Ordering::Relaxed);
+            let _ = slot.id.compare_exchange(CLAIMED, 0, Ordering::Relaxed, Ordering::Relaxed);
+            count += u32::from(slot.id.load(Ordering::Relaxed) != 0);
+        }
+        self.count.store(count, Ordering::Relaxed);
         self.tellers.iter().for_each(|teller| teller.thread.store(0, Ordering::Relaxed));
     }
 
@@ -185,20 +196,22 @@ impl Notifiers {
     /// lock.
     pub(crate) fn tell<T>(&self, thread: usize, changes: &[T], changed: impl Fn(&T) -> RawChanged) {
         let claim = |teller: &&Teller| {
-            let is_free = teller.thread.compare_exchange(0, thread, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+            let is_free =
+                thread != 0 && teller.thread.compare_exchange(0, thread, Ordering::Relaxed, Ordering::Relaxed).is_ok();
             if is_free {
                 teller.depth.store(0, Ordering::Relaxed);
             }
-            is_free && thread != 0
+            is_free
         };
+        let forks = self.forks.load(Ordering::Relaxed);
         let teller = self.teller(thread).or_else(|| self.tellers.iter().find(claim));
         let depth = teller.map_or(0, |teller| teller.depth.fetch_add(1, Ordering::Relaxed));
         for change in changes {
             let changed = changed(change);
             let of = (changed.key as usize).max(changed.mode as usize);
-            self.slots.iter().for_each(|slot| slot.call(of, &changed));
+            self.slots.iter().for_each(|slot| slot.call(of, &changed, &self.forks));
         }
-        if let Some(teller) = teller {
+        if let Some(teller) = teller.filter(|_| forks == self.forks.load(Ordering::Relaxed)) {
             teller.depth.store(depth, Ordering::Relaxed);
             if depth == 0 {
                 teller.thread.store(0, Ordering::Relaxed);
@@ -221,10 +234,11 @@ impl Slot {
     }
 
     /// Calls the function, if there is one, and it is told of what lies at `of`.
-    fn call(&self, of: usize, changed: &RawChanged) {
+    fn call(&self, of: usize, changed: &RawChanged, forks: &AtomicU32) {
         if self.id.load(Ordering::Relaxed) <= CLAIMED {
             return;
         }
+        let before = forks.load(Ordering::Relaxed);
         self.running.fetch_add(1, Ordering::SeqCst);
         let (id, hears_of) = (self.id.load(Ordering::SeqCst), self.of.load(Ordering::Relaxed));
         if id > CLAIMED && (hears_of == 0 || hears_of == of) {
@@ -235,6 +249,11 @@ impl Slot {
             }
         }
         // In a child that was forked in the call, the call is not counted any more.
-        let _ = self.running.fetch_update(Ordering::SeqCst, Ordering::Relaxed, |running| running.checked_sub(1));
+        if forks.load(Ordering::Relaxed) == before {
+            self.running.fetch_sub(1, Ordering::SeqCst);
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

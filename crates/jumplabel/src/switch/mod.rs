@@ -154,7 +154,7 @@ impl<D: Declared> StaticMode<D> {
     ///
     /// # Errors
     /// As [`set`](Self::set).
-    pub fn set_locked(&self, mode: D::Modes, lock: &mut Lock) -> Result<Outcome, Error> {
+    pub fn set_locked(&'static self, mode: D::Modes, lock: &mut Lock) -> Result<Outcome, Error> {
         patch::commit_locked(&[self.request(mode)?], lock)
     }
 

@@ -113,11 +113,11 @@ fn protections_are_asked_for_anew() {
     passes(|| {
         set_writer(Some(WriterKind::Mprotect));
         let watch = Watch::new(few().raw());
-        let [large, small]: [&RawKey; 2] = [&many().keys[0], &few().keys[0]];
+        let [large, small]: [&'static RawKey; 2] = [&many().keys[0], &few().keys[0]];
         for writable in [libc::PROT_WRITE, 0, libc::PROT_WRITE] {
             let mut on = false;
             // The first flip asks for the mapping. The second asks for a page, and its writer for the mapping.
-            let mut flips = |set: &mut dyn FnMut(&RawKey, bool)| {
+            let mut flips = |set: &mut dyn FnMut(&'static RawKey, bool)| {
                 on = !on;
                 set(large, on);
                 // SAFETY: a page of code of this test.

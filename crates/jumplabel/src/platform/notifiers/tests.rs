@@ -1,0 +1,46 @@
+//! The table alone: what nobody can have happen at the right moment.
+
+use super::*;
+
+unsafe extern "C" fn nothing(_: *const RawChanged, _: *mut c_void) {}
+
+fn register(notifiers: &Notifiers) -> u32 {
+    // SAFETY: the function does nothing.
+    unsafe { notifiers.register(0, nothing, null_mut()) }.unwrap()
+}
+
+/// A thread that looks for a free slot is about to find that somebody is in this one.
+#[test]
+fn removed_while_somebody_claims_it() {
+    let notifiers = Notifiers::new();
+    let id = register(&notifiers);
+    let slot = &notifiers.slots[id as usize % SLOTS];
+    slot.running.store(1, Ordering::Relaxed);
+    assert_eq!(notifiers.remove(id), 1);
+    slot.id.store(CLAIMED, Ordering::Relaxed);
+    assert_eq!(notifiers.remove(id), 1);
+    slot.running.store(0, Ordering::Relaxed);
+    assert_eq!(notifiers.remove(id), 0);
+}
+
+/// In the function: this process becomes a child of fork, and another thread of it calls.
+unsafe extern "C" fn forks(_: *const RawChanged, notifiers: *mut c_void) {
+    // SAFETY: the test has registered this with its table.
+    let notifiers = unsafe { &*notifiers.cast::<Notifiers>() };
+    notifiers.forked();
+    notifiers.slots[0].running.fetch_add(1, Ordering::Relaxed);
+}
+
+#[test]
+fn forked_in_a_call() {
+    let notifiers = Notifiers::new();
+    // SAFETY: the table is on this stack.
+    unsafe { notifiers.register(0, forks, (&raw const notifiers).cast_mut().cast()) }.unwrap();
+    // Another thread was about to fill this one.
+    notifiers.slots[7].id.store(CLAIMED, Ordering::Relaxed);
+    notifiers.count.store(2, Ordering::Relaxed);
+    notifiers.tell(1, &[()], |()| RawChanged { key: null_mut(), mode: null_mut(), state: 1, by: 0, uid: 0 });
+    assert_eq!([0, 7].map(|slot| notifiers.slots[slot].running.load(Ordering::Relaxed)), [1, 0]);
+    assert_eq!((notifiers.slots[7].id.load(Ordering::Relaxed), notifiers.count.load(Ordering::Relaxed)), (0, 1));
+    assert!(notifiers.tellers.iter().all(|teller| teller.thread.load(Ordering::Relaxed) == 0));
+}
