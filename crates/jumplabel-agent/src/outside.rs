@@ -1,9 +1,9 @@
 //! What a tool finds in the memory of a process with this library, whether an agent runs there or not. It tells `jumplabel set --force`
-//! where the socket of the agent is, and which keys nobody may change from outside.
+//! where the socket of the agent is, and which keys nobody may change from outside. [`Outside`] has this layout:
 //!
 //! ```text
 //!   0   MAGIC, VERSION          in data that the program may write, at a multiple of 8
-//!  12   pid                     of the process whose agent runs, as it is numbered there; or 0
+//!  12   pid                     of the process whose agent runs, in its own pid namespace; 0 if there is no agent
 //!  16   socket ───────────────► the path of its socket, with a zero byte behind it
 //!  24   declared ─────────────► Text[count]: selectors of startup!, looked at when an agent starts
 //!  32   count

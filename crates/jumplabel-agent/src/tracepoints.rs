@@ -1,7 +1,7 @@
 //! Which keys and static calls belong to tracepoints.
 //!
 //! A tracepoint is a key and a static call, declared in one place: `net:packet` and `net::packet` in Rust, `packet` and `tp_func_packet` in C.
-//! Lists leave the calls out unless somebody asks for them, because only the library leads them anywhere.
+//! The first of each two is the key. Lists leave the call out unless somebody asks for it, because only the library updates it.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,5 @@
-//! Builds the projects of test-crates. The results of each go to a target directory of its own under the tests' own; what cargo
-//! compiles on the way there is kept in one place (since 1.91; before, each project has its own): most projects need the same
-//! crates, built in the same way.
+//! Builds the projects of test-crates. The results of each project go to a target directory of its own, below that of the tests. Most
+//! projects need the same crates, built in the same way. So, since cargo 1.91, all projects share one build directory.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

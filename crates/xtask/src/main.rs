@@ -1,5 +1,5 @@
-//! What `make` asks for and cargo does not do by itself: the tools that checks need, the tests of other instruction sets, and
-//! commands beside each other. Run as `cargo xtask`.
+//! What `make` asks for and cargo does not do by itself: it installs the tools that checks need, runs the tests of other instruction sets, and
+//! runs commands in parallel. Run as `cargo xtask`.
 
 mod arches;
 mod beside;

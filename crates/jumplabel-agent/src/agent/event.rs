@@ -1,4 +1,4 @@
-//! What an agent tells the program: the lines of its log.
+//! What an agent tells the program, which can log it: one line each.
 
 use std::fmt;
 
@@ -14,14 +14,14 @@ pub enum Event {
     Refused {
         /// Who asked.
         by: Peer,
-        /// Why not.
+        /// Why the agent refused.
         why: String,
     },
     /// The time of a change is over, and it was not taken back.
     Kept {
-        /// Of what.
+        /// The key whose change stays.
         key: String,
-        /// Why not.
+        /// Why the agent did not take it back.
         why: String,
     },
     /// Sites did not do what their keys say, because something outside the library had changed them. They do again.

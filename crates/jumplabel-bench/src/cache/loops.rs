@@ -1,5 +1,5 @@
-//! The note's three loops. Each check, or each thousand of them, is timed by itself, beside the loop as a whole: a fill takes a thousand
-//! times as long as a check that misses, so that the difference of two whole loops is mostly that of their fills.
+//! The three loops of the note on static keys for a Rust kernel. A loop fills the cache, and then checks. A fill takes a thousand times as long as a
+//! check that misses, so the times of two whole loops differ mostly by their fills. So each check, or each thousand of them, is timed alone, too.
 
 use core::arch::x86_64::{_mm_lfence, _rdtsc};
 use std::hint::black_box;

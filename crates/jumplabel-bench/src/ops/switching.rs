@@ -1,4 +1,4 @@
-//! How long a lock's sites take to go from one backend to the other: a table of its own, with four of them.
+//! How long a lock's sites take to go from one backend to the other, with four sites.
 
 use std::hint::black_box;
 

@@ -1,4 +1,5 @@
-//! The message of an error: the fact, and what to do about it. Programs in C have it, too, and no `core::fmt`: so it is made of pieces.
+//! The message of an error: the fact, and what to do about it. It is made of pieces, because programs in C have it
+//! without `core::fmt`.
 
 use core::fmt;
 

@@ -1,6 +1,7 @@
 //! Keys whose checks load the key's count until they are patched. An unpatched check jumps to a stub after the function, and the stub tests
 //! the count ([`arch::asm`](crate::arch::asm) has the stub). A patched check falls through, or jumps straight to its other arm, like the
-//! check of any key. If the system refuses to patch a check, it goes on loading the count (`patch::plan`).
+//! check of any key. If the system refuses to patch a check, it goes on loading the count (`patch::carry_out`; when a
+//! check stops loading: `patch::purpose`).
 
 use super::StaticKey;
 

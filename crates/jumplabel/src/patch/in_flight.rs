@@ -1,6 +1,6 @@
-//! Records the transaction that is being carried out, for whoever finds it unfinished. There are two such cases. A child was forked in the
-//! middle of the transaction. Or a process that shares this memory was killed in the middle of it: then the next thread that takes the lock
-//! finds it.
+//! Records the transaction that is being carried out, for whoever finds it unfinished. There are two such cases. A child was made by a raw
+//! `clone` in the middle of the transaction. Or a process that shares this memory was killed in the middle of it: then the next thread
+//! that takes the lock finds it.
 //!
 //! ```text
 //!            begin                  writing              publishing             done
@@ -15,7 +15,7 @@
 //! the stack of the thread that flipped can be gone.
 //!
 //! `fork` waits for the lock (`platform::linux::instance::fork` has the exceptions), so its child never sees a phase other than NOTHING. If
-//! a process was forked in another way, the phase alone is not enough: see `repair_after_fork`.
+//! a process was forked in another way, the phase alone is not enough: see `repair_after_fork` (patch/objects.rs).
 
 use core::sync::atomic::Ordering;
 

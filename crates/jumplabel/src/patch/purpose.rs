@@ -28,8 +28,8 @@ pub(super) enum Purpose {
 impl Purpose {
     /// Whether a site is changed that is not as it shall be. `stays` says whether a site whose patchable changes stays as it is if it can.
     ///
-    /// A site that loads jumps, and to jump elsewhere, on some instruction sets, it falls through for a moment. So it jumps straight to its
-    /// arm only in a change: up to then it was right to fall through.
+    /// A site that loads is a jump to its stub. On some instruction sets, it falls through for a moment while it becomes another jump. So it
+    /// becomes a jump straight to its arm only in a change: until then, to fall through was right.
     #[inline(never)]
     pub(super) fn writes(self, entry: &Entry, compared: &Comparison, stays: bool) -> bool {
         let falls = || compared.wanted.leads_nowhere::<Native>();

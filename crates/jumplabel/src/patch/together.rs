@@ -1,5 +1,5 @@
-//! Changes all patch points of one sort together, in all objects. Those of one object name one key, which lies in that object. One
-//! transaction changes the keys of all objects.
+//! Changes all sites of one kind together, in all objects. In each object, all entries of such a kind name one key of that object. One
+//! transaction changes these keys.
 
 use super::lock::TELLING;
 use super::{Lock, Outcome, Patchable, Request, commit_locked};

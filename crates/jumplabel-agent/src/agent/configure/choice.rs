@@ -1,4 +1,4 @@
-//! The names that the items of a `set` choose.
+//! The names that the items of a request `set` choose.
 
 use std::collections::BTreeMap;
 
