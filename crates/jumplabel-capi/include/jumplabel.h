@@ -161,7 +161,7 @@ struct jumplabel_changed {
 
 /* Called in the thread that flips, when the flip has committed, without the library's lock, before the function that flips returns; once for each
    key that went on or off. `_changed` lives as long as the call. The function may flip: such a flip is told in a call inside this one, and the ninth
-   inside of each other is refused (-EDEADLK). It may wait for other threads that flip. It must not end the thread; no exception may leave it, and no
+   inside of each other is refused (-EDEADLK). It may wait for other threads that flip. It must not end the thread, and the thread must not be cancelled in it; no exception may leave it, and no
    longjmp(). Calls for flips of different threads may overlap: a function that keeps a copy reads static_key_enabled(), under a lock of its own. */
 typedef void (*jumplabel_changed_fn)(const struct jumplabel_changed *_changed, void *_data);
 

@@ -231,7 +231,7 @@ pub unsafe extern "C" fn jumplabel_for_each_mode(
 /// Does ahead what the first flip of a process does beside flipping; 0 or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_prepare() -> c_int {
-    jumplabel::prepare().map_or_else(|error| Refusal::from(error).code(), |()| 0)
+    code(jumplabel::prepare().map_err(Refusal::from))
 }
 
 /// The same for a key, with those of its sites patched that load and shall fall through; how many, or an error.

@@ -40,6 +40,7 @@ int main(void)
 	WARNS("still writable", static_branch_enable(&key));
 	CHECK(static_branch_unlikely(&key));
 	WARNS("still writable", CHECK(jumplabel_verify() == 0));
+	WARNS("still writable", CHECK(jumplabel_prepare() == 0));
 	puts("ok");
 	return 0;
 }

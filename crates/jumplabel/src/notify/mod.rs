@@ -145,7 +145,8 @@ impl OnChange {
 /// key that it hears of. Such a flip is told before it returns, in a call inside this one. A thread that is 8 flips deep is refused the next,
 /// with [`Error::Reentrant`]; nobody counts in kernels, in the fallback without std, and for a 33rd thread that calls functions at the same
 /// time. It may register and remove, also itself. Waiting for a thread that waits for the library's lock is no deadlock, because nobody holds
-/// that lock. It must not end the thread, and a panic in it aborts the process.
+/// that lock. It must not end the thread, nor be cancelled
+/// (`pthread_cancel`): such a call counts for ever. A panic in it aborts the process.
 ///
 /// *Where flips come from.* A flip in a signal handler is told in the handler: what flips there needs functions that are safe there. A flip in a
 /// constructor or in a handler of `fork` is told there. A deferred `dec` is told in the library's own thread. A child of `fork` keeps the

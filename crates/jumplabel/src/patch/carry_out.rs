@@ -140,12 +140,14 @@ unsafe fn attempt(kind: WriterKind, plan: &mut Plan, held: &mut Held) -> Result<
 }
 
 /// Reads the sites again, and lets their changes begin with what they hold now. The next writer has to know that: if core sync was refused
-/// on the way back, sites that take several steps can be between two steps.
+/// on the way back, sites that take several steps can be between two steps. A site that is does what it did before, but does not load its key.
 #[inline(never)] // Rare.
 fn look_again(plan: &mut Plan) {
     if plan.facts.steps.count_ones() > 1 {
         plan.facts.alike = 0..0;
-        plan.changes.as_mut_slice().iter_mut().for_each(SiteChange::look_again);
+        for change in plan.changes.as_mut_slice() {
+            plan.findings.can_load_instead &= change.look_again();
+        }
     }
 }
 

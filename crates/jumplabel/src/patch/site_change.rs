@@ -21,12 +21,13 @@ impl SiteChange {
         readable::can_read(self.address, self.code.old.len())
     }
 
-    /// Reads the site again, and lets the change begin with what the site holds now.
+    /// Reads the site again, and lets the change begin with what the site holds now. Returns whether it holds what it held before.
     #[cold]
-    pub(super) fn look_again(&mut self) {
+    pub(super) fn look_again(&mut self) -> bool {
         let old = self.code.old;
         // SAFETY: the site was verified, and the lock keeps its object loaded.
         self.code.old = unsafe { read_one(old.kind(), self.address, old.len()) };
+        self.code.old == old
     }
 }
 

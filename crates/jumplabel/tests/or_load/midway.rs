@@ -3,7 +3,7 @@
 use jumplabel::{Batch, Error, static_branch_unlikely, static_key};
 use jumplabel_testing::scenario::passes;
 
-use super::refused::{ALL, KEY, ON, ORDINARY, allow, begin, denied, is, loading};
+use super::refused::{ALL, KEY, ON, ORDINARY, allow, allow_syncs, begin, denied, is, loading};
 
 static_key! {
     static UNLIKELY: true, or_load;
@@ -68,5 +68,29 @@ fn in_the_middle() {
         allow(ALL);
         ON.disable().unwrap();
         is(true, false, false);
+    });
+}
+
+/// Core sync is refused after the second step, and on the way back: the sites stay between two steps, where they fall through and do not load. So
+/// it is not a success that others load.
+#[test]
+fn between_two_steps() {
+    passes(|| {
+        begin();
+        if !SEVERAL_STEPS {
+            return;
+        }
+        // Two sites: two steps, and the second one undone.
+        allow(6);
+        allow_syncs(1);
+        let result = FAR.enable();
+        assert!(result.is_err(), "{result:?}");
+        assert_eq!((FAR.is_enabled(), far(), loading(&FAR)), (false, [false; 2], 0));
+        allow_syncs(ALL);
+        allow(0);
+        denied(FAR.enable());
+        allow(ALL);
+        FAR.enable().unwrap();
+        assert_eq!((FAR.is_enabled(), far(), loading(&FAR)), (true, [true; 2], 0));
     });
 }

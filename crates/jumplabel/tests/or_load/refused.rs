@@ -26,6 +26,13 @@ pub(super) fn allow(writes: i64) {
     WRITES.store(writes, Ordering::SeqCst);
 }
 
+/// How many core syncs are let through from now on.
+static SYNCS: AtomicI64 = AtomicI64::new(ALL);
+
+pub(super) fn allow_syncs(syncs: i64) {
+    SYNCS.store(syncs, Ordering::SeqCst);
+}
+
 /// A page of text stays writable.
 static LEFT: AtomicBool = AtomicBool::new(false);
 
@@ -69,6 +76,9 @@ impl Writer for Counting<'_> {
         Ok(())
     }
     fn sync(&mut self) -> Result<(), Refusal> {
+        if SYNCS.fetch_sub(1, Ordering::SeqCst) <= 0 {
+            return Err(EACCES);
+        }
         self.0.sync()
     }
 }

@@ -23,7 +23,8 @@ extern "C" fn before_constructors(_: i32, _: *const *const i8, mut environment: 
         }
     }
     if asked {
-        let refused = [sites().set(true).map(drop), jumplabel::prepare()].map(|result| result == Err(Error::TooEarly));
+        let refused =
+            [sites().set(true).map(drop), jumplabel::prepare().map(drop)].map(|result| result == Err(Error::TooEarly));
         TOO_EARLY.store(if refused == [true; 2] && !sites().all(true) { 1 } else { 2 }, Ordering::SeqCst);
     }
 }

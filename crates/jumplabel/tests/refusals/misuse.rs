@@ -152,7 +152,7 @@ fn writer_forced_by_an_unknown_name() {
         let watch = Watch::new(sites().raw());
         assert_eq!(watch.refused(|| sites().set(true)), Error::UnknownWriter);
         assert_eq!(watch.refused(|| sites().keys[0].enable()), Error::UnknownWriter);
-        assert_eq!(prepare(), Err(Error::UnknownWriter));
+        assert_eq!(prepare().map(drop), Err(Error::UnknownWriter));
         assert_eq!(probe(), Err(Error::UnknownWriter));
         for name in ["bogus", "", "custom", "Remap", "remap "] {
             assert_eq!(WriterKind::named(name), Err(Error::UnknownWriter), "{name:?}");

@@ -95,7 +95,7 @@ fn refused() {
     passes(|| {
         reap(fork(|| {
             deny(CORE_SYNC, libc::EPERM);
-            prepare() == Ok(())
+            prepare().is_ok()
         }));
         reap(fork(|| {
             deny(&[libc::SYS_mprotect, libc::SYS_openat], libc::EACCES);
