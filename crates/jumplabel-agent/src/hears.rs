@@ -87,8 +87,8 @@ impl Chooser {
 
     /// The name of the key or mode at `address`, if it is chosen.
     pub fn name(&self, address: usize) -> Option<String> {
-        let all = Subject::all().ok()?;
+        let declared = Subject::declared().ok()?;
         let chosen = |subject: &Subject| subject.address == address && subject.is(&self.0) == Ok(true);
-        all.into_iter().find(chosen).map(|subject| subject.name)
+        declared.into_iter().find(chosen).map(|subject| subject.name)
     }
 }

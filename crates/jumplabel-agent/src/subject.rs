@@ -69,12 +69,18 @@ impl Subject {
         Subject { name, file, line, column, sites, address, kind, is_held: false, is_lent: false, said }
     }
 
-    /// All that are loaded, by their names.
-    pub fn all() -> Result<Vec<Subject>, Error> {
+    /// All that are declared and loaded, in no order. No layer is asked: the caller may be in a flip of a layer's, under the layer's lock.
+    pub fn declared() -> Result<Vec<Subject>, Error> {
         let mut all = Vec::new();
         jumplabel::for_each_key(|info| all.push(Subject::of_key(info)))?;
         jumplabel::for_each_call(|info| all.push(Subject::of_call(info)))?;
         jumplabel::for_each_mode(|info| all.push(Subject::of_mode(info)))?;
+        Ok(all)
+    }
+
+    /// All that are loaded, by their names, and what layers say.
+    pub fn all() -> Result<Vec<Subject>, Error> {
+        let mut all = Subject::declared()?;
         let mut said: HashMap<String, Rc<Said>> =
             layer::all_said().into_iter().map(|said| (said.full_name(), Rc::new(said))).collect();
         for subject in all.iter_mut().filter(|subject| subject.is_plain_key()) {

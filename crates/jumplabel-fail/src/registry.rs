@@ -35,7 +35,8 @@ pub type Changes = HashMap<String, Option<Arc<Point>>>;
 
 static POINTS: LazyLock<RwLock<Points>> = LazyLock::new(RwLock::default);
 
-/// No code of the program runs under this lock.
+/// Of the program's code, only functions that hear of flips run under this lock, because keys are flipped under it: docs/features.md says what
+/// they must not call.
 pub fn read() -> RwLockReadGuard<'static, Points> {
     POINTS.read().unwrap_or_else(PoisonError::into_inner)
 }
