@@ -68,17 +68,20 @@ fn look(is_changed: bool, mut looked: Looked) -> Looked {
     let visited = KEYED.for_each(|callsite| {
         let tracers = &callsite.tracers;
         looked.tracepoints += usize::from(tracers.note.is_some());
-        looked.traced += usize::from(tracers.any());
-        if tracers.any() != tracers.known() {
-            stale.push(tracers);
+        let any = tracers.any();
+        looked.traced += usize::from(any);
+        if any != tracers.known() {
+            stale.push((tracers, any));
         }
     });
-    let turn = || stale.iter().for_each(|tracers| drop(tracers.known.fetch_xor(true, Ordering::SeqCst)));
-    turn();
+    // Other threads may look as well.
+    stale.iter().for_each(|(tracers, any)| tracers.known.store(*any, Ordering::SeqCst));
     let followed = visited.and_then(|()| if is_changed || !stale.is_empty() { sync().map(drop) } else { Ok(()) });
     if let Err(error) = followed {
         // The next look tries again.
-        turn();
+        for (tracers, any) in &stale {
+            let _ = tracers.known.compare_exchange(*any, !any, Ordering::SeqCst, Ordering::SeqCst);
+        }
         looked.error = Some(error);
     }
     looked
