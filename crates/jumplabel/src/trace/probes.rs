@@ -19,6 +19,7 @@ use crate::call::RawCall;
 use crate::error::Error;
 use crate::key::RawKey;
 use crate::patch::{self, Lock, Outcome, Request};
+use crate::platform::telling::Telling;
 use crate::raw::count::Change;
 
 /// The bit of the count of probes that says that there is a tracer.
@@ -186,10 +187,10 @@ impl Probes {
             drop(inside);
             let unused = unused(readers::empty(), &lock);
             // A function that hears of the flip may wait for probes. So the lists that nobody is in are dropped before it is called.
-            let mut telling = lock.take_telling();
+            let told = TellAtEnd(lock.take_telling());
             drop(lock);
             drop(unused);
-            telling.tell();
+            drop(told);
             return Ok(outcome);
         }
     }
@@ -213,6 +214,15 @@ fn lead(direct: Option<usize>, is_traced: bool, led: Led<'_>, lock: &mut Lock) -
     let target = direct.filter(|&direct| direct != 0 && !is_traced).unwrap_or(led.walk);
     let key = Request::of_key(led.key, Change::to(direct.is_some() || is_traced));
     patch::commit_locked(&[key, led.call.request(target)?], lock)
+}
+
+/// When this is dropped, functions hear of the flip. Also if the drop of a closure panics meanwhile.
+struct TellAtEnd(Telling);
+
+impl Drop for TellAtEnd {
+    fn drop(&mut self) {
+        self.0.tell();
+    }
 }
 
 fn with_room<T>(count: usize) -> Result<Vec<T>, Error> {

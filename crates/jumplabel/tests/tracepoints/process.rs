@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use jumplabel::{Error, Probe, emit, synchronize_probes, tracepoint};
+use jumplabel::{Changed, Error, Probe, emit, synchronize_probes, tracepoint};
 use jumplabel_testing::scenario::{Scenario, emulator, fork, passes, reap, rounds};
 
 use crate::Data;
@@ -220,9 +220,11 @@ fn from_a_handler() {
     });
 }
 
-/// What drops data may panic. That arrives at whoever frees them; all others are dropped, and no probe stays that nobody can remove.
+/// What drops data may panic. That arrives at whoever frees them; all others are dropped, and no probe stays that nobody can remove. Functions
+/// hear of the flip.
 #[test]
 fn drops_that_panic() {
+    static HEARD: Mutex<Vec<bool>> = Mutex::new(Vec::new());
     passes(|| {
         struct Panics;
         impl Drop for Panics {
@@ -240,9 +242,15 @@ fn drops_that_panic() {
         let probe = point.add_closure(Arc::new(move || held.lock().unwrap().drain(..).for_each(drop))).unwrap();
         emit!(point);
         assert_eq!((drops(), other.probes()), (0, 0));
+        jumplabel::on_change(&|changed, _| {
+            let Changed::Key { on, .. } = changed else { unreachable!() };
+            HEARD.lock().unwrap().push(*on);
+        })
+        .unwrap();
         let added = std::panic::catch_unwind(|| other.add_closure(Arc::new(|| ())).map(std::mem::forget));
         assert!(added.is_err());
         assert_eq!((drops(), other.probes()), (3, 0));
+        assert_eq!(*HEARD.lock().unwrap(), [true, false]);
         drop(probe);
         synchronize_probes().unwrap();
     });
