@@ -49,7 +49,9 @@ pub fn no_remote_because(selector: &str, reason: &str) -> Result<(), StartError>
 }
 
 fn forbid_one(selector: &str, reason: Option<&str>) -> Result<(), StartError> {
-    if each().any(|element| element.text.get() == selector && (reason.is_none() || element.reason == reason)) {
+    // Of one selector, the newest element counts.
+    let known = each().find(|element| element.text.get() == selector);
+    if known.is_some_and(|element| reason.is_none() || element.reason == reason) {
         return Ok(());
     }
     let refused = |why: String| StartError::NoRemote { selector: selector.to_owned(), why };
@@ -97,12 +99,17 @@ impl Forbidden {
 /// What forbids to change it.
 pub fn forbids(subject: &Subject) -> Option<&'static Forbidden> {
     // What cannot be answered was refused above.
-    let is_it = |element: &&Forbidden| subject.is(&element.what).unwrap_or(true);
-    each().filter(is_it).find(|element| element.reason.is_some()).or_else(|| each().find(is_it))
+    first(|what| subject.is(what).unwrap_or(true))
 }
 
 /// What forbids to configure a name without a key.
 pub fn forbids_name(name: &str) -> Option<&'static Forbidden> {
-    let is_it = |element: &&Forbidden| matches!(&element.what, What::Name(glob) if glob.matches(name));
-    each().find(is_it)
+    first(|what| matches!(what, What::Name(glob) if glob.matches(name)))
+}
+
+/// The newest one that chooses it: one with a reason, if there is any.
+fn first(is_it: impl Fn(&What) -> bool) -> Option<&'static Forbidden> {
+    let mut those = each().filter(|element| is_it(&element.what));
+    let newest = those.next()?;
+    if newest.reason.is_some() { Some(newest) } else { those.find(|element| element.reason.is_some()).or(Some(newest)) }
 }

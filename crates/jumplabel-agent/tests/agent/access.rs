@@ -225,7 +225,7 @@ fn forbidden_for_a_reason() {
         // A reason that comes later counts; the same selector without one takes none away.
         no_remote("net.packets").unwrap();
         assert!(agent.client().refused("set net.packets=on", 4).contains("(`net.packets`)"));
-        for reason in ["not by day", "never"] {
+        for reason in ["not by day", "never", "not by day"] {
             no_remote_because("net.packets", reason).unwrap();
             no_remote("net.packets").unwrap();
             assert!(agent.client().refused("set net.packets=on", 4).contains(&format!("(`net.packets`: {reason})")));

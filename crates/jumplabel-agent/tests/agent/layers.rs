@@ -144,6 +144,18 @@ fn refused() {
     });
 }
 
+/// A name without a key: of two selectors that forbid it, the one with a reason says so, though the other one is newer.
+#[test]
+fn forbidden_for_a_reason() {
+    passes(|| {
+        serve(&LAYER).unwrap();
+        let agent = Agent::start(|options| options.no_remote_because("text:*", "it is ours"));
+        jumplabel_agent::no_remote("tex*").unwrap();
+        assert!(agent.client().refused("set text:a.b=c", 4).contains("(`text:*`: it is ours)"));
+        has(&[]);
+    });
+}
+
 #[test]
 fn read_only() {
     passes(|| {
