@@ -49,6 +49,7 @@ impl std::error::Error for HearError {}
 /// * The selector may choose nothing yet: what is loaded later is looked at, too.
 /// * Each flip of any key costs a list of all keys, in the thread that flips. So it is not for programs that flip often, nor for flips in
 ///   signal handlers. For these, there is `RawKey::on_change`.
+/// * If there is no memory for that list, or keys cannot be listed, it is not called for that flip.
 /// * What is registered takes some memory for good, also after `remove`.
 ///
 /// # Errors
@@ -58,12 +59,17 @@ pub fn on_change(
     told: impl Fn(&str, &Changed<'_>, AskedBy) + Send + Sync + 'static,
 ) -> Result<OnChange, HearError> {
     let chooser = Chooser::new(selector)?;
-    let hear = Box::leak(Box::new(move |changed: &Changed<'_>, by: AskedBy| {
+    let hear = Box::into_raw(Box::new(move |changed: &Changed<'_>, by: AskedBy| {
         if let Some(name) = chooser.name(changed.address()) {
             told(&name, changed, by);
         }
     }));
-    jumplabel::on_change(hear).map_err(HearError::Refused)
+    // SAFETY: it is freed below, if at all.
+    jumplabel::on_change(unsafe { &*hear }).map_err(|error| {
+        // SAFETY: it was not registered, so nobody else knows it.
+        drop(unsafe { Box::from_raw(hear) });
+        HearError::Refused(error)
+    })
 }
 
 /// What a selector without a value chooses.

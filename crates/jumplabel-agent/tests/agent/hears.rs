@@ -1,7 +1,7 @@
 //! Functions that hear of flips: who asked, by an agent, by the variable, by the program; which keys a selector chooses.
 
-use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 
 use jumplabel::{AskedBy, Changed};
 use jumplabel_agent::{HearError, on_change};
@@ -92,6 +92,22 @@ fn selectors() {
             other => panic!("{other}"),
         }
     }
+}
+
+/// A function that there is no place for is dropped.
+#[test]
+fn no_place() {
+    passes(|| {
+        let held = Arc::new(());
+        let register = || {
+            let held = held.clone();
+            on_change("net.*", move |_, _, _| drop(held.clone()))
+        };
+        let registered = (0..1000).take_while(|_| register().is_ok()).count();
+        assert!((1..1000).contains(&registered));
+        assert!(matches!(register(), Err(HearError::Refused(jumplabel::Error::OutOfMemory))));
+        assert_eq!(Arc::strong_count(&held), registered + 1);
+    });
 }
 
 /// In front of what [`jumplabel_agent::startup!`] does.
