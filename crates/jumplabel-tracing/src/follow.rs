@@ -7,7 +7,7 @@
 //!
 //! The program never waits: neither for a lock, nor for who reads.
 //!
-//! A quarter of the limit, and of the queue, is kept for callsites that say little: less than a 64th of the limit in a second. So one that floods
+//! A quarter of the limit, and of the queue, is kept for callsites that say little: at most a 64th of the limit in a second. So one that floods
 //! does not take the records of others.
 
 use std::cell::Cell;
