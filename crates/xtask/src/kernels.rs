@@ -131,7 +131,8 @@ fn boot(machine: &Machine, kernel: &Path, module: Option<&Path>, times: u64) -> 
     let start = Instant::now();
     let boot = cmd!(
         sh,
-        "timeout {seconds} {program} {arguments...} -m 128M -display none -serial stdio -monitor none -no-reboot -nic none -kernel {kernel} {module...}"
+        "timeout {seconds} {program} {arguments...} -m 128M -display none -serial stdio -monitor none -no-reboot -nic none
+            -kernel {kernel} {module...}"
     );
     let output = boot.quiet().stdin("").ignore_status().output()?;
     let said = String::from_utf8_lossy(&output.stdout).replace('\r', "");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Functions that hear of flips, and what they may do: flip their own key, remove themselves, wait for a thread that flips. With an argument, a library
- * (tests/c/on_change_plugin.c) that is closed in such a function, and one that is closed without having removed its function. Prints "ok".
+ * Functions that hear of flips, and what they may do: flip their own key, remove themselves, wait for a thread that flips. With an argument,
+ * a library (tests/c/on_change_plugin.c) that is closed in such a function, and one that is closed without having removed its function.
+ * Prints "ok".
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -124,8 +124,8 @@ fn agent() {
     });
 }
 
-/// The program hears what an operator changes, and who that was. A flip by libjumplabel-agent's instance is heard by a function that was registered by
-/// another, and the other way round. And the reason that a program gives.
+/// The program hears what an operator changes, and who that was. A flip by libjumplabel-agent's instance is heard by a function that was
+/// registered by another, and the other way round. And the reason that a program gives.
 #[test]
 fn hears() {
     let directory = Directory::new();

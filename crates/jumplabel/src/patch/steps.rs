@@ -16,8 +16,8 @@ use super::site_change::SiteChange;
 use super::undo::take_back;
 use crate::platform::{Failure, Writer};
 
-/// Carries the changes out. Those in `alike` have the same pattern. `steps` has a bit for each step to take. If a step is refused, undoes all steps: then all sites are as before,
-/// unless that is refused, too.
+/// Carries the changes out. Those in `alike` have the same pattern. `steps` has a bit for each step to take. If a step is refused, undoes all
+/// steps: then all sites are as before, unless that is refused, too.
 pub(super) fn run(
     changes: &[SiteChange],
     alike: &Range<usize>,

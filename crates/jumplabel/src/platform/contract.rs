@@ -260,8 +260,8 @@ pub unsafe trait Platform: Sync {
     /// Makes sure that the object that contains this instance is never unloaded. Called without the lock.
     fn stay(&self) {}
 
-    /// Calls `start`, which starts a thread that belongs to the library. Before that, does what [`stay`](Self::stay) does. Blocks all signals during the call, so that the new thread does not take signals that are for the
-    /// program. Called without the lock.
+    /// Calls `start`, which starts a thread that belongs to the library. Before that, does what [`stay`](Self::stay) does. Blocks all signals
+    /// during the call, so that the new thread does not take signals that are for the program. Called without the lock.
     fn start_thread(&self, start: &mut dyn FnMut()) {
         start();
     }
