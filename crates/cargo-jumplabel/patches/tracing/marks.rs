@@ -156,6 +156,10 @@ fn mark(
         if marked.forced.load(Ordering::SeqCst) == 0 {
             marked.shown.begin();
         }
+        // What was not noted for a follower that has gone is nothing to the next one.
+        if marked.followed.load(Ordering::SeqCst) == 0 {
+            marked.missed.store(0, Ordering::SeqCst);
+        }
         which(marked).store(wanted, Ordering::SeqCst);
     }
     sync().map_err(|error| {

@@ -65,8 +65,9 @@ impl Follower {
             let traced = &answer["traced"];
             let text = |record: &Value| {
                 let target = record["target"].as_str().unwrap();
+                let lost = record["lost"].as_u64().map_or(String::new(), |lost| format!(", {lost} lost before"));
                 match record["message"].as_str() {
-                    Some(message) => format!("{target}: {message}"),
+                    Some(message) => format!("{target}: {message}{lost}"),
                     None => {
                         format!("{target}: {} {}", record["kind"].as_str().unwrap(), record["name"].as_str().unwrap())
                     }
@@ -171,9 +172,14 @@ fn told_or_lost() {
     (0..100).for_each(|_| drop(traced.works()));
     let (messages, lost) = limited.told(100);
     assert!(messages.len() as u64 + lost == 100 && !messages.is_empty() && lost > 0, "{messages:?} {lost}");
-    // What one has left is not for the next.
+    // What one has left is not for the next, nor how much it has missed.
     drop(limited);
-    let unread = Follower::of(&traced, ONE);
+    while traced.0.prints(&["list", ONE]).contains(", on") {
+        std::thread::yield_now();
+    }
+    let mut unread = Follower::of(&traced, ONE);
+    traced.works();
+    assert_eq!(unread.told(1), (vec!["noisy: one".to_owned()], 0));
     traced.works();
     drop(unread);
     while traced.0.prints(&["list", ONE]).contains(", on") {
