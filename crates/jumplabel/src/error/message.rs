@@ -41,6 +41,7 @@ enum Number {
 use Number::{Address, Of};
 
 /// Most messages: a piece, a number, a piece.
+#[inline(never)] // It is called for fifteen errors.
 fn around(pieces: Pieces<'_>, before: &str, number: Number, after: &str) {
     pieces(before);
     match number {
