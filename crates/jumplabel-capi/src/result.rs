@@ -5,7 +5,7 @@
 use core::ffi::{CStr, c_char, c_int};
 
 use jumplabel::text::Pieces;
-use jumplabel::{Error, RawKey};
+use jumplabel::{Error, RawKey, same_in_c};
 
 use crate::say::Heed;
 use crate::system::is_mapped;
@@ -120,9 +120,7 @@ fn text(error: c_int) -> &'static CStr {
         EIO => c"writing code was refused in mid-batch and could not be undone: allow it again and flip the key once more",
         ENOEXEC => c"a table entry leads out of its object or out of reach, or to code of which a copy runs (BOLT): rebuild the binary, or use it as it was before the tool that rewrote it",
         EAGAIN => c"threads are running and membarrier, or for an operation in place remap, is refused: allow it, or flip once before the first thread starts; alternatives and lock prefixes change only while there is one thread",
-        ENOMEM => {
-            c"the system gives no memory for the lists of a flip, or no thread for a deferred dec: free some, or allow mmap and clone, and flip again"
-        }
+        ENOMEM => same_in_c::OUT_OF_MEMORY,
         EACCES => c"the system refuses to change code: allow mprotect(PROT_EXEC) or writes to /proc/self/mem, or build with -DJUMPLABEL_FALLBACK; or to block signals: allow rt_sigprocmask; or code that has sites cannot be read: allow that, or link without --execute-only",
         ELOOP => c"a static call cannot lead to itself: to lead it back later, keep what static_call_query returns",
         EFAULT => c"a static call cannot lead to where no code is mapped: give it a function of an object that is loaded",
@@ -130,12 +128,12 @@ fn text(error: c_int) -> &'static CStr {
         EEXIST => c"the tracepoint has this probe with these data: unregister it first",
         EINVAL => c"not the address of a static key, or of an array of changes (NULL, misaligned, or in an object that was unloaded), a static call or a probe that is NULL, or not the number of a mode; or the system refuses msync, which tells whether an address is mapped",
         EROFS => c"the key is sealed: it cannot change any more",
-        ERANGE => c"the key is off: a dec without its inc",
+        ERANGE => same_in_c::UNDERFLOW,
         EDEADLK => c"this thread is in the middle of a flip, or holds jump_label_lock(): use the _cpuslocked form, or flip later",
         ENOSYS => c"nothing can write this code: procmem cannot change calls that a table lists, so allow another writer; or this build of the library writes no code: use one with sites, for Linux",
-        EOVERFLOW => c"the key's count is at its maximum: an inc without its dec",
+        EOVERFLOW => same_in_c::OVERFLOW,
         EADDRINUSE => c"a site holds foreign bytes: remove the breakpoint, uprobe or other patcher there and flip again",
-        EINPROGRESS => c"no constructor of the object that it is in has run, so its sites are not known yet: flip in a constructor of that object or later, and not from .preinit_array or an IFUNC resolver",
+        EINPROGRESS => same_in_c::TOO_EARLY,
         _ => c"not an error of jumplabel",
     }
 }

@@ -12,6 +12,8 @@ mod refusal;
 
 use crate::arch::Code;
 pub use kind::ErrorKind;
+#[doc(hidden)] // For the C API.
+pub use message::same_in_c;
 pub use refusal::{Refusal, Refusals, WriterKind};
 
 /// Why a flip, or another function of this library, failed. The type is `Copy` and needs no allocation. Its message says what to do.

@@ -110,6 +110,8 @@ pub use batch::{Batch, prepare_keys, set_all};
 pub use batch::{RawChange, Stay, commit_all, commit_all_by, set_ops};
 pub use call::info::CallInfo;
 pub use call::{RawCall, StaticCall};
+#[doc(hidden)] // For the C API.
+pub use error::same_in_c;
 pub use error::{Error, ErrorKind, Refusal, Refusals, WriterKind};
 #[cfg(fuzzing)]
 #[doc(hidden)]

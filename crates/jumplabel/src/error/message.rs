@@ -1,6 +1,7 @@
 //! The message of an error: the fact, and what to do about it. It is made of pieces, because programs in C have it
 //! without `core::fmt`.
 
+use core::ffi::CStr;
 use core::fmt;
 
 use super::{Error, Refusal, WriterKind};
@@ -30,6 +31,26 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         text::format(f, |pieces| self.tell(pieces))
     }
+}
+
+/// Messages that C's `jumplabel_strerror` has, too. A program that has both tables of messages has these once, because they are the same bytes.
+#[doc(hidden)] // For the C API.
+pub mod same_in_c {
+    use core::ffi::CStr;
+
+    pub const OVERFLOW: &CStr = c"the key's count is at its maximum: an inc without its dec";
+    pub const UNDERFLOW: &CStr = c"the key is off: a dec without its inc";
+    pub const TOO_EARLY: &CStr =
+        c"no constructor of the object that it is in has run, so its sites are not known yet: flip in a \
+         constructor of that object or later, and not from .preinit_array or an IFUNC resolver";
+    pub const OUT_OF_MEMORY: &CStr =
+        c"the system gives no memory for the lists of a flip, or no thread for a deferred dec: free some, or \
+         allow mmap and clone, and flip again";
+}
+
+const fn of_c(text: &CStr) -> &str {
+    let Ok(text) = text.to_str() else { panic!("not UTF-8") };
+    text
 }
 
 /// A number in the middle of a text.
@@ -123,8 +144,8 @@ impl Error {
                 "this thread would wait for itself. It is in the middle of a flip: flip later. Or it holds the lock: flip with enable_locked \
                  and the like. Or it has a guard of the key: drop that first",
             ),
-            Error::Overflow => pieces("the key's count is at its maximum: an inc without its dec"),
-            Error::Underflow => pieces("the key is off: a dec without its inc"),
+            Error::Overflow => pieces(const { of_c(same_in_c::OVERFLOW) }),
+            Error::Underflow => pieces(const { of_c(same_in_c::UNDERFLOW) }),
             Error::Counted { count } => around(
                 pieces,
                 "the key is held by ",
@@ -134,10 +155,7 @@ impl Error {
             Error::Sealed => {
                 pieces("it is sealed: a key, mode or static call that was sealed cannot change any more");
             }
-            Error::TooEarly => pieces(
-                "no constructor of the object that it is in has run, so its sites are not known yet: flip in a constructor of that object \
-                 or later, and not from .preinit_array or an IFUNC resolver",
-            ),
+            Error::TooEarly => pieces(const { of_c(same_in_c::TOO_EARLY) }),
             Error::NotCode { address } => around(
                 pieces,
                 "a static call cannot lead to ",
@@ -241,10 +259,7 @@ impl Error {
                 "this build has no records of its keys, because it has no sites and its target runs no constructors: keep a \
                  list of each KEY.raw() yourself",
             ),
-            Error::OutOfMemory => pieces(
-                "the system gives no memory for the lists of a flip, or no thread for a deferred dec: free some, or allow mmap \
-                 and clone, and flip again",
-            ),
+            Error::OutOfMemory => pieces(const { of_c(same_in_c::OUT_OF_MEMORY) }),
             Error::BatchFull { capacity } => around(
                 pieces,
                 "the batch holds ",
