@@ -143,7 +143,7 @@ pub fn loading() -> Result<usize, Error> {
     {
         readable::forget();
         let held = &lock.objects;
-        let entries = object::all(held).flat_map(|object| index::sound(object, held)).map(|(entry, _)| entry);
+        let entries = index::all_sound(held).map(|(entry, _)| entry);
         let readable = entries.filter(|entry| entry.loads() && readable::hidden(entry).is_none());
         // SAFETY: the index has found these entries sound, their objects are loaded, and the lock is held.
         Ok(readable.filter(|entry| unsafe { Site::of(entry) }.loads).count())

@@ -119,11 +119,11 @@ impl Record {
 /// All records, of all instances of the library.
 #[cfg(jumplabel_sites)]
 pub(crate) fn all(held: &Held<Objects>) -> impl Iterator<Item = Record> + use<> {
-    object::runtimes(held).flat_map(|runtime| {
+    object::Outlined(object::runtimes(held).flat_map(|runtime| {
         let is_own = core::ptr::eq(runtime, &raw const RUNTIME);
         let records = runtime.objects().flat_map(|object| object.keys());
         records.map(move |record| Record::read(record, is_own))
-    })
+    }))
 }
 
 #[cfg(jumplabel_sites)]

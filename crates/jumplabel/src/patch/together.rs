@@ -40,6 +40,5 @@ pub(crate) unsafe fn commit_all(
 
 /// For each entry of the sort, the address of the key that it names. A key can come several times.
 fn addresses(is_one: fn(&Entry) -> bool, lock: &Lock) -> impl Iterator<Item = usize> {
-    let entries = object::all(&lock.objects).flat_map(|object| index::sound(object, &lock.objects));
-    entries.filter(move |(entry, _)| is_one(entry)).map(|(_, key)| key)
+    index::all_sound(&lock.objects).filter(move |(entry, _)| is_one(entry)).map(|(_, key)| key)
 }

@@ -22,6 +22,8 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 pub(crate) use super::Entries;
+#[cfg(jumplabel_sites)]
+use super::object;
 use super::readable;
 use super::search::{below, key_of, near_below};
 use super::verdict::Verdict;
@@ -197,6 +199,21 @@ pub(crate) fn sound<'held>(
         Verdict::Sound(key) => Some((entry, key)),
         _ => None,
     })
+}
+
+/// The sound entries of all objects.
+#[cfg(jumplabel_sites)]
+pub(crate) fn all_sound(held: &Held<Objects>) -> impl Iterator<Item = (&Entry, usize)> {
+    // A `flat_map` would have room for two images.
+    let (mut objects, mut entries) = (object::all(held), None);
+    object::Outlined(core::iter::from_fn(move || {
+        loop {
+            if let Some(found) = entries.as_mut().and_then(Iterator::next) {
+                return Some(found);
+            }
+            entries = Some(sound(objects.next()?, held));
+        }
+    }))
 }
 
 /// All entries of `object` that are not sound, except those whose site was freed.

@@ -56,7 +56,7 @@ pub(crate) fn runtimes(held: &Held<Objects>) -> impl Iterator<Item = &'static Ru
 pub(crate) fn all<'held>(held: &'held Held<Objects>) -> impl Iterator<Item = &'held Object> {
     // A `flat_map` would take twice as much of the stack.
     let (mut runtimes, mut objects) = (runtimes(held), None);
-    All(core::iter::from_fn(move || {
+    Outlined(core::iter::from_fn(move || {
         loop {
             if let Some(object) = objects.as_mut().and_then(Iterator::next) {
                 let object: &'held Object = object;
@@ -67,9 +67,10 @@ pub(crate) fn all<'held>(held: &'held Held<Objects>) -> impl Iterator<Item = &'h
     }))
 }
 
-struct All<I>(I);
+/// An iterator of which a program has one copy, however many functions use it.
+pub(crate) struct Outlined<I>(pub(crate) I);
 
-impl<I: Iterator> Iterator for All<I> {
+impl<I: Iterator> Iterator for Outlined<I> {
     type Item = I::Item;
 
     #[inline(never)]

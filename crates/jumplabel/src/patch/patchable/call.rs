@@ -16,7 +16,7 @@ use {
     super::Literal,
     super::{Comparison, Wanted},
     crate::arch::{Arch, Code, Kind, Native, State},
-    crate::format::{CALL_SITE, Runtime},
+    crate::format::CALL_SITE,
     crate::patch::Request,
     crate::site::index,
     core::ops::Range,
@@ -122,8 +122,7 @@ pub(super) fn know() {
 /// `jumplabel link` can have led the calls that a table lists straight to that default, and a comparison of such a call needs the default.
 #[cfg(jumplabel_sites)]
 pub(super) fn know_defaults(held: &Held<Objects>) {
-    let entries = object::all(held).flat_map(|object| index::sound(object, held));
-    for (entry, address) in entries.filter(|(entry, _)| entry.kind() == JUMP) {
+    for (entry, address) in index::all_sound(held).filter(|(entry, _)| entry.kind() == JUMP) {
         // SAFETY: the macro leads such an entry to a `RawCall`, and the index found the entry sound. Its object is loaded.
         let call = unsafe { &*(address as *const RawCall) };
         // The default is stored only if another one is there, because a sealed call can lie in read-only memory.
@@ -175,11 +174,10 @@ pub(in crate::patch) fn go_home(
     skipped: usize,
     held: &Held<Objects>,
 ) -> Option<Request<'static>> {
-    let entries = object::runtimes(held).flat_map(Runtime::objects).flat_map(|object| index::sound(object, held));
     // SAFETY: the macro leads such an entry to a `RawCall`, and the index found the entry sound. Its object is loaded.
     let call =
         |(entry, address): (&Entry, usize)| (entry.kind() == JUMP).then(|| unsafe { &*(address as *const RawCall) });
-    entries
+    index::all_sound(held)
         .filter_map(call)
         .filter(|call| addresses.contains(&call.target()))
         .nth(skipped)
