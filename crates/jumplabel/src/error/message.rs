@@ -4,7 +4,7 @@
 use core::ffi::CStr;
 use core::fmt;
 
-use super::{Error, Refusal, WriterKind};
+use super::{Error, Refusal, Refusals, WriterKind};
 use crate::arch::Code;
 use crate::text::{self, Pieces};
 
@@ -82,7 +82,7 @@ impl Error {
                 pieces("the kernel's own writer refuses to change code: ");
                 refused.of(WriterKind::Custom).tell(pieces);
             }
-            Error::Denied { refused } if refused.iter().next().is_none() => pieces(
+            Error::Denied { refused } if refused == Refusals::NONE => pieces(
                 "the system refuses to block signals, which a flip does before all else: allow rt_sigprocmask for this process",
             ),
             Error::Denied { refused } if cfg!(jumplabel_windows) => {

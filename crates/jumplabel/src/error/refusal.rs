@@ -145,7 +145,11 @@ impl Refusals {
     #[cold]
     pub fn tell(&self, pieces: Pieces<'_>) {
         let mut before = "";
-        for (kind, refusal) in self.iter() {
+        for kind in WriterKind::ALL {
+            let refusal = self.of(kind);
+            if refusal == Refusal::NOT_TRIED {
+                continue;
+            }
             pieces(before);
             pieces(kind.name());
             pieces(": ");

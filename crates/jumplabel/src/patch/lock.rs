@@ -84,12 +84,9 @@ impl Lock {
 impl Drop for Lock {
     #[inline(never)]
     fn drop(&mut self) {
-        let telling = TELLING.get(&mut self.objects);
-        let heard = telling.is_heard().then(|| core::mem::replace(telling, Telling::new()));
+        let mut telling = core::mem::replace(TELLING.get(&mut self.objects), Telling::new());
         // SAFETY: `take` took the lock on this thread, and it is released once, here.
         unsafe { self.platform().unlock(self.token) };
-        if let Some(mut telling) = heard {
-            telling.tell();
-        }
+        telling.tell();
     }
 }
