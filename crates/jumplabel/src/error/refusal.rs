@@ -129,7 +129,8 @@ impl Refusals {
 
     /// The writers that were tried, each once.
     pub fn iter(&self) -> impl Iterator<Item = (WriterKind, Refusal)> {
-        WriterKind::ALL.into_iter().zip(self.0).filter(|(_, refusal)| *refusal != Refusal::NOT_TRIED)
+        let all = WriterKind::ALL.into_iter().map(|kind| (kind, self.of(kind)));
+        all.filter(|(_, refusal)| *refusal != Refusal::NOT_TRIED)
     }
 
     /// The refusal of this writer; [`Refusal::NOT_TRIED`] if the writer was not tried.
@@ -145,11 +146,7 @@ impl Refusals {
     #[cold]
     pub fn tell(&self, pieces: Pieces<'_>) {
         let mut before = "";
-        for kind in WriterKind::ALL {
-            let refusal = self.of(kind);
-            if refusal == Refusal::NOT_TRIED {
-                continue;
-            }
+        for (kind, refusal) in self.iter() {
             pieces(before);
             pieces(kind.name());
             pieces(": ");
