@@ -57,6 +57,7 @@ impl fmt::Debug for Error {
 
 impl Error {
     /// The name of the variant.
+    #[inline(never)] // Otherwise `fmt` has a copy of what it does next for each name.
     const fn name(&self) -> &'static str {
         match self {
             Error::Denied { .. } => "Denied",
