@@ -161,8 +161,9 @@ struct jumplabel_changed {
 
 /* Called in the thread that flips, when the flip has committed, without the library's lock, before the function that flips returns; once for each
    key that went on or off. `_changed` lives as long as the call. The function may flip: such a flip is told in a call inside this one, and the ninth
-   inside of each other is refused (-EDEADLK). It may wait for other threads that flip. It must not end the thread, and the thread must not be cancelled in it; no exception may leave it, and no
-   longjmp(). Calls for flips of different threads may overlap: a function that keeps a copy reads static_key_enabled(), under a lock of its own. */
+   inside of each other is refused (-EDEADLK). It may wait for other threads that flip. It must not end the thread, which must not be cancelled
+   meanwhile; no exception may leave it, and no longjmp(). Calls for flips of different threads may overlap: a function that keeps a copy reads
+   static_key_enabled(), under a lock of its own. */
 typedef void (*jumplabel_changed_fn)(const struct jumplabel_changed *_changed, void *_data);
 
 /* Has `_told` called whenever the key has changed; NULL: any key or mode. Returns a number above 0, or an error. Costs a lock. Not for signal
