@@ -1,5 +1,5 @@
 //! What a tool finds in the memory of a process with this library, whether an agent runs there or not. It tells `jumplabel set --force`
-//! where the socket of the agent is, and which keys nobody may change from outside. [`Outside`] has this layout:
+//! where the socket of the agent is, and which keys nobody may change from outside. The struct `Outside` has this layout:
 //!
 //! ```text
 //!   0   MAGIC, VERSION          in data that the program may write, at a multiple of 8

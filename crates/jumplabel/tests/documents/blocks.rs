@@ -47,7 +47,7 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/benchmarks.md", "--test capi cost", Commands),
     ("docs/building.md", "features = [\"linux\"]", Tried(without_std)),
     ("docs/building.md", "default-features = false }", Tried(kernel)),
-    ("docs/c.md", "#include \"jumplabel-optional.h\"", OwnC(optional_header)),
+    ("docs/c.md", "RECORD_STATIC_KEY(trace, \"net.trace\")", OwnC(optional_header)),
     ("docs/c.md", "jumplabel_on_change(&appendonly", OwnC(optional_header)),
     ("docs/c.md", "JUMPLABEL_ASSERTIONS();", OwnC(asserting)),
     ("docs/c.md", "FetchContent_Declare", Excused("consumers::fetched_by_cmake of jumplabel-capi has such a project")),
@@ -80,7 +80,6 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/building.md", "make install PREFIX=/usr/local  ", Commands),
     ("docs/building.md", "wine PROGRAM=$PWD", Commands),
     ("docs/building.md", "clang-19 --target", Excused("make wine builds the README's program like that, and runs it")),
-    ("docs/building.md", "-DJUMPLABEL_FALLBACK", Commands),
     (
         "docs/tracing.md",
         "cargo jumplabel tracing --jumplabel",
