@@ -63,7 +63,7 @@ struct Fork {
 const _: () = assert!(offset_of!(ProcessState, wiped) == 0 && offset_of!(Wiped, lock) == process::LOCK);
 const _: () = assert!(offset_of!(Wiped, consistent) == process::CONSISTENT);
 // No system has smaller pages.
-const _: () = assert!(size_of::<ProcessState>() <= 4096);
+const _: () = assert!(size_of::<ProcessState>() <= 4 * 1024);
 
 /// The second word of a token holds the number of the thread and, from this bit on, whether the thread could be cancelled. (The first word
 /// is the mask of signals.)
