@@ -76,7 +76,7 @@ fn checks() -> Vec<Check> {
             "uint32_t _line, _column, _count, _shape, _offset;\n\tuint16_t _module_length, _path_length, _name_length, "
                 .to_owned(),
         ),
-        header(format!("JUMPLABEL_RETAINED_(\"{KEYS_SECTION}\", \"a\", \"\")\t")),
+        header(format!("JUMPLABEL_RETAINED_(\"{KEYS_SECTION}\", \"a\", \"\")\n")),
         header(format!("`shape`: {CALL} a static call")),
         ("static_call.h", CALL_HEADER, format!("JUMPLABEL_TEXT_(name), {CALL})")),
         ("static_switch.h", SWITCH_HEADER, format!("#name, {MODE} | JUMPLABEL_INDIRECT_)")),
