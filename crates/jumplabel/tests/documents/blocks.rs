@@ -106,7 +106,7 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/log.md", "off <=> its level is above", FIGURE),
     ("docs/building.md", "musl-gcc", Commands),
     ("docs/features.md", "static LOG", Rust("2\n")),
-    ("docs/features.md", "assertions!();", Rust("src/main.rs:6: a length of 0\n")),
+    ("docs/features.md", "assertions!();", Rust("line 6: a length of 0\n")),
     ("docs/features.md", "static NEW_ROUTE", Rust("")),
     ("docs/features.md", "static HASH", Rust("")),
     ("docs/features.md", "static MODE", Rust("7\n")),
