@@ -26,7 +26,7 @@ fn unsupported() {
     for compiler in Compiler::ALL {
         for language in [Language::C, Language::Cxx] {
             falls_back(compiler, language, "#undef __x86_64__", "no sites for this target");
-            falls_back(compiler, language, "#undef __ELF__", "on Linux, and in kernels");
+            falls_back(compiler, language, "#undef __ELF__", "on Linux, on Windows (MinGW), and in kernels");
         }
         assert!(compile(compiler, Language::C, "-std=c99", "").1.contains("jumplabel needs C11 or later"));
         let said = compile(compiler, Language::Cxx, "-std=c++14", "").1;
