@@ -55,6 +55,21 @@ const BARE: Kernel = Kernel {
     has_module: false,
 };
 
+/// What most machines have in common.
+const USUAL: Machine = Machine {
+    name: "",
+    target: "",
+    program: "",
+    arguments: "",
+    packages: &[],
+    passed: 0,
+    flags: "",
+    module_flags: "",
+    kernel: KERNEL,
+    parts: &[],
+    twins: TWINS,
+};
+
 /// All of them.
 pub const MACHINES: &[Machine] = &[
     Machine {
@@ -63,12 +78,7 @@ pub const MACHINES: &[Machine] = &[
         program: "qemu-system-riscv64",
         arguments: "-M virt -bios default -smp 2",
         packages: &["qemu-system-misc", "opensbi"],
-        passed: 0,
-        flags: "",
-        module_flags: "",
-        kernel: KERNEL,
-        parts: &[],
-        twins: TWINS,
+        ..USUAL
     },
     Machine {
         name: "aarch64",
@@ -76,12 +86,7 @@ pub const MACHINES: &[Machine] = &[
         program: "qemu-system-aarch64",
         arguments: "-M virt -cpu cortex-a57 -semihosting-config enable=on,target=native -smp 2",
         packages: &["qemu-system-arm"],
-        passed: 0,
-        flags: "",
-        module_flags: "",
-        kernel: KERNEL,
-        parts: &[],
-        twins: TWINS,
+        ..USUAL
     },
     Machine {
         name: "armv7",
@@ -89,12 +94,8 @@ pub const MACHINES: &[Machine] = &[
         program: "qemu-system-arm",
         arguments: "-M virt -cpu cortex-a15 -semihosting-config enable=on,target=native -smp 2",
         packages: &["qemu-system-arm"],
-        passed: 0,
-        flags: "",
-        module_flags: "",
-        kernel: KERNEL,
-        parts: &[],
         twins: ONE,
+        ..USUAL
     },
     Machine {
         name: "x86_64",
@@ -103,11 +104,9 @@ pub const MACHINES: &[Machine] = &[
         arguments: "-M q35 -cpu max -device isa-debug-exit,iobase=0xf4,iosize=4 -smp 2",
         packages: &["qemu-system-x86"],
         passed: 33,
-        flags: "",
         module_flags: "--cfg jumplabel_dylib",
-        kernel: KERNEL,
         parts: &["flips from C"],
-        twins: TWINS,
+        ..USUAL
     },
     Machine {
         name: "i686",
@@ -117,10 +116,8 @@ pub const MACHINES: &[Machine] = &[
         packages: &["qemu-system-x86"],
         passed: 33,
         flags: "-Crelocation-model=static",
-        module_flags: "",
-        kernel: KERNEL,
-        parts: &[],
         twins: ONE,
+        ..USUAL
     },
     Machine {
         name: "riscv64-bare",
@@ -128,12 +125,9 @@ pub const MACHINES: &[Machine] = &[
         program: "qemu-system-riscv64",
         arguments: "-M virt -bios none -smp 4",
         packages: &["qemu-system-misc"],
-        passed: 0,
-        flags: "",
-        module_flags: "",
         kernel: BARE,
-        parts: &[],
         twins: OF_BARE,
+        ..USUAL
     },
 ];
 

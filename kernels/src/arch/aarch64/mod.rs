@@ -4,14 +4,17 @@ use core::arch::{asm, global_asm};
 
 use crate::memory::{STACK, STACKS};
 
+#[path = "../arm_board/cores.rs"]
+mod cores;
 #[path = "../arm_board/gic.rs"]
 mod gic;
 mod paging;
 #[path = "../arm_board/tables.rs"]
 mod tables;
 
+use cores::{first, other};
+pub use cores::{map, serialise};
 pub use gic::{interrupt, put, wait};
-pub use paging::map;
 use paging::translate;
 pub use tables::alias;
 
@@ -87,19 +90,6 @@ unsafe extern "C" {
     static vectors: u8;
 }
 
-extern "C" fn first() -> ! {
-    // Atomic accesses need memory that can be cached: translation is on from the beginning, and text can be written.
-    translate(false);
-    trap_on();
-    crate::first()
-}
-
-extern "C" fn other() -> ! {
-    translate(true);
-    trap_on();
-    crate::other()
-}
-
 /// Ends QEMU by semihosting.
 pub fn exit(status: u32) -> ! {
     const EXIT_EXTENDED: u64 = 0x20;
@@ -139,12 +129,6 @@ pub fn interrupts_off() -> u64 {
 pub fn restore(interrupts: u64) {
     // SAFETY: as they were.
     unsafe { asm!("msr daif, {}", in(reg) interrupts, options(nostack)) };
-}
-
-/// What this core has fetched ahead is forgotten.
-pub fn serialise() {
-    // SAFETY: changes nothing.
-    unsafe { asm!("isb", options(nostack)) };
 }
 
 /// What was written reaches the instruction caches of all cores. A site lies in one line.

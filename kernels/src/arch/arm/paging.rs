@@ -5,12 +5,6 @@ use core::arch::asm;
 use super::tables;
 use crate::memory::ROOT;
 
-/// From now on text can be executed and not written, and constants can be read.
-pub fn map() {
-    translate(true);
-    tables::protect();
-}
-
 /// Turns translation on, for this core.
 pub fn translate(protect: bool) {
     tables::fill(protect);

@@ -5,6 +5,7 @@ use core::arch::asm;
 use core::arch::x86::{__cpuid, _rdtsc};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::{__cpuid, _rdtsc};
+use core::ptr::copy_nonoverlapping;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 #[cfg_attr(target_arch = "x86", path = "../x86/boot.rs")]
@@ -46,7 +47,7 @@ fn begin(cpu: usize) {
     traps::handle();
     // SAFETY: there are handlers. Bit 8: this APIC is on.
     unsafe {
-        apic(0xf0).write_volatile(0x100 | traps::SPURIOUS);
+        apic(0xf0).write_volatile(0x100 | SPURIOUS);
         asm!("sti", options(nostack));
     }
 }
@@ -87,11 +88,24 @@ fn command(cpu: usize, command: u32) {
     }
 }
 
+/// Where the other CPU begins: a page below 1 MiB that nobody uses.
+const LOW: usize = 0x8000;
+/// Puts the trampoline there.
+fn put_trampoline() {
+    unsafe extern "C" {
+        static trampoline: u8;
+        static trampoline_end: u8;
+    }
+    let (from, end) = (&raw const trampoline, &raw const trampoline_end);
+    // SAFETY: the page is nobody's.
+    unsafe { copy_nonoverlapping(from, LOW as *mut u8, end as usize - from as usize) };
+}
+
 /// Starts the other CPU: reset, 10 ms, the page where it begins. Old ones had to be told twice.
 pub fn start_other_cpu() {
     const RESET: u32 = 0x4500;
-    const START: u32 = 0x4600 | boot::START_PAGE;
-    boot::put_trampoline();
+    const START: u32 = 0x4600 | (LOW >> 12) as u32;
+    put_trampoline();
     let interrupts = interrupts_off();
     command(1 - cpu(), RESET);
     let reset = nanoseconds();
@@ -100,9 +114,14 @@ pub fn start_other_cpu() {
     restore(interrupts);
 }
 
+/// What [`interrupt`] sends.
+const INTERRUPT: u32 = 48;
+/// What comes if an interrupt went away.
+const SPURIOUS: u32 = 47;
+
 /// An interrupt of the number that the handler waits for.
 pub fn interrupt(cpu: usize) {
-    command(cpu, traps::INTERRUPT);
+    command(cpu, INTERRUPT);
 }
 
 /// The controller may deliver the next interrupt. Then, whether this one is for `crate::interrupted`.
@@ -110,6 +129,29 @@ fn acknowledge() -> bool {
     // SAFETY: a register.
     unsafe { apic(0xb0).write_volatile(0) };
     !WAITS[cpu()].load(Relaxed)
+}
+
+/// Says where the CPU goes on.
+extern "C" fn trap(vector: u32, error: usize, address: usize) -> usize {
+    const BREAKPOINT: u32 = 3;
+    const PAGE_FAULT: u32 = 14;
+    const WRITE_TO_READ_ONLY: usize = 3;
+    match vector {
+        INTERRUPT => {
+            // Before the order is looked at: the next one interrupts again.
+            if acknowledge() {
+                crate::interrupted();
+            }
+            address
+        }
+        SPURIOUS => address,
+        BREAKPOINT => {
+            crate::faulted();
+            address
+        }
+        PAGE_FAULT if error & 3 == WRITE_TO_READ_ONLY && crate::stored_to_text() => address + 3,
+        _ => panic!("exception {vector}, {error:#x}, at {address:#x}"),
+    }
 }
 
 /// Whether a CPU is in [`wait`]: its handler has nothing to do then but to end it.

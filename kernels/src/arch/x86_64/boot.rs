@@ -6,9 +6,8 @@
 //! ```
 
 use core::arch::{asm, global_asm};
-use core::ptr::copy_nonoverlapping;
 
-use super::{first, other};
+use super::{LOW, first, other};
 use crate::memory::{IMAGE, ROOT, STACK, STACKS, Table};
 
 /// Above [`ROOT`]: its first entry leads there.
@@ -106,22 +105,6 @@ global_asm!(
 
 /// The descriptor of code of 64 bits.
 pub const CODE: u64 = 0x18;
-
-/// Where the other CPU begins: a page below 1 MiB that nobody uses.
-const LOW: usize = 0x8000;
-/// The same, as it is told.
-pub const START_PAGE: u32 = (LOW >> 12) as u32;
-
-/// Puts the trampoline there.
-pub fn put_trampoline() {
-    unsafe extern "C" {
-        static trampoline: u8;
-        static trampoline_end: u8;
-    }
-    let (from, end) = (&raw const trampoline, &raw const trampoline_end);
-    // SAFETY: the page is nobody's.
-    unsafe { copy_nonoverlapping(from, LOW as *mut u8, end as usize - from as usize) };
-}
 
 /// This CPU has a number.
 pub fn set_cpu(cpu: usize) {

@@ -1,14 +1,9 @@
-//! Interrupts and faults.
+//! The vectors of interrupts and faults, which lead to [`trap`].
 
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::{acknowledge, boot};
-
-/// What [`interrupt`](super::interrupt) sends.
-pub const INTERRUPT: u32 = 48;
-/// What comes if an interrupt went away.
-pub const SPURIOUS: u32 = 47;
+use super::{boot, trap};
 
 const VECTORS: usize = 49;
 
@@ -42,28 +37,6 @@ global_asm!(
     vectors = const VECTORS,
     trap = sym trap,
 );
-
-extern "C" fn trap(vector: u32, error: usize, address: usize) -> usize {
-    const BREAKPOINT: u32 = 3;
-    const PAGE_FAULT: u32 = 14;
-    const WRITE_TO_READ_ONLY: usize = 3;
-    match vector {
-        INTERRUPT => {
-            // Before the order is looked at: the next one interrupts again.
-            if acknowledge() {
-                crate::interrupted();
-            }
-            address
-        }
-        SPURIOUS => address,
-        BREAKPOINT => {
-            crate::faulted();
-            address
-        }
-        PAGE_FAULT if error & 3 == WRITE_TO_READ_ONLY && crate::stored_to_text() => address + 3,
-        _ => panic!("exception {vector}, {error:#x}, at {address:#x}"),
-    }
-}
 
 /// The table of handlers.
 static HANDLERS: [AtomicU64; 2 * VECTORS] = [const { AtomicU64::new(0) }; 2 * VECTORS];
