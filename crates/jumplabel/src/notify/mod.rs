@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::patch::Lock;
 use crate::platform::notifiers::{Notify, RawChanged};
 use crate::platform::platform;
-use crate::platform::telling::{self, By};
+use crate::platform::telling::{self, By, PROGRAM};
 use crate::raw::key::RawKey;
 use crate::raw::mode::RawMode;
 
@@ -39,14 +39,14 @@ pub enum AskedBy {
 impl AskedBy {
     pub(crate) const fn numbers(self) -> By {
         match self {
-            AskedBy::Program => (0, 0),
-            AskedBy::Startup => (1, 0),
-            AskedBy::Operator { uid } => (2, uid),
-            AskedBy::Revert => (3, 0),
+            AskedBy::Program => PROGRAM,
+            AskedBy::Startup => [1, 0],
+            AskedBy::Operator { uid } => [2, uid],
+            AskedBy::Revert => [3, 0],
         }
     }
 
-    const fn of((number, uid): By) -> AskedBy {
+    const fn of([number, uid]: By) -> AskedBy {
         match number {
             0 => AskedBy::Program,
             1 => AskedBy::Startup,
@@ -158,7 +158,7 @@ impl OnChange {
 /// unloaded without that, its functions are removed, but nobody waits for calls that run. Of an object without keys nobody hears. The instance
 /// of the library that registers first calls all functions: if it is in a plugin, the plugin is never unloaded.
 ///
-/// *Cost.* A lock. Up to 64 functions can be registered. A flip costs 50 instructions more, also if there is none. If there is one, a flip
+/// *Cost.* A lock. Up to 64 functions can be registered. A flip costs some instructions more, also if there is none. If there is one, a flip
 /// takes a page of memory until all functions were called, and is refused with [`Error::OutOfMemory`] without that. Not for signal handlers.
 ///
 /// # Errors
@@ -193,7 +193,7 @@ fn register<F: Fn(&Changed<'_>, AskedBy) + Sync>(of: usize, told: &'static F) ->
     unsafe extern "C" fn call<F: Fn(&Changed<'_>, AskedBy)>(changed: *const RawChanged, data: *mut c_void) {
         // SAFETY: the caller passes a change of a key or a mode that lives, and the data that were registered.
         let (raw, told) = unsafe { (&*changed, &*data.cast::<F>()) };
-        let by = AskedBy::of((raw.by as u32, raw.uid));
+        let by = AskedBy::of([raw.by as u32, raw.uid]);
         // SAFETY: one of them is null, and the other one lives: a patchable lives until the flip has returned, and one that is flipped under a
         // `Lock`, of which functions hear later, lives for good.
         let changed = match unsafe { raw.key.cast::<RawKey>().as_ref() } {

@@ -25,21 +25,15 @@ use crate::site::{index, object};
 /// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`], [`Error::UnknownWriter`],
 /// [`Error::CopiedCode`], [`Error::OutOfMemory`]; and if the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal).
 /// If core sync is refused, this function returns no error: each flip then reports what the refusal means for that flip.
-#[cfg(jumplabel_sites)]
 pub fn prepare() -> Result<Outcome, Error> {
     let mut lock = Lock::take()?;
-    if !get_ready(&mut lock)? {
-        return Ok(Outcome::default());
+    if get_ready(&mut lock)? {
+        // In the fallback there is nothing that a flip could write.
+        #[cfg(jumplabel_sites)]
+        return transaction(&[], &mut lock, &|_, plan, held| {
+            object::all(held).try_for_each(|object| plan.collect_object(object, Purpose::Prepare, held))
+        });
     }
-    transaction(&[], &mut lock, &|_, plan, held| {
-        object::all(held).try_for_each(|object| plan.collect_object(object, Purpose::Prepare, held))
-    })
-}
-
-/// Without sites there is nothing to do.
-#[cfg(not(jumplabel_sites))]
-pub fn prepare() -> Result<Outcome, Error> {
-    get_ready(&mut Lock::take()?)?;
     Ok(Outcome::default())
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn commit_by(requests: &[Request<'_>], by: By) -> Result<Outcome, Err
     // The lock stays where it was made: it is not moved out of the result.
     match &mut locked(requests) {
         Ok(lock) => {
-            TELLING.get(&mut lock.objects).by = [by.0, by.1];
+            TELLING.get(&mut lock.objects).by = by;
             attempts(requests, lock)
         }
         Err(error) => Err(*error),

@@ -17,13 +17,13 @@ use super::notifiers::Notifiers;
 use crate::error::Error;
 
 /// Who asked for a change: the number of the sort, and a user.
-pub(crate) type By = (u32, u32);
+pub(crate) type By = [u32; 2];
 
 /// The program itself.
-pub(crate) const PROGRAM: By = (0, 0);
+pub(crate) const PROGRAM: By = [0; 2];
 
 /// Who asks for changes that are not told: the library, for keys of its own.
-pub(crate) const NOBODY: [u32; 2] = [u32::MAX; 2];
+pub(crate) const NOBODY: By = [u32::MAX; 2];
 
 /// What is to be told. It must be told before it is dropped, or the engine's memory is lost. Another instance's engine uses it, so its layout is C's.
 #[repr(C)]
@@ -32,7 +32,7 @@ pub struct Telling {
     engine: Option<&'static Engine>,
     /// What has changed. Only the engine uses it: it also frees it.
     pub(crate) noted: List<Noted>,
-    pub(crate) by: [u32; 2],
+    pub(crate) by: By,
 }
 
 /// A change: what is heard of by this number (`Patchable::heard`) has this setting now.
@@ -77,8 +77,7 @@ pub(crate) fn set_engine(engine: &'static Engine, notifiers: &Notifiers) {
 
 impl Telling {
     pub(crate) const fn new() -> Telling {
-        let (number, user) = PROGRAM;
-        Telling { engine: None, noted: List::new(), by: [number, user] }
+        Telling { engine: None, noted: List::new(), by: PROGRAM }
     }
 
     /// Under the lock, before a transaction with so many requests.

@@ -1,5 +1,6 @@
-//! Which pages of a mapping are there, by the `PAGEMAP_SCAN` ioctl (Linux 6.7). The kernel only looks through the page table, so 300 pages cost
-//! less than two of the questions of [`readable`](super::readable). A guard is not there, nor is a page behind the end of its file.
+//! Which pages of a mapping are there, by the `PAGEMAP_SCAN` ioctl (Linux 6.7). `PROCMAP_QUERY` (6.11) says where the mapping ends. The kernel
+//! only looks through the page table, so 300 pages cost less than two of the questions of [`readable`](super::readable). A guard is not
+//! there, nor is a page behind the end of its file.
 
 use rustix::fs::OFlags;
 use rustix::ioctl::{self, Opcode, opcode};
