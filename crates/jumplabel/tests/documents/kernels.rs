@@ -19,12 +19,13 @@ pub fn part_of_the_tiny_kernel(lines: &str) {
 /// The kernel of docs/kernels.md: built of its blocks, and booted.
 pub fn tiny_kernel(program: &str) {
     let text = |words| block("docs/kernels.md", words).text;
-    // The checkout, by its own path: the size of the kernel depends on it.
-    let manifest = text("jumplabel-kernel = {").replace("../jumplabel/crates/jumplabel", env!("CARGO_MANIFEST_DIR"));
-    let manifest = manifest + "\n[workspace]\n";
     // Not beside the README's crates: their directory of what was built has another name.
     let directory = scratch("kernel-of-documents");
-    write(&directory.join("Cargo.toml"), &manifest);
+    // The checkout lies in the kernel's directory: cargo hashes what lies in the workspace by its path from there, so the kernel's size does
+    // not depend on where the checkout really is.
+    link_to_repository(&directory.join("jumplabel"));
+    let manifest = text("jumplabel-kernel = {").replace("../jumplabel/", "jumplabel/");
+    write(&directory.join("Cargo.toml"), &(manifest + "\n[workspace]\nexclude = [\"jumplabel\"]\n"));
     write(&directory.join(".cargo/config.toml"), &text("[build]"));
     write(&directory.join("src/main.rs"), program);
     build_and_boot(&text("cargo build --release\nqemu"), &directory);
@@ -36,12 +37,24 @@ pub fn tiny_kernel(program: &str) {
     // half as much stack; 24,000 before functions could hear of flips.
     assert!(bytes <= 24_500, "more code than before: {bytes}");
     // The rows of the document's table.
-    let others = [("3", true, 26_900), ("\"s\"", false, 29_800), ("3", false, 30_500)];
+    let others = [("3", true, 26_900), ("\"s\"", false, 30_000), ("3", false, 30_700)];
     for &(level, lto, most) in some_of(0, &others) {
-        let options = format!("--config 'profile.release.opt-level={level}' --config profile.release.lto={lto}");
+        // How much LLVM joins depends on how the compiler divides a crate, and that on hashes: 29,500 or 33,300 bytes.
+        let whole =
+            if lto { "" } else { "--config 'build.rustflags=[\"-Cllvm-args=-riscv-enable-global-merge=false\"]'" };
+        let options =
+            format!("--config 'profile.release.opt-level={level}' --config profile.release.lto={lto} {whole}");
         printed(&format!("cargo build --release {options}"), &directory);
         let bytes = section("target/riscv64imac-unknown-none-elf/release/tiny", ".text", &directory);
+        println!("tiny kernel, {options}: {bytes} bytes");
         assert!(bytes <= most, "more code than before, with {options}: {bytes}");
+    }
+}
+
+/// The checkout, as the documents have it.
+fn link_to_repository(link: &Path) {
+    if !link.exists() {
+        std::os::unix::fs::symlink(repository("."), link).unwrap();
     }
 }
 
@@ -57,10 +70,7 @@ fn section(file: &str, name: &str, directory: &Path) -> usize {
 pub fn tiny_kernel_in_c(program: &str) {
     let directory = scratch("kernel-in-c-of-documents").join("tiny");
     write(&directory.join("tiny.c"), program);
-    let beside = directory.with_file_name("jumplabel");
-    if !beside.exists() {
-        std::os::unix::fs::symlink(repository("."), beside).unwrap();
-    }
+    link_to_repository(&directory.with_file_name("jumplabel"));
     let commands = block("docs/kernels.md", "--features kernel-alone").text;
     build_and_boot(&commands, &directory);
     let [library, kernel, _] = commands.lines().collect::<Vec<_>>()[..] else { panic!("{commands}") };
