@@ -1,4 +1,4 @@
-//! Functions that hear of flips.
+//! `jumplabel_on_change`: functions that are called when a flip is over.
 
 use core::ffi::{c_int, c_long, c_void};
 

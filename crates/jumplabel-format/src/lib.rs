@@ -37,9 +37,9 @@ pub use kind::branch::Branch;
 pub use kind::call_site::CallSite;
 pub use kind::jump::Jump;
 pub use kind::loading::Loading;
+pub use kind::lock_prefix::Prefix;
 pub use kind::naked::Naked;
 pub use kind::op::{Fault, Op};
-pub use kind::prefix::Prefix;
 pub use kind::short::Short;
 pub use kind::switch::Switch;
 #[doc(hidden)]

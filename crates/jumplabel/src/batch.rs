@@ -8,7 +8,7 @@ use core::mem::MaybeUninit;
 use crate::error::Error;
 use crate::key::RawKey;
 use crate::patch::{self, Outcome, Request, Settable};
-use crate::platform::telling::{By, PROGRAM};
+use crate::platform::notices::{By, PROGRAM};
 use crate::platform::{self, list::Owned};
 use crate::raw::count::Change;
 pub use raw::{RawChange, Stay, commit_all, commit_all_by, set_ops};

@@ -31,7 +31,7 @@
 //! | flip several keys, all or nothing | [`Batch`], [`set_all`] |
 //! | have a key that works where the system refuses to patch code | [`OrLoadKey`] |
 //! | hold a key in a state for a while | [`RawKey::scoped`] |
-//! | hear of flips, whoever asks for them | [`on_change`], [`RawKey::on_change`] |
+//! | be called after flips, whoever asks for them | [`on_change`], [`RawKey::on_change`] |
 //! | rate-limit a flip | [`DeferredKey`] |
 //! | make the first flip as cheap as a later one | [`prepare()`] |
 //! | know whether flips will be allowed | [`probe`] |

@@ -19,7 +19,7 @@ use {
     crate::format::{IN_PROGRAM, Object, STAYS, VERSION},
     crate::list::{self, ObjectChange},
     crate::patch::{self, Lock},
-    crate::platform::{Callbacks, instances::RUNTIME, platform, telling},
+    crate::platform::{Callbacks, instances::RUNTIME, notices, platform},
     crate::site::{index, object},
     core::sync::atomic::Ordering,
 };
@@ -154,10 +154,10 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     // If the platform cannot tell the object's bounds, what leads to any address is forgotten.
     let addresses = record.image(&lock.objects).map_or(0..usize::MAX, |image| image.bounds());
     if addresses.start != 0
-        && let Some(engine) = telling::engine(lock.platform())
+        && let Some(sender) = notices::sender(lock.platform())
     {
         // SAFETY: what lies there is about to be unloaded.
-        unsafe { (engine.gone)(addresses.start, addresses.end) };
+        unsafe { (sender.gone)(addresses.start, addresses.end) };
     }
     patch::unload(&addresses, &mut lock);
     lock.platform().unload(&addresses, &mut lock.platform_state);
@@ -180,9 +180,9 @@ fn forked(in_mid_flip: bool) {
         crate::key::deferred::worker::forked();
         crate::trace::readers::forked();
     }
-    if let Some(engine) = telling::engine(platform()) {
+    if let Some(sender) = notices::sender(platform()) {
         // SAFETY: this process was forked from another.
-        unsafe { (engine.gone)(0, 0) };
+        unsafe { (sender.gone)(0, 0) };
     }
     if in_mid_flip {
         // Whoever takes the lock first puts the sites right. An error cannot be reported here, but the next flip meets it again.

@@ -16,7 +16,7 @@ const CALL_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/s
 const PREFIX_HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/lock_prefix.h");
 const ARCH: &str = include_str!("../../jumplabel-capi/include/jumplabel/arch.h");
 const SITE_PREFIX: &str = include_str!("../src/arch/asm/x86/site_prefix.rs");
-const PREFIX: &str = include_str!("../src/up/prefix.rs");
+const PREFIX: &str = include_str!("../src/up/lock_prefix.rs");
 const ALTERNATIVE: &str = include_str!("../src/alternatives/assembler.rs");
 const DOCUMENT: &str = include_str!("../../../docs/table-format.md");
 const SHORT: &str = include_str!("../src/arch/asm/x86/short.rs");
@@ -58,7 +58,7 @@ fn checks() -> Vec<Check> {
         ("arch.h", ARCH, format!("#define JUMPLABEL_META_PREFIXED_ \"|{PREFIXED}\"\n")),
         ("site_prefix.rs", SITE_PREFIX, format!("\"|{PREFIXED}\"")),
         ("lock_prefix.h", PREFIX_HEADER, format!("\".long {prefix}\\n\"")),
-        ("up/prefix.rs", PREFIX, format!("__jumplabel_up - ., {prefix}\\n\"")),
+        ("up/lock_prefix.rs", PREFIX, format!("__jumplabel_up - ., {prefix}\\n\"")),
         (
             "alternatives/assembler.rs",
             ALTERNATIVE,
@@ -67,7 +67,7 @@ fn checks() -> Vec<Check> {
                 u32::from(jumplabel_format::layout::OP) << KIND_SHIFT
             ),
         ),
-        ("up/prefix.rs", PREFIX, format!(".pushsection {TABLE_SECTION},")),
+        ("up/lock_prefix.rs", PREFIX, format!(".pushsection {TABLE_SECTION},")),
         document(format!("## Static call, {} bytes", size_of::<jumplabel::call::RawCall>())),
         document(format!("## Mode, {} bytes", size_of::<jumplabel::RawMode>())),
         ("static_call.h", CALL_HEADER, format!("\".long {call}\\n\"")),

@@ -8,9 +8,9 @@ pub(crate) mod branch;
 pub(crate) mod call_site;
 pub(crate) mod jump;
 pub(crate) mod loading;
+pub(crate) mod lock_prefix;
 pub(crate) mod naked;
 pub(crate) mod op;
-pub(crate) mod prefix;
 pub(crate) mod short;
 pub(crate) mod switch;
 
@@ -292,7 +292,7 @@ kinds! {
     SWITCH switch Switch,
     CALL_SITE call_site CallSite,
     OP op Op,
-    PREFIX prefix Prefix,
+    PREFIX lock_prefix Prefix,
     LOADING loading Loading,
     #[cfg(jumplabel_short_kind)]
     SHORT short Short,

@@ -7,7 +7,7 @@ use crate::key::RawKey;
 use crate::notify::AskedBy;
 use crate::ops::RawOps;
 use crate::patch::{self, Outcome, Request};
-use crate::platform::telling::PROGRAM;
+use crate::platform::notices::PROGRAM;
 use crate::raw::count::Change;
 use crate::switch::RawMode;
 

@@ -1,21 +1,21 @@
-//! Functions that hear of flips, once the flip is over (Linux: a notifier chain, include/linux/notifier.h).
+//! `on_change`: functions that are called when a flip is over (Linux: a notifier chain, include/linux/notifier.h).
 //!
 //! ```text
 //!   flip          lock ── sites, counts ── unlock ── each function, for each key that has changed ── returns
 //!                 └───── nobody is called ─────┘     in the thread that flips
 //!   a batch       all of it first, then each key; a batch that is refused calls nobody
-//!   Lock          what was flipped under it is told when it is dropped
+//!   Lock          the functions are called when it is dropped
 //! ```
 
-mod engine;
+mod sender;
 
 use core::ffi::c_void;
 
 use crate::error::Error;
 use crate::patch::Lock;
+use crate::platform::notices::{self, By, PROGRAM};
 use crate::platform::notifiers::{Notify, RawChanged};
 use crate::platform::platform;
-use crate::platform::telling::{self, By, PROGRAM};
 use crate::raw::key::RawKey;
 use crate::raw::mode::RawMode;
 
@@ -87,7 +87,7 @@ impl Changed<'_> {
     }
 }
 
-/// A function that hears of flips. To drop this does not remove the function: [`remove`](Self::remove) does.
+/// A function that is registered. To drop this does not remove the function: [`remove`](Self::remove) does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnChange {
     id: u32,
@@ -109,7 +109,7 @@ impl OnChange {
     }
 }
 
-/// Has `told` called whenever any key or mode of the process has changed. [`RawKey::on_change`] is for one key, [`RawMode::on_change`] for one
+/// Registers `function`: it is called whenever any key or mode of the process has changed. [`RawKey::on_change`] is for one key, [`RawMode::on_change`] for one
 /// mode.
 ///
 /// ```
@@ -119,7 +119,7 @@ impl OnChange {
 /// static_key! { static TRACE: false; }
 /// static TURNED_ON: AtomicUsize = AtomicUsize::new(0);
 ///
-/// let told = on_change(&|changed: &Changed, by: AskedBy| {
+/// let registered = on_change(&|changed: &Changed, by: AskedBy| {
 ///     if let Changed::Key { on: true, .. } = changed {
 ///         assert_eq!(by, AskedBy::Program);
 ///         TURNED_ON.fetch_add(1, Ordering::Relaxed);
@@ -128,34 +128,34 @@ impl OnChange {
 /// TRACE.enable()?;
 /// TRACE.enable()?; // It is on already.
 /// assert_eq!(TURNED_ON.load(Ordering::Relaxed), 1);
-/// assert_eq!(told.remove(), 0);
+/// assert_eq!(registered.remove(), 0);
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
 /// *When.* In the thread that flips, after the flip has committed and the library's lock is released, before the function that flipped
-/// returns. Once for each key that went on or off, and for each mode that got another number; not for an `inc` of a key that is on. A batch
-/// is told when all of it has committed; one that was refused is not told. What is flipped under a [`Lock`] is told when the lock is dropped.
-/// A flip whose `Ok` says `Visibility::Eventual` is told as any other.
+/// returns. Once for each key that went on or off, and for each mode that got another number; not for an `inc` of a key that is on. For a
+/// batch, when all of it has committed; not for one that was refused. For flips under a [`Lock`], when the lock is dropped. Also for a flip
+/// whose `Ok` says `Visibility::Eventual`.
 ///
 /// *Order.* Functions are called one after the other, in no particular order, and so are the keys of a batch. Calls for flips of different
 /// threads can run at the same time, and in another order than the flips. So a function that keeps a copy of a state reads the state
 /// that the key has *now*, under a lock of its own: then the last call leaves the right copy.
 ///
 /// *What it may do.* All that the thread may do where it flips, with the signals and the locks that the thread has there. It may flip, also the
-/// key that it hears of. Such a flip is told before it returns, in a call inside this one. A thread that is 8 flips deep is refused the next,
+/// key that has changed. Then functions are called for that flip before it returns, in calls inside this one. A thread that is 8 flips deep is refused the next,
 /// with [`Error::Reentrant`]; nobody counts in kernels, in the fallback without std, and for a 33rd thread that calls functions at the same
 /// time. It may register and remove, also itself. Waiting for a thread that waits for the library's lock is no deadlock, because nobody holds
-/// that lock. It must not end the thread, nor be cancelled
-/// (`pthread_cancel`): such a call counts for ever. A panic in it aborts the process.
+/// that lock. It must not end the thread, nor be cancelled (`pthread_cancel`): such a call counts for ever. A panic in it aborts the process.
 ///
-/// *Where flips come from.* A flip in a signal handler is told in the handler: what flips there needs functions that are safe there. A flip in a
-/// constructor or in a handler of `fork` is told there. A deferred `dec` is told in the library's own thread. A child of `fork` keeps the
-/// functions. All instances of the library in a process share them, so it does not matter which of them flips. Nobody is told of what is changed
-/// from outside of the process (`jumplabel set --force`), by a process that shares the memory and is killed in the middle of a flip, or of static
-/// calls and tables of operations, which only the program changes.
+/// *Where flips come from.* For a flip in a signal handler, functions are called in the handler: they must be safe there. For a flip in a
+/// constructor or in a handler of `fork`, they are called there. For a deferred `dec`, they are called in the library's own thread. A child of
+/// `fork` keeps the functions. All instances of the library in a process share them, so it does not matter which of them flips. No function is
+/// called for a change from outside of the process (`jumplabel set --force`), for one by a process that shares the memory and is killed in the
+/// middle of a flip, and for static calls and tables of operations, which only the program changes.
 ///
 /// *Unloading.* Remove a function before its object is unloaded, and wait until its calls have ended. If an object that has keys or sites is
-/// unloaded without that, its functions are removed, but nobody waits for calls that run. Of an object without keys nobody hears. The instance
+/// unloaded without that, its functions are removed, but nobody waits for calls that run. An object without keys is unloaded
+/// unnoticed, with its functions registered. The instance
 /// of the library that registers first calls all functions: if it is in a plugin, the plugin is never unloaded.
 ///
 /// *Cost.* A lock. Up to 64 functions can be registered. A flip costs some instructions more, also if there is none. If there is one, a flip
@@ -163,52 +163,52 @@ impl OnChange {
 ///
 /// # Errors
 /// [`Error::OutOfMemory`] if 64 functions are registered already, or if there is no memory for the table.
-pub fn on_change<F: Fn(&Changed<'_>, AskedBy) + Sync>(told: &'static F) -> Result<OnChange, Error> {
-    register(0, told)
+pub fn on_change<F: Fn(&Changed<'_>, AskedBy) + Sync>(function: &'static F) -> Result<OnChange, Error> {
+    register(0, function)
 }
 
 impl RawKey {
-    /// Has `told` called whenever this key goes on or off. Otherwise as [`on_change`].
+    /// Registers `function`: it is called whenever this key goes on or off. Otherwise as [`on_change`].
     ///
     /// # Errors
     /// As [`on_change`].
-    pub fn on_change<F: Fn(&Changed<'_>, AskedBy) + Sync>(&self, told: &'static F) -> Result<OnChange, Error> {
-        register(self.address(), told)
+    pub fn on_change<F: Fn(&Changed<'_>, AskedBy) + Sync>(&self, function: &'static F) -> Result<OnChange, Error> {
+        register(self.address(), function)
     }
 }
 
 impl RawMode {
-    /// Has `told` called whenever this mode is set to another number. Otherwise as [`on_change`].
+    /// Registers `function`: it is called whenever this mode is set to another number. Otherwise as [`on_change`].
     ///
     /// # Errors
     /// As [`on_change`].
-    pub fn on_change<F: Fn(&Changed<'_>, AskedBy) + Sync>(&self, told: &'static F) -> Result<OnChange, Error> {
-        register(self.address(), told)
+    pub fn on_change<F: Fn(&Changed<'_>, AskedBy) + Sync>(&self, function: &'static F) -> Result<OnChange, Error> {
+        register(self.address(), function)
     }
 }
 
-fn register<F: Fn(&Changed<'_>, AskedBy) + Sync>(of: usize, told: &'static F) -> Result<OnChange, Error> {
+fn register<F: Fn(&Changed<'_>, AskedBy) + Sync>(of: usize, function: &'static F) -> Result<OnChange, Error> {
     /// # Safety
     /// `data` is a static `F`, and what `changed` leads to lives as long as the call.
     unsafe extern "C" fn call<F: Fn(&Changed<'_>, AskedBy)>(changed: *const RawChanged, data: *mut c_void) {
         // SAFETY: the caller passes a change of a key or a mode that lives, and the data that were registered.
-        let (raw, told) = unsafe { (&*changed, &*data.cast::<F>()) };
+        let (raw, function) = unsafe { (&*changed, &*data.cast::<F>()) };
         let by = AskedBy::of([raw.by as u32, raw.uid]);
         // SAFETY: one of them is null, and the other one lives: a patchable lives until the flip has returned, and one that is flipped under a
-        // `Lock`, of which functions hear later, lives for good.
+        // `Lock`, of so functions are called later, lives for good.
         let changed = match unsafe { raw.key.cast::<RawKey>().as_ref() } {
             Some(key) => Changed::Key { key, on: raw.state != 0 },
             // SAFETY: as above.
             None => Changed::Mode { mode: unsafe { &*raw.mode.cast::<RawMode>() }, number: raw.state as u8 },
         };
-        told(&changed, by);
+        function(&changed, by);
     }
-    let data = core::ptr::from_ref(told).cast_mut().cast();
+    let data = core::ptr::from_ref(function).cast_mut().cast();
     // SAFETY: `call` takes a static `F`, which any thread may call because it is `Sync`.
     unsafe { on_change_raw(of, call::<F>, data) }.map(|id| OnChange { id })
 }
 
-/// [`on_change`] without types, for the C API. `of` is the address of the key or mode that the function hears of, or 0 for all. Returns the
+/// [`on_change`] without types, for the C API. `of` is the address of the key or mode that the function is registered for, or 0 for all. Returns the
 /// number of the registration, which is above 0.
 ///
 /// # Errors
@@ -220,10 +220,10 @@ fn register<F: Fn(&Changed<'_>, AskedBy) + Sync>(of: usize, told: &'static F) ->
 pub unsafe fn on_change_raw(of: usize, function: Notify, data: *mut c_void) -> Result<u32, Error> {
     let platform = platform();
     let notifiers = platform.notifiers().ok_or(Error::OutOfMemory)?;
-    // The engine of this instance serves all instances, unless another instance has given one before.
-    if telling::engine(platform).is_none() {
+    // The sender of this instance serves all instances, unless another instance has given one before.
+    if notices::sender(platform).is_none() {
         platform.stay();
-        telling::set_engine(&engine::ENGINE, notifiers);
+        notices::set_sender(&sender::SENDER, notifiers);
     }
     // SAFETY: the caller says that the function may be called with these data.
     let id = unsafe { notifiers.register(of, function, data) };

@@ -1,8 +1,8 @@
 //! Carries out a plan with the first writer that can write. If no writer can, and all sites of the plan can load their keys instead,
 //! nothing is written.
 
-use super::begun::Begun;
 use super::plan::Plan;
+use super::requests::PendingRequest;
 use super::schedule::{Fate, Met};
 use super::site_change::SiteChange;
 use super::undo::undo;
@@ -13,8 +13,8 @@ use crate::platform::{Failure, Held, Warnings, WriteReport, Writer, WriterKind, 
 
 /// Schedules the plan, when nothing but a writer can refuse any more.
 #[inline(never)]
-pub(super) fn schedule(plan: &mut Plan, requests: &[Begun<'_>], held: &mut Held) -> Result<(), Error> {
-    requests.iter().for_each(Begun::expose);
+pub(super) fn schedule(plan: &mut Plan, requests: &[PendingRequest<'_>], held: &mut Held) -> Result<(), Error> {
+    requests.iter().for_each(PendingRequest::expose);
     if !plan.schedule(held.platform())? {
         leave(0, plan, held);
     }

@@ -19,8 +19,8 @@
 
 use core::sync::atomic::Ordering;
 
-use super::begun::{Begun, last_wins};
 use super::plan::Plan;
+use super::requests::{PendingRequest, last_wins};
 use super::site_change::SiteChange;
 use super::{Lock, Request, undo};
 use crate::error::Error;
@@ -52,10 +52,10 @@ pub(super) static TRANSACTION: Guarded<Transaction, Patch> =
 /// The list of requests has room for this many from the beginning: a platform without sites has one block of memory to give, of this size.
 const FEW: usize = 32;
 // That platform's block is for 32 requests of six words, and it gives the block for no other number of bytes.
-const _: () = assert!(FEW * size_of::<Begun<'_>>() == 32 * 6 * size_of::<usize>());
+const _: () = assert!(FEW * size_of::<PendingRequest<'_>>() == 32 * 6 * size_of::<usize>());
 
 /// The requests of the transaction.
-pub(super) struct InFlight(List<Begun<'static>>);
+pub(super) struct InFlight(List<PendingRequest<'static>>);
 
 impl InFlight {
     pub(super) const fn new() -> InFlight {
@@ -71,7 +71,7 @@ impl InFlight {
             // SAFETY: a patchable outlives the transaction. Whoever finds the transaction unfinished can still use the patchable, because
             // its object must not be unloaded while the patchable is changed.
             let request = unsafe { core::mem::transmute::<Request<'_>, Request<'static>>(*request) };
-            self.0.push(Begun::new(request, order), platform)
+            self.0.push(PendingRequest::new(request, order), platform)
         })?;
         let kept = last_wins(self.0.as_mut_slice());
         self.0.truncate(kept);
@@ -79,7 +79,7 @@ impl InFlight {
     }
 
     /// The requests in the list.
-    pub(super) fn requests(&mut self) -> &mut [Begun<'static>] {
+    pub(super) fn requests(&mut self) -> &mut [PendingRequest<'static>] {
         self.0.as_mut_slice()
     }
 

@@ -2,7 +2,7 @@
 
 #[cfg(jumplabel_prefixes)]
 use crate::error::{Error, Refusal};
-use crate::platform::telling::Telling;
+use crate::platform::notices::Notices;
 use crate::platform::{self, Guarded, Held, Objects, Patch, Platform, PlatformState, Token};
 use crate::site::readable;
 use core::mem::ManuallyDrop;
@@ -27,8 +27,8 @@ pub struct Lock {
     pub(crate) platform_state: Held<PlatformState>,
 }
 
-/// What the holder of the lock has changed.
-pub(super) static TELLING: Guarded<Telling, Objects> = Guarded::new(Telling::new());
+/// The notices of what the holder of the lock has changed.
+pub(super) static NOTICES: Guarded<Notices, Objects> = Guarded::new(Notices::new());
 
 impl Lock {
     /// The lock as this instance of the library has it while another instance, which holds the lock, calls this one. The result must not be
@@ -52,10 +52,10 @@ impl Lock {
         Lock { token, objects, patch, platform_state }
     }
 
-    /// What is to be told when the lock is released. Whoever takes it tells it.
+    /// The notices that are to be sent when the lock is released. The caller sends them instead.
     #[cfg(jumplabel_threads)]
-    pub(crate) fn take_telling(&mut self) -> Telling {
-        core::mem::replace(TELLING.get(&mut self.objects), Telling::new())
+    pub(crate) fn take_notices(&mut self) -> Notices {
+        core::mem::replace(NOTICES.get(&mut self.objects), Notices::new())
     }
 
     pub(crate) fn platform(&self) -> &'static dyn Platform {
@@ -84,9 +84,9 @@ impl Lock {
 impl Drop for Lock {
     #[inline(never)]
     fn drop(&mut self) {
-        let mut telling = core::mem::replace(TELLING.get(&mut self.objects), Telling::new());
+        let mut notices = core::mem::replace(NOTICES.get(&mut self.objects), Notices::new());
         // SAFETY: `take` took the lock on this thread, and it is released once, here.
         unsafe { self.platform().unlock(self.token) };
-        telling.tell();
+        notices.send();
     }
 }

@@ -11,19 +11,19 @@
 //!            if a write is refused, the steps before it are undone, and the next writer is tried
 //!  close     the writer puts the protections back
 //!  publish   counts change only now
-//!  tell      when the lock is released, functions of the program's hear which keys and modes have changed
+//!  notify    when the lock is released, functions of the program are called for the keys and modes that have changed
 //! ```
 //!
 //! If something fails after `begin`, counts and sites are as before, unless the error is `RollbackFailed`. Between `open` and `close`
 //! nothing here allocates, calls the dynamic loader, or runs the program's code.
 
-mod begun;
 mod carry_out;
 #[cfg(jumplabel_sites)]
 mod collect;
 mod hand_over;
 pub(crate) mod in_flight;
 mod lock;
+mod lock_and_recover;
 #[cfg(jumplabel_sites)]
 mod objects;
 mod outcome;
@@ -31,20 +31,24 @@ pub(crate) mod patchable;
 mod plan;
 mod prepare;
 mod purpose;
-mod registered;
+mod requests;
 mod schedule;
 mod site_change;
-mod stay;
 mod steps;
-mod take;
 #[cfg(jumplabel_prefixes)]
 mod together;
+mod too_early;
 mod transaction;
 mod undo;
 #[cfg(jumplabel_short_engine)]
 mod unlinked;
+mod verify;
 
 pub use lock::Lock;
+#[cfg(jumplabel_threads)]
+pub(crate) use lock_and_recover::demand_registered;
+#[cfg(jumplabel_sites)]
+pub(crate) use lock_and_recover::set_registered;
 #[cfg(jumplabel_sites)]
 pub(crate) use objects::{catch_up, release_lists, tell_others, unload};
 pub use outcome::Outcome;
@@ -52,21 +56,17 @@ pub(crate) use patchable::{LENT, LentKey, MODE, Patchable, RETURNED};
 pub use patchable::{Request, Settable};
 pub(crate) use prepare::prepare_these;
 pub use prepare::{prepare, probe};
-pub(crate) use registered::locked;
-pub use stay::verify;
-pub(crate) use stay::{restore_pristine, verify_one};
-#[cfg(jumplabel_threads)]
-pub(crate) use take::demand_registered;
-#[cfg(jumplabel_sites)]
-pub(crate) use take::set_registered;
 #[cfg(jumplabel_prefixes)]
 pub(crate) use together::commit_all;
+pub(crate) use too_early::locked;
 pub(crate) use transaction::{commit, commit_by, commit_locked, sync_again};
 #[cfg(jumplabel_short_engine)]
 pub(crate) use unlinked::demand_right;
+pub use verify::verify;
+pub(crate) use verify::{restore_pristine, verify_one};
 
 #[cfg(jumplabel_sites)]
-use crate::platform::telling::NOBODY;
+use crate::platform::notices::NOBODY;
 
 /// Another instance of the library calls this function through [`Runtime::tell`](crate::format::Runtime), under the lock. (The function is
 /// defined in this file because `patchable` refers to it, and it calls `commit_locked`, which uses `patchable`: files of a folder must not
@@ -84,7 +84,7 @@ extern "C" fn told(start: usize, end: usize) {
         return objects::catch_up_all(&mut lock);
     }
     // The holder of the lock does nothing for the program any more: its object is loaded or unloaded, or the process was forked.
-    lock::TELLING.get(&mut lock.objects).by = NOBODY;
+    lock::NOTICES.get(&mut lock.objects).by = NOBODY;
     let mut refused = 0;
     // Few static calls lead into another object, so a transaction for each of them is cheap enough.
     while let Some(go_home) = patchable::go_home(&(start..end), refused, &lock.objects) {

@@ -3,10 +3,10 @@
 use core::ops::Range;
 use core::time::Duration;
 
-use super::begun::Begun;
 use super::hand_over::{self, Block, EMPTY};
 use super::patchable::{Comparison, Effect, Patchable, complaint, nothing};
 use super::purpose::Purpose;
+use super::requests::PendingRequest;
 use super::schedule::{self, Facts, Met};
 use super::site_change::{Run, SiteChange};
 use crate::arch::{Demand, State};
@@ -120,7 +120,7 @@ impl Plan {
     /// Adds the changes that carry out `requests`, as `manner` says.
     pub(super) fn collect(
         &mut self,
-        requests: &[Begun<'_>],
+        requests: &[PendingRequest<'_>],
         manner: Manner,
         held: &Held<Objects>,
     ) -> Result<(), Error> {

@@ -1,12 +1,12 @@
 //! Changes all sites of one kind together, in all objects. In each object, all entries of such a kind name one key of that object. One
 //! transaction changes these keys.
 
-use super::lock::TELLING;
+use super::lock::NOTICES;
 use super::{Lock, Outcome, Patchable, Request, commit_locked};
 use crate::error::Error;
 use crate::format::Entry;
 use crate::platform::list::Owned;
-use crate::platform::telling::NOBODY;
+use crate::platform::notices::NOBODY;
 use crate::raw::count::Change;
 use crate::raw::key::RawKey;
 use crate::site::{index, object};
@@ -34,7 +34,7 @@ pub(crate) unsafe fn commit_all(
         last = next;
     }
     // These keys are the library's own. The lock was taken for this alone.
-    TELLING.get(&mut lock.objects).by = NOBODY;
+    NOTICES.get(&mut lock.objects).by = NOBODY;
     commit_locked(&requests.list, lock)
 }
 

@@ -1,13 +1,13 @@
 //! A transaction goes from requests to published counts. If it fails, it goes back to the state before.
 
-use super::begun::{Begun, note_all};
 use super::carry_out::{carry_out, schedule};
 use super::in_flight::{self, TRANSACTION, Transaction};
-use super::lock::TELLING;
+use super::lock::NOTICES;
 use super::plan::{Manner, Plan};
+use super::requests::{PendingRequest, add_notices};
 use super::{Lock, Outcome, Patchable, Request, locked};
 use crate::error::Error;
-use crate::platform::telling::{By, PROGRAM};
+use crate::platform::notices::{By, PROGRAM};
 use crate::platform::{Held, Objects, Platform, Visibility};
 use crate::site::{index, object, readable};
 
@@ -23,7 +23,7 @@ pub(crate) fn commit_by(requests: &[Request<'_>], by: By) -> Result<Outcome, Err
     // The lock stays where it was made: it is not moved out of the result.
     match &mut locked(requests) {
         Ok(lock) => {
-            TELLING.get(&mut lock.objects).by = by;
+            NOTICES.get(&mut lock.objects).by = by;
             attempts(requests, lock)
         }
         Err(error) => Err(*error),
@@ -52,13 +52,18 @@ fn attempts(requests: &[Request<'_>], lock: &mut Lock) -> Result<Outcome, Error>
 
 /// Begins the requests, and collects their changes.
 #[inline(never)]
-fn begin_all(requests: &mut [Begun<'_>], plan: &mut Plan, manner: Manner, held: &Held<Objects>) -> Result<(), Error> {
+fn begin_all(
+    requests: &mut [PendingRequest<'_>],
+    plan: &mut Plan,
+    manner: Manner,
+    held: &Held<Objects>,
+) -> Result<(), Error> {
     requests.iter_mut().try_for_each(|request| request.begin(held))?;
     plan.collect(requests, manner, held)
 }
 
 /// Fills the plan. [`transaction`] calls it through a pointer, so that the program has one `transaction` and not one for each caller.
-type Collect<'a> = dyn Fn(&mut [Begun<'_>], &mut Plan, &Held<Objects>) -> Result<(), Error> + 'a;
+type Collect<'a> = dyn Fn(&mut [PendingRequest<'_>], &mut Plan, &Held<Objects>) -> Result<(), Error> + 'a;
 
 /// Collects the changes and writes them. Then publishes the requests or, on an error, abandons them. Calls one function after the other,
 /// because each of them needs much of the stack: so the stack never holds two of them at once.
@@ -95,7 +100,7 @@ fn begin(requests: &[Request<'_>], lock: &mut Lock) -> Result<(), Error> {
     plan.clear(platform.now());
     readable::forget();
     in_flight.list(requests, platform)?;
-    TELLING.get(&mut lock.objects).make_room(requests.len(), platform)?;
+    NOTICES.get(&mut lock.objects).make_room(requests.len(), platform)?;
     in_flight::collecting();
     Ok(())
 }
@@ -142,9 +147,9 @@ fn end(done: Result<(), Error>, lock: &mut Lock) -> Result<Outcome, Error> {
         outcome.visibility = sync_all(requests, held);
     }
     requests.iter().for_each(|request| request.publish(Some(outcome.visibility)));
-    let telling = TELLING.get(&mut lock.objects);
-    if telling.is_heard() {
-        note_all(requests, telling);
+    let notices = NOTICES.get(&mut lock.objects);
+    if notices.are_wanted() {
+        add_notices(requests, notices);
     }
     if loads {
         outcome.visibility = sync_all(requests, held);
@@ -164,12 +169,12 @@ fn over(plan: &mut Plan, platform: &dyn Platform) {
 /// Under the lock: makes all threads see what the sites of this patchable hold now. If a core sync is still missing for that, does it.
 /// Returns [`Visibility::Eventual`] if the core sync is refused.
 pub(crate) fn sync_again(patchable: &dyn Patchable, held: &mut Held) -> Visibility {
-    sync_all(&[Begun::new(Request::new(patchable, 0), 0)], held)
+    sync_all(&[PendingRequest::new(Request::new(patchable, 0), 0)], held)
 }
 
 /// [`sync_again`] for several patchables.
 #[inline(never)]
-fn sync_all(requests: &[Begun<'_>], held: &mut Held) -> Visibility {
+fn sync_all(requests: &[PendingRequest<'_>], held: &mut Held) -> Visibility {
     if !requests.iter().any(|request| request.patchable.is_eventual()) {
         return Visibility::Immediate;
     }

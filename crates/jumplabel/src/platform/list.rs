@@ -13,7 +13,7 @@ use crate::error::Error;
 ///
 /// A process can be killed, or forked, while a list is being changed. Whoever then finds the transaction unfinished uses its lists as they
 /// are. So at each moment of a change, a list must not claim more memory than it has.
-#[repr(C)] // Two instances of the library use the same list, in a `Telling`.
+#[repr(C)] // Two instances of the library use the same list, in a `Notices`.
 pub(crate) struct List<T: Copy> {
     raw: Raw,
     entries: PhantomData<T>,

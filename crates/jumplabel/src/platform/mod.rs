@@ -17,8 +17,8 @@ mod contract;
 mod held;
 pub(crate) mod instances;
 pub(crate) mod list;
+pub(crate) mod notices;
 pub(crate) mod notifiers;
-pub(crate) mod telling;
 mod writer;
 
 pub use crate::error::WriterKind;

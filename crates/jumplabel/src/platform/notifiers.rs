@@ -20,13 +20,13 @@ use crate::error::Error;
 /// How many functions can be registered.
 pub(crate) const SLOTS: usize = 64;
 /// So many threads that call functions at the same time are known by their numbers.
-const TELLERS: usize = 32;
+const CALLERS: usize = 32;
 /// In place of an id: the slot is not free, and has no function yet.
 const CLAIMED: u32 = 1;
 /// How deep a thread may flip in calls for flips.
 const DEEPEST: u32 = 8;
 
-/// What a function is told: `struct jumplabel_changed` in C.
+/// What a function gets: `struct jumplabel_changed` in C.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -50,14 +50,14 @@ pub type Notify = unsafe extern "C" fn(*const RawChanged, *mut c_void);
 #[repr(C)]
 pub struct Notifiers {
     /// Null until the first function is registered.
-    engine: AtomicPtr<c_void>,
+    sender: AtomicPtr<c_void>,
     count: AtomicU32,
     /// How many ids were given.
     given: AtomicU32,
-    /// How many forks lie between this process and that which made the table. Calls and tellers of before are not counted any more.
+    /// How many forks lie between this process and that which made the table. Calls and callers of before are not counted any more.
     forks: AtomicU32,
     slots: [Slot; SLOTS],
-    tellers: [Teller; TELLERS],
+    callers: [Caller; CALLERS],
 }
 
 #[repr(C)]
@@ -72,7 +72,7 @@ struct Slot {
 
 /// A thread that calls functions.
 #[repr(C)]
-struct Teller {
+struct Caller {
     /// 0 if there is none.
     thread: AtomicUsize,
     /// In how many flips the thread calls functions: each but the first is made by a function.
@@ -89,26 +89,26 @@ impl Notifiers {
             let [of, function, data] = [const { AtomicUsize::new(0) }; 3];
             Slot { id, running, of, function, data }
         }; SLOTS];
-        let tellers = [const { Teller { thread: AtomicUsize::new(0), depth: AtomicU32::new(0) } }; TELLERS];
+        let callers = [const { Caller { thread: AtomicUsize::new(0), depth: AtomicU32::new(0) } }; CALLERS];
         Notifiers {
-            engine: AtomicPtr::new(null_mut()),
+            sender: AtomicPtr::new(null_mut()),
             count: AtomicU32::new(0),
             given: AtomicU32::new(0),
             forks: AtomicU32::new(0),
             slots,
-            tellers,
+            callers,
         }
     }
 
-    /// The `Engine` of the process. Null until a function is registered.
+    /// The `Sender` of the process. Null until a function is registered.
     #[inline]
-    pub(super) fn engine(&self) -> *const c_void {
-        self.engine.load(Ordering::Acquire)
+    pub(super) fn sender(&self) -> *const c_void {
+        self.sender.load(Ordering::Acquire)
     }
 
-    /// Gives the process this `Engine`, if it has none.
-    pub(super) fn set_engine(&self, engine: *const c_void) {
-        let _ = self.engine.compare_exchange(null_mut(), engine.cast_mut(), Ordering::AcqRel, Ordering::Relaxed);
+    /// Gives the process this `Sender`, if it has none.
+    pub(super) fn set_sender(&self, sender: *const c_void) {
+        let _ = self.sender.compare_exchange(null_mut(), sender.cast_mut(), Ordering::AcqRel, Ordering::Relaxed);
     }
 
     /// Whether no function is registered.
@@ -117,7 +117,7 @@ impl Notifiers {
         self.count.load(Ordering::Relaxed) == 0
     }
 
-    /// Registers a function, and returns its id, which is above 0. `of` is the address of what it is told of, or 0.
+    /// Registers a function, and returns its id, which is above 0. `of` is the address of the key or mode that it is registered for, or 0 for all.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if no slot is free.
@@ -154,8 +154,8 @@ impl Notifiers {
         }
     }
 
-    /// Removes each function that lies at `addresses`, or is told of what lies there, because that is about to be unloaded.
-    #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, nobody hears of objects.
+    /// Removes each function that lies at `addresses`, or is registered for what lies there, because that is about to be unloaded.
+    #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, no object is unloaded.
     pub(crate) fn unload(&self, addresses: &core::ops::Range<usize>) {
         for slot in &self.slots {
             let id = slot.id.load(Ordering::SeqCst);
@@ -168,7 +168,7 @@ impl Notifiers {
 
     /// In a child of fork: forgets the calls in threads that there are not, also that which this thread is in, if it was forked in one. Frees the
     /// slot that a thread was about to fill, and counts anew, because a thread can have been between the two.
-    #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, nobody hears of forks.
+    #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, nobody says that the process was forked.
     pub(crate) fn forked(&self) {
         self.forks.fetch_add(1, Ordering::Relaxed);
         let mut count = 0;
@@ -178,43 +178,43 @@ impl Notifiers {
             count += u32::from(slot.id.load(Ordering::Relaxed) != 0);
         }
         self.count.store(count, Ordering::Relaxed);
-        self.tellers.iter().for_each(|teller| teller.thread.store(0, Ordering::Relaxed));
+        self.callers.iter().for_each(|caller| caller.thread.store(0, Ordering::Relaxed));
     }
 
-    /// The teller that is `thread`, with how deep it is. `None` if it is none, or not known.
+    /// The caller that is `thread`, with how deep it is. `None` if it is none, or not known.
     #[inline(never)]
-    fn teller(&self, thread: usize) -> Option<&Teller> {
-        self.tellers.iter().find(|teller| thread != 0 && teller.thread.load(Ordering::Relaxed) == thread)
+    fn caller(&self, thread: usize) -> Option<&Caller> {
+        self.callers.iter().find(|caller| thread != 0 && caller.thread.load(Ordering::Relaxed) == thread)
     }
 
     /// Whether `thread` must not flip, because it does so in a call for a flip in a call, and so on.
     pub(crate) fn is_too_deep(&self, thread: usize) -> bool {
-        self.teller(thread).is_some_and(|teller| teller.depth.load(Ordering::Relaxed) >= DEEPEST)
+        self.caller(thread).is_some_and(|caller| caller.depth.load(Ordering::Relaxed) >= DEEPEST)
     }
 
     /// Calls the functions for each of `changes`, in the thread of this number (0 if the platform knows none). The caller does not hold the
     /// lock.
-    pub(crate) fn tell<T>(&self, thread: usize, changes: &[T], changed: impl Fn(&T) -> RawChanged) {
-        let claim = |teller: &&Teller| {
+    pub(crate) fn call<T>(&self, thread: usize, changes: &[T], changed: impl Fn(&T) -> RawChanged) {
+        let claim = |caller: &&Caller| {
             let is_free =
-                thread != 0 && teller.thread.compare_exchange(0, thread, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+                thread != 0 && caller.thread.compare_exchange(0, thread, Ordering::Relaxed, Ordering::Relaxed).is_ok();
             if is_free {
-                teller.depth.store(0, Ordering::Relaxed);
+                caller.depth.store(0, Ordering::Relaxed);
             }
             is_free
         };
         let forks = self.forks.load(Ordering::Relaxed);
-        let teller = self.teller(thread).or_else(|| self.tellers.iter().find(claim));
-        let depth = teller.map_or(0, |teller| teller.depth.fetch_add(1, Ordering::Relaxed));
+        let caller = self.caller(thread).or_else(|| self.callers.iter().find(claim));
+        let depth = caller.map_or(0, |caller| caller.depth.fetch_add(1, Ordering::Relaxed));
         for change in changes {
             let changed = changed(change);
             let of = (changed.key as usize).max(changed.mode as usize);
             self.slots.iter().for_each(|slot| slot.call(of, &changed, &self.forks));
         }
-        if let Some(teller) = teller.filter(|_| forks == self.forks.load(Ordering::Relaxed)) {
-            teller.depth.store(depth, Ordering::Relaxed);
+        if let Some(caller) = caller.filter(|_| forks == self.forks.load(Ordering::Relaxed)) {
+            caller.depth.store(depth, Ordering::Relaxed);
             if depth == 0 {
-                teller.thread.store(0, Ordering::Relaxed);
+                caller.thread.store(0, Ordering::Relaxed);
             }
         }
     }
@@ -233,15 +233,15 @@ impl Slot {
         is_free
     }
 
-    /// Calls the function, if there is one, and it is told of what lies at `of`.
+    /// Calls the function, if there is one, and it is registered for what lies at `of`.
     fn call(&self, of: usize, changed: &RawChanged, forks: &AtomicU32) {
         if self.id.load(Ordering::Relaxed) <= CLAIMED {
             return;
         }
         let before = forks.load(Ordering::Relaxed);
         self.running.fetch_add(1, Ordering::SeqCst);
-        let (id, hears_of) = (self.id.load(Ordering::SeqCst), self.of.load(Ordering::Relaxed));
-        if id > CLAIMED && (hears_of == 0 || hears_of == of) {
+        let (id, registered_for) = (self.id.load(Ordering::SeqCst), self.of.load(Ordering::Relaxed));
+        if id > CLAIMED && (registered_for == 0 || registered_for == of) {
             // SAFETY: `register` has stored a function, which may be called with these data as long as `running` counts this call.
             unsafe {
                 let function = core::mem::transmute::<usize, Notify>(self.function.load(Ordering::Relaxed));

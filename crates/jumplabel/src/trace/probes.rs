@@ -19,7 +19,7 @@ use crate::call::RawCall;
 use crate::error::Error;
 use crate::key::RawKey;
 use crate::patch::{self, Lock, Outcome, Request};
-use crate::platform::telling::Telling;
+use crate::platform::notices::Notices;
 use crate::raw::count::Change;
 
 /// The bit of the count of probes that says that there is a tracer.
@@ -186,11 +186,11 @@ impl Probes {
             self.replace(new, &lock);
             drop(inside);
             let unused = unused(readers::empty(), &lock);
-            // A function that hears of the flip may wait for probes. So the lists that nobody is in are dropped before it is called.
-            let told = TellAtEnd(lock.take_telling());
+            // A function of `on_change` may wait for probes. So the lists that nobody is in are dropped before it is called.
+            let notices = SendAtEnd(lock.take_notices());
             drop(lock);
             drop(unused);
-            drop(told);
+            drop(notices);
             return Ok(outcome);
         }
     }
@@ -216,12 +216,12 @@ fn lead(direct: Option<usize>, is_traced: bool, led: Led<'_>, lock: &mut Lock) -
     patch::commit_locked(&[key, led.call.request(target)?], lock)
 }
 
-/// When this is dropped, functions hear of the flip. Also if the drop of a closure panics meanwhile.
-struct TellAtEnd(Telling);
+/// Sends notices when it is dropped, also if the drop of a closure panics meanwhile.
+struct SendAtEnd(Notices);
 
-impl Drop for TellAtEnd {
+impl Drop for SendAtEnd {
     fn drop(&mut self) {
-        self.0.tell();
+        self.0.send();
     }
 }
 

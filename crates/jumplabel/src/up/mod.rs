@@ -44,16 +44,16 @@
 
 #[cfg_attr(jumplabel_dylib, allow(named_asm_labels))] // Labels of the record, once in an object.
 mod atomic;
+mod lock_prefix;
 #[cfg_attr(not(jumplabel_prefixes), path = "always.rs")]
 mod locks;
-mod prefix;
 
 #[cfg(all(target_pointer_width = "64", target_has_atomic = "64"))]
 pub use atomic::AtomicU64;
 pub use atomic::{AtomicBool, AtomicU32, AtomicUsize};
 #[cfg(jumplabel_prefixes)]
 #[doc(hidden)] // For a check of the word that `lock_prefix!` emits.
-pub use prefix::META;
+pub use lock_prefix::META;
 
 use crate::error::Error;
 use crate::patch::Outcome;

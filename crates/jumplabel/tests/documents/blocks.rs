@@ -137,7 +137,7 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/how-it-works.md", "lock word   0                free", FIGURE),
     ("docs/how-it-works.md", "a fork that slept in vain", FIGURE),
     ("docs/how-it-works.md", "collecting    nothing was written", FIGURE),
-    ("docs/how-it-works.md", "begin      an engine?", FIGURE),
+    ("docs/how-it-works.md", "begin      a sender?", FIGURE),
     ("docs/how-it-works.md", "Runtime of the program", FIGURE),
     ("docs/kernels.md", "rustup target add", Commands),
     ("docs/kernels.md", "jumplabel-kernel = {", OF_THE_KERNEL),

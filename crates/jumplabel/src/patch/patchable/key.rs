@@ -60,7 +60,7 @@ impl Patchable for RawKey {
         count::abandon(self.word());
     }
 
-    fn heard(&self) -> usize {
+    fn notice_number(&self) -> usize {
         self.address()
     }
 

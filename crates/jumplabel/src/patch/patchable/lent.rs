@@ -100,8 +100,8 @@ impl Patchable for LentKey {
         self.0.abandon();
     }
 
-    fn heard(&self) -> usize {
-        self.0.heard()
+    fn notice_number(&self) -> usize {
+        self.0.notice_number()
     }
 
     fn is_eventual(&self) -> bool {

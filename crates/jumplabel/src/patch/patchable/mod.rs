@@ -74,7 +74,7 @@ pub(crate) enum Effect {
     New(usize),
 }
 
-/// A bit of the number by which the program hears of a mode. No address of a key or a mode has it.
+/// A bit of the number of a mode in notices. No address of a key or a mode has it.
 pub(crate) const MODE: usize = 1;
 
 /// What entries name, and what a transaction changes: a key, a call, a mode, a table of operations, the alternatives of an object.
@@ -120,8 +120,8 @@ pub(crate) trait Patchable: Sync {
     /// Under the lock, when the sites are as they were. Does nothing if no change was begun.
     fn abandon(&self);
 
-    /// The number by which the program hears of a new setting: the address of a key, or that of a mode plus [`MODE`]. 0 if nobody hears of it.
-    fn heard(&self) -> usize {
+    /// The patchable's number in notices: the address of a key, or that of a mode plus [`MODE`]. 0 if there are no notices of it.
+    fn notice_number(&self) -> usize {
         0
     }
 

@@ -66,7 +66,7 @@ impl Patchable for RawMode {
         self.expose(self.get());
     }
 
-    fn heard(&self) -> usize {
+    fn notice_number(&self) -> usize {
         self.address() | MODE
     }
 

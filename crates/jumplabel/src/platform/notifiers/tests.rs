@@ -39,8 +39,8 @@ fn forked_in_a_call() {
     // Another thread was about to fill this one.
     notifiers.slots[7].id.store(CLAIMED, Ordering::Relaxed);
     notifiers.count.store(2, Ordering::Relaxed);
-    notifiers.tell(1, &[()], |()| RawChanged { key: null_mut(), mode: null_mut(), state: 1, by: 0, uid: 0 });
+    notifiers.call(1, &[()], |()| RawChanged { key: null_mut(), mode: null_mut(), state: 1, by: 0, uid: 0 });
     assert_eq!([0, 7].map(|slot| notifiers.slots[slot].running.load(Ordering::Relaxed)), [1, 0]);
     assert_eq!((notifiers.slots[7].id.load(Ordering::Relaxed), notifiers.count.load(Ordering::Relaxed)), (0, 1));
-    assert!(notifiers.tellers.iter().all(|teller| teller.thread.load(Ordering::Relaxed) == 0));
+    assert!(notifiers.callers.iter().all(|caller| caller.thread.load(Ordering::Relaxed) == 0));
 }

@@ -1,4 +1,4 @@
-//! Transactions in which no key, call or mode changes. They bring sites back to what their patchables say, or to the states that the
+//! `verify`, and other transactions in which no key, call or mode changes. They bring sites back to what their patchables say, or to the states that the
 //! compiler emits.
 
 #[cfg(jumplabel_sites)]
@@ -113,17 +113,17 @@ fn missed_site(object: &Object, held: &Held<Objects>) -> Option<Error> {
 
 /// Brings the sites of `patchable` to what it says.
 pub(crate) fn verify_one(patchable: &dyn Patchable) -> Result<Outcome, Error> {
-    stay(patchable, Purpose::Repair)
+    carry_out(patchable, Purpose::Repair)
 }
 
 /// Brings the sites of a patchable to the states that the compiler emits for what they do.
 pub(crate) fn restore_pristine(patchable: &dyn Patchable) -> Result<Outcome, Error> {
     // To restore a site takes several steps, too, but it is the opposite of priming.
-    Ok(Outcome { primed: 0, ..stay(patchable, Purpose::RestorePristine)? })
+    Ok(Outcome { primed: 0, ..carry_out(patchable, Purpose::RestorePristine)? })
 }
 
 #[inline(never)]
-fn stay(patchable: &dyn Patchable, purpose: Purpose) -> Result<Outcome, Error> {
+fn carry_out(patchable: &dyn Patchable, purpose: Purpose) -> Result<Outcome, Error> {
     let requests = [Request::new(patchable, 0)];
     let mut lock = locked(&requests)?;
     demand(&requests, &lock.objects)?;

@@ -5,12 +5,12 @@ use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering;
 
 use super::Lock;
-use super::lock::TELLING;
+use super::lock::NOTICES;
 #[cfg(jumplabel_sites)]
 use super::objects::repair_after_fork;
 use crate::error::Error;
 use crate::platform::instances::{self, NOTHING};
-use crate::platform::telling::Telling;
+use crate::platform::notices::Notices;
 use crate::platform::{self, Platform, Token};
 
 /// Whether an object of this instance was ever registered. Before that, this instance knows no sites, so a flip would find none.
@@ -64,7 +64,7 @@ impl Lock {
         // SAFETY: this thread holds the lock until the drop, and every `Lock` that `recover_all` had made is gone.
         let mut lock = unsafe { Lock::new(platform, token) };
         // A thread that does not exist any more can have left something.
-        *TELLING.get(&mut lock.objects) = Telling::new();
+        *NOTICES.get(&mut lock.objects) = Notices::new();
         #[cfg(jumplabel_sites)]
         if platform.was_forked(&mut lock.platform_state) {
             repair_after_fork(&mut lock);

@@ -1,15 +1,15 @@
-//! A request in a transaction, and what it comes to.
+//! The requests of a transaction, and the effect that each of them has.
 
 use super::Request;
 use super::patchable::{Effect, Patchable};
 use crate::error::Error;
-use crate::platform::telling::Telling;
+use crate::platform::notices::Notices;
 use crate::platform::{Held, Objects, Visibility};
 use crate::sort::sort_unstable_by;
 
 /// A request in a transaction. (A caller's list of requests can be on the stack, so it has only what the caller says: [`Request`].)
 #[derive(Clone, Copy)]
-pub(super) struct Begun<'a> {
+pub(super) struct PendingRequest<'a> {
     pub(super) patchable: &'a dyn Patchable,
     change: usize,
     pub(super) effect: Effect,
@@ -17,10 +17,10 @@ pub(super) struct Begun<'a> {
     order: u32,
 }
 
-impl<'a> Begun<'a> {
+impl<'a> PendingRequest<'a> {
     /// Nothing is begun yet.
-    pub(super) const fn new(Request { patchable, change }: Request<'a>, order: u32) -> Begun<'a> {
-        Begun { patchable, change, effect: Effect::None, order }
+    pub(super) const fn new(Request { patchable, change }: Request<'a>, order: u32) -> PendingRequest<'a> {
+        PendingRequest { patchable, change, effect: Effect::None, order }
     }
 
     /// Begins the change, and notes its effect in the request.
@@ -49,22 +49,22 @@ impl<'a> Begun<'a> {
     }
 }
 
-/// Called when the requests were published: notes what has changed.
+/// Called when the requests were published: adds a notice of each key and mode that has changed.
 #[cold]
 #[inline(never)]
-pub(super) fn note_all(requests: &[Begun<'_>], telling: &mut Telling) {
+pub(super) fn add_notices(requests: &[PendingRequest<'_>], notices: &mut Notices) {
     for request in requests {
         if let Effect::New(setting) = request.effect {
-            telling.note(request.patchable.heard(), setting);
+            notices.add(request.patchable.notice_number(), setting);
         }
     }
 }
 
 /// If there are several requests for one patchable, keeps only the last of them. Returns how many are kept. They come first, in the order of
 /// the patchables' addresses.
-pub(super) fn last_wins(requests: &mut [Begun<'_>]) -> usize {
+pub(super) fn last_wins(requests: &mut [PendingRequest<'_>]) -> usize {
     // Two requests are for the same patchable if its address is the same, even if their references to it have different types.
-    let address = |request: &Begun<'_>| core::ptr::from_ref(request.patchable).cast::<u8>();
+    let address = |request: &PendingRequest<'_>| core::ptr::from_ref(request.patchable).cast::<u8>();
     sort_unstable_by(requests, |a, b| (address(a), a.order) < (address(b), b.order));
     // The last one for a patchable replaces those before it.
     let mut kept: usize = 0;

@@ -1,0 +1,62 @@
+//! The sender of notices: lists them, and calls the functions of the table for each. Only programs that register functions have it.
+
+use core::ffi::{c_int, c_void};
+use core::ptr::null;
+
+use crate::patch::MODE;
+use crate::platform::notices::{NO_MEMORY, NOBODY, Notice, Notices, ROOM, Sender, TOO_DEEP};
+use crate::platform::notifiers::{Notifiers, RawChanged};
+use crate::platform::{Platform, platform};
+
+pub(super) static SENDER: Sender = Sender { room, add, send, gone };
+
+/// Room for this many is asked for from the beginning: a platform without sites has blocks of that size to give.
+const FEW: usize = 32;
+
+fn table() -> Option<(&'static dyn Platform, &'static Notifiers)> {
+    let platform = platform();
+    platform.notifiers().map(|notifiers| (platform, notifiers))
+}
+
+unsafe extern "C" fn room(notices: *mut Notices, more: usize) -> u32 {
+    // SAFETY: the caller has a `Notices` of its own.
+    let notices = unsafe { &mut *notices };
+    let Some((platform, notifiers)) = table() else { return ROOM };
+    if more == 0 || notices.by == NOBODY || notifiers.is_empty() {
+        return ROOM;
+    }
+    if notifiers.is_too_deep(platform.thread()) {
+        return TOO_DEEP;
+    }
+    notices.list.reserve(more.max(FEW.saturating_sub(notices.list.len())), platform).map_or(NO_MEMORY, |()| ROOM)
+}
+
+unsafe extern "C" fn add(notices: *mut Notices, of: usize, setting: usize) {
+    // SAFETY: the caller has a `Notices` of its own.
+    let notices = unsafe { &mut *notices };
+    // If a function was registered since `room` was called, there is no room, and the function does not have to be called.
+    let mut notice = Some(Notice { of, setting }).filter(|_| notices.by != NOBODY);
+    notices.list.extend(true, || notice.take());
+}
+
+unsafe extern "C" fn send(notices: *mut Notices) {
+    // SAFETY: the caller has a `Notices` of its own.
+    let Notices { list, by: [by, uid], .. } = unsafe { &mut *notices };
+    let Some((platform, notifiers)) = table() else { return };
+    if !list.is_empty() {
+        notifiers.call(platform.thread(), list, |&Notice { of, setting }| {
+            let address: *const c_void = core::ptr::with_exposed_provenance(of & !MODE);
+            let (key, mode) = if of & MODE == 0 { (address, null()) } else { (null(), address) };
+            RawChanged { key, mode, state: setting as c_int, by: *by as c_int, uid: *uid }
+        });
+    }
+    list.free(platform);
+}
+
+unsafe extern "C" fn gone(start: usize, end: usize) {
+    match table() {
+        Some((_, notifiers)) if end != 0 => notifiers.unload(&(start..end)),
+        Some((_, notifiers)) => notifiers.forked(),
+        None => {}
+    }
+}
