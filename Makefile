@@ -5,7 +5,7 @@ NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, 
 # Not for a `CARGO` without a directory, such as `CARGO=cargo`: that would be `./`, and crates/jumplabel-capi has a directory `install`.
 export PATH := $(if $(findstring /,$(CARGO)),$(dir $(abspath $(firstword $(CARGO)))):)$(PATH)
 
-.PHONY: demo check test test-all release-check setup setup-all setup-release lint sets core wide rest release torture torture-short bench doc
+.PHONY: demo check test test-all release-check setup setup-all setup-release lint lint-all sets core wide rest release torture torture-short bench doc
 .PHONY: packages source deb upstream arches wine elsewhere kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall dist
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
@@ -50,12 +50,15 @@ setup-release: cargo linker
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo test --quiet --workspace $(foreach set,$(LINTED),--test $(set))
+
+# What else clippy can read: other features, another platform; and the documents of all items.
+lint-all: cargo
 	cargo clippy -p jumplabel --no-default-features -- -D warnings
 	cargo clippy -p jumplabel --no-default-features --features linux -- -D warnings
 	cargo clippy -p jumplabel --target x86_64-pc-windows-gnu -- -D warnings
 	cargo clippy --workspace --features jumplabel-capi/kernel --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
-	cargo test --quiet --workspace $(foreach set,$(LINTED),--test $(set))
 
 # Sets of tests that build programs and measure nothing: they run beside each other. Those of PROJECTS would wait for each other:
 # cargo builds for all of them in one directory. All others run one after the other, and alone, but for those of `make lint`.
@@ -91,7 +94,7 @@ wide:
 	cargo xtask sets $(WIDE) "$(WIDE_PROJECTS)" "$(ONLY_WIDE)"
 
 rest:
-	cargo xtask beside $(foreach goal,arches kernels wine elsewhere fuzz miri model instrumented package,"make $(goal)")
+	cargo xtask beside $(foreach goal,lint-all arches kernels wine elsewhere fuzz miri model instrumented package,"make $(goal)")
 
 # Other instruction sets under qemu-user and, in qemu-system, under real kernels.
 release:

@@ -5,7 +5,6 @@ use std::io::{Seek, Write, copy, stdout};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Instant;
 
@@ -18,7 +17,7 @@ use signal_hook::iterator::Signals;
 /// The commands that run, each of which is a group of processes: a signal to this one would not reach theirs.
 static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
-/// Commands, each with a name for the table of stages.
+/// Commands, each with a name for the table of stages. If some fail, all others run nevertheless, and the error names those that failed.
 pub fn run(commands: &[(String, String)]) -> Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
     thread::spawn(move || {
@@ -31,17 +30,16 @@ pub fn run(commands: &[(String, String)]) -> Result<()> {
         }
     });
 
-    let (queue, failed) = (Mutex::new(commands.iter()), AtomicBool::new(false));
+    let (queue, failed) = (Mutex::new(commands.iter()), Mutex::new(Vec::new()));
+    let next = || queue.lock().expect("nobody panics with it").next();
     let work = || {
-        while !failed.load(Relaxed) {
-            let Some((name, command)) = queue.lock().expect("nobody panics with it").next() else { break };
-            match one(name, command) {
-                Ok(true) => {}
-                Ok(false) => failed.store(true, Relaxed),
-                Err(error) => {
-                    eprintln!("{command}: {error:#}");
-                    failed.store(true, Relaxed);
-                }
+        while let Some((name, command)) = next() {
+            let succeeds = one(name, command).unwrap_or_else(|error| {
+                eprintln!("{command}: {error:#}");
+                false
+            });
+            if !succeeds {
+                failed.lock().expect("nobody panics with it").push(name.as_str());
             }
         }
     };
@@ -50,7 +48,8 @@ pub fn run(commands: &[(String, String)]) -> Result<()> {
             scope.spawn(work);
         }
     });
-    if failed.into_inner() { bail!("a command failed") } else { Ok(()) }
+    let failed = failed.into_inner().expect("nobody panics with it");
+    if failed.is_empty() { Ok(()) } else { bail!("failed: {}", failed.join(", ")) }
 }
 
 /// Runs a command, shows what it printed, and says whether it succeeded.
