@@ -42,7 +42,8 @@ pub unsafe trait Machine: Sync {
 
     /// An address through which this CPU can write the byte of text at `address`, and the rest of its page, until [`unmap`](Self::unmap).
     /// Two such addresses can be in use at a time, for two pages that follow each other: a kernel that maps pages for this needs two
-    /// places. A kernel with a direct map of physical memory adds a number.
+    /// places. A kernel with a direct map of physical memory adds a number. The bytes there are compared with those at `address`: if they
+    /// differ, nothing is written, and the flip is refused as [`NO_EFFECT`](Refusal::NO_EFFECT).
     ///
     /// # Errors
     /// There is no such address: the flip is undone.

@@ -1,4 +1,8 @@
 //! Writes through the kernel's alias: the text itself stays read-only.
+//!
+//! Before a write and after it, the bytes at the alias are compared with those at the address. If the kernel's `map` gives memory that is not
+//! the text (its last page, because the CPU still knows the old translation), the write would change other code and leave the site as it
+//! is. Then the flip is refused as [`NO_EFFECT`](Refusal::NO_EFFECT), and nothing is written.
 
 use jumplabel::Refusal;
 use jumplabel::platform::{Write, Writer};
@@ -16,16 +20,43 @@ pub(crate) struct Pen<'a, M: Machine> {
 /// The size of a page in bytes, or of a part of one: the smallest size of all kernels.
 const PAGE: usize = 4096;
 
+/// How many words are compared, and how many bytes they are. Words that are aligned to that lie in one page.
+const WORDS: usize = 4;
+const COMPARED: usize = WORDS * size_of::<usize>();
+
+/// Refuses if the memory at `alias` is not the text at `address`, as far as the bytes around tell.
+///
+/// # Safety
+/// Both can be read, with all of their pages.
+#[inline(never)]
+unsafe fn demand_same(address: usize, alias: usize) -> Result<(), Refusal> {
+    let words = [address, alias].map(|place| (place & !(COMPARED - 1)) as *const [usize; WORDS]);
+    // SAFETY: the words lie in the page of `address`, or of `alias`.
+    let [text, memory] = unsafe { words.map(|words| words.read_volatile()) };
+    if text == memory { Ok(()) } else { Err(Refusal::NO_EFFECT) }
+}
+
 impl<M: Machine> Pen<'_, M> {
+    /// Maps the page of `address`, and refuses if that is not the page.
+    fn map(&self, address: usize) -> Result<usize, Refusal> {
+        let alias = self.machine.map(address)?;
+        // SAFETY: the text of a site can be read, and the alias is that of its page.
+        unsafe { demand_same(address, alias) }.inspect_err(|_| self.machine.unmap(alias))?;
+        Ok(alias)
+    }
+
     /// Writes bytes of one page.
     ///
     /// # Safety
     /// `alias` is the alias of a site's bytes at `address`.
-    unsafe fn part(&self, address: usize, alias: usize, write: Write) {
+    unsafe fn part(&self, address: usize, alias: usize, write: Write) -> Result<(), Refusal> {
         // SAFETY: the caller says that the bytes are a site's. The alias has the same place in its page, and in its line of the cache.
         unsafe { write.store() };
         self.machine.clean(address, alias, write.bytes().len());
+        // SAFETY: the text of a site can be read, and the alias is that of its page.
+        let result = unsafe { demand_same(address, alias) };
         self.machine.unmap(alias);
+        result
     }
 
     /// Carries out a write on two pages. On x86 a site may lie on two pages. Then its change is never one word. It is carried out whole or
@@ -37,21 +68,20 @@ impl<M: Machine> Pen<'_, M> {
     #[inline(never)]
     unsafe fn on_two_pages(&self, write: &Write, here: usize, alias: usize) -> Result<(), Refusal> {
         let second = write.address + here;
-        let behind = self.machine.map(second).inspect_err(|_| self.machine.unmap(alias))?;
+        let behind = self.map(second).inspect_err(|_| self.machine.unmap(alias))?;
         let (bytes, rest) = write.bytes().split_at(here);
         // SAFETY: these are the aliases of the two parts.
         unsafe {
-            self.part(write.address, alias, Write::new(alias, bytes, false));
-            self.part(second, behind, Write::new(behind, rest, false));
+            let first = self.part(write.address, alias, Write::new(alias, bytes, false));
+            self.part(second, behind, Write::new(behind, rest, false)).and(first)
         }
-        Ok(())
     }
 }
 
 impl<M: Machine> Writer for Pen<'_, M> {
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         for (at, write) in writes.iter().enumerate() {
-            let alias = self.machine.map(write.address).map_err(|refusal| (at, refusal))?;
+            let alias = self.map(write.address).map_err(|refusal| (at, refusal))?;
             let here = PAGE - write.address % PAGE;
             if here < write.bytes().len() {
                 // SAFETY: the writes are of sites' bytes.
@@ -61,7 +91,7 @@ impl<M: Machine> Writer for Pen<'_, M> {
             let mut there = *write;
             there.address = alias;
             // SAFETY: the same bytes.
-            unsafe { self.part(write.address, alias, there) };
+            unsafe { self.part(write.address, alias, there) }.map_err(|refusal| (at, refusal))?;
         }
         Ok(())
     }

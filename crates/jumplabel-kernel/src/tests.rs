@@ -1,6 +1,7 @@
 //! Flips and rendezvous. Threads stand for CPUs.
 
 mod cpus;
+mod pen;
 mod threads;
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
@@ -8,11 +9,10 @@ use core::time::Duration;
 use std::thread::{scope, yield_now};
 use std::vec::Vec;
 
-use jumplabel::platform::{Platform, Write, Writer};
+use jumplabel::platform::Platform;
 use jumplabel::{Error, Refusal};
 
 use crate::lock::Lock;
-use crate::pen::Pen;
 use crate::rendezvous::Rendezvous;
 use crate::{Bounds, Kernel, TIMED_OUT};
 use threads::{CPU, OFF, Threads};
@@ -151,6 +151,7 @@ fn the_end_in_the_middle() {
         // This machine answers while it waits to interrupt. The CPU that flips has nobody to answer.
         while_interrupting: || KERNEL.answer(),
         refused: 0,
+        wrong: None,
         mapped: AtomicU32::new(0),
     });
     for cpu in [1, 0] {
@@ -171,42 +172,13 @@ fn the_end_in_the_middle() {
     unsafe { KERNEL.unlock(token) };
 }
 
-/// A write on two pages is carried out whole or not at all, and every alias is given back.
-#[test]
-fn two_pages() {
-    #[repr(align(4096))]
-    struct Pages([u8; 8192]);
-    let mut pages = Pages([1; 8192]);
-    let mut machine = Threads::new(Duration::ZERO);
-    let address = pages.0.as_mut_ptr() as usize;
-    let (serialise, writes) =
-        (|| Err(Refusal::errno(9)), [Write::new(address, &[3], false), Write::new(address + 4094, &[2; 5], false)]);
-    machine.refused = address + 4096;
-    let mut pen = Pen { machine: &machine, serialise: &serialise, unsynced: false };
-    // SAFETY: the pages above.
-    let refused = unsafe { pen.write(&writes) };
-    assert_eq!(refused, Err((1, Refusal::errno(5))));
-    // `map` counted the refused page, too. The alias of the first page was given back.
-    assert_eq!(machine.mapped.load(SeqCst), 1);
-    // SAFETY: `pages` lives until the end of the test, and nobody writes to it now.
-    assert_eq!(unsafe { (address as *const [u8; 8192]).read_volatile() }.iter().filter(|byte| **byte != 1).count(), 1);
-    machine.refused = 0;
-    let mut pen = Pen { machine: &machine, serialise: &serialise, unsynced: false };
-    // SAFETY: the same pages.
-    unsafe { pen.write(&writes) }.unwrap();
-    assert!(pen.sync() == Err(Refusal::errno(9)) && pen.unsynced);
-    // SAFETY: the same pages; the pen has written to them.
-    let written = unsafe { (address as *const [u8; 8192]).read_volatile() };
-    assert!(written[0] == 3 && written[4094..4099] == [2; 5] && written.iter().filter(|byte| **byte != 1).count() == 6);
-    assert_eq!(machine.mapped.load(SeqCst), 1);
-}
-
 /// A module is known from `load` to `unload`. A module whose bounds nobody gave blocks flips until it goes.
 #[test]
 fn modules() {
     static KERNEL: Kernel<Threads, 3, 1> = Kernel::new(Threads {
         patience: Duration::ZERO,
         refused: 0,
+        wrong: None,
         serialised: [const { AtomicU32::new(0) }; 3],
         interrupts: AtomicU32::new(0),
         relaxed: AtomicU32::new(0),

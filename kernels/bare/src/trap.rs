@@ -59,7 +59,9 @@ extern "C" fn trap(cause: usize, address: usize) {
     // Here may be sites again.
 }
 
+/// Its page has the place of the kernel's first page ([`window`](crate::window)): a hart that still knows the other one there is found out.
 #[inline(never)]
+#[unsafe(link_section = ".far")]
 fn tick() {
     let [all, traced] = &TICKS[hart::number()];
     all.fetch_add(1, Relaxed);

@@ -13,6 +13,7 @@ const fn kernel() -> Kernel<Threads, 2, 1> {
     Kernel::new(Threads {
         patience: Duration::from_secs(60),
         refused: 0,
+        wrong: None,
         serialised: [const { AtomicU32::new(0) }; 3],
         interrupts: AtomicU32::new(0),
         relaxed: AtomicU32::new(0),

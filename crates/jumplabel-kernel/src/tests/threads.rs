@@ -24,15 +24,25 @@ pub struct Threads {
     pub interrupts: AtomicU32,
     pub while_interrupting: fn(),
     pub relaxed: AtomicU32,
-    /// Each address is its own alias. The page at this address is refused.
+    /// Each address is its own alias, but for the page at this address: it is refused, or has this alias.
     pub refused: usize,
+    pub wrong: Option<usize>,
     pub mapped: AtomicU32,
 }
 
 impl Threads {
     pub fn new(patience: Duration) -> Threads {
         let (serialised, interrupts, relaxed, mapped) = Default::default();
-        Threads { patience, serialised, interrupts, while_interrupting: || (), relaxed, refused: 0, mapped }
+        Threads {
+            patience,
+            serialised,
+            interrupts,
+            while_interrupting: || (),
+            relaxed,
+            refused: 0,
+            wrong: None,
+            mapped,
+        }
     }
 
     pub fn counts(&self) -> [u32; 3] {
@@ -78,7 +88,10 @@ unsafe impl Machine for Threads {
 
     fn map(&self, address: usize) -> Result<usize, Refusal> {
         self.mapped.fetch_add(1, SeqCst);
-        if address & !0xfff == self.refused { Err(Refusal::errno(5)) } else { Ok(address) }
+        if address & !0xfff == self.refused {
+            return self.wrong.map(|page| page + address % 4096).ok_or(Refusal::errno(5));
+        }
+        Ok(address)
     }
 
     fn unmap(&self, _: usize) {

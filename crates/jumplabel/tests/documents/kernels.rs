@@ -34,10 +34,10 @@ pub fn tiny_kernel(program: &str) {
     let bytes = section("target/riscv64imac-unknown-none-elf/release/tiny", ".text", &directory);
     // 20,450 before flips looked at what is there and asked whether it can be read; 22,100 before checks that can load were a kind of their
     // own, which lead to two places; 23,300 before messages were told piece by piece, which saves a kernel in C 2,700; 23,400 before flips took
-    // half as much stack; 24,000 before functions could hear of flips.
-    assert!(bytes <= 24_500, "more code than before: {bytes}");
+    // half as much stack; 24,000 before functions could be called after flips; 24,400 before aliases were compared with the text.
+    assert!(bytes <= 24_800, "more code than before: {bytes}");
     // The rows of the document's table.
-    let others = [("3", true, 26_900), ("\"s\"", false, 30_000), ("3", false, 30_700)];
+    let others = [("3", true, 27_200), ("\"s\"", false, 30_200), ("3", false, 30_900)];
     for &(level, lto, most) in some_of(0, &others) {
         // How much LLVM joins depends on how the compiler divides a crate, and that on hashes: 29,500 or 33,300 bytes.
         let whole =
@@ -85,8 +85,8 @@ pub fn tiny_kernel_in_c(program: &str) {
     let hook = with("jumplabel_set_warn((jumplabel_warn_fn)run, NULL), static_branch_enable(&trace)");
     println!("tiny kernel in C: {plain} bytes; by Linux's names {linux}; with a hook {hook}");
     // 37,900, 51,700 and 51,900 before LLVM left statics alone, and only the hook referred to the texts; 29,100, 29,200 and 46,100 before
-    // functions could hear of flips.
-    assert!(plain <= 29_800 && linux <= 29_900 && hook <= 44_500, "more code than before: {plain}, {linux}, {hook}");
+    // functions could be called after flips; 250 bytes less before aliases were compared with the text.
+    assert!(plain <= 30_100 && linux <= 30_200 && hook <= 44_700, "more code than before: {plain}, {linux}, {hook}");
     assert!(plain < linux && linux + 10_000 < hook, "the program was not changed");
 
     // The pages and the stack; 13,000 before pages could begin between pages; 2,000 before there was a table of functions that hear of flips.

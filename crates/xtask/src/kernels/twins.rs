@@ -95,6 +95,16 @@ pub const OF_BARE: &[Twin] = &[
         waits_in_vain: false,
     },
     Twin {
+        what: "knows its window as it was",
+        file: "kernels/bare/src/window.rs",
+        changes: &[(
+            "asm!(\"sfence.vma {}, zero\", in(reg) address, options(nostack))",
+            "asm!(\"/* {} */\", in(reg) address, options(nostack))",
+        )],
+        found_by: "Refusal(-2147483648)",
+        waits_in_vain: false,
+    },
+    Twin {
         what: "may not read the time",
         file: "kernels/bare/src/boot.rs",
         changes: &[("time = in(reg) 2", "time = in(reg) 0")],

@@ -1,0 +1,62 @@
+//! Writes, and the aliases by which they go.
+
+use core::sync::atomic::Ordering::SeqCst;
+use core::time::Duration;
+
+use jumplabel::Refusal;
+use jumplabel::platform::{Write, Writer};
+
+use super::threads::Threads;
+use crate::pen::Pen;
+
+/// A write on two pages is carried out whole or not at all, and every alias is given back.
+#[test]
+fn two_pages() {
+    #[repr(align(4096))]
+    struct Pages([u8; 8192]);
+    let mut pages = Pages([1; 8192]);
+    let mut machine = Threads::new(Duration::ZERO);
+    let address = pages.0.as_mut_ptr() as usize;
+    let (serialise, writes) =
+        (|| Err(Refusal::errno(9)), [Write::new(address, &[3], false), Write::new(address + 4094, &[2; 5], false)]);
+    machine.refused = address + 4096;
+    let mut pen = Pen { machine: &machine, serialise: &serialise, unsynced: false };
+    // SAFETY: the pages above.
+    let refused = unsafe { pen.write(&writes) };
+    assert_eq!(refused, Err((1, Refusal::errno(5))));
+    // `map` counted the refused page, too. The alias of the first page was given back.
+    assert_eq!(machine.mapped.load(SeqCst), 1);
+    // SAFETY: `pages` lives until the end of the test, and nobody writes to it now.
+    assert_eq!(unsafe { (address as *const [u8; 8192]).read_volatile() }.iter().filter(|byte| **byte != 1).count(), 1);
+    machine.refused = 0;
+    let mut pen = Pen { machine: &machine, serialise: &serialise, unsynced: false };
+    // SAFETY: the same pages.
+    unsafe { pen.write(&writes) }.unwrap();
+    assert!(pen.sync() == Err(Refusal::errno(9)) && pen.unsynced);
+    // SAFETY: the same pages; the pen has written to them.
+    let written = unsafe { (address as *const [u8; 8192]).read_volatile() };
+    assert!(written[0] == 3 && written[4094..4099] == [2; 5] && written.iter().filter(|byte| **byte != 1).count() == 6);
+    assert_eq!(machine.mapped.load(SeqCst), 1);
+}
+
+/// If the alias is that of another page, nothing is written, and the flip is refused.
+#[test]
+fn alias_of_another_page() {
+    #[repr(align(4096))]
+    struct Pages([[u8; 4096]; 3]);
+    let mut pages = Pages([[1; 4096], [2; 4096], [3; 4096]]);
+    let address = pages.0.as_mut_ptr() as usize;
+    let mut machine = Threads::new(Duration::ZERO);
+    machine.wrong = Some(address + 8192);
+    // A write in the page with the wrong alias, and one on two pages, of which either has it.
+    for (refused, place) in [(0, 100), (0, 4094), (4096, 4094)] {
+        machine.refused = address + refused;
+        let mut pen = Pen { machine: &machine, serialise: &|| Ok(()), unsynced: false };
+        // SAFETY: the pages above.
+        let written = unsafe { pen.write(&[Write::new(address + place, &[7; 4], false)]) };
+        assert_eq!((written, machine.mapped.load(SeqCst)), (Err((0, Refusal::NO_EFFECT)), 0));
+        // SAFETY: `pages` lives until the end of the test, and nobody writes to it now.
+        let now = unsafe { (address as *const [[u8; 4096]; 3]).read_volatile() };
+        assert!(now.iter().zip(1..).all(|(page, byte)| page.iter().all(|found| *found == byte)));
+    }
+}
