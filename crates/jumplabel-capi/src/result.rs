@@ -121,7 +121,7 @@ fn text(error: c_int) -> &'static CStr {
         ENOEXEC => c"a table entry leads out of its object or out of reach, or to code of which a copy runs (BOLT): rebuild the binary, or use it as it was before the tool that rewrote it",
         EAGAIN => c"threads are running and membarrier, or for an operation in place remap, is refused: allow it, or flip once before the first thread starts; alternatives and lock prefixes change only while there is one thread",
         ENOMEM => same_in_c::OUT_OF_MEMORY,
-        EACCES => c"the system refuses to change code: allow mprotect(PROT_EXEC) or writes to /proc/self/mem, or build with -DJUMPLABEL_FALLBACK; or to block signals: allow rt_sigprocmask; or code that has sites cannot be read: allow that, or link without --execute-only",
+        EACCES => c"the system refuses to change code: allow mprotect(PROT_EXEC) or writes to /proc/self/mem, or build with -DJUMPLABEL_FALLBACK; or to block signals, or to tell a thread's number: allow rt_sigprocmask and gettid; or code that has sites cannot be read: allow that, or link without --execute-only",
         ELOOP => c"a static call cannot lead to itself: to lead it back later, keep what static_call_query returns",
         EFAULT => c"a static call cannot lead to where no code is mapped: give it a function of an object that is loaded",
         EBUSY => c"the key is held by several users: use inc and dec, or enable and disable, not both on one key",

@@ -18,6 +18,8 @@ mod holes;
 mod limits;
 #[path = "refusals/misuse.rs"]
 mod misuse;
+#[path = "refusals/nameless.rs"]
+mod nameless;
 #[path = "refusals/open_spans.rs"]
 mod open_spans;
 #[path = "refusals/or_load.rs"]

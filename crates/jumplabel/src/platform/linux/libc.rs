@@ -4,6 +4,7 @@
 
 use crate::error::Refusal;
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
+use core::num::NonZeroU32;
 use core::time::Duration;
 
 /// The number of the system call `tgkill` (include/uapi/asm-generic/unistd.h; older instruction sets have their own numbers).
@@ -20,6 +21,41 @@ pub(super) const SYS_TGKILL: c_long = if cfg!(target_arch = "x86_64") {
 } else {
     131
 };
+
+/// The number of the system call `getpid`.
+const SYS_GETPID: c_long = if cfg!(target_arch = "x86_64") {
+    39
+} else if cfg!(any(target_arch = "x86", target_arch = "arm", target_arch = "powerpc64", target_arch = "s390x")) {
+    20
+} else {
+    172
+};
+
+/// The number of this process. If a filter refuses `getpid`, a number that no process has: rustix takes the refusal for a mistake of its own.
+pub(super) fn getpid() -> u32 {
+    // SAFETY: `getpid` has no arguments.
+    unsafe { syscall(SYS_GETPID) as u32 }
+}
+
+/// The number of the system call `gettid`.
+const SYS_GETTID: c_long = if cfg!(target_arch = "x86_64") {
+    186
+} else if cfg!(any(target_arch = "x86", target_arch = "arm")) {
+    224
+} else if cfg!(target_arch = "powerpc64") {
+    207
+} else if cfg!(target_arch = "s390x") {
+    236
+} else {
+    178
+};
+
+/// The number of the calling thread, as `gettid` tells it. `None` if a filter refuses `gettid`.
+pub(super) fn gettid() -> Option<NonZeroU32> {
+    // SAFETY: `gettid` has no arguments.
+    let number = unsafe { syscall(SYS_GETTID) };
+    u32::try_from(number).ok().and_then(NonZeroU32::new)
+}
 
 /// The number of the system call `rt_sigprocmask`.
 const SYS_RT_SIGPROCMASK: c_long = if cfg!(target_arch = "x86_64") {

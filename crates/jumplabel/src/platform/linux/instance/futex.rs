@@ -5,12 +5,10 @@ pub(super) use core::sync::atomic::{AtomicU32, Ordering};
 
 use core::num::NonZeroU32;
 
+use crate::platform::linux::libc;
 use rustix::fs::Timespec;
 use rustix::io::Errno;
 use rustix::thread::futex::{self, Flags};
-use rustix::thread::gettid;
-
-use crate::platform::linux::libc;
 
 /// The longest sleep, in milliseconds.
 pub(super) const LONGEST: u32 = 100;
@@ -34,13 +32,29 @@ pub(super) fn wait(word: &AtomicU32, expected: u32) -> bool {
     }
 }
 
+/// The number of the calling thread. If a filter refuses `gettid`, the thread takes a free lock with priority inheritance: the system writes
+/// the number of the owner into it (futex(2), `FUTEX_LOCK_PI`), and keeps nothing of a lock for which nobody waits. `None` if a filter
+/// refuses that, too.
+pub(super) fn this_thread() -> Option<NonZeroU32> {
+    libc::gettid().or_else(owner_of_a_lock)
+}
+
+#[cold]
+fn owner_of_a_lock() -> Option<NonZeroU32> {
+    let lock = AtomicU32::new(0);
+    futex::lock_pi(&lock, Flags::PRIVATE, Some(&PAST)).ok()?;
+    NonZeroU32::new(lock.load(Ordering::Relaxed))
+}
+
+const PAST: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+
 /// Whether a thread has ended or does not exist. `None` if the system does not say. A zombie counts as ended: the first thread of a process
 /// whose other threads go on, or a child for which nobody has waited.
 pub(super) fn has_ended(thread: u32) -> Option<bool> {
     match wait_for_owner(thread) {
         // If an emulator's byte order is not the system's, the system is asked about a wrong thread. To recognise that, the calling thread
         // is asked about, too: under such an emulator, the system does not find it.
-        Err(Errno::SRCH) if wait_for_owner(gettid().as_raw_nonzero().get() as u32) == Err(Errno::DEADLK) => Some(true),
+        Err(Errno::SRCH) if wait_for_owner(this_thread()?.get()) == Err(Errno::DEADLK) => Some(true),
         Err(Errno::TIMEDOUT) => Some(false),
         _ => None,
     }
@@ -51,8 +65,7 @@ pub(super) fn has_ended(thread: u32) -> Option<bool> {
 /// calling thread.
 #[inline(never)]
 fn wait_for_owner(thread: u32) -> Result<(), Errno> {
-    let past = Timespec { tv_sec: 0, tv_nsec: 0 };
-    futex::lock_pi(&AtomicU32::new(thread), Flags::PRIVATE, Some(&past))
+    futex::lock_pi(&AtomicU32::new(thread), Flags::PRIVATE, Some(&PAST))
 }
 
 /// Wakes one thread that sleeps on `word`.
@@ -62,18 +75,19 @@ pub(super) fn wake_one(word: &AtomicU32) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Errno, gettid, has_ended, wait_for_owner};
+    use super::{Errno, has_ended, owner_of_a_lock, wait_for_owner};
     use std::println;
     use std::sync::mpsc::channel;
 
     #[test]
     fn threads_that_live_and_one_that_has_ended() {
-        let this_one = || gettid().as_raw_nonzero().get() as u32;
+        let this_one = || super::this_thread().unwrap().get();
         if wait_for_owner(this_one()) != Err(Errno::DEADLK) {
             return println!(
                 "skipped: the system has no such locks, or an emulator swaps the bytes of the owner's number"
             );
         }
+        assert_eq!(owner_of_a_lock(), super::this_thread());
         let (send, receive) = channel();
         let (end, ended) = channel::<()>();
         let thread = std::thread::spawn(move || {

@@ -19,7 +19,7 @@ use crate::platform::{Callbacks, Token};
 #[inline(never)]
 pub(super) fn lock(anyway: bool) -> Result<Token, Error> {
     process_state::get().ok_or(Error::OutOfMemory)?.take(0, anyway).map_err(|refusal| match refusal {
-        mutex::Refusal::Unblocked => Error::Denied { refused: Refusals::default() },
+        mutex::Refusal::Unblocked | mutex::Refusal::Nameless => Error::Denied { refused: Refusals::default() },
         _ => Error::Reentrant, // The refusal cannot be `GaveUp`, because a flip never gives up.
     })
 }

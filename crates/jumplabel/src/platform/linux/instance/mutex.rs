@@ -38,6 +38,8 @@ pub(super) enum Refusal {
     GaveUp,
     /// The system refuses to block the thread's signals.
     Unblocked,
+    /// The system does not tell the thread's number.
+    Nameless,
 }
 
 /// What a waiter does if it has slept and the owner has not released the lock.

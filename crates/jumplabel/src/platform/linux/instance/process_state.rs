@@ -19,6 +19,7 @@ use core::mem::offset_of;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use super::futex::this_thread;
 use super::mutex::{FORKING, Lock, Refusal};
 use super::waiting::Waiting;
 use super::{cancellation, note, signals};
@@ -79,7 +80,7 @@ impl ProcessState {
     /// `anyway`: takes the lock even if the system refuses to block signals.
     #[inline(never)]
     pub(super) fn take(&self, role: u32, anyway: bool) -> Result<Token, Refusal> {
-        let me = rustix::thread::gettid().as_raw_nonzero().get() as u32 | role;
+        let me = this_thread().ok_or(Refusal::Nameless)?.get() | role;
         let mut waiting = Waiting::new(role, anyway);
         self.wiped().lock.acquire(me, &mut waiting)?;
         if waiting.took_over() {

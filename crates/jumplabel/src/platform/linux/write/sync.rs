@@ -149,14 +149,14 @@ fn send(signal: i32) -> rustix::io::Result<()> {
     if !is_procfs(rustix::fs::fstatfs(&tasks)) {
         return Err(rustix::io::Errno::NOTTY);
     }
-    let process = rustix::process::getpid().as_raw_nonzero().get();
-    let me = rustix::thread::gettid().as_raw_nonzero().get();
+    let process = libc::getpid();
+    let me = libc::gettid().ok_or(rustix::io::Errno::PERM)?.get();
     let mut buffer = [core::mem::MaybeUninit::<u8>::uninit(); 2048];
     let mut entries = RawDir::new(&tasks, &mut buffer);
     let mut found_me = false;
     while let Some(entry) = entries.next() {
         let entry = entry?;
-        let Some(thread) = entry.file_name().to_str().ok().and_then(|name| name.parse::<i32>().ok()) else { continue };
+        let Some(thread) = entry.file_name().to_str().ok().and_then(|name| name.parse::<u32>().ok()) else { continue };
         if thread == me {
             found_me = true;
             continue;

@@ -1,0 +1,53 @@
+//! A filter refuses `gettid` to a thread, by whose number others judge whether the owner of the lock still exists. The lock is not taken
+//! from the thread all the same, and if nothing tells the number, flips are refused.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use jumplabel::{Error, Lock, Refusals};
+
+use crate::scenario::passes;
+use crate::seccomp::deny;
+
+crate::pages::pages! { sites: 3 keys, 6 sites, every 18 pages, at 4094 }
+
+/// A thread without a number has the lock for longer than others wait before they judge the owner (100 ms). They wait on.
+#[test]
+fn the_lock_is_not_taken_over() {
+    passes(|| {
+        let (sites, has_lock, released) = (sites(), AtomicBool::new(false), AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                deny(&[libc::SYS_gettid], libc::EPERM);
+                let lock = Lock::take().unwrap();
+                has_lock.store(true, Ordering::SeqCst);
+                thread::sleep(Duration::from_millis(450));
+                released.store(true, Ordering::SeqCst);
+                drop(lock);
+                sites.set(false).unwrap();
+            });
+            while !has_lock.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+            sites.set(true).unwrap();
+            assert!(released.load(Ordering::SeqCst), "the lock was taken over from a thread that lives");
+        });
+        sites.set(true).unwrap();
+        assert!(sites.all(true));
+    });
+}
+
+/// Nothing tells the number: no flip begins.
+#[test]
+fn flips_are_refused() {
+    passes(|| {
+        let sites = sites();
+        sites.set(true).unwrap();
+        deny(&[libc::SYS_gettid, libc::SYS_futex], libc::EPERM);
+        let refused = sites.set(false).unwrap_err();
+        assert_eq!(refused, Error::Denied { refused: Refusals::default() });
+        assert!(refused.to_string().contains("gettid") && sites.all(true));
+        assert_eq!(Lock::take().err(), Some(refused));
+    });
+}
