@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::compiler::{Compiler, Language};
-use crate::prefix::{prefix, printed, scratch, succeeds};
+use crate::prefix::{file, prefix, printed, scratch, succeeds};
 
 /// With both libraries as shared ones; with the program's own copy of the first; with the archive that has both, also in programs without a
 /// loader.
@@ -164,6 +164,30 @@ fn without_sites() {
             assert_eq!(running.checks(), "1 0 0 0 1");
             running.ends();
         }
+    }
+}
+
+/// The bytes of a C string need not be UTF-8. A name ends before the first that is not, for all who ask.
+#[test]
+fn names_that_are_not_utf_8() {
+    let directory = Directory::new();
+    let [source, program] = ["latin.c", "latin"].map(|name| scratch("agent").join(name));
+    let text = std::fs::read_to_string(file("tests/c/operated.c")).unwrap();
+    assert!(text.contains(r#""net.trace""#));
+    std::fs::write(&source, text.replace(r#""net.trace""#, r#""net.trace\351 and more""#)).unwrap();
+    for flags in ["-O2", "-O2 -DJUMPLABEL_FALLBACK"] {
+        let libraries = "-ljumplabel-agent -ljumplabel";
+        Compiler::ALL[0].build(Language::C, flags, &[source.to_str().unwrap()], libraries, &program);
+        let help = printed(&succeeds(Command::new(&program).env("JUMPLABEL", "help")));
+        let names: Vec<_> = help.lines().filter_map(|line| line.split_whitespace().next()).collect();
+        assert!(names.contains(&"net.trace"), "{help}");
+        let words = format!("name=c,dir={}", directory.0.display());
+        let mut running = Running::new(Command::new(&program).arg(&words).env("JUMPLABEL", "net.trace=on"));
+        assert_eq!([running.line(), running.line()], ["start: 0", "at the start: 1"]);
+        let socket = directory.0.join(format!("c.{}.sock", running.child.id()));
+        assert!(ask(&socket, "set net.trace=off").contains(r#""key":"net.trace""#));
+        assert!(running.line().contains("net.trace on -> off"));
+        running.ends();
     }
 }
 

@@ -39,8 +39,9 @@ impl Declaration {
         }
         let [_, path, name, file] = lengths;
         let texts = image.slice(at.wrapping_add(28), path + name + file).ok_or_else(lost)?;
+        // As the library has it: a name ends before the first byte that is no UTF-8.
         let text = |from: usize, bytes: usize| {
-            std::str::from_utf8(&texts[from..from + bytes]).map_err(|_| "leads to a name that is no text".to_owned())
+            texts[from..from + bytes].utf8_chunks().next().map_or("", |chunk| chunk.valid())
         };
         let object = Place::of(image, key, shape & INDIRECT != 0, 0).ok_or_else(lost)?;
         if stride == 0 && count != 1 {
@@ -53,14 +54,14 @@ impl Declaration {
         {
             return Err("leads to no key of the object".into());
         }
-        let name = if name == 0 { text(0, path)? } else { text(path, name)? }.to_owned();
+        let name = if name == 0 { text(0, path) } else { text(path, name) }.to_owned();
         Ok(Declaration {
             object,
             slot: (shape & INDIRECT != 0).then_some(key),
             is_call: shape & CALL != 0,
             is_mode: shape & MODE != 0,
             default: shape & DEFAULT != 0,
-            declared: Rc::new(Declared { file: text(path + lengths[2], file)?.to_owned(), line, column }),
+            declared: Rc::new(Declared { file: text(path + lengths[2], file).to_owned(), line, column }),
             name,
             count: count.into(),
             stride,

@@ -88,12 +88,14 @@ impl Record {
         self.declaration().shape & DEFAULT != 0
     }
 
+    /// A text of the declaration. In C a name can have bytes that are no UTF-8: then it ends before the first of these.
     fn text(&self, range: Range<u16>) -> &'static str {
-        // SAFETY: `range` is one of the declaration's texts, each of which is a literal that `declare` put there.
-        unsafe {
+        // SAFETY: `range` is one of the declaration's texts, which is a literal.
+        let bytes = unsafe {
             let text = (&raw const (*self.declaration).text).cast::<u8>().add(range.start.into());
-            core::str::from_utf8_unchecked(core::slice::from_raw_parts(text, (range.end - range.start).into()))
-        }
+            core::slice::from_raw_parts(text, (range.end - range.start).into())
+        };
+        bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid())
     }
 
     pub(crate) fn module(&self) -> &'static str {
