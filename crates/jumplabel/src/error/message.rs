@@ -83,8 +83,7 @@ impl Error {
                 refused.of(WriterKind::Custom).tell(pieces);
             }
             Error::Denied { refused } if refused == Refusals::NONE => pieces(
-                "the system refuses to block signals or to tell the thread's number, which a flip asks for before all else: \
-                 allow rt_sigprocmask and gettid for this process",
+                "the system refuses to block signals, or to tell the thread's number: allow rt_sigprocmask and gettid",
             ),
             Error::Denied { refused } if cfg!(jumplabel_windows) => {
                 pieces("the system refuses to change code (");

@@ -42,11 +42,9 @@ pub(super) fn this_thread() -> Option<NonZeroU32> {
 #[cold]
 fn owner_of_a_lock() -> Option<NonZeroU32> {
     let lock = AtomicU32::new(0);
-    futex::lock_pi(&lock, Flags::PRIVATE, Some(&PAST)).ok()?;
+    try_lock(&lock).ok()?;
     NonZeroU32::new(lock.load(Ordering::Relaxed))
 }
-
-const PAST: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// Whether a thread has ended or does not exist. `None` if the system does not say. A zombie counts as ended: the first thread of a process
 /// whose other threads go on, or a child for which nobody has waited.
@@ -63,9 +61,14 @@ pub(super) fn has_ended(thread: u32) -> Option<bool> {
 /// Waits, for no time at all, for a lock with priority inheritance that `thread` owns (futex(2), `FUTEX_LOCK_PI`). The system looks for the
 /// owner. It refuses with `ESRCH` if it does not find the owner, or if the owner has ended. It refuses with `EDEADLK` if the owner is the
 /// calling thread.
-#[inline(never)]
 fn wait_for_owner(thread: u32) -> Result<(), Errno> {
-    futex::lock_pi(&AtomicU32::new(thread), Flags::PRIVATE, Some(&PAST))
+    try_lock(&AtomicU32::new(thread))
+}
+
+#[inline(never)]
+fn try_lock(lock: &AtomicU32) -> Result<(), Errno> {
+    let past = Timespec { tv_sec: 0, tv_nsec: 0 };
+    futex::lock_pi(lock, Flags::PRIVATE, Some(&past))
 }
 
 /// Wakes one thread that sleeps on `word`.
