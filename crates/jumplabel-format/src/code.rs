@@ -41,7 +41,7 @@ impl Code {
     /// The number of bytes.
     #[must_use]
     #[inline]
-    #[allow(clippy::len_without_is_empty)] // A slice has `is_empty`.
+    #[allow(clippy::len_without_is_empty)] // A slice (`bytes`) has `is_empty`.
     pub const fn len(self) -> usize {
         (self.word() >> (TAG * 8)) as usize & 7
     }
@@ -96,7 +96,7 @@ impl fmt::Debug for Code {
     }
 }
 
-/// The demand of a step on the writer of its bytes. Each demand includes the demands before it.
+/// A demand that a step makes on the writer of its bytes. Each demand includes the demands before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Demand {
     /// Nothing: the bytes can be written one by one.
@@ -113,11 +113,11 @@ pub enum Demand {
 pub struct StepBytes {
     /// Offset in the site.
     pub offset: u8,
-    /// How many of `bytes` are written.
+    /// The number of `bytes` that are written.
     pub len: u8,
-    /// The bytes. Those after the first `len` mean nothing.
+    /// The bytes. Only the first `len` have a meaning.
     pub bytes: [u8; 8],
-    /// What the writer of the bytes must guarantee.
+    /// The demand on the writer of the bytes.
     pub demand: Demand,
 }
 

@@ -7,8 +7,8 @@ pub trait Arch {
     /// The length of a site in bytes, unless the site's kind has another length.
     const SIZE: usize = 4;
 
-    /// Whether a site is one aligned word that one store writes. If not, the bytes of a step can be written in any order, unless the step
-    /// demands more.
+    /// Whether a site is one aligned word that one store writes. On other instruction sets, the bytes of a step can be written in any order,
+    /// unless the step demands more.
     const SINGLE_STORE: bool = true;
 
     /// The largest number of steps of a change. A core sync follows each step.
@@ -22,9 +22,9 @@ pub trait Arch {
     /// target.
     fn displacement(address: u64, target: u64) -> Option<i32>;
 
-    /// The bytes that step `number` writes on the way from `old` to `new`; `None` if the step has nothing to do. A thread that executes the
-    /// site meanwhile must do what `old` or `new` does. If only the first byte changes, that byte alone decides which steps there are, and
-    /// what they write. There is one exception: a step that writes a whole word also writes the word's other bytes.
+    /// The bytes that step `number` writes on the way from `old` to `new`; `None` if the step has nothing to do. A thread that executes the site
+    /// during the change must do the same as under `old` or under `new`. If only the first byte changes, that byte alone determines the steps
+    /// and the bytes that they write. There is one exception: a step that writes a whole word also writes the word's other bytes.
     #[doc(hidden)]
     #[inline]
     fn step(_number: u8, old: Code, new: Code) -> Option<StepBytes> {
@@ -32,8 +32,8 @@ pub trait Arch {
         Some(if Self::SINGLE_STORE { StepBytes::all(new) } else { step_bytes })
     }
 
-    /// The bytes that take step `number` back. They can also be written at a site that did not take the step: when all steps are taken
-    /// back, such a site must hold `old` again.
+    /// The bytes that take step `number` back. It must be possible to write them even at a site that did not take the step. After all steps are
+    /// taken back, such a site must hold `old` again.
     #[doc(hidden)]
     fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         Self::step(number, new, old)

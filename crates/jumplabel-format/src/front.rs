@@ -1,4 +1,4 @@
-//! What is in front of a site on x86: a byte that belongs to the site's instruction, and that the library reads and never writes.
+//! The byte in front of a site on x86. It belongs to the site's instruction; the library reads it and never writes it.
 //!
 //! ```text
 //!   40   0f 1f 44 00 00    a check, a switch        65   66 90              a check that can be short
@@ -7,21 +7,22 @@
 //!        └ what the entry names
 //! ```
 //!
-//! A tool that hooks a function writes a jump over its first instructions, and lets callers run a copy of these. If the jump ends with this
-//! byte, the site's own bytes stay as they are, and nobody runs them. Only this byte says so.
+//! A tool that hooks a function writes a jump over the function's first instructions, and lets callers run a copy of these instructions. If that
+//! jump ends with the byte in front of a site, the site's own bytes are unchanged, but no thread runs them any more. Only the changed byte in
+//! front shows it.
 
 use crate::layout::{CALL_SITE, KIND_MASK, KIND_SHIFT, OP, PREFIXED};
 
-/// What a breakpoint or a uprobe writes over the byte, and takes away again. The site runs all the same.
+/// The byte that a breakpoint or a uprobe writes there, and later removes. The site runs all the same.
 const INT3: u8 = 0xcc;
 
-/// How many bytes in front of a site belong to its instruction, by the meta word of its entry: 1, or 0.
+/// The number of bytes in front of a site that belong to its instruction: 1 or 0. `meta` is the meta word of the site's entry.
 #[must_use]
 pub const fn bytes_in_front(meta: u32) -> usize {
     (meta & PREFIXED != 0 || (meta >> KIND_SHIFT & KIND_MASK) as u8 == CALL_SITE) as usize
 }
 
-/// Whether `byte` can be in front of a site of `kind` whose instruction begins there: it was built so, or a breakpoint is there.
+/// Whether `byte` can be in front of a site of `kind` as the first byte of its instruction. Either it was built so, or a breakpoint is there.
 #[must_use]
 pub const fn is_in_front(kind: u8, byte: u8) -> bool {
     byte == INT3
@@ -32,7 +33,7 @@ pub const fn is_in_front(kind: u8, byte: u8) -> bool {
         }
 }
 
-/// A byte that is built in front of a site of `kind`, to show it. (In objects of short checks and in 32-bit mode, checks have 65.)
+/// A byte that the build puts in front of a site of `kind`, for listings. (In objects of short checks and in 32-bit mode, checks have 65.)
 #[must_use]
 pub const fn built_in_front(kind: u8) -> u8 {
     match kind {
@@ -51,7 +52,7 @@ mod tests {
     fn what_is_built_is_accepted() {
         for kind in [BRANCH, SWITCH, SHORT, LOADING, OP, CALL_SITE] {
             assert!(is_in_front(kind, built_in_front(kind)) && is_in_front(kind, INT3));
-            // The last bytes of a jump to somewhere near.
+            // The last byte of a jump to somewhere near.
             assert!(!is_in_front(kind, 0) && !is_in_front(kind, 0xff));
         }
     }

@@ -14,7 +14,7 @@ pub const FOREIGN_SECTION: &str = "__jump_foreign";
 pub const LISTS_SECTION: &str = "__jump_lists";
 /// A mark in `__jump_foreign`: the object has entries with the flag [`UNLINKED`].
 pub const TO_LINK: u32 = 1;
-/// A mark in `__jump_foreign` that was [`TO_LINK`] until `jumplabel link` changed the sites. It means nothing any more.
+/// A mark in `__jump_foreign` that was [`TO_LINK`] until `jumplabel link` changed the sites. It no longer means anything.
 pub const LINKED: u32 = 2;
 /// The section of the note.
 pub const NOTE_SECTION: &str = ".note.jumplabel";
@@ -29,7 +29,7 @@ pub mod pe {
     pub const RECORDS_SECTION: &str = ".vectors";
     /// The section of the object's record.
     pub const OBJECT_SECTION: &str = ".jumplbl";
-    /// The bytes with which that section begins.
+    /// The bytes at the start of that section.
     pub const SIGNATURE: &[u8; 12] = b"jumplabel\0\0\0";
 }
 
@@ -39,7 +39,7 @@ pub const MAGIC: [u32; 2] = [0x6a75_6d70, 0xc5f0_93d2];
 /// The size of a key in bytes. A key is aligned to its size.
 pub const KEY_BYTES: usize = 8;
 
-/// A flag of an entry's meta word, the check's arm: the value of the check if execution falls through (1 = likely).
+/// A flag of an entry's meta word: the value of the check if execution falls through (1 = likely).
 pub const ARM: u32 = 1 << 0;
 /// A flag of an entry and of a key record: the key word leads to a slot. The slot holds the address of the static that contains the key.
 pub const INDIRECT: u32 = 1 << 1;
@@ -53,35 +53,35 @@ pub const BRANCH: u8 = 0;
 pub const NAKED: u8 = 1;
 /// The kind of the trampoline of a static call. It leads to the call's target, directly or through a slot.
 pub const JUMP: u8 = 2;
-/// The kind of an N-way switch: the site jumps to the arm of its mode. At the entry's target is a word that says how many arms there are.
-/// Then come, for each arm, a word with its mode and a word that leads to its code.
+/// The kind of an N-way switch: the site jumps to the arm of its mode. The word at the entry's target is the number of arms. For each arm, two
+/// more words follow: one has its mode, the other leads to its code.
 pub const SWITCH: u8 = 3;
 /// The kind of a listed call: the displacement of an instruction that calls a static call. The entry's target is the trampoline.
 pub const CALL_SITE: u8 = 4;
 /// The kind of an operation in place, and of an alternative.
 ///
-/// The site of an operation is an instruction of the program, or a jump to a backend's stub. At the entry's target is a list of arms, as
-/// for a switch. If an arm is an instruction, the word with its mode also holds the instruction's length.
+/// The site of an operation is an instruction of the program, or a jump to a backend's stub. The entry's target is a list of arms, as for a
+/// switch. If an arm is an instruction, the word with its mode also holds the instruction's length.
 ///
-/// An alternative is an entry of this kind that says how many bytes of its site change, in three bits from [`OFFSET_SHIFT`] on. The mode of
-/// an arm is the number of a processor's feature. The arm of mode 0 has the instructions that the site holds in the file. The bit above the
-/// three bits is set if the site jumps to the other arms, and does not hold their instructions.
+/// An entry of this kind is an alternative if three bits from [`OFFSET_SHIFT`] on say how many bytes of its site change. The mode of an arm is
+/// the number of a processor's feature. The arm of mode 0 has the instructions that the site holds in the file. The bit above the three bits
+/// says how the site gets the other arms: if it is set, the site jumps to them; if not, the site holds their instructions.
 pub const OP: u8 = 5;
 /// The kind of a lock prefix: the first byte of an instruction. This byte is `lock` if the key is off. The entry's target is the site.
 pub const PREFIX: u8 = 6;
 /// The kind of a check of two bytes, on x86. Otherwise it is like [`BRANCH`]. A site has this kind only if it was built as a plain jump
 /// whose size the assembler chose (`--cfg jumplabel_short`).
 pub const SHORT: u8 = 7;
-/// The kind of a check that can load its key (`or_load`). The entry's target is a stub, which loads the key's count from memory, and goes on
-/// in the arm that this count asks for. A word directly in front of the stub leads to the arm out of line. The site begins as a jump to the
-/// stub; later it falls through, or jumps to the arm.
+/// The kind of a check that can load its key (`or_load`). The entry's target is a stub, which loads the key's count from memory, and continues
+/// in the arm that the count asks for. A word directly in front of the stub leads to the arm out of line. The site begins as a jump to the stub;
+/// later it falls through, or jumps to the arm.
 pub const LOADING: u8 = 8;
 /// A flag of an entry: the byte in front of the site is a prefix of its instruction (x86). The byte never changes.
 pub const PREFIXED: u32 = 1 << 6;
 /// A flag of an entry of kind [`BRANCH`] or [`SHORT`]: the site was built as a jump, but its first state falls through. `jumplabel link`
 /// writes the nop, and clears this flag.
 pub const UNLINKED: u32 = 1 << 7;
-/// Only for the assembler, which uses the bit of [`UNLINKED`] for it: the site's first instruction is a jump.
+/// Only for the assembler, which uses the bit of [`UNLINKED`] for this: the site's first instruction is a jump.
 #[doc(hidden)] // For the macros.
 pub const JUMPS: u64 = 1 << 7;
 /// The lowest bit of the number above the flags. In an entry, this number is the offset of an indirect key in its static. In a key record,
@@ -93,6 +93,6 @@ pub const DEFAULT: u32 = 1 << 0;
 pub const CALL: u32 = 1 << 2;
 /// A flag of a key record: it is the record of a static mode, not of a key.
 pub const MODE: u32 = 1 << 3;
-/// A flag of a key record of C: the third word of the record leads to a function that describes the tracepoint of the key, and whose result a
-/// watcher of semaphores uses.
+/// A flag of a key record of C: the third word of the record leads to a function. The function describes the tracepoint of the key, and a
+/// watcher of semaphores uses its result.
 pub const TRACED: u32 = 1 << 4;

@@ -1,6 +1,6 @@
-//! What the tables of [jumplabel](https://docs.rs/jumplabel) hold, and what its sites hold on each instruction set: the constants of the
-//! format, and encoders. This is ordinary Rust without system calls or assembly, compiled and tested on every host. The library uses it to
-//! patch, and tools use it to read files of any target.
+//! The contents of [jumplabel](https://docs.rs/jumplabel)'s tables and sites: the constants of the format, and encoders for each instruction
+//! set. This crate is ordinary Rust without system calls or assembly, compiled and tested on every host. The library uses it to patch, and tools
+//! use it to read files of any target.
 //!
 //! ```text
 //!   arch       x86 aarch64 arm riscv64 s390x powerpc64 loongarch64: encoders; word: sites that are one word

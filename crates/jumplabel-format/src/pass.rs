@@ -1,5 +1,5 @@
-//! How a site changes if one store cannot write its bytes. First a byte gets the value `pass`, with which the bytes after it do not matter.
-//! Then these other bytes can change one by one.
+//! A change of a site that one store cannot write. First one byte of the site gets the value `pass`. With this value, the bytes after it do not
+//! matter, and can change one by one.
 //!
 //! ```text
 //!  step 0   the byte := pass              left out if the byte is `pass` already
@@ -7,12 +7,12 @@
 //!  step 2   the byte := its new value     left out if that is `pass`
 //! ```
 //!
-//! If a single byte of the site changes, even one of a displacement, only step 2 is taken, and writes it: such a change cannot tear. If
-//! several bytes change, a thread can execute the instruction that has `pass`, so the kind must allow that instruction.
+//! If only one byte of the site changes, even a byte of a displacement, step 2 alone writes it: such a change cannot tear. If several bytes
+//! change, a thread can execute the instruction that has `pass`, so the kind must allow that instruction.
 
 use crate::{Code, StepBytes};
 
-/// A byte of a site, and the value with which the bytes after it do not matter.
+/// A byte of a site, and its value `pass`, with which the bytes after it do not matter.
 pub(crate) struct Pass {
     /// The offset of the byte in the site.
     pub(crate) at: u8,
@@ -21,7 +21,7 @@ pub(crate) struct Pass {
 }
 
 impl Pass {
-    /// How many steps there are.
+    /// The number of steps.
     pub(crate) const STEPS: u8 = 3;
 
     /// [`Arch::step`](super::Arch::step).

@@ -1,4 +1,4 @@
-//! The types of a kind and of a state, which are numbers. All kinds share this file. The list of kinds says what the numbers mean.
+//! The types `Kind` and `State`, which are numbers. All kinds share this file. The list of kinds (`kind/mod.rs`) says which kind a number is.
 
 /// A kind of sites: the number that is in a table entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub struct Kind(pub(crate) u8);
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct State(pub(crate) u8);
 
-/// Where a site can lead.
+/// The places to which a site can lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leads {
     /// To the entry's target. The displacement of an instruction leads to that target.
@@ -19,14 +19,14 @@ pub enum Leads {
     AnywhereInReach,
 }
 
-/// What is at the target of an entry. All of it must be code of the object; otherwise the entry is damaged.
+/// The thing at the target of an entry. All of it must be code of the object; otherwise the entry is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Code of this many bytes.
     Code(usize),
     /// A list of arms.
     Arms,
-    /// A stub. Directly in front of it is a word that leads to other code: the arm to which the site jumps.
+    /// A stub. The word directly in front of the stub leads to other code: the arm to which the site jumps.
     Stub,
 }
 

@@ -1,4 +1,4 @@
-//! AArch64: one aligned word. Any thread fetches it whole, old or new (Arm ARM B2.2.5, "Concurrent modification and
+//! AArch64: one aligned word. Any thread fetches the whole old word or the whole new word (Arm ARM B2.2.5, "Concurrent modification and
 //! execution of instructions", which names `NOP` and `B`).
 //!
 //! ```text
@@ -6,7 +6,8 @@
 //!  jump   imm26 | 14    b target      +-128 MiB
 //! ```
 //!
-//! The function of a naked key has such a site, too, and not a `mov` whose immediate changes, because the manual does not name `MOV`.
+//! The function of a naked key has such a site, too. A `mov` whose immediate changes is not possible there, because the manual does not name
+//! `MOV`.
 
 use super::word;
 use crate::kind::branch::Branch;
@@ -44,16 +45,16 @@ impl Op for Aarch64 {
         let (first_is_stack, result_is_stack) = (bits(9, 5) == 31, bits(4, 0) == 31);
         let sets_flags = bits(29, 29) == 1;
         match bits(28, 25) {
-            // Not allocated, or of extensions for vectors and matrices.
+            // Not allocated, or from the extensions for vectors and matrices.
             0b0000..=0b0011 => Err(Fault::Length),
-            // Jumps, and calls of the system; `msr`, `mrs`, barriers and hints are allowed.
+            // Jumps and system calls. `msr`, `mrs`, barriers and hints are allowed.
             0b1010 | 0b1011 if bits(31, 24) != 0xd5 => Err(Fault::Jumps),
-            // `adr`, `adrp`; loads of a literal.
+            // `adr`, `adrp`, and loads of a literal.
             0b1000 if bits(24, 24) == 0 => Err(Fault::Place),
             0b0100 | 0b0110 | 0b1100 | 0b1110 if bits(29, 27) == 0b011 && bits(24, 24) == 0 => Err(Fault::Place),
             // Loads, stores and atomics.
             0b0100 | 0b0110 | 0b1100 | 0b1110 if first_is_stack => Err(Fault::Stack),
-            // Additions and subtractions, of an immediate or of an extended register.
+            // Additions and subtractions with an immediate or an extended register.
             0b1000 if first_is_stack || result_is_stack && !sets_flags => Err(Fault::Stack),
             0b0101 if bits(24, 24) == 1 && bits(21, 21) == 1 && (first_is_stack || result_is_stack && !sets_flags) => {
                 Err(Fault::Stack)

@@ -12,8 +12,8 @@ pub mod x86;
 use crate::State;
 
 impl State {
-    /// Whether execution goes on after a check's site, so that the check yields its arm. For a naked key's function: whether it returns
-    /// false.
+    /// For a check's site: whether execution continues after the site, so that the check yields the value in the entry's meta word. For a naked
+    /// key's function: whether it returns false.
     #[must_use]
     pub fn falls_through(self) -> bool {
         self.action::<x86::X86<64>>() == 0 // The same on every instruction set.

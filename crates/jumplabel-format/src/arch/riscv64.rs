@@ -1,5 +1,5 @@
-//! RV64: one aligned word. Any thread fetches it whole, old or new. With compressed instructions the assembler aligns to 2 bytes only, so a
-//! site aligns itself. (RISC-V unprivileged ISA: 2.5.1, `JAL`; 3, "Zifencei".)
+//! RV64: one aligned word. Any thread fetches the whole old word or the whole new word. With compressed instructions the assembler aligns to 2
+//! bytes only, so a site aligns itself. (RISC-V unprivileged ISA: 2.5.1, `JAL`; 3, "Zifencei".)
 //!
 //! ```text
 //!  nop     13 00 00 00    addi x0, x0, 0
@@ -9,9 +9,9 @@
 //!  true    13 05 10 00    li a0, 1
 //! ```
 //!
-//! A site and its other arm are in one function, so a mebibyte is far enough. If the arm is farther away, a site that starts as a jump is
-//! an error of the assembler or linker; a site that starts as a nop is an `OutOfRange` at the first flip. A stub in reach would help, but
-//! would cost each site a register.
+//! A site and its other arm are in one function, so a mebibyte is far enough. If the arm is farther away, two things can happen. If the site
+//! starts as a jump, the assembler or linker reports an error. If it starts as a nop, the first flip fails with `OutOfRange`. A stub in reach
+//! would help, but would cost each site a register.
 
 use super::word;
 use crate::kind::branch::Branch;
@@ -63,7 +63,7 @@ impl Op for Riscv64 {
             0x17 => return Err(Fault::Place),
             // `lui`.
             0x37 => result,
-            // Loads, except to floating-point registers; arithmetic with an immediate; `fence`, and instructions for lines of a cache.
+            // Loads, except to floating-point registers. Arithmetic with an immediate. `fence`, and instructions for cache lines.
             0x03 | 0x13 | 0x1b | 0x0f => result || first,
             0x07 => first,
             // Arithmetic on registers; atomics.

@@ -6,7 +6,7 @@
 //!  jump   c0 f4 rel32   brcl 15, target     rel32: half of the distance, big endian
 //! ```
 //!
-//! While the displacement changes (in a static call's trampoline), the mask is 0 (`pass`).
+//! While the displacement changes (in a static call's trampoline), the mask is 0, which never jumps (`pass`).
 
 use crate::kind::branch::Branch;
 use crate::kind::jump::Jump;
@@ -25,7 +25,7 @@ impl Arch for S390x {
     const SINGLE_STORE: bool = false;
     const STEPS: u8 = Pass::STEPS;
 
-    /// In bytes; `None` if it is odd, or does not fit in 32 bits. (So a jump reaches 2 GiB here. The instruction would reach 4 GiB.)
+    /// In bytes; `None` if the distance is odd, or does not fit in 32 bits. (So a jump reaches 2 GiB here. The instruction would reach 4 GiB.)
     fn displacement(address: u64, target: u64) -> Option<i32> {
         i32::try_from(target.wrapping_sub(address).cast_signed()).ok().filter(|distance| distance % 2 == 0)
     }

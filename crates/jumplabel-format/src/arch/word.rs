@@ -1,12 +1,12 @@
-//! Sites of one word: an aligned 4-byte instruction, a nop or a jump, which one store replaces. This file has the parts that the encoders
-//! of such instruction sets share. All these instruction sets store instructions in little endian.
+//! Sites of one word: an aligned 4-byte instruction, a nop or a jump, which one store replaces. The encoders of such instruction sets share the
+//! parts in this file. All these instruction sets store instructions in little endian.
 
 use crate::kind::op::Fault;
 use crate::layout::BRANCH;
 use crate::{Code, State};
 
-/// Returns `distance`, which counts from the site at `address`. `None` unless the site is an aligned word and a jump can encode the
-/// distance: a signed number of `bits` bits, and a multiple of `unit`.
+/// Returns `distance`, the distance of the target from the site at `address`, if a jump can encode it. Otherwise `None`: the site must be an
+/// aligned word, and the distance a signed number of `bits` bits and a multiple of `unit`.
 pub(crate) const fn displacement(address: u64, distance: i64, bits: u32, unit: i64) -> Option<i32> {
     let reach = 1 << (bits - 1);
     let encodable = address.is_multiple_of(4) && distance % unit == 0 && -reach <= distance && distance < reach;

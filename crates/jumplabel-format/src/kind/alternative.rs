@@ -1,11 +1,11 @@
-//! What the site of an alternative holds: instructions of the program; or, if the processor has a feature, other instructions in their
-//! place; or a jump to these other instructions. The site is like that of an operation in place ([`op`](super::op)), with two differences:
-//! it can hold several instructions, and its entry says how many bytes change. A thread can be between two instructions, so the site must
-//! change only while the process has a single thread.
+//! The kind of an alternative. Its site holds instructions of the program. If the processor has a feature, it holds other instructions in their
+//! place, or a jump to these. The site is like that of an operation in place ([`op`](super::op)), with two differences: it can hold several
+//! instructions, and its entry says how many bytes change. A thread can be between two instructions, so the site must change only while the
+//! process has a single thread.
 
 use crate::Code;
 
-/// Nops by their lengths, each one instruction (Intel SDM volume 2, `NOP`). The assembler pads sites with the same nops.
+/// Nops by their lengths. Each nop is one instruction (Intel SDM volume 2, `NOP`). The assembler pads sites with the same nops.
 pub(crate) const NOPS: [&[u8]; 8] = [
     &[],
     &[0x90],

@@ -9,13 +9,13 @@ impl State {
     pub const NOP: State = State::new(BRANCH, 0);
     /// A jump.
     pub const JUMP: State = State::new(BRANCH, 1);
-    /// x86: an instruction that falls through, and is one byte away from the jump.
+    /// x86: an instruction that falls through, and differs from the jump in one byte.
     pub const TEST: State = State::new(BRANCH, 2);
-    /// x86: between the nop and `TEST`, with some bytes of each. A site stays in this state if, in mid-flip, a process was forked or core
-    /// sync was refused. Falls through.
+    /// x86: a mixture of the nop and `TEST`, byte by byte. Falls through. A site stays in this state if a process was forked in mid-flip, or if
+    /// core sync was refused in mid-flip.
     pub const PRIMING: State = State::new(BRANCH, 3);
-    /// x86: some bytes of the nop and some of the jump. This happens at a site on two pages, if something outside the library gives one of
-    /// the pages the bytes of its file again. The site may then do anything, so no change leaves it in this state.
+    /// x86: a mixture of the nop and the jump, byte by byte. A site on two pages gets it if something outside the library gives one of the pages
+    /// the bytes of its file again. The site may then do anything, so no change leaves it in this state.
     pub const TORN: State = State::new(BRANCH, 4);
 }
 
@@ -27,13 +27,13 @@ pub trait Branch: Arch {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
 
-    /// What lies at the target of an entry of this kind.
+    /// The contents of an entry's target, for entries of this kind.
     const TARGET: Target = Target::Code(1);
 
-    /// The states that a site can have although its target is out of reach.
+    /// The states that a site can have even if its target is out of reach.
     const NOWHERE: &'static [State] = &[];
 
-    /// Where a site at this address can lead.
+    /// The places to which a site at this address can lead.
     fn leads(_address: usize) -> Leads {
         Leads::ToTarget
     }
@@ -48,7 +48,8 @@ pub trait Branch: Arch {
         [State::NOP, State::JUMP].into_iter().find(|&state| Self::encode(state, displacement) == code)
     }
 
-    /// The state to which a site in state `from` goes: one that jumps if `action` is not 0. It is `from` if `from` does `action` already.
+    /// The state to which a site in state `from` goes: one that jumps if `action` is not 0. If `from` already does `action`, the result is
+    /// `from`.
     #[inline]
     fn toward(_from: State, action: usize, _displacement: Option<i32>) -> State {
         Self::emitted(action)

@@ -1,6 +1,6 @@
-//! The kind of a call that a table lists. The site is four bytes: the displacement of an instruction that calls a static call, or jumps to
-//! it. The site leads straight to the call's target if that is in reach and one store can write the site. Otherwise it leads to the
-//! trampoline, as in the file.
+//! The kind of a call that a table lists. The site is four bytes: the displacement of an instruction that calls a static call, or jumps to it.
+//! The site leads straight to the call's target if that is in reach and one store can write the site. Otherwise it leads to the trampoline. In
+//! the file it always leads there.
 //!
 //! Only instruction sets whose displacements fill four bytes have such sites ([`Arch::TAIL`](crate::Arch::TAIL)).
 
@@ -20,10 +20,9 @@ pub(crate) const NAMES: &[&str] = &["calls"];
 /// The length of a site in bytes.
 const BYTES: usize = size_of::<i32>();
 
-/// A processor fetches either the four old bytes or the four new ones, and no mixture, on two conditions: one store wrote them, and they
-/// lie in eight aligned bytes (AMD64 Architecture Programmer's Manual volume 2, 7.3.2; Intel SDM volume 3, 9.1.1). It is not enough that
-/// they lie in one line of the cache: Zen 4 executes mixtures of bytes that lie across the two halves of a line. (HotSpot has the same
-/// limit, `NativeCall::set_destination_mt_safe`.)
+/// A processor fetches either the four old bytes or the four new ones, and no mixture, on two conditions: one store wrote them, and they lie in
+/// eight aligned bytes (AMD64 Architecture Programmer's Manual volume 2, 7.3.2; Intel SDM volume 3, 9.1.1). One cache line is not enough: Zen 4
+/// executes mixtures of bytes that lie across the two halves of a line. (HotSpot has the same limit, `NativeCall::set_destination_mt_safe`.)
 const ALIGNED: usize = 8;
 
 /// The calls of an instruction set.
@@ -31,13 +30,13 @@ pub trait CallSite: Jump {
     /// The length of a site in bytes.
     const BYTES: usize = BYTES;
 
-    /// What lies at the target of an entry of this kind.
+    /// The contents of an entry's target, for entries of this kind.
     const TARGET: Target = Target::Code(1);
 
-    /// The states that a site can have although its target is out of reach.
+    /// The states that a site can have even if its target is out of reach.
     const NOWHERE: &'static [State] = &[];
 
-    /// Where a site at this address can lead.
+    /// The places to which a site at this address can lead.
     fn leads(address: usize) -> Leads {
         if Self::TAIL.is_some() && address % ALIGNED <= ALIGNED - BYTES {
             Leads::AnywhereInReach
@@ -46,7 +45,7 @@ pub trait CallSite: Jump {
         }
     }
 
-    /// The displacement, which is all that the site holds.
+    /// The displacement. The site holds nothing else.
     fn encode(_state: State, displacement: i32) -> Code {
         Code::new(CALL_SITE, &displacement.to_le_bytes())
     }
@@ -72,15 +71,15 @@ pub trait CallSite: Jump {
         0
     }
 
-    /// Writes the site with one store, in the last step. In that step the trampoline gets its last bytes, too.
-    #[inline(never)] // Rare.
+    /// Writes the site with one store, in the last step. The trampoline gets its last bytes in the same step.
+    #[inline(never)] // Rarely called.
     fn step(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         Self::TAIL?; // Without a tail, the compiler leaves the code below out.
         let step_bytes = StepBytes::difference(old, new).filter(|_| number + 1 == Self::STEPS)?;
         Some(if step_bytes.len == 1 { step_bytes } else { StepBytes::all(new) })
     }
 
-    /// Takes that step back.
+    /// Takes the last step back.
     fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         <Self as CallSite>::step(number, new, old)
     }

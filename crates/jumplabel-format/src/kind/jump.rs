@@ -16,19 +16,18 @@ impl State {
 /// The names of the states, in the order of their numbers.
 pub(crate) const NAMES: &[&str] = &["direct", "indirect"];
 
-/// The trampolines of an instruction set. Unless the instruction set says otherwise, they have a site like a check's, whose nop falls
-/// through.
+/// The trampolines of an instruction set. By default, a trampoline has a site like a check's, whose nop falls through.
 pub trait Jump: Branch {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
 
-    /// What lies at the target of an entry of this kind.
+    /// The contents of an entry's target, for entries of this kind.
     const TARGET: Target = Target::Code(1);
 
-    /// The states that a site can have although its target is out of reach.
+    /// The states that a site can have even if its target is out of reach.
     const NOWHERE: &'static [State] = &[State::INDIRECT];
 
-    /// Where a site at this address can lead.
+    /// The places to which a site at this address can lead.
     fn leads(_address: usize) -> Leads {
         Leads::Anywhere
     }

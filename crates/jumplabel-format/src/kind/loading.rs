@@ -1,5 +1,5 @@
-//! The kind of a check that can load its key: a check of a key declared `or_load`. It begins as a jump to a stub. The stub loads the key's
-//! count, and goes on in the arm that the count asks for. Once the site was changed, it falls through, or jumps straight to its other arm.
+//! The kind of a check that can load its key: a check of a key declared `or_load`. Its site begins as a jump to a stub. The stub loads the key's
+//! count, and continues in the arm that the count asks for. After its first change, the site falls through, or jumps straight to its other arm.
 //!
 //! ```text
 //!   site:   jmp stub     loads    what the compiler emits, whatever the default is
@@ -11,8 +11,9 @@
 //!   stub:   ...
 //! ```
 //!
-//! The entry's target is the stub. A jump has two places to lead to, so these sites change like the trampoline of a static call: while a
-//! displacement changes, the site falls through. So the engine changes a displacement only while it is right to fall through.
+//! The entry's target is the stub. A jump of this kind can lead to two places: to the stub or to the arm. So these sites change like the
+//! trampoline of a static call: while a displacement changes, the site falls through. So the patcher changes a displacement only while falling
+//! through is right.
 
 use super::branch::Branch;
 use super::jump::Jump;
@@ -23,19 +24,19 @@ use crate::{Arch, Code, State};
 impl State {
     /// A nop, as the compiler would emit it. Falls through.
     pub const LOADING_NOP: State = State::new(LOADING, 0);
-    /// A jump: to the arm or, where nobody says otherwise, to the stub.
+    /// A jump. It leads to the arm or, unless something says otherwise, to the stub.
     pub const LOADING_JUMP: State = State::new(LOADING, 1);
-    /// x86: an instruction that falls through, and that becomes a jump if its first byte changes.
+    /// x86: an instruction that falls through. It becomes a jump if its first byte changes.
     pub const LOADING_TEST: State = State::new(LOADING, 2);
     /// A jump to the stub. Only [`State::of_loading`] returns it.
     pub const LOADS: State = State::new(LOADING, 3);
     /// Some bytes of one state and some of another: see [`State::TORN`]. Only [`State::of_loading`] returns it.
     pub const LOADING_TORN: State = State::new(LOADING, 4);
 
-    /// The state of a site of this kind that holds `code`. `None` if the code is foreign. The displacements lead to the site's stub and to
-    /// its arm; `None` if they are out of reach.
+    /// The state of a site of this kind that holds `code`. `None` if the code is foreign. `stub` and `arm` are the displacements that lead to
+    /// the site's stub and to its arm; `None` if that is out of reach.
     #[must_use]
-    #[inline(never)] // Rare.
+    #[inline(never)] // Rarely called.
     pub fn of_loading<A: Loading>(code: Code, stub: Option<i32>, arm: Option<i32>) -> Option<State> {
         let jump = |displacement| <A as Loading>::encode(State::LOADING_JUMP, displacement);
         if stub.map(jump) == Some(code) {
@@ -44,11 +45,11 @@ impl State {
         <A as Loading>::decode(code, arm).or_else(|| State::torn_loading::<A>(code, stub, arm))
     }
 
-    /// [`State::LOADING_TORN`], if each byte of `code` is that of a jump to the stub, of a jump to the arm, or of the nop. The caller found
-    /// that `code` is none of these as a whole.
+    /// [`State::LOADING_TORN`], if each byte of `code` is that of a jump to the stub, of a jump to the arm, or of the nop. The caller has found
+    /// that the whole `code` is none of these.
     #[doc(hidden)]
     #[must_use]
-    #[inline(never)] // Rare.
+    #[inline(never)] // Rarely called.
     pub fn torn_loading<A: Loading>(code: Code, stub: Option<i32>, arm: Option<i32>) -> Option<State> {
         if A::SINGLE_STORE {
             return None;
@@ -68,13 +69,13 @@ pub trait Loading: Jump {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
 
-    /// What lies at the target of an entry of this kind.
+    /// The contents of an entry's target, for entries of this kind.
     const TARGET: Target = Target::Stub;
 
-    /// The states in which it does not matter where the site would lead, because it falls through.
+    /// The states in which the site falls through, so that its displacement does not matter.
     const NOWHERE: &'static [State] = &[State::LOADING_NOP, State::LOADING_TEST];
 
-    /// Where a site at this address can lead: to the arm, or to the stub.
+    /// The places to which a site at this address can lead: the arm or the stub.
     fn leads(_address: usize) -> Leads {
         Leads::AnywhereInReach
     }
@@ -102,7 +103,8 @@ pub trait Loading: Jump {
         <Self as Jump>::decode(code.of_kind(crate::layout::JUMP), None).map(|_| falls::<Self>())
     }
 
-    /// The state to which a site in state `from` goes: one that jumps if `action` is not 0. It is `from` if `from` does `action` already.
+    /// The state to which a site in state `from` goes: one that jumps if `action` is not 0. If `from` already does `action`, the result is
+    /// `from`.
     fn toward(from: State, action: usize, _displacement: Option<i32>) -> State {
         match (action, from) {
             (0, State::LOADING_NOP | State::LOADING_TEST) => from,
@@ -133,13 +135,14 @@ impl<A: Jump> Loading for A {}
 /// The highest bit of each byte.
 const TOPS: u64 = 0x8080_8080_8080_8080;
 
-/// The highest bit of each byte that the two have in common.
+/// The highest bit of each byte that is the same in both.
 const fn same(a: Code, b: Code) -> u64 {
     let differs = a.word() ^ b.word();
     !(((differs & !TOPS) + !TOPS) | differs) & TOPS
 }
 
-/// The state of a site that jumped and falls through now. (Only x86 has a [`TAIL`](Arch::TAIL), and two instructions that fall through.)
+/// The state of a site that falls through now and jumped before. (Only x86 has a [`TAIL`](Arch::TAIL), and so two instructions that fall
+/// through.)
 fn falls<A: Arch + ?Sized>() -> State {
     if A::TAIL.is_some() { State::LOADING_TEST } else { State::LOADING_NOP }
 }

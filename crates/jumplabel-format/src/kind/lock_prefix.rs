@@ -7,7 +7,7 @@ use crate::{Arch, Code, State, StepBytes};
 impl State {
     /// The instruction is atomic for other processors (`lock`).
     pub const LOCKED: State = State::new(PREFIX, 0);
-    /// A prefix that does nothing (`ds`: data are in that segment anyway).
+    /// A prefix that does nothing (`ds`: data is in that segment anyway).
     pub const UNLOCKED: State = State::new(PREFIX, 1);
 }
 
@@ -22,13 +22,13 @@ pub trait Prefix: Arch {
     /// The length of a site in bytes.
     const BYTES: usize = 1;
 
-    /// What lies at the target of an entry of this kind.
+    /// The contents of an entry's target, for entries of this kind.
     const TARGET: Target = Target::Code(1);
 
-    /// The states that a site can have although its target is out of reach.
+    /// The states that a site can have even if its target is out of reach.
     const NOWHERE: &'static [State] = &[];
 
-    /// Where a site at this address can lead.
+    /// The places to which a site at this address can lead.
     fn leads(_address: usize) -> Leads {
         Leads::ToTarget
     }
@@ -39,7 +39,7 @@ pub trait Prefix: Arch {
     }
 
     /// The state of a site that holds `code`; `None` if no state of this kind has this code.
-    #[inline(never)] // Rare.
+    #[inline(never)] // Rarely called.
     fn decode(code: Code, _displacement: Option<i32>) -> Option<State> {
         let is = |&state: &State| Self::TAIL.is_some() && <Self as Prefix>::encode(state, 0) == code;
         [State::LOCKED, State::UNLOCKED].into_iter().find(is)
@@ -62,12 +62,12 @@ pub trait Prefix: Arch {
 
     /// Writes the one byte, in the last step.
     #[doc(hidden)]
-    #[inline(never)] // Rare, as `undo` is.
+    #[inline(never)] // Rarely called, like `undo`.
     fn step(number: u8, _old: Code, new: Code) -> Option<StepBytes> {
         (number + 1 == Self::STEPS).then(|| StepBytes::of(new, 0, 1))
     }
 
-    /// Takes that step back.
+    /// Takes the last step back.
     #[doc(hidden)]
     #[inline(never)]
     fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {

@@ -1,5 +1,5 @@
-//! The kinds of sites: which states a site can have, and how it goes from one state to another. The meta word of an entry says the kind of
-//! its site.
+//! The kinds of sites. A kind says which states a site can have, and how the site goes from one state to another. The meta word of an entry
+//! names the kind of its site.
 //!
 //! A kind has a file beside [`branch`], with a trait for instruction sets, and a line in the list below.
 
@@ -36,9 +36,10 @@ impl State {
 }
 
 impl Kind {
-    /// The state of a site that holds `code`, if `code` leads to an address, no matter to which. `None` if `code` is no such instruction.
+    /// The state of a site that holds `code`, if `code` is an instruction that leads to some address. Any address counts. `None` if `code` is no
+    /// such instruction.
     #[must_use]
-    #[inline(never)] // Rare.
+    #[inline(never)] // Rarely called.
     pub fn leads_somewhere<A: Sites>(self, code: Code) -> Option<State> {
         let direct = self.emitted::<A>(0).filter(|_| self.leads::<A>(0) != Leads::ToTarget)?;
         let word = |displacement| direct.encode::<A>(displacement).word();
@@ -47,7 +48,7 @@ impl Kind {
     }
 }
 
-/// The instruction of a state, without its displacement. Filled with a displacement, it is the instruction of one site.
+/// The instruction of a state, without its displacement. With a displacement filled in, it becomes the instruction of one site.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
     state: State,
@@ -57,8 +58,8 @@ pub struct Template {
 }
 
 impl Template {
-    /// The template of a state. `None` unless the displacement of the state's instruction leads to the entry's target or, at a check that can
-    /// load, to its arm. `None` also if [`fill`](Self::fill) cannot put the displacement in.
+    /// The template of a state. The displacement of the state's instruction must lead to the entry's target or, at a check that can load, to its
+    /// arm. Otherwise `None`. Also `None` if [`fill`](Self::fill) cannot put the displacement in.
     #[must_use]
     #[inline(never)]
     pub fn of<A: Sites>(state: State) -> Option<Template> {
@@ -107,8 +108,8 @@ pub struct CodeChange {
 }
 
 impl CodeChange {
-    /// The difference between the old and the new bytes, and the old first byte, as one number. If the number is small, only the first byte
-    /// changes. Two changes with the same small number take the same steps and write the same bytes, unless they write a whole word
+    /// One number made of the old first byte and of the difference between the old and the new bytes. If the number is small, only the first
+    /// byte changes. Two changes with the same small number take the same steps and write the same bytes, unless they write a whole word
     /// ([`Arch::step`]).
     #[doc(hidden)]
     #[must_use]
@@ -117,7 +118,7 @@ impl CodeChange {
         (self.old.word() ^ self.new.word()).rotate_left(8) | self.old.word() & 0xff
     }
 
-    /// Whether a [`pattern`](Self::pattern) is small: only the first byte changes.
+    /// Whether a [`pattern`](Self::pattern) is small. Then only the first byte changes.
     #[doc(hidden)]
     #[must_use]
     #[inline]
@@ -132,8 +133,8 @@ impl core::fmt::Debug for State {
     }
 }
 
-/// The list of kinds. A line has the name of the kind's number, its file, and its trait. A line has a `cfg` if the library knows the kind
-/// only then.
+/// The list of kinds. A line has the name of the kind's number, its file, and its trait. If the library knows the kind only under a `cfg`, the
+/// line has that `cfg`.
 macro_rules! kinds {
     ($($(#[$when:meta])? $number:ident $file:ident $Trait:ident,)*) => {
         /// An instruction set with sites of all kinds.
@@ -168,7 +169,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Where a site at `address` can lead.
+            /// The places to which a site at `address` can lead.
             #[must_use]
             #[inline]
             pub fn leads<A: Sites>(self, address: usize) -> Leads {
@@ -178,7 +179,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What lies at the target of an entry of this kind.
+            /// The contents of an entry's target, for entries of this kind.
             #[must_use]
             #[inline]
             pub const fn target<A: Sites>(self) -> Target {
@@ -242,8 +243,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// The state to which a site in this state goes, so that it does `action`. This is the present state, if the site does `action`
-            /// already. `displacement` leads to the target that the site will then have.
+            /// The state to which a site in this state goes, so that it does `action`. If the site already does `action`, the result is the
+            /// present state. `displacement` leads to the target that the site will have then.
             #[must_use]
             #[inline]
             pub fn toward<A: Sites>(self, action: usize, displacement: Option<i32>) -> State {
@@ -263,8 +264,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether a site can have this state although its target is out of reach: the instruction falls through. At a check that is
-            /// what is wanted; elsewhere, other code follows that leads there.
+            /// Whether a site can have this state even if its target is out of reach. The instruction then falls through. A check wants exactly
+            /// that; at other sites, the code that follows leads to the target.
             #[doc(hidden)]
             #[must_use]
             #[inline]
@@ -277,7 +278,7 @@ macro_rules! kinds {
 
             /// The state that the compiler would have emitted for the action of this state.
             #[must_use]
-            #[inline(never)] // Rare.
+            #[inline(never)] // Rarely called.
             pub fn as_emitted<A: Sites>(self) -> State {
                 self.kind().emitted::<A>(self.action::<A>()).unwrap_or(self)
             }

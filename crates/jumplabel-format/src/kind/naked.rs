@@ -15,25 +15,25 @@ impl State {
 /// The names of the states, in the order of their numbers.
 pub(crate) const NAMES: &[&str] = &["false", "true"];
 
-/// The functions of naked keys of an instruction set. Unless the instruction set says otherwise, the function has a site like a check's:
-/// one return is after the nop, and another return is at the target of the jump.
+/// The functions of naked keys of an instruction set. By default, the function has a site like a check's. One return is after the nop, and
+/// another return is at the target of the jump.
 pub trait Naked: Branch {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
 
-    /// What lies at the target of an entry of this kind.
+    /// The contents of an entry's target, for entries of this kind.
     const TARGET: Target = Target::Code(1);
 
-    /// The states that a site can have although its target is out of reach.
+    /// The states that a site can have even if its target is out of reach.
     const NOWHERE: &'static [State] = &[];
 
-    /// Where a site at this address can lead.
+    /// The places to which a site at this address can lead.
     fn leads(_address: usize) -> Leads {
         Leads::ToTarget
     }
 
     /// The instruction in one of the states.
-    #[inline(never)] // Rare, because a key has at most one function. So is `decode`.
+    #[inline(never)] // Rarely called, because a key has at most one function. The same holds for `decode`.
     fn encode(state: State, displacement: i32) -> Code {
         <Self as Branch>::encode(if state == State::TRUE { State::JUMP } else { State::NOP }, displacement)
             .of_kind(NAKED)

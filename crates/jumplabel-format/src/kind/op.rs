@@ -1,11 +1,11 @@
 //! The kind of an operation in place: its site is an instruction of the program, or a jump to a backend's stub.
 //!
-//! The entry has an arm for each mode of the table of operations. An arm is an address to jump to, or an instruction that the site can
-//! hold. As many bytes of a site change as a jump has. If an instruction is longer, its other bytes never change, and while the site holds
-//! a jump, no thread comes to them.
+//! The entry has an arm for each mode of the table of operations. An arm is an address to jump to, or an instruction that the site can hold. The
+//! changing part of a site is as long as a jump. If an instruction is longer, its other bytes never change. While the site holds a jump, no
+//! thread executes these other bytes.
 //!
-//! Every state is one instruction, so no thread is ever inside of a site. But a site cannot pass through a third instruction on its way
-//! from one instruction to another. So a change is a single step, and no thread must execute the site meanwhile ([`Demand::Unexecuted`]).
+//! Every state is one instruction, so no thread is ever inside a site. But a site cannot pass through a third instruction on its way from one
+//! instruction to another. So a change is a single step, and no thread may execute the site during that step ([`Demand::Unexecuted`]).
 
 use super::jump::Jump;
 use crate::layout::OP;
@@ -13,7 +13,7 @@ use crate::state::{Leads, Target};
 use crate::{Code, Demand, State, StepBytes};
 
 impl State {
-    /// The instruction of an arm.
+    /// An arm's instruction.
     pub const IN_PLACE: State = State::new(OP, 0);
     /// A jump to a stub.
     pub const BY_STUB: State = State::new(OP, 1);
@@ -24,7 +24,7 @@ pub(crate) const NAMES: &[&str] = &["in-place", "by-stub"];
 
 /// The operations in place of an instruction set.
 pub trait Op: Jump {
-    /// How many bytes of a site change.
+    /// The number of bytes of a site that change.
     const BYTES: usize = <Self as Jump>::BYTES;
 
     /// Whether `bytes` can be the instruction of a site.
@@ -35,23 +35,23 @@ pub trait Op: Jump {
         if bytes.len() == <Self as Op>::BYTES { Ok(()) } else { Err(Fault::Length) }
     }
 
-    /// What the bytes that change must be at a site at `to`, so that the site does what an instruction at `from` does.
+    /// The bytes that a site at `to` must hold, in its changing part, to do the same as an instruction at `from`.
     fn moved(bytes: &[u8], _from: usize, _to: usize) -> Code {
         Code::new(OP, bytes.get(..<Self as Op>::BYTES).unwrap_or(bytes))
     }
 
-    /// What lies at the target of an entry of this kind.
+    /// The contents of an entry's target, for entries of this kind.
     const TARGET: Target = Target::Arms;
 
-    /// The states that a site can have although its target is out of reach.
+    /// The states that a site can have even if its target is out of reach.
     const NOWHERE: &'static [State] = &[];
 
-    /// Where a site at this address can lead.
+    /// The places to which a site at this address can lead.
     fn leads(_address: usize) -> Leads {
         Leads::Anywhere
     }
 
-    /// The jump. (The instruction that the other state holds is in the entry.)
+    /// The jump. (The entry has the instruction of the other state.)
     fn encode(_state: State, displacement: i32) -> Code {
         <Self as Jump>::encode(State::DIRECT, displacement).of_kind(OP)
     }
@@ -77,7 +77,7 @@ pub trait Op: Jump {
     }
 
     /// Writes all bytes at once, in the last step.
-    #[inline(never)] // Rare.
+    #[inline(never)] // Rarely called.
     fn step(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         let step_bytes = StepBytes::difference(old, new).filter(|_| number + 1 == Self::STEPS)?;
         Some(StepBytes {
@@ -86,7 +86,7 @@ pub trait Op: Jump {
         })
     }
 
-    /// Takes that step back.
+    /// Takes the last step back.
     fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         <Self as Op>::step(number, new, old)
     }

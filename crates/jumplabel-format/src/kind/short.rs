@@ -18,7 +18,7 @@ impl State {
     pub const SHORT_NOP: State = State::new(SHORT, 0);
     /// A jump of two bytes.
     pub const SHORT_JUMP: State = State::new(SHORT, 1);
-    /// An instruction that falls through, and is one byte away from the short jump.
+    /// An instruction that falls through, and differs from the short jump in one byte.
     pub const SHORT_TEST: State = State::new(SHORT, 2);
     /// Between the nop and `SHORT_TEST`: see [`State::PRIMING`].
     pub const SHORT_PRIMING: State = State::new(SHORT, 3);
@@ -41,19 +41,19 @@ pub trait Short: Arch {
     /// The length of a site in bytes.
     const BYTES: usize = 2;
 
-    /// What lies at the target of an entry of this kind.
+    /// The contents of an entry's target, for entries of this kind.
     const TARGET: Target = Target::Code(1);
 
-    /// The states that a site can have although its target is out of reach.
+    /// The states that a site can have even if its target is out of reach.
     const NOWHERE: &'static [State] = &[];
 
-    /// Where a site at this address can lead.
+    /// The places to which a site at this address can lead.
     fn leads(_address: usize) -> Leads {
         Leads::ToTarget
     }
 
-    /// The instruction in one of the states. It holds the lowest byte of the displacement. If the jump reaches, that is the whole
-    /// displacement.
+    /// The instruction in one of the states. It holds only the lowest byte of the displacement. That byte is the whole displacement if the
+    /// target is in reach.
     fn encode(state: State, displacement: i32) -> Code {
         let [own, ..] = displacement.to_le_bytes();
         let bytes = match state {
@@ -80,7 +80,8 @@ pub trait Short: Arch {
         }
     }
 
-    /// The state to which a site in state `from` goes: one that jumps if `action` is not 0. It is `from` if `from` does `action` already.
+    /// The state to which a site in state `from` goes: one that jumps if `action` is not 0. If `from` already does `action`, the result is
+    /// `from`.
     fn toward(from: State, action: usize, _displacement: Option<i32>) -> State {
         match (action, from) {
             (0, State::SHORT_JUMP | State::SHORT_TORN) => State::SHORT_TEST,
@@ -103,13 +104,13 @@ pub trait Short: Arch {
         }
     }
 
-    /// The steps of a site of five bytes. Here the site passes through `test al, imm8`.
+    /// The steps of a site of five bytes. On the way, the site passes through `test al, imm8`.
     #[doc(hidden)]
     fn step(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         PASS.step(number, old, new)
     }
 
-    /// Takes that step back.
+    /// Takes such a step back.
     #[doc(hidden)]
     fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         PASS.undo(number, old, new)

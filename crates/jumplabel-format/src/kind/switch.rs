@@ -1,5 +1,5 @@
-//! The kind of the site of an N-way switch: the site jumps to the arm of the mode. If one store cannot write the site, the site falls
-//! through while the displacement changes. A thread then comes to a stub that looks at the mode.
+//! The kind of the site of an N-way switch: the site jumps to the arm of the mode. If one store cannot write the site, the site falls through
+//! while the displacement changes. A thread then reaches a stub that looks at the mode.
 
 use super::jump::Jump;
 use crate::layout::{JUMP, SWITCH};
@@ -16,18 +16,18 @@ impl State {
 /// The names of the states, in the order of their numbers.
 pub(crate) const NAMES: &[&str] = &["arm", "stub"];
 
-/// The switches of an instruction set: their sites change as those of static calls do.
+/// The switches of an instruction set. Their sites change as the sites of static calls do.
 pub trait Switch: Jump {
     /// The length of a site in bytes.
     const BYTES: usize = <Self as Jump>::BYTES;
 
-    /// What lies at the target of an entry of this kind.
+    /// The contents of an entry's target, for entries of this kind.
     const TARGET: Target = Target::Arms;
 
-    /// The states that a site can have although its target is out of reach.
+    /// The states that a site can have even if its target is out of reach.
     const NOWHERE: &'static [State] = &[];
 
-    /// Where a site at this address can lead.
+    /// The places to which a site at this address can lead.
     fn leads(_address: usize) -> Leads {
         Leads::Anywhere
     }
@@ -38,8 +38,8 @@ pub trait Switch: Jump {
         <Self as Jump>::encode(state, displacement).of_kind(SWITCH)
     }
 
-    /// The state of a site that holds `code`; `None` if no state of this kind has this code. A site that one store writes has no stub after
-    /// it, so it has only one state.
+    /// The state of a site that holds `code`; `None` if no state of this kind has this code. If one store writes the site, no stub follows it,
+    /// and it has only one state.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         match <Self as Jump>::decode(code.of_kind(JUMP), displacement)? {
             State::DIRECT => Some(State::TO_ARM),

@@ -1,5 +1,5 @@
-//! A decoder of x86-64 instructions, as far as sites of operations and alternatives need one. It finds the length of an instruction, the
-//! part that is relative to the instruction's own place, and what makes the instruction unfit for an operation (Intel SDM volume 2, chapter
+//! A decoder of the x86-64 instructions that the sites of operations and alternatives can hold. It finds the length of an instruction, the part
+//! that is relative to the instruction's own place, and anything that makes the instruction unfit for an operation (Intel SDM volume 2, chapter
 //! 2 and appendix A).
 //!
 //! ```text
@@ -21,7 +21,7 @@ pub struct Instruction {
     relative: Option<usize>,
     /// A displacement of one byte that counts from the instruction's end.
     pub short: Option<i8>,
-    /// What makes the instruction unfit for an operation.
+    /// The reason why the instruction is unfit for an operation, if there is one.
     pub fault: Option<Fault>,
 }
 
@@ -34,12 +34,12 @@ enum Form {
     Memory(u8),
     /// The displacement of a jump, of this many bytes.
     Relative(u8),
-    /// Other parts, or parts that are not known.
+    /// Other parts, or unknown parts.
     Unknown,
 }
 use Form::{Memory, Plain, Relative, Unknown};
 
-/// A form, and what makes an instruction of that form unfit.
+/// A form, and the reason why an instruction of that form is unfit.
 type Unfit = (Form, Option<Fault>);
 
 const fn fit(form: Form) -> Unfit {
@@ -63,7 +63,7 @@ impl Instruction {
         match form {
             Plain(immediate) => Ok(reader.end(immediate, fault)),
             Memory(immediate) => reader.memory(opcode, immediate, fault),
-            // Processors disagree about the displacement of a jump with the prefix for short operands.
+            // Processors disagree about the displacement of a jump that has the prefix for short operands.
             Relative(bytes) if !reader.is_short => reader.jump(bytes, fault),
             Relative(_) | Unknown => Err(fault.unwrap_or(Fault::Length)),
         }
@@ -160,7 +160,7 @@ impl<'bytes> Reader<'bytes> {
                 self.byte()?;
                 fit(Memory(1))
             }
-            // Instructions for the system; some of these do not come back.
+            // Instructions for the system; some of these do not return.
             0x01 if self.peek()? >= 0xc0 => jumps(Memory(0)),
             second => of_second_map(second),
         })
@@ -198,19 +198,19 @@ impl<'bytes> Reader<'bytes> {
         })
     }
 
-    /// An instruction of which only an immediate operand is left to read.
+    /// Finishes an instruction after which only an immediate operand remains to be read.
     fn end(&self, immediate: u8, fault: Option<Fault>) -> Instruction {
         Instruction { len: self.next + usize::from(immediate), relative: None, short: None, fault }
     }
 
-    /// A jump of which only the displacement is left to read.
+    /// Finishes a jump after whose opcode only the displacement remains to be read.
     fn jump(&self, bytes: u8, fault: Option<Fault>) -> Result<Instruction, Fault> {
         let short = if bytes == 1 { Some(self.peek()?.cast_signed()) } else { None };
         let relative = (bytes == 4).then_some(self.next);
         Ok(Instruction { relative, short, ..self.end(bytes, fault) })
     }
 
-    /// An instruction of which a ModRM byte, the bytes that it asks for, and an immediate operand are left to read.
+    /// Finishes an instruction after whose opcode these remain to be read: a ModRM byte, the bytes that it asks for, and an immediate operand.
     fn memory(&mut self, opcode: u8, immediate: u8, mut fault: Option<Fault>) -> Result<Instruction, Fault> {
         let modrm = self.byte()?;
         let (mode, base) = (modrm >> 6, modrm & 7);

@@ -1,5 +1,5 @@
-//! x86-64 and i686: sites of five bytes, of which the first one alone decides what happens (Intel SDM volume 2, `JMP`, `TEST`, `NOP`;
-//! volume 3, 9.1.3, "Handling self- and cross-modifying code").
+//! x86-64 and i686: sites of five bytes. The first byte alone decides which instruction runs (Intel SDM volume 2, `JMP`, `TEST`, `NOP`; volume
+//! 3, 9.1.3, "Handling self- and cross-modifying code").
 //!
 //! ```text
 //!  nop       0f 1f 44 00 00   nop                what the compiler emits if the first state falls through
@@ -13,8 +13,8 @@
 //!  indirect  a9 any           test eax, imm32    falls through to that jump
 //! ```
 //!
-//! A change of one byte cannot tear: test <-> jump, false <-> true. Every other change passes through `a9` (`pass`): the
-//! four bytes after it are then an immediate that nobody uses.
+//! A change of one byte cannot tear: test <-> jump, false <-> true. Every other change passes through `a9` (`pass`): the four bytes after `a9`
+//! are then an immediate, and its value does not matter.
 
 mod decoder;
 mod op;
@@ -42,7 +42,7 @@ impl<const BITS: u32> Arch for X86<BITS> {
     const STEPS: u8 = Pass::STEPS;
     const TAIL: Option<u32> = Some(1);
 
-    /// `None` beyond 2 GiB. On i686 addresses wrap around, so all targets are in reach.
+    /// `None` if the distance is more than 2 GiB. On i686 addresses wrap around, so all targets are in reach.
     #[inline]
     fn displacement(address: u64, target: u64) -> Option<i32> {
         let distance = target.wrapping_sub(address).wrapping_sub(Self::SIZE as u64);
@@ -107,8 +107,8 @@ impl<const BITS: u32> Branch for X86<BITS> {
     }
 }
 
-/// Decodes a site that was never flipped, a site of a process that was forked in mid-flip, and a site that lies across two pages, one of which
-/// has lost its changes.
+/// Decodes three rarer sites: one that was never flipped, one of a process that was forked in mid-flip, and one that lies across two pages after
+/// one of the pages lost its changes.
 #[inline(never)]
 fn decode_rarer(code: Code, own: u32) -> Option<State> {
     // If a tail was only partly written, or partly lost, each of its bytes is the old one or the new one.

@@ -1,5 +1,5 @@
-//! Instructions of the program on x86-64, at the sites of operations and alternatives: whether an instruction can be at a site, and which
-//! bytes it has at another address.
+//! The program's own instructions on x86-64, at the sites of operations and alternatives. This file says whether a site can hold an instruction,
+//! and computes the instruction's bytes for another address.
 
 use super::X86;
 use super::decoder::{Instruction, MAX};
@@ -10,7 +10,7 @@ use crate::layout::OP;
 
 /// The length of a jump, in bytes.
 const JUMP: usize = 5;
-/// The most bytes that change at a site.
+/// The largest number of bytes that change at a site.
 const LONGEST: usize = 7;
 
 impl<const BITS: u32> Op for X86<BITS> {
@@ -34,7 +34,7 @@ impl<const BITS: u32> Op for X86<BITS> {
 }
 
 impl<const BITS: u32> Alternative for X86<BITS> {
-    /// Moves one instruction after the other, up to the last one that reaches into the bytes that change.
+    /// Moves the instructions one by one, up to the last one that reaches into the bytes that change.
     fn placed(bytes: &[u8], from: usize, to: usize, size: usize) -> Option<Code> {
         let mut moved = [0; LONGEST + MAX];
         let mut next = 0;
@@ -45,7 +45,7 @@ impl<const BITS: u32> Alternative for X86<BITS> {
             place.iter_mut().zip(rest).take(instruction.len).for_each(|(place, byte)| *place = *byte);
             instruction.shift(place, from.wrapping_sub(to)).then_some(())?;
             next += instruction.len;
-            // A short jump is not changed. So it must lead into the sequence, and the site must hold all of the sequence.
+            // The bytes of a short jump are not adjusted. So the jump must lead into the sequence, and the site must hold all of the sequence.
             if let Some(distance) = instruction.short {
                 let leads_to = next.checked_add_signed(distance.into());
                 leads_to.filter(|&leads_to| leads_to <= bytes.len() && size >= bytes.len())?;
