@@ -1,4 +1,4 @@
-//! Cache maintenance: what must be done before a processor can fetch as code what was stored as data.
+//! Cache maintenance: the acts after which a processor can fetch, as code, the bytes that were stored as data.
 //!
 //! ```text
 //!   step       what is true afterwards
@@ -9,11 +9,11 @@
 //!   core sync  no other processor has fetched it ahead (see `platform`)
 //! ```
 //!
-//! All instruction sets take these steps in this order, so the order is here. The arch file says which steps an instruction set needs, and
-//! with which instructions. If an instruction set needs any, its sites never lie across two lines of a cache: so one act on the site's
+//! All instruction sets take these steps in this order, so the order is here. The arch file says which steps an instruction set needs, and which
+//! instructions carry them out. If an instruction set needs any step, its sites never lie across two cache lines. So one act on the site's
 //! address is enough.
 
-/// The acts that a processor needs before it can fetch what was stored.
+/// The acts that a processor needs before it can fetch stored instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caches {
     /// No acts, because instruction fetches see stores.
@@ -29,7 +29,7 @@ pub enum Caches {
     System,
 }
 
-/// One act of cache maintenance. An arch file carries it out; a test writes it down.
+/// One act of cache maintenance. An arch file carries it out; a test records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Writes the line at an address back to the memory that instruction caches read.
@@ -38,7 +38,7 @@ pub enum Act {
     Invalidate(usize),
     /// Waits until the earlier acts have happened everywhere.
     Complete,
-    /// Drops what this processor has fetched ahead.
+    /// Drops the instructions that this processor has fetched ahead.
     Serialise,
 }
 
@@ -68,7 +68,7 @@ mod tests {
         acts
     }
 
-    /// Each part that is needed happens, in the order of the manuals (Arm ARM B2.4.4; Power ISA book II, 1.8).
+    /// Every needed act happens, in the order of the manuals (Arm ARM B2.4.4; Power ISA book II, 1.8).
     #[test]
     fn sequence() {
         use Act::{Clean, Complete, Invalidate, Serialise};

@@ -23,8 +23,8 @@ macro_rules! features {
     };
 }
 
-/// A feature: the bit in which `cpuid` reports it (Intel SDM volume 2, `CPUID`), and the bits of XCR0 that are set if the system saves the
-/// feature's registers for each thread (`keeps`).
+/// A feature. `cpuid` reports it in one bit (Intel SDM volume 2, `CPUID`). `keeps` has the bits of XCR0 that are set if the system saves the
+/// feature's registers for each thread.
 struct Feature {
     number: u32,
     name: &'static str,
@@ -34,7 +34,7 @@ struct Feature {
     keeps: u32,
 }
 
-// Number, name, leaf, register, bit, bits of XCR0. A number never changes, because several versions of the library can be in a process.
+// Number, name, leaf, register, bit, bits of XCR0. A number never changes, because one process can contain several versions of the library.
 features! {
     1 sse3: 0x1 ECX 0 0x0,
     2 pclmulqdq: 0x1 ECX 1 0x0,
@@ -77,10 +77,10 @@ features! {
     39 rdtscp: 0x80000001 EDX 27 0x0,
 }
 
-/// The features of this processor: a bit for each. Bit 0 is set once the processor was asked.
+/// The features of this processor: a bit for each. Bit 0 is set after the processor was asked.
 static PRESENT: AtomicU64 = AtomicU64::new(0);
 
-/// Whether the processor has the feature with this number. Every processor has feature 0. None has a feature whose number is not known
+/// Whether the processor has the feature with this number. Every processor has feature 0. No processor has a feature whose number is unknown
 /// here.
 pub(crate) fn is_present(number: u32) -> bool {
     let mut present = PRESENT.load(Ordering::Relaxed);
@@ -108,17 +108,17 @@ fn ask() -> u64 {
 
 #[allow(unused_unsafe)] // `cpuid` is safe in newer compilers.
 fn word(leaf: u32, register: usize) -> u32 {
-    // SAFETY: every x86-64 has the instruction.
+    // SAFETY: every x86-64 processor has the instruction.
     let most = unsafe { __cpuid(leaf & 0x8000_0000) }.eax;
     if most < leaf {
         return 0;
     }
-    // SAFETY: every x86-64 has the instruction, and this processor has the leaf.
+    // SAFETY: every x86-64 processor has the instruction, and this processor has the leaf.
     let found = unsafe { __cpuid_count(leaf, 0) };
     [found.ecx, found.edx, found.ebx][register]
 }
 
-/// XCR0: which registers the system saves for each thread. 0 if it saves none beyond SSE.
+/// XCR0: the bits of the registers that the system saves for each thread. 0 if it saves none beyond SSE.
 #[allow(unused_unsafe)]
 fn state() -> u32 {
     const OSXSAVE: u32 = 27;
@@ -138,7 +138,7 @@ mod tests {
     extern crate std;
     use super::*;
 
-    /// For each feature that the standard library also knows, `is_present` answers as the standard library does.
+    /// If the standard library knows a feature, too, `is_present` gives the same answer.
     #[test]
     fn as_std_says() {
         macro_rules! same {

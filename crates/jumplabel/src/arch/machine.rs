@@ -4,7 +4,7 @@ use super::{Act, Caches};
 
 /// The acts that a processor needs after stores to code.
 pub trait Machine {
-    /// Which acts the processor needs.
+    /// The acts that the processor needs.
     fn caches() -> Caches;
 
     /// Carries out one act.

@@ -2,17 +2,17 @@
 
 use jumplabel_format::Code;
 
-/// Stores `bytes` at `address`. If `single_store` is set and there are four bytes, this is one store of a word.
+/// Stores `bytes` at `address`. If `single_store` is set and there are four bytes, it uses one store of a word.
 ///
 /// # Safety
-/// The bytes are writable. A word is aligned; on x86, it is enough that it lies in eight aligned bytes.
+/// The bytes are writable. A word must be aligned; on x86, it need only lie within eight aligned bytes.
 #[inline]
 pub unsafe fn store(address: usize, bytes: &[u8], single_store: bool) {
     if let (true, &[a, b, c, d]) = (single_store, bytes) {
         // SAFETY: the caller says that the word is writable. It is aligned; on x86, it lies in eight aligned bytes.
         return unsafe { store_word(address, u32::from_ne_bytes([a, b, c, d])) };
     }
-    // Most writes are of one byte.
+    // Most writes have only one byte.
     if let &[byte] = bytes {
         // SAFETY: the caller says that the byte is writable.
         return unsafe { store_byte(address, byte) };
@@ -23,7 +23,7 @@ pub unsafe fn store(address: usize, bytes: &[u8], single_store: bool) {
     }
 }
 
-/// Reads the aligned word at `address` and writes it back, at one instant. So if a debugger writes at the same time, its write is not lost.
+/// Reads the aligned word at `address` and writes it back, in one atomic instruction. So a write of a debugger at the same time is not lost.
 ///
 /// # Safety
 /// The word is writable.
@@ -50,20 +50,20 @@ pub(crate) unsafe fn touch_word(address: usize) {
     }
 }
 
-/// How many sites ahead a loop asks for lines of cache. The processors that execute the sites have these lines: without the hint, each
-/// access would be a miss.
+/// The number of sites by which a loop's requests for cache lines run ahead. These lines are in the caches of the processors that execute the
+/// sites, so each access would be a miss without the hint.
 pub(crate) const AHEAD: usize = 16;
 
-/// Asks for the line at `address`, to read it. A hint: it changes nothing and is never refused.
+/// Asks for the cache line at `address`, to read it. This is a hint: it changes nothing and never fails.
 #[inline]
 pub(crate) fn prefetch_to_read(address: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a hint.
+    // SAFETY: a hint, which accesses no memory that the program sees.
     unsafe {
         core::arch::asm!("prefetcht0 [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
     }
     #[cfg(all(target_arch = "aarch64", not(miri)))]
-    // SAFETY: a hint.
+    // SAFETY: a hint, which accesses no memory that the program sees.
     unsafe {
         core::arch::asm!("prfm pldl1keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
     }
@@ -71,18 +71,18 @@ pub(crate) fn prefetch_to_read(address: usize) {
     let _ = address;
 }
 
-/// Asks for the line at `address`, to write to it: other processors give the line up. Do not use this for a line that you only read now and
-/// write later: the other processors would take it back before you write.
+/// Asks for the cache line at `address`, to write to it: other processors give the line up. Do not use this for a line that you read now and
+/// write later: the other processors would take the line back before you write.
 #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
 #[inline]
 pub(crate) fn prefetch_to_write(address: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a hint.
+    // SAFETY: a hint, which accesses no memory that the program sees.
     unsafe {
         core::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
     }
     #[cfg(all(target_arch = "aarch64", not(miri)))]
-    // SAFETY: a hint.
+    // SAFETY: a hint, which accesses no memory that the program sees.
     unsafe {
         core::arch::asm!("prfm pstl1keep, [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
     }
@@ -90,9 +90,8 @@ pub(crate) fn prefetch_to_write(address: usize) {
     let _ = address;
 }
 
-/// Stores a word. On x86 it is done in assembler, because the word need not be aligned. It is also done in assembler on the instruction
-/// sets on which ThreadSanitizer is most used: the sanitizer records each store that the compiler knows of, and if it records a store to
-/// code, the process dies.
+/// Stores a word. On x86 this is assembler, because the word need not be aligned. On the instruction sets on which ThreadSanitizer is most used,
+/// it is assembler, too. The sanitizer records each store that the compiler knows of, and a process dies if a store to code is recorded.
 unsafe fn store_word(address: usize, word: u32) {
     // SAFETY: `store` passes a word that is writable. It is aligned; on x86, it lies in eight aligned bytes.
     unsafe {
@@ -105,7 +104,7 @@ unsafe fn store_word(address: usize, word: u32) {
     }
 }
 
-/// Stores a byte. On x86-64 it is done in assembler, because of ThreadSanitizer: see `store_word`.
+/// Stores a byte. On x86-64 this is assembler, because of ThreadSanitizer: see `store_word`.
 unsafe fn store_byte(address: usize, byte: u8) {
     // SAFETY: `store` passes a byte that is writable.
     unsafe {
@@ -116,10 +115,10 @@ unsafe fn store_byte(address: usize, byte: u8) {
     }
 }
 
-/// The bytes that the site of length `bytes` at `address` holds.
+/// The contents of the site at `address`, which has `bytes` bytes.
 ///
 /// # Safety
-/// `bytes` is 1, or 4 to 7; or 2, where sites of two bytes are known. That many bytes of text are mapped at `address`; if `bytes` is 1,
+/// `bytes` is 1 or 4 to 7, or 2 where sites of two bytes are known. At least `bytes` bytes of text are mapped at `address`; if `bytes` is 1,
 /// four bytes are mapped.
 #[inline]
 pub(crate) unsafe fn read_code(kind: u8, address: usize, bytes: usize) -> Code {
@@ -129,9 +128,9 @@ pub(crate) unsafe fn read_code(kind: u8, address: usize, bytes: usize) -> Code {
         let two = u16::from_le_bytes(unsafe { (address as *const [u8; 2]).read() });
         return Code::of_parts(kind, 2, u64::from(two));
     }
-    // This does not use `read_volatile`, which takes a load for each byte. The lock keeps this program from writing there. If a debugger
-    // writes meanwhile, this reads at worst a part of the debugger's bytes. The result then counts as foreign bytes.
-    // SAFETY: the caller says that at least four bytes of text are mapped there.
+    // This does not use `read_volatile`, which uses one load for each byte. The lock keeps this program from writing there. If a debugger writes
+    // at the same time, the read can at worst get a part of the debugger's bytes. The result then counts as foreign bytes. SAFETY: the caller
+    // says that at least four bytes of text are mapped there.
     let four = u32::from_le_bytes(unsafe { (address as *const [u8; 4]).read() });
     let mut word = u64::from(if bytes == 1 { four & 0xff } else { four });
     for at in 4..bytes {
@@ -144,9 +143,9 @@ pub(crate) unsafe fn read_code(kind: u8, address: usize, bytes: usize) -> Code {
 /// [`read_code`] for one site.
 ///
 /// # Safety
-/// As for [`read_code`].
+/// The contract of [`read_code`].
 #[inline(never)]
 pub(crate) unsafe fn read_one(kind: u8, address: usize, bytes: usize) -> Code {
-    // SAFETY: the caller keeps the contract.
+    // SAFETY: the caller says that these bytes of text are mapped there.
     unsafe { read_code(kind, address, bytes) }
 }

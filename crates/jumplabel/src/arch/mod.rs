@@ -11,8 +11,8 @@
 //!   thread     a variable of each thread, without std
 //! ```
 //!
-//! To add an instruction set, add an encoder to jumplabel-format and a file in asm/, and name the instruction set in build.rs;
-//! docs/porting.md says what encoder and file must guarantee. tests/contract.rs checks that the macros are complete.
+//! To add an instruction set, add an encoder to jumplabel-format and a file in asm/, and name the instruction set in build.rs; docs/porting.md
+//! says what the encoder and the file must guarantee. tests/contract.rs checks that the macros are complete.
 //!
 //! Nothing here makes system calls or decides what to do.
 

@@ -1,5 +1,5 @@
 //! Builds without sites: a check is a load, a test and a jump (`cfg(jumplabel_fallback)`, Miri, instruction sets without an arch file). The
-//! table is empty, so nobody ever asks the type here to encode anything.
+//! table is empty, so no code ever asks the type in this file to encode anything.
 
 use jumplabel_format::{Arch, Branch, Code, Jump, Naked, Op, State};
 

@@ -1,11 +1,11 @@
-//! A variable of each thread, for programs without std: stable Rust has none there. It is reached as compilers reach such a variable of C in
-//! code that may lie anywhere (the general dynamic model; of aarch64, descriptors). The linker makes one or two instructions of that in a
-//! program. In a shared library, which may be loaded at any time, it stays a call.
+//! A variable of each thread, for programs without std, where stable Rust has no such variables. The code accesses it as compilers access a
+//! thread-local variable of C in code that may lie anywhere (the general dynamic model; on aarch64, with descriptors). In a program, the linker
+//! turns the access into one or two instructions. In a shared library, which may be loaded at any time, the access remains a call.
 
 use core::arch::{asm, global_asm};
 
-/// The size of the variable. It begins as zeroes.
-#[allow(dead_code)] // std has its own variables.
+/// The size of the variable. It starts as zeros.
+#[allow(dead_code)] // std has thread-local variables of its own.
 pub(crate) const BYTES: usize = 24;
 
 // Hidden: each instance of the library has its own.
@@ -26,7 +26,7 @@ global_asm!(
 #[inline(always)]
 pub(crate) fn variable() -> *const () {
     let at;
-    // SAFETY: these are the calls that the ABI of threads' variables has. Linkers know them by their bytes, prefixes included.
+    // SAFETY: these are the calls that the ABI defines for thread-local variables. Linkers recognise them by their bytes, prefixes included.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         asm!(
@@ -38,7 +38,7 @@ pub(crate) fn variable() -> *const () {
             clobber_abi("C"),
         );
     }
-    // SAFETY: the same. Such a call changes no other register.
+    // SAFETY: this is the call that the ABI defines for thread-local variables. It changes no other register.
     #[cfg(target_arch = "aarch64")]
     unsafe {
         asm!(
@@ -54,7 +54,7 @@ pub(crate) fn variable() -> *const () {
             out("x30") _,
         );
     }
-    // SAFETY: the same.
+    // SAFETY: this is the call that the ABI defines for thread-local variables.
     #[cfg(target_arch = "riscv64")]
     unsafe {
         asm!("la.tls.gd a0, __jumplabel_thread", "call __tls_get_addr@plt", out("a0") at, clobber_abi("C"));
@@ -66,7 +66,7 @@ pub(crate) fn variable() -> *const () {
 mod tests {
     use super::{BYTES, variable};
 
-    /// Zeroes, at an address of its own in each thread, and the same one each time.
+    /// In each thread, the variable starts as zeros. Its address differs between threads, and stays the same in one thread.
     #[test]
     fn one_in_each_thread() {
         let fresh = || {

@@ -1,4 +1,4 @@
-//! AArch64: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
+//! AArch64: cache maintenance, and the assembler of sites, constructors and naked functions. The instructions of a site are in
 //! [`jumplabel_format::arch::aarch64`].
 
 use crate::arch::{Act, Caches, Machine, Native};
@@ -30,7 +30,7 @@ impl Machine for Native {
 
 /// A site. No state of a site changes a register or flags.
 ///
-/// The stub saves the register that it uses on the stack. It steps over no red zone, because this ABI has none. Its `.inst` is a cbnz of
+/// The stub uses a register, which it first saves on the stack. It steps over no red zone, because this ABI has none. Its `.inst` is a cbnz of
 /// w16 over two instructions, or a cbz if the check falls through when the key is on.
 #[doc(hidden)]
 #[macro_export]

@@ -1,10 +1,10 @@
-//! Armv7-A: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
+//! Armv7-A: cache maintenance, and the assembler of sites, constructors and naked functions. The instructions of a site are in
 //! [`jumplabel_format::arch::arm`].
 
 use crate::arch::{Act, Caches, Machine, Native};
 
 impl Machine for Native {
-    /// No program may maintain caches itself. It asks the kernel by the system call `cacheflush`.
+    /// No program may maintain caches itself. It calls the kernel instead (the system call `cacheflush`).
     fn caches() -> Caches {
         Caches::System
     }
@@ -20,8 +20,8 @@ impl Machine for Native {
 
 /// A site. No state of a site changes a register or flags.
 ///
-/// The stub saves the registers that it uses on the stack, and the flags in r1. It steps over no red zone, because this
-/// ABI has none.
+/// The stub uses some registers, which it first saves on the stack, and saves the flags in r1. It steps over no red zone, because this ABI has
+/// none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {

@@ -1,6 +1,5 @@
-//! The assembler of a static call's trampoline, for all instruction sets. The instructions are in the arch file: `__trampoline!`. They jump
-//! to the default by the name `.L{key}.default`. The function `__define` makes this name equal to the function that a pointer to the
-//! default leads to.
+//! The assembler of a static call's trampoline, for all instruction sets. The instructions are in the arch file: `__trampoline!`. They jump to
+//! the default by the name `.L{key}.default`. The function `__define` gives this name to the function that a pointer to the default points to.
 //!
 //! ```text
 //!   where           operand  what the operand names
@@ -8,8 +7,8 @@
 //!   in asm!         sym f    the function that `f as fn(..)` leads to: f, or the compiler's shim that adds that argument
 //! ```
 //!
-//! The compiler puts an `inline(always)` function into the object file that mentions it. So the texts of `__define` and of the trampoline
-//! are in one object file; otherwise the linker would miss a symbol. Nobody calls `__define`, and the linker drops it.
+//! The compiler puts an `inline(always)` function into the object file that mentions it. So the text of `__define` and the text of the
+//! trampoline are in one object file. Otherwise the linker would not find a symbol. No code calls `__define`, and the linker drops it.
 
 /// The trampoline `$function` of `$call`, with its table entry, and with `$record`, the record of the call's declaration.
 #[doc(hidden)]
@@ -54,7 +53,7 @@ macro_rules! __trampoline_asm {
     };
 }
 
-/// The target of a trampoline's site at first: the default, by the name that the jump uses. On riscv64, it is a stub after the site.
+/// The first target of a trampoline's site: the default, by the name that the jump uses. On riscv64, it is a stub after the site.
 #[doc(hidden)]
 #[macro_export]
 #[cfg(not(any(all(target_arch = "x86_64", not(jumplabel_windows)), target_arch = "riscv64")))]

@@ -1,8 +1,8 @@
-//! LoongArch, 64 bits: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
+//! LoongArch, 64 bits: cache maintenance, and the assembler of sites, constructors and naked functions. The instructions of a site are in
 //! [`jumplabel_format::arch::loongarch64`].
 //!
-//! `IBAR` works for one processor only, and Linux (7.2) has no membarrier that makes the other processors execute it. Other processors see
-//! a flip soon. They see it at once if the program opts in to core sync by signal.
+//! `IBAR` works for one processor only, and Linux (7.2) has no membarrier that makes the other processors execute it. So other processors see a
+//! flip soon, but not at once. They see it at once if the program opts in to core sync by signal.
 
 use crate::arch::{Act, Caches, Machine, Native};
 
@@ -27,7 +27,7 @@ impl Machine for Native {
 
 /// A site. No state of a site changes a register or flags.
 ///
-/// The stub saves the register that it uses on the stack. It steps over no red zone, because this ABI has none.
+/// The stub uses a register, which it first saves on the stack. It steps over no red zone, because this ABI has none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
@@ -66,8 +66,8 @@ macro_rules! __trampoline {
     };
 }
 
-/// Calls `$function`, which writes a0; the call changes the return address register. The call is two instructions, and reaches as far as
-/// rustc's own calls. A linker that relaxes turns them into one, `bl`.
+/// Calls `$function`, which writes a0. The call changes the return address register. It is two instructions, and reaches as far as rustc's own
+/// calls. A linker that relaxes turns them into one, `bl`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

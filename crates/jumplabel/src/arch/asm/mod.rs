@@ -1,4 +1,4 @@
-//! What a target needs besides its encodings: cache instructions, and the assembler macros that `static_key!`, the checks and `naked_key!`
+//! The parts of a target besides its encodings: cache instructions, and the assembler macros that `static_key!`, the checks and `naked_key!`
 //! use.
 //!
 //! A file for an instruction set implements [`Machine`](super::Machine) and defines these macros (tests/contract.rs checks that):
@@ -17,7 +17,7 @@
 //!
 //! Code for all instruction sets is in files of its own:
 //! * a site and its table entry in `site` (for sites that are built as plain jumps, `x86/short.rs`),
-//! * the object's record in `object`, and what is in which section of an ELF file; for PE files, in `pe`,
+//! * the object's record and the contents of the sections of an ELF file in `object`; for PE files, in `pe`,
 //! * the table entry of a naked key's function in `naked`,
 //! * the byte in front of a site in `x86/site_prefix.rs`,
 //! * the note of a tracepoint in `usdt`,

@@ -3,9 +3,9 @@
 
 /// A naked key's function, `$function`, with its table entry.
 ///
-/// The function's section has a relocation that only names the key. Without it, a linker that folds identical functions (`--icf`) would
-/// take two keys' functions for one. The `.balign 8` after the function also aligns the section. So a function that has a section of its
-/// own begins at a multiple of 8 bytes, and the bytes that a flip writes never cross a line of cache.
+/// The function's section has a relocation whose only purpose is to name the key. Without it, a linker that folds identical functions (`--icf`)
+/// would merge the functions of two keys. The `.balign 8` after the function also aligns the section. So a function that has a section of its
+/// own begins at a multiple of 8 bytes, and the bytes that a flip writes never lie across two cache lines.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_function_asm {
@@ -63,7 +63,7 @@ macro_rules! __naked_check {
     ($function:path, $call:expr, ($($option:tt)*), $result:tt $type:ty $(, $($written:tt)+)?) => {{
         let value: $type;
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: this calls the function above, which writes nothing else.
+        // SAFETY: this calls the function above, which writes only the registers that are named here.
         unsafe {
             ::core::arch::asm!(
                 $call,

@@ -43,7 +43,7 @@ macro_rules! __object_asm {
             ".hidden __start___jump_lists\n",
             ".weak __stop___jump_lists\n",
             ".hidden __stop___jump_lists\n",
-            // gold cannot link the bounds of a section that does not exist: so these three sections always exist.
+            // gold cannot link the bounds of a section that does not exist. So these three sections always exist.
             ".pushsection __jump_keys, \"aR\", %progbits\n",
             ".popsection\n",
             ".pushsection __jump_foreign, \"aR\", %progbits\n",
@@ -77,7 +77,7 @@ macro_rules! __object_asm {
     };
 }
 
-/// The note that says, before any constructor runs, that the object has a record.
+/// The note that the object has a record. It can be read before any constructor runs.
 #[cfg(jumplabel_linux)]
 #[doc(hidden)]
 #[macro_export]
@@ -98,8 +98,8 @@ macro_rules! __record_note_asm {
     };
 }
 
-/// Refers to the object's record, wherever there are keys or sites. The record is in one file of the library's archive, and the linker
-/// takes that file because of this reference.
+/// Refers to the object's record. Keys and sites use it. The record is in one file of the library's archive, and the linker takes that file
+/// because of this reference.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -119,9 +119,9 @@ macro_rules! __once_asm {
     };
 }
 
-/// A key of which each object has one, for sites that are changed together: prefixes, or alternatives. An assembler file defines the key
-/// once, however often it uses this macro. The label stands in a macro of the assembler: otherwise the compiler would take it for the
-/// user's label.
+/// A key of the object itself, for sites that are changed together: lock prefixes, or alternatives. An assembler file defines the key once,
+/// however often it uses this macro. The label is in a macro of the assembler, because otherwise the compiler would take it for the user's
+/// label.
 #[cfg(jumplabel_prefixes)]
 #[doc(hidden)]
 #[macro_export]
@@ -155,8 +155,8 @@ macro_rules! __own_key_asm {
     };
 }
 
-/// Begins the table entry of a function that has a site of its own. The entry's section is tied to the function's. The relocation only names
-/// the key.
+/// Begins the table entry of a function that has a site of its own. The entry's section is tied to the function's. The only purpose of the
+/// relocation is to name the key.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __function_entry_asm {
@@ -215,7 +215,7 @@ macro_rules! __pointer_asm {
     };
 }
 
-/// Each object calls the instance of this library that is linked into it, whatever symbols other objects export.
+/// Hides the symbol: each object calls its own instance of this library, whatever symbols other objects export.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]

@@ -1,10 +1,10 @@
-//! POWER, 64 bits, little endian: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is
-//! in [`jumplabel_format::arch::powerpc64`].
+//! POWER, 64 bits, little endian: cache maintenance, and the assembler of sites, constructors and naked functions. The instructions of a site
+//! are in [`jumplabel_format::arch::powerpc64`].
 
 use crate::arch::{Act, Caches, Machine, Native};
 
 impl Machine for Native {
-    /// The sequence that is right on all POWER processors.
+    /// The sequence of acts that is right on all POWER processors.
     fn caches() -> Caches {
         Caches::Acts { clean: true, invalidate: true }
     }
@@ -27,9 +27,8 @@ impl Machine for Native {
 
 /// A site. No state of a site changes a register or flags.
 ///
-/// The stub saves r11, r12 and the link register on the stack. Under the stack pointer are 288 bytes that a leaf may use, and the stub
-/// saves below them. It saves the condition in r12. It gets its own address from the link register, because r2 may not be this function's
-/// TOC.
+/// The stub saves r11, r12 and the link register on the stack. A leaf may use the 288 bytes under the stack pointer, so the stub saves below
+/// these bytes. It saves the condition in r12. It gets its own address from the link register, because r2 may not be this function's TOC.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {

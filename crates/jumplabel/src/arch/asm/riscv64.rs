@@ -1,4 +1,4 @@
-//! RV64: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
+//! RV64: cache maintenance, and the assembler of sites, constructors and naked functions. The instructions of a site are in
 //! [`jumplabel_format::arch::riscv64`].
 
 use crate::arch::{Act, Caches, Machine, Native};
@@ -20,7 +20,7 @@ impl Machine for Native {
 
 /// A site. No state of a site changes a register.
 ///
-/// The stub saves the register that it uses on the stack. It steps over no red zone, because this ABI has none.
+/// The stub uses a register, which it first saves on the stack. It steps over no red zone, because this ABI has none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
@@ -70,7 +70,7 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// The function of a naked key: its site, after label 2. The site never jumps. It is not compressed, so that it is one word. The function
+/// The function of a naked key: its site, after label 2. The site never jumps. It is one whole word, because it is not compressed. The function
 /// returns through t0, so that the caller's own return address stays in ra.
 #[doc(hidden)]
 #[macro_export]
@@ -106,7 +106,7 @@ macro_rules! __switch_options {
     };
 }
 
-/// Calls `$function`, which writes a0. The call writes t0, through which the function returns.
+/// Calls `$function`, which writes a0. The call also writes t0: the function returns through t0.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

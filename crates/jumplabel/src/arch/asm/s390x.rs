@@ -1,4 +1,4 @@
-//! z/Architecture: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
+//! z/Architecture: cache maintenance, and the assembler of sites, constructors and naked functions. The instructions of a site are in
 //! [`jumplabel_format::arch::s390x`].
 
 use crate::arch::{Act, Caches, Machine, Native};
@@ -20,7 +20,7 @@ impl Machine for Native {
 
 /// A site. No state of a site changes a register or the condition.
 ///
-/// The stub saves the register that it uses on the stack. It steps over no red zone, because this ABI has none. None of its instructions
+/// The stub uses a register, which it first saves on the stack. It steps over no red zone, because this ABI has none. None of its instructions
 /// sets the condition.
 #[doc(hidden)]
 #[macro_export]
@@ -79,9 +79,9 @@ macro_rules! __trampoline {
     };
 }
 
-/// A switch. While the site has a mask of 0, execution goes on after the site, where a jump leads to the stub. The stub compares the mode
-/// with the number of each arm. If none is equal, it starts again, because the mode may have changed between two comparisons. The stub
-/// saves the register that it uses, but it changes the condition.
+/// A switch. While the site has a mask of 0, execution continues after the site, where a jump leads to the stub. The stub compares the mode with
+/// the number of each arm. If no number is equal, it starts again, because the mode may have changed between two comparisons. The stub saves the
+/// register that it uses, but it changes the condition.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_options {
@@ -93,7 +93,7 @@ macro_rules! __switch_options {
     };
 }
 
-/// Calls `$function`, which writes r2. The call writes r14, through which the function returns.
+/// Calls `$function`, which writes r2. The call also writes r14: the function returns through r14.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

@@ -18,7 +18,7 @@ core::arch::global_asm!(
     ".popsection",
 );
 
-// The same in a PE file, which has no hidden symbols. A Rust program or library exports none that it is not told to.
+// The same in a PE file, which has no hidden symbols. By default, a Rust program or library exports no symbol.
 #[cfg(all(jumplabel_sites, jumplabel_windows))]
 core::arch::global_asm!(
     ".pushsection .text$__jumplabel_self_test,\"xr\"",
@@ -38,7 +38,7 @@ unsafe extern "C" {
     fn __jumplabel_self_test_target();
 }
 
-/// Without sites there is no self-test, and nobody asks for it.
+/// Without sites there is no self-test, so no code calls this.
 #[cfg(not(jumplabel_sites))]
 extern "C" fn __jumplabel_self_test() -> u32 {
     0
@@ -49,7 +49,7 @@ extern "C" fn __jumplabel_self_test_target() {}
 /// Runs the function. Returns whether its site jumped.
 #[must_use]
 pub(crate) fn jumps() -> bool {
-    #[allow(unused_unsafe)] // Without sites, the function is not a foreign one.
+    #[allow(unused_unsafe)] // Without sites, the function is an ordinary one.
     // SAFETY: the function above only sets the register of its result, and flags, in each state of its site.
     unsafe {
         __jumplabel_self_test() != 0

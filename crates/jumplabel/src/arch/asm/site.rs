@@ -1,12 +1,12 @@
 //! The assembler of a site, for all instruction sets: the instruction, its table entry, and the part that each assembler file has once. The
 //! instruction itself is in the arch file: `__site_options!`.
 //!
-//! Rust's inline assembly is LLVM's on every target, so one set of directives does for all. These are used: `%progbits` (`@` would begin a
-//! comment on Arm), words that hold the distance from their own address, and a counter of the assembler for unique labels.
+//! Rust's inline assembly is LLVM's on every target, so one set of directives is enough for all. The text here uses `%progbits` (`@` would begin
+//! a comment on Arm), words that hold the distance from their own address, and a counter of the assembler for unique labels.
 //!
-//! The compiler works through this text for each check in a program, so its work for one check matters. The work grows with the length of
-//! the text and its number of lines, with each operand (to the borrow checker, a constant is a function of its own), with each macro on the
-//! way, and with attributes. So there is one constant, and the text is short and has few lines. tests/compile_cost.rs counts them.
+//! The compiler works through this text for each check in a program, so its work for one check matters. The work grows with the length of the
+//! text, the number of its lines, its operands (the borrow checker treats each constant as a function of its own), the macros on the way, and
+//! attributes. So there is one constant, and the text is short and has few lines. tests/compile_cost.rs counts them.
 //!
 //! ```text
 //!  .ifndef .Ljump_sites                  once in each assembler file
@@ -44,13 +44,13 @@
 //! * The entry's section is tied to the site's section (link order) through a label, which a counter makes unique.
 //! * The relocation changes no bytes. Without it, functions that check different keys could look alike to a linker that folds identical
 //!   code (`--icf`), and the linker would leave one site for both.
-//! * The macro mentions `{t}` only once. Each mention would be a label of its own, and an instrumented build (coverage) gives each label a
-//!   block of its own: with two mentions, the jump and the table would name two addresses.
+//! * The macro mentions `{t}` only once. Each mention would be a separate label, and an instrumented build (coverage) gives each label a
+//!   separate block. So with two mentions, the jump and the table would name different addresses.
 
-/// A site: one instruction, one table entry. `$arm` is the value of the check when execution falls through (likely: true). `$sym` is the
-/// static that the key is, or that it lies in. `[$word]`, a function, is called with references to each `$argument`; its result is the word
-/// that the assembler gets ([`site_word`](crate::check::site_word)). The arch file gives `$option`, `$load`, `$jump` and `$nop`: options,
-/// stub and instructions. `$once` and `$key` differ in a `dylib`.
+/// A site: one instruction, one table entry. `$arm` is the value of the check when execution falls through (likely: true). `$sym` is the key's
+/// static: the key itself, or a static that contains the key. The macro calls the function `[$word]` with a reference to each `$argument`; the
+/// result is the word that the assembler gets ([`site_word`](crate::check::site_word)). The arch file gives `$option`, `$load`, `$jump` and
+/// `$nop`: options, stub and instructions. `$once` and `$key` differ in a `dylib`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_text {
@@ -58,9 +58,9 @@ macro_rules! __site_text {
         ($($once:tt)*), $key:literal, ($($option:tt)*), $load:literal, $jump:literal, $nop:literal,
         $arm:expr, $sym:path, [$($word:tt)*] $(($($argument:tt)*))+, $($outside:tt)*
     ) => { 'site: {
-        // This is outside of the unsafe block, because it contains the user's own expression.
+        // This is outside the unsafe block, because it contains the user's own expression.
         $($outside)*
-        // This makes no code. Clippy takes it for a call, and so does not complain that a loop with this condition never ends.
+        // This makes no code. Clippy thinks that it is a call, and so does not complain that a loop with this condition never ends.
         let _ = ::core::option::Option::Some(());
         // SAFETY: this falls through or jumps to the label. It writes nothing but flags, if the arch's options allow that.
         unsafe {
@@ -92,7 +92,7 @@ macro_rules! __site_text {
     } };
 }
 
-/// A site in a build in which each object contains all keys of its sites, and the library, from which it gets its record.
+/// A site in a build in which each object contains all keys of its sites, and also the library. So the object gets its record from the library.
 #[cfg(not(any(jumplabel_dylib, jumplabel_short_sites, jumplabel_windows)))]
 #[doc(hidden)]
 #[macro_export]
@@ -141,8 +141,8 @@ macro_rules! __key_word_asm {
     };
 }
 
-/// Marks an object that may use keys of other objects. The mark is a word in the section `__jump_foreign`. When the library registers such
-/// an object, it brings the object's sites to the state of their keys.
+/// Marks an object that may use keys of other objects. The mark is a word in the section `__jump_foreign`. When the library registers such an
+/// object, it sets the object's sites to the state of their keys.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]

@@ -19,9 +19,9 @@
 //! The arms are in the section of their site, so the linker keeps or drops them with the site. The rest is the same as for a check: see
 //! [`site`](super::site).
 
-/// A switch of `$mode`: yields one of `$arm`. The mode is `$default` at first, and there are `$count` modes. The arch file gives `$option`
-/// (the options of the inline assembly), `$align` (aligns a site), `$jump` (the jump to an arm), `$test` (one test of the stub) and
-/// `$behind` (what comes after the site and the stub). `$once` and `$key` differ in a `dylib`.
+/// A switch of `$mode`: yields one of `$arm`. The mode is `$default` at first, and there are `$count` modes. The arch file gives `$option` (the
+/// options of the inline assembly), `$align` (aligns a site), `$jump` (the jump to an arm), `$test` (one comparison in the stub) and `$behind`
+/// (what comes after the site and the stub). `$once` and `$key` differ in a `dylib`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_text {

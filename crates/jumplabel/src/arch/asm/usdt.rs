@@ -1,5 +1,4 @@
-//! The assembler of an SDT note: a nop, and the note that says where the nop is and where its arguments are. The format is that of
-//! `<sys/sdt.h>`.
+//! The assembler of an SDT note: a nop, and a note with the addresses of the nop and of its arguments. The format is that of `<sys/sdt.h>`.
 //!
 //! ```text
 //!   2:  nop                   where tracers put a uprobe
@@ -15,11 +14,14 @@
 //!   riscv64          a nop        8@0(a0)    -4@16(a0)        a0
 //! ```
 //!
-//! The arguments are words in memory, and a register leads to them: so any number of arguments of any types takes one register, and a text,
-//! which has two words, needs no other text here than a number does. On x86-64, kernels from 6.18 on make a call of a nop of five bytes. The
-//! call writes below the stack pointer, where the compiler would keep the words of a function that calls nothing: so the options do not say
-//! `nostack`. The relocation at the nop changes no bytes. Without it, functions with the same arguments look alike to a linker that folds
-//! identical code (`--icf`).
+//! The arguments are words in memory, and one register leads to them. So any number of arguments of any types takes only one register. And a
+//! string, which has two words, needs no more text in the note than a number does.
+//!
+//! The options lack `nostack` because of x86-64: kernels from 6.18 on turn a nop of five bytes into a call. The call writes below the stack
+//! pointer, where the compiler could otherwise keep words of a function that calls nothing.
+//!
+//! The relocation at the nop changes no bytes. Without it, functions with the same arguments look alike to a linker that folds identical code
+//! (`--icf`).
 
 /// A note: see [`__usdt_asm`](crate::__usdt_asm).
 #[cfg(all(jumplabel_usdt, target_arch = "x86_64"))]
@@ -69,9 +71,9 @@ macro_rules! __usdt_note {
     };
 }
 
-/// The note for `$nop`, with the provider, the name and, for each argument, a separator, the name of an operand that holds its size (16: two
-/// words), and the offsets of its words from `$register`; `$before` and `$after` make a place of an offset. Names these operands:
-/// `semaphore` and `function` are symbols.
+/// The note for `$nop`, with the provider and the name. For each argument it has a separator, the name of an operand that holds the argument's
+/// size (16: two words), and the offsets of its words from `$register`. `$before` and `$after` around an offset make a place. The text names two
+/// more operands, which are symbols: `semaphore` and `function`.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]
@@ -99,7 +101,7 @@ macro_rules! __usdt_asm {
     };
 }
 
-/// What the base in a note leads to.
+/// The place that the base in a note leads to.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]
@@ -110,9 +112,9 @@ macro_rules! __usdt_base_asm {
     };
 }
 
-/// The note for `$nop`, whose names the compiler has put together: `$text` is a constant of the type
-/// [`Text`](crate::trace::usdt::text::Text), and the semaphore is `$offset` bytes behind the symbol `$semaphore`. Few operands, because each
-/// costs the compiler time: whole words of the names, then what is left of them.
+/// The note for `$nop`, with names that the compiler has put together. `$text` is a constant of the type
+/// [`Text`](crate::trace::usdt::text::Text), and the semaphore is `$offset` bytes after the symbol `$semaphore`. There are few operands, because
+/// each costs the compiler time: first the whole words of the names, then the remaining bytes.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]

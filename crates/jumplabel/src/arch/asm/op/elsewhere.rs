@@ -1,13 +1,13 @@
 //! Instruction sets on which no operation is in place: all operations are static calls.
 
-/// No template is for this instruction set.
+/// No template is for an instruction set without operations in place.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_here {
     ($other:ident $here:tt { $($elsewhere:tt)* }) => { $($elsewhere)* };
 }
 
-/// Every operation is a static call, also one that does nothing.
+/// Every operation is a static call, even one that does nothing.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_in_place {

@@ -11,8 +11,8 @@
 //!    8804: count; mode and address of each arm  the list of arms
 //! ```
 //!
-//! The labels are numeric, so that each reference means the nearest label: a function may contain several operations, and may inline one
-//! operation several times.
+//! The labels are numeric, so that each reference means the nearest label. This is needed because a function may contain several operations, and
+//! may inline one operation several times.
 
 #[cfg(not(jumplabel_in_place))]
 mod elsewhere;

@@ -1,6 +1,6 @@
-//! Operations in place where each instruction is a word: AArch64 and RV64. An operation is in place only if all arms have templates, and
-//! none of them has a slow way, because these instruction sets have no stub that keeps registers and calls a function. If an arm has no
-//! template, the operation is a static call.
+//! Operations in place where each instruction is a word: AArch64 and RV64. An operation is in place only if all its arms have templates, and no
+//! arm has a slow way. The reason: on these instruction sets, no stub saves registers and calls a function. If an arm has no template, the
+//! operation is a static call.
 
 /// Yields the first tokens if a template is for this instruction set, and the second tokens if it is for another instruction set.
 #[cfg(target_arch = "aarch64")]
@@ -18,7 +18,7 @@ macro_rules! __op_if_here {
     ($other:ident $here:tt { $($elsewhere:tt)* }) => { $($elsewhere)* };
 }
 
-/// Decides whether an operation is in place. If its native form is nothing, the site holds a nop.
+/// Decides whether an operation is in place. If its native form does nothing, the site holds a nop.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_in_place {
@@ -51,8 +51,8 @@ macro_rules! __op_operands {
     ([$($then:tt)*] $($operands:tt)*) => { $($then)*! { $($operands)* } };
 }
 
-/// Three parts: what comes before a site's instruction and label; what comes after the instruction; and the jump back from a stub. The
-/// alignment stands before the line that forbids compressed instructions, as at a check's site.
+/// The text around a site's instruction, in three parts: before the instruction and its label; after the instruction; and the jump back from a
+/// stub. The alignment stands before the line that forbids compressed instructions, as at a check's site.
 #[cfg(target_arch = "aarch64")]
 #[doc(hidden)]
 #[macro_export]

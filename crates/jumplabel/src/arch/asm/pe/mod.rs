@@ -1,4 +1,4 @@
-//! The assembler for PE files (Windows): the names of sections, the object's record, and what differs from ELF at sites and switches.
+//! The assembler for PE files (Windows): the names of sections, the object's record, and the differences from ELF at sites and switches.
 //!
 //! ```text
 //!   .rsrc_jt$m     the table's entries       kept by the linker, and keeps nothing itself
@@ -10,23 +10,24 @@
 //!   .jumplbl       the way to this instance's `Runtime`, and the object's record
 //! ```
 //!
-//! * The linker joins the sections whose names agree up to the `$`, in the order of what follows it. So the labels in `$a` and `$z`, or in
-//!   `$jka` and `$jkz`, are the bounds.
-//! * Nothing ties an entry to the section of its site, as link order does on ELF, and a relocation must belong to bytes (there is no
-//!   `BFD_RELOC_NONE`). GNU ld drops sections to which nothing leads. It never drops one whose name begins with `.rsrc`, and does not let it
-//!   keep others: so an entry stays, and if its site is dropped, the linker writes 0 into the words that led there. lld, which links what C
-//!   compilers make, leaves there what the assembler wrote: the distance of the label from the beginning of its section, and so a word that leads
-//!   on from the entry, where there is no code. The library knows both (`site::verdict`). A section whose name begins with `.vectors` is kept, and keeps what it leads to
-//!   (bfd/cofflink.c: `bfd_coff_gc_sections`, `coff_gc_sweep`).
+//! * The linker joins the sections whose names agree up to the `$`, and sorts them by the rest of the name. So the labels in `$a` and `$z`, or
+//!   in `$jka` and `$jkz`, are the bounds.
+//! * On ELF, link order ties an entry to the section of its site; here nothing does. And a relocation must belong to bytes: there is no
+//!   `BFD_RELOC_NONE`. GNU ld drops sections to which nothing leads. It never drops a section whose name begins with `.rsrc`, but such a section
+//!   does not keep others. So an entry stays even if its site is dropped, and the linker then writes 0 into the words that led to the site. lld,
+//!   which links the output of C compilers, leaves in these words what the assembler wrote: the distance of the label from the beginning of its
+//!   section. Such a word leads to a place after the entry, where there is no code. The library recognises both (`site::verdict`). The linker
+//!   keeps a section whose name begins with `.vectors`, and the sections that it leads to (bfd/cofflink.c: `bfd_coff_gc_sections`,
+//!   `coff_gc_sweep`).
 //! * All words are distances (`IMAGE_REL_AMD64_REL32`), so the loader has nothing to relocate.
 //! * In Intel syntax, inline assembly loses each `$`. So the blocks here are in AT&T syntax, and all instructions are bytes.
-//! * A trampoline and the function of a naked key leave the stack as it was. Windows takes a function without unwind information for one
-//!   like that.
+//! * A trampoline and the function of a naked key leave the stack as it was. Windows assumes that of every function without unwind information.
 
 mod site;
 mod switch;
 
-/// The object's record, after the words by which another instance of the library finds this one. It is in one file of the library's archive.
+/// The object's record, after the words by which another instance of the library finds this one. The record is in one file of the library's
+/// archive.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_asm {

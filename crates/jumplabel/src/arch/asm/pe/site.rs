@@ -1,5 +1,5 @@
-//! A site in a PE file: as [`site`](super::super::site), except for the sections. No relocation keeps functions apart that check different
-//! keys and otherwise look alike: GNU ld does not fold identical code in PE files.
+//! A site in a PE file. Only the sections differ from those of [`site`](super::super::site). On ELF, a relocation keeps apart functions that
+//! check different keys and otherwise look alike. Here there is none: GNU ld does not fold identical code in PE files.
 
 /// A site, its table entry and, for a key declared `or_load`, its stub.
 #[doc(hidden)]
@@ -9,9 +9,9 @@ macro_rules! __site_asm {
         ($($option:tt)*), $load:literal, $jump:literal, $nop:literal,
         $arm:expr, $sym:path, [$($word:tt)*] $(($($argument:tt)*))+, $($outside:tt)*
     ) => { 'site: {
-        // This is outside of the unsafe block, because it contains the user's own expression.
+        // This is outside the unsafe block, because it contains the user's own expression.
         $($outside)*
-        // This makes no code. Clippy takes it for a call, and so does not complain that a loop with this condition never ends.
+        // This makes no code. Clippy thinks that it is a call, and so does not complain that a loop with this condition never ends.
         let _ = ::core::option::Option::Some(());
         // SAFETY: this falls through or jumps to the label. It writes nothing but flags.
         unsafe {

@@ -1,8 +1,8 @@
-//! An N-way switch in a PE file: as [`switch`](super::super::switch), except for the sections.
+//! An N-way switch in a PE file. Only the sections differ from those of [`switch`](super::super::switch).
 
-/// A switch of `$mode`: yields one of `$arm`. The mode is `$default` at first, and there are `$count` modes. While the site holds `a9`,
-/// execution goes on after the site, where a jump leads to the stub. The stub has `cmp byte ptr [mode], number` and `je` for each arm, and
-/// starts again after the last one. The word after it has the linker keep the arms: the site leads to the stub, and the stub to them.
+/// A switch of `$mode`: yields one of `$arm`. At first the mode is `$default`. There are `$count` modes. While the site holds `a9`, execution
+/// continues after the site, where a jump leads to the stub. The stub has `cmp byte ptr [mode], number` and `je` for each arm, and starts again
+/// after the last one. The word after the stub makes the linker keep the arms: the site leads to the stub, and the stub leads to the arms.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_options {

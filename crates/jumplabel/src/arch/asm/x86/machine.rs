@@ -1,4 +1,4 @@
-//! x86-64 and i686: cache maintenance, and the assembler of sites, constructors and naked functions. What a site can hold is in
+//! x86-64 and i686: cache maintenance, and the assembler of sites, constructors and naked functions. The instructions of a site are in
 //! [`jumplabel_format::arch::x86`].
 
 use crate::arch::{Act, Caches, Machine, Native};
@@ -9,7 +9,7 @@ impl Machine for Native {
         Caches::Coherent
     }
 
-    /// Does nothing: caches need no acts, and the return from an interrupt or a signal (`iret`) serialises.
+    /// Does nothing. Caches need no acts, and a processor serialises when it returns from an interrupt or a signal (`iret`).
     unsafe fn act(_: Act) {}
 }
 
@@ -157,9 +157,8 @@ macro_rules! __trampoline {
     };
 }
 
-/// A switch. While the site holds `a9`, execution goes on after the site, where a jump leads to the stub. For each arm, the stub has `cmp
-/// byte ptr [mode], number` and `je` to the arm. After the last arm it starts again, because the mode may have changed between two
-/// comparisons.
+/// A switch. While the site holds `a9`, execution continues after the site, where a jump leads to the stub. For each arm, the stub has `cmp byte
+/// ptr [mode], number` and `je` to the arm. After the last arm it starts again, because the mode may have changed between two comparisons.
 #[cfg(all(target_arch = "x86_64", not(any(jumplabel_dylib, jumplabel_windows))))]
 #[doc(hidden)]
 #[macro_export]
@@ -172,7 +171,7 @@ macro_rules! __switch_options {
     };
 }
 
-/// A switch whose mode may be in another object. Its stub loads the mode's address from the GOT.
+/// A switch whose mode may be in another object. The stub loads the mode's address from the GOT.
 #[cfg(all(target_arch = "x86_64", jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -185,7 +184,7 @@ macro_rules! __switch_options {
     };
 }
 
-/// A switch on i686, where no operand is relative to the instruction. Its stub gets its own address by a call.
+/// A switch on i686, where no operand is relative to the instruction. The stub gets its own address by a call.
 #[cfg(target_arch = "x86")]
 #[doc(hidden)]
 #[macro_export]

@@ -1,4 +1,4 @@
-//! Operations in place on x86-64: stubs and their unwind information. If a backend is called, code in `thunk` keeps the registers.
+//! Operations in place on x86-64: stubs and their unwind information. If a stub calls its backend, code in `thunk` preserves the registers.
 
 /// Yields the first tokens if a template is for this instruction set, and the second tokens if it is for another instruction set.
 #[doc(hidden)]
@@ -8,8 +8,8 @@ macro_rules! __op_if_here {
     ($other:ident $here:tt { $($elsewhere:tt)* }) => { $($elsewhere)* };
 }
 
-/// An operation is in place if its first arm has a template, or if its first arm is `nothing`. If the first arm is `nothing`, the site
-/// holds a nop that is long enough.
+/// An operation is in place if its first arm has a template, or if its first arm is `nothing`. In the second case, the site holds a nop that is
+/// long enough.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_in_place {
@@ -52,8 +52,8 @@ macro_rules! __op_length_asm {
     };
 }
 
-/// A nop as long as the native instruction. The nop's own bytes say how long it is, whatever comes after it. No nop has more than 10 bytes:
-/// for a longer instruction, this is a stub that jumps back.
+/// A nop as long as the native instruction. The length of the nop follows from its own bytes, whatever comes after it. No nop has more than 10
+/// bytes. For a longer instruction, this is a stub that jumps back.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_nothing_asm {
@@ -66,8 +66,8 @@ macro_rules! __op_nothing_asm {
     };
 }
 
-/// The stub of a backend that has a template: at most 64 bytes. If it is longer, the assembler reports the line of the `.org`, and so shows
-/// the remark on that line.
+/// The stub of a backend that has a template: at most 64 bytes. If it is longer, the assembler reports the line of the `.org`, and so shows the
+/// comment on that line.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_closed_asm {

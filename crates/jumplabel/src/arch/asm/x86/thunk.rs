@@ -1,7 +1,7 @@
 //! The code that preserves registers on x86-64 when an open arm calls its backend's function.
 //!
 //! A C function may write x87, SSE, AVX and AVX-512. `xsave` and `xrstor` preserve all of these, and take some hundred cycles. Ordinary
-//! instructions that move as many registers take a tenth of that. `xgetbv` with ecx = 1 tells which components are in use (XINUSE). A
+//! instructions take a tenth of that time for the same number of registers. `xgetbv` with ecx = 1 tells which components are in use (XINUSE). A
 //! component that is not in use holds its initial values (Intel SDM volume 1, 13.6; AMD64 APM volume 2, 11.5).
 //!
 //! ```text
@@ -12,19 +12,19 @@
 //!  (a processor without xsave)     fxsave                   fxrstor
 //! ```
 //!
-//! * Opmask and zmm16 to zmm31 have a row of their own because C libraries use them in `strlen` and the like, and `vzeroupper` does not
-//!   clear them. So with AVX-512, a program has them in use from its first function on.
-//! * Upper halves of ymm and zmm0 to zmm15 are kept by `xsave`. They are seldom in use at a call: compilers put `vzeroupper` in front of
-//!   calls and returns.
-//! * A processor may report "in use" for a component that is initial. That is slower, but still correct. Components that this code does not
-//!   know (AMX, later ones) also lead to `xsave`, which does not keep them.
-//! * SSE, with MXCSR, is always kept, whatever XINUSE says: to keep SSE takes less time than to ask.
-//! * XINUSE may change between the two looks, if the system switches threads or a signal comes. The values do not change, and only the
-//!   values count.
+//! * Opmask and zmm16 to zmm31 have a row of their own because C libraries use them in functions like `strlen`, and `vzeroupper` does not clear
+//!   them. So on a processor with AVX-512, they are in use from the program's first function on.
+//! * The upper halves of ymm, and of zmm0 to zmm15, are kept by `xsave`. They are seldom in use at a call, because compilers put `vzeroupper` in
+//!   front of calls and returns.
+//! * A processor may report "in use" for a component that holds its initial values. The code is then slower, but still correct. A component that
+//!   this code does not know (AMX, later ones) also makes it use `xsave`, but `xsave` does not keep such a component.
+//! * SSE, with MXCSR, is always kept, whatever XINUSE says: keeping SSE takes less time than asking.
+//! * XINUSE may change between the read before the call and the read after it, if the system switches threads or a signal comes. The values do
+//!   not change, and only the values count.
 //!
-//! The area on the stack has at most 2,688 bytes for these components (SDM volume 1, 13.5). If registers are kept by hand, only MXCSR and
-//! the header are where `xrstor` looks for them. That is enough: `xrstor` loads MXCSR with AVX, too, and with a header of zeros it reads
-//! nothing else.
+//! The area on the stack has at most 2,688 bytes for these components (SDM volume 1, 13.5). If ordinary instructions keep the registers ("by
+//! hand"), only MXCSR and the header are where `xrstor` looks for them. That is enough. `xrstor` loads MXCSR also for AVX, and if the header is
+//! all zeros, it reads nothing else.
 //!
 //! ```text
 //!  0          24      160            512      576          640                1664
@@ -33,8 +33,9 @@
 
 use core::sync::atomic::AtomicU32;
 
-/// How registers are kept: those components of 0xe7 that the system has enabled, with the bit [`BY_HAND`]; or only [`NONE`]. 0 until the
-/// first call in this instance of the library. The processor is asked once, because a hypervisor answers slowly.
+/// The way in which registers are kept: either the components of 0xe7 that the system has enabled, with the bit [`BY_HAND`]; or only [`NONE`].
+/// The value is 0 until the first call in this instance of the library. The code asks the processor only once, because a hypervisor answers
+/// slowly.
 static KEPT: AtomicU32 = AtomicU32::new(0);
 
 /// A mark: the processor has no `xsave`.
@@ -47,8 +48,8 @@ const BY_HAND: u32 = 30;
 /// The components opmask and zmm16 to zmm31.
 const WIDE: u32 = 1 << 5 | 1 << 7;
 
-/// The components that can be in use if registers are kept by hand: SSE, `WIDE`, and the protection keys (bit 9), which no function writes
-/// in passing.
+/// The components that can be in use if registers are kept by hand: SSE, `WIDE`, and the protection keys (bit 9), which no ordinary function
+/// writes.
 const MOVED: u32 = 1 << 1 | WIDE | 1 << 9;
 
 /// The value in ebx if registers are kept by hand: the bit `BY_HAND`, and the components that must be initial after the call.
@@ -71,9 +72,9 @@ macro_rules! each_high {
     };
 }
 
-/// Calls the function in rax. Its arguments, up to six words, lie above the return address and one more word. Puts the function's result
-/// into the first of these words. Keeps all registers but rax and the flags. During the call, ebx says how registers are kept: as [`KEPT`]
-/// without `BY_HAND`, or as [`NARROW`] with or without `WIDE`.
+/// Calls the function in rax. The stack holds the return address, one more word, and above these the arguments of the function, up to six words.
+/// Puts the function's result into the first of these arguments' words. Keeps all registers except rax and the flags. During the call, ebx says
+/// how registers are kept: it is [`KEPT`] without `BY_HAND`, or [`NARROW`] with or without `WIDE`.
 #[doc(hidden)]
 #[unsafe(naked)]
 pub unsafe extern "C" fn __op_thunk() {
@@ -100,11 +101,11 @@ pub unsafe extern "C" fn __op_thunk() {
         "5: lea rsp,[rbp-72]",
         "pop rbx\npop r11\npop r10\npop r9\npop r8\npop rdi\npop rsi\npop rdx\npop rcx",
         ".cfi_remember_state\npop rbp\n.cfi_def_cfa rsp,8\nret\n.cfi_restore_state",
-        // If registers are not kept by hand: what happens before the call (labels 61, 62), and after it (71, 72).
+        // The way without "by hand": before the call (labels 61, 62), and after it (71, 72).
         "61: mov eax,ebx\nxor edx,edx\nxsave64 [rsp]\njmp 4b\n62: fxsave64 [rsp]\njmp 4b",
         "71: mov eax,ebx\nxor edx,edx\nxrstor64 [rsp]\njmp 5b\n72: fxrstor64 [rsp]\njmp 5b",
-        // The first call finds out whether the system has enabled `xsave` (OSXSAVE), and for which components; whether there is XGETBV1;
-        // and, for kmovq, whether there is AVX-512BW.
+        // The first call asks the processor three things: whether the system has enabled `xsave` (OSXSAVE), and for which components; whether
+        // there is XGETBV1; and, for kmovq, whether there is AVX-512BW.
         "8: mov eax,1\ncpuid\nmov r8d,{none}\nbt ecx,27\njnc 3f",
         "xor ecx,ecx\nxgetbv\nmov r8d,eax\nand r8d,0xe7",
         "xor eax,eax\ncpuid\ncmp eax,0xd\njb 3f\nmov eax,0xd\nmov ecx,1\ncpuid\nbt eax,2\njnc 3f",
