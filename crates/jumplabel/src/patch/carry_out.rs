@@ -1,5 +1,5 @@
-//! Carries out a plan with the first writer that can write. If no writer can, and all sites of the plan can load their keys instead,
-//! nothing is written.
+//! Carries out a plan with the first writer that succeeds. If no writer succeeds, and all sites of the plan can load their keys instead, the
+//! sites stay as they are.
 
 use super::plan::Plan;
 use super::requests::PendingRequest;
@@ -11,7 +11,7 @@ use crate::arch::Demand;
 use crate::error::{Error, Refusal, Refusals};
 use crate::platform::{Failure, Held, Warnings, WriteReport, Writer, WriterKind, WriterList};
 
-/// Schedules the plan, when nothing but a writer can refuse any more.
+/// Schedules the plan. From here on, only a writer can still refuse.
 #[inline(never)]
 pub(super) fn schedule(plan: &mut Plan, requests: &[PendingRequest<'_>], held: &mut Held) -> Result<(), Error> {
     requests.iter().for_each(PendingRequest::expose);
@@ -21,11 +21,10 @@ pub(super) fn schedule(plan: &mut Plan, requests: &[PendingRequest<'_>], held: &
     Ok(())
 }
 
-/// Writes a plan that is scheduled. If the system refuses, but each site would also do what is wanted by loading its key, leaves the sites as
-/// they are.
+/// Writes a scheduled plan. If the system refuses, but each site also does the wanted action by loading its key, leaves the sites as they are.
 #[inline(never)]
 pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
-    // The phase changes only here, after the plan was sorted: whoever finds a half-sorted plan must not undo it.
+    // The phase changes only here, after the plan was sorted, because a half-sorted plan must never be undone.
     in_flight::writing();
     match write(plan, held) {
         Ok(()) => Ok(()),
@@ -33,7 +32,7 @@ pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
     }
 }
 
-/// After a refusal: if some sites may be left out, tries the others; if all load instead, that is a success.
+/// Called after a refusal. If the plan may leave out some sites, tries the others. If all sites load instead, that is a success.
 #[cold]
 #[inline(never)]
 fn again(error: Error, plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
@@ -43,7 +42,7 @@ fn again(error: Error, plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
         _ => None,
     };
     if demand.is_some_and(|demand| plan.leave_out(demand, error)) {
-        in_flight::collecting(); // The plan is about to be sorted.
+        in_flight::collecting(); // The plan will be sorted next.
         return match plan.schedule(held.platform())? {
             true => carry_out(plan, held),
             false => {
@@ -55,17 +54,17 @@ fn again(error: Error, plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
     if !loads_instead(error, plan) {
         return Err(error);
     }
-    plan.findings.loads = true; // They go on loading.
+    plan.findings.loads = true; // The sites continue to load.
     leave(plan.changes.len(), plan, held);
     Ok(())
 }
 
-/// Whether a plan that was refused need not be carried out, because its sites load their keys.
+/// Whether a refused plan need not be carried out, because its sites load their keys.
 #[cold]
 fn loads_instead(error: Error, plan: &Plan) -> bool {
     match error {
         Error::Denied { .. } | Error::MultiThreaded { .. } => plan.findings.can_load_instead,
-        // Some sites were written. That is right if none is between two steps.
+        // Some sites were written. That is right if no site is between two steps.
         Error::RollbackFailed { .. } => plan.findings.can_load_instead && plan.changes.iter().all(is_one_step),
         _ => false,
     }
@@ -77,7 +76,7 @@ fn is_one_step(change: &SiteChange) -> bool {
     hand_over::steps_of(change.code).is_power_of_two()
 }
 
-/// Notes that nothing was written, and how many sites go on loading. Also closes the pages that an earlier writer left open, if the system
+/// Records that nothing was written, and how many sites continue to load. Also closes the pages that an earlier writer left open, if the system
 /// allows that now.
 #[inline(never)]
 fn leave(loading: usize, plan: &mut Plan, held: &mut Held) {
@@ -85,10 +84,10 @@ fn leave(loading: usize, plan: &mut Plan, held: &mut Held) {
     plan.facts.fate = Fate::Unwritten { loading, warnings };
 }
 
-/// Writes with the first writer that can. The plan is scheduled.
+/// Writes a scheduled plan with the first writer that succeeds.
 fn write(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
     let platform = held.platform();
-    // If no other thread must execute the sites while they change, but other threads run, only `remap` is allowed to write.
+    // If other threads run, but none may execute the sites while they change, only `remap` may write.
     plan.facts.summary.unsynced = is_crowded(plan.facts.demand, held);
     plan.met = Met::NOTHING;
     'list: loop {
@@ -115,11 +114,11 @@ fn write(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
     }
 }
 
-/// Writes with one writer. If an earlier writer could not undo what it had written (`Met::stuck`), this writer first undoes that. When the
-/// sites are really as before, this writer writes as if there had been no earlier one.
+/// Writes with one writer. If an earlier writer could not undo its own writes (`Met::stuck`), this writer first undoes them. Once the sites are
+/// really as before, this writer writes as if there had been no earlier one.
 ///
 /// # Safety
-/// As for [`undo`].
+/// The contract of [`undo`].
 unsafe fn attempt(kind: WriterKind, plan: &mut Plan, held: &mut Held) -> Result<WriteReport, Failure> {
     if plan.met.stuck.is_some() {
         // SAFETY: the caller passes a plan whose changes are of verified sites of loaded objects, and are scheduled.
@@ -129,7 +128,7 @@ unsafe fn attempt(kind: WriterKind, plan: &mut Plan, held: &mut Held) -> Result<
     }
     let Plan { changes, extents, facts, block, .. } = plan;
     let mut body = |writer: &mut dyn Writer| steps::run(changes, &facts.alike, facts.steps, writer, block);
-    // SAFETY: the extents of the changes.
+    // SAFETY: the extents are those of the plan's changes, which are of verified sites.
     let written = unsafe { held.platform().open(kind, extents, held, &mut body) };
     match written {
         Ok(_) => {}
@@ -139,9 +138,9 @@ unsafe fn attempt(kind: WriterKind, plan: &mut Plan, held: &mut Held) -> Result<
     written
 }
 
-/// Reads the sites again, and lets their changes begin with what they hold now. The next writer has to know that: if core sync was refused
-/// on the way back, sites that take several steps can be between two steps. A site that is does what it did before, but does not load its key.
-#[inline(never)] // Rare.
+/// Reads the sites again, and makes their changes start from the bytes that they hold now. The next writer needs that: if core sync was refused
+/// on the way back, a site that takes several steps can be between two steps. Such a site does what it did before, but does not load its key.
+#[inline(never)] // Rarely called.
 fn look_again(plan: &mut Plan) {
     if plan.facts.steps.count_ones() > 1 {
         plan.facts.alike = 0..0;
@@ -151,13 +150,13 @@ fn look_again(plan: &mut Plan) {
     }
 }
 
-/// Whether other threads run, and `demand` says that no other thread must execute the sites while they change.
-#[inline(never)] // Rare.
+/// Whether other threads run, and `demand` forbids them to execute the sites during the change.
+#[inline(never)] // Rarely called.
 fn is_crowded(demand: Demand, held: &mut Held) -> bool {
     demand >= Demand::Unexecuted && !held.platform().is_alone(held)
 }
 
-/// The error that the refusals of all writers amount to.
+/// The one error that stands for the refusals of all writers.
 #[inline(never)]
 pub(super) fn refusal(
     stuck: Option<usize>,

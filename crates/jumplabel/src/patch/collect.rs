@@ -1,4 +1,4 @@
-//! Collects the changes for all sites of an object, whichever patchables they belong to.
+//! Collects the changes for all sites of an object, for all their patchables.
 
 use super::patchable::{Comparison, in_fork, nothing, of};
 use super::plan::{Manner, Plan};
@@ -9,8 +9,8 @@ use crate::platform::{Held, Objects};
 use crate::site::{index, readable};
 
 impl Plan {
-    /// Adds the changes that bring the sites of `object` to the present settings of their patchables. If that is impossible for a site,
-    /// skips the site and goes on with the others. The next change of the site's patchable reports the error.
+    /// Adds the changes that set the sites of `object` as their patchables are set now. If that is impossible for a site, skips the site and
+    /// continues with the others. The next change of the site's patchable reports the error.
     pub(super) fn collect_object(
         &mut self,
         object: &Object,
@@ -28,13 +28,13 @@ impl Plan {
             // SAFETY: the index found the entry sound, and the lock is held. The object of the entry's patchable was loaded before this
             // object.
             let Some(patchable) = (unsafe { of(entry, address) }) else { continue };
-            // SAFETY: the same entry and patchable, under the same lock.
+            // SAFETY: the index found the entry sound, and the lock keeps its object loaded.
             let compared = unsafe { Comparison::at(entry, patchable, patchable.setting(), false, otherwise) };
             let Ok(compared) = compared else {
                 self.findings.skipped = true;
                 continue;
             };
-            // Sites that can stay are left to the next change of their patchable.
+            // Sites that can stay wait for the next change of their patchable.
             let due = purpose.writes(entry, &compared, true);
             #[cfg(jumplabel_alternatives)]
             if entry.is_alternative() && purpose != Purpose::RepairAll {

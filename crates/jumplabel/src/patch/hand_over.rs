@@ -1,4 +1,4 @@
-//! Hands a step to a writer. A writer knows nothing of steps, so what each change of a site writes in the step becomes a [`Write`].
+//! Hands a step to a writer. A writer knows nothing of steps. So for each change of a site, the bytes of this step become a [`Write`].
 
 use core::ops::Range;
 
@@ -7,27 +7,27 @@ use crate::arch::{self, Arch, CodeChange, Demand, Native, StepBytes};
 use crate::error::Refusal;
 use crate::platform::{Write, Writer};
 
-/// How many writes a writer is given at once.
+/// The number of writes that a writer gets at once.
 const BLOCK: usize = 16;
 
-/// The writes that a writer is given at once. They are a part of the plan, which the lock protects, and not on the stack: a signal handler
-/// and a thread of a kernel can have a small stack.
+/// The writes that a writer gets at once. They are a part of the plan, which the lock protects. They are not on the stack, because a signal
+/// handler or a thread of a kernel can have a small stack.
 pub(super) type Block = [Write; BLOCK];
 
 pub(super) const EMPTY: Block = [Write::NONE; BLOCK];
 
-/// What a change writes in step `number` or, if `back`, what it writes to undo that step.
+/// The bytes that a change writes in step `number` or, if `back`, the bytes that undo that step.
 #[inline(never)] // Called rarely: most changes of a large batch write the same bytes as the change before.
 fn step_bytes(change: CodeChange, number: u8, back: bool) -> Option<StepBytes> {
     if back { change.undo::<Native>(number) } else { change.step::<Native>(number) }
 }
 
-/// A bit for each step that a change takes.
+/// The steps that a change takes, as a bit for each.
 pub(super) fn steps_of(change: CodeChange) -> u8 {
     steps_and_demand(change).0
 }
 
-/// As [`steps_of`]. Also returns the greatest demand of the writes in these steps.
+/// Like [`steps_of`]; also returns the greatest demand of the writes in these steps.
 #[inline(never)]
 pub(super) fn steps_and_demand(change: CodeChange) -> (u8, Demand) {
     let (mut steps, mut demand) = (0, Demand::Nothing);
@@ -40,8 +40,8 @@ pub(super) fn steps_and_demand(change: CodeChange) -> (u8, Demand) {
     (steps, demand)
 }
 
-/// Hands to the writer what `changes` write in step `number` or, if `back`, what undoes that step. If the writer refuses a write, returns
-/// the position in `changes` of that write's change, and why it was refused. The changes in `alike` have the same pattern.
+/// Hands the writes of step `number` of `changes` to the writer or, if `back`, the writes that undo that step. If the writer refuses a write,
+/// returns the position of that write's change in `changes`, and the reason. The changes in `alike` have the same pattern.
 pub(super) fn hand_over(
     changes: &[SiteChange],
     alike: &Range<usize>,
@@ -51,15 +51,15 @@ pub(super) fn hand_over(
     block: &mut Block,
 ) -> Result<(), (usize, Refusal)> {
     let mut done = 0;
-    // `like` is the pattern of the change before, if all changes with that pattern write the same bytes; otherwise 0. `template` is the
-    // write of that change, as for a site at address 0. `count` is 1 if that change writes anything in this step; otherwise 0.
+    // `like` is the pattern of the previous change, if all changes with that pattern write the same bytes; otherwise 0. `template` is the write
+    // of the previous change, as for a site at address 0. `count` is 1 if the previous change writes anything in this step; otherwise 0.
     let (mut like, mut template, mut count) = (0, Write::NONE, 0);
     for edits_here in changes.chunks(BLOCK) {
-        // While this block is made and stored, the processor fetches the cache lines of the next one.
+        // The processor fetches the cache lines of the next block while this block is made and stored.
         let later = changes.get(done + BLOCK..).unwrap_or_default();
         later.iter().take(BLOCK).for_each(|later| arch::prefetch_to_write(later.address));
         let mut len = 0;
-        // If the change before these is in `alike`, and these are, too, they write what it wrote.
+        // If the previous change is in `alike`, and these are, too, they write the same bytes as the previous change.
         let is_known = like != 0 && alike.start < done && done + edits_here.len() <= alike.end;
         if is_known {
             block.iter_mut().zip(edits_here).for_each(|(place, change)| *place = template.at(change.address));
@@ -68,8 +68,8 @@ pub(super) fn hand_over(
         for change in if is_known { &[] } else { edits_here } {
             let pattern = change.code.pattern();
             if like == 0 || pattern != like {
-                // If a change stores a whole word, the bytes of the word that stay the same differ from site to site, so the pattern does
-                // not say what is written.
+                // If a change stores a whole word, the unchanged bytes of the word differ from site to site. So the pattern does not determine
+                // the bytes that are written.
                 like = if !Native::SINGLE_STORE && CodeChange::is_of_first_byte(pattern) { pattern } else { 0 };
                 let step_bytes = step_bytes(change.code, number, back);
                 count = usize::from(step_bytes.is_some());
@@ -92,7 +92,7 @@ pub(super) fn hand_over(
     Ok(())
 }
 
-/// The position in `changes` of the change whose write is number `nth` of the writes in this step.
+/// The position in `changes` of the change that makes write number `nth` of this step.
 #[cold]
 fn nth_that_writes(changes: &[SiteChange], nth: usize, number: u8, back: bool) -> usize {
     let mut writes = 0;

@@ -1,6 +1,6 @@
-//! Records the transaction that is being carried out, for whoever finds it unfinished. There are two such cases. A child was made by a raw
-//! `clone` in the middle of the transaction. Or a process that shares this memory was killed in the middle of it: then the next thread
-//! that takes the lock finds it.
+//! Records the transaction that is being carried out, so that another thread or process can finish or undo it. Two cases need that. A child was
+//! made by a raw `clone` in the middle of the transaction. Or a process that shares this memory was killed in the middle of it: then the next
+//! thread that takes the lock finds the transaction.
 //!
 //! ```text
 //!            begin                  writing              publishing             done
@@ -10,12 +10,12 @@
 //!
 //! If a flip fails and cannot be undone, the phase stays at WRITING until an undo succeeds.
 //!
-//! The phase is a part of the instance's `Runtime`. Whoever takes the lock finishes or undoes what is unfinished, in all instances of the
-//! library. For that, the lists of the changes and of the requests are needed. An instance has these lists in memory of its own, because
-//! the stack of the thread that flipped can be gone.
+//! The phase is a part of the instance's `Runtime`. A thread that takes the lock finishes or undoes the unfinished transactions of all instances
+//! of the library. It needs the lists of changes and requests for that. Each instance keeps these lists in its own memory, because the stack of
+//! the thread that flipped can be gone.
 //!
-//! `fork` waits for the lock (`platform::linux::instance::fork` has the exceptions), so its child never sees a phase other than NOTHING. If
-//! a process was forked in another way, the phase alone is not enough: see `repair_after_fork` (patch/objects.rs).
+//! `fork` waits for the lock (`platform::linux::instance::fork` has the exceptions), so its child always sees the phase NOTHING. If a process
+//! was forked in another way, the phase alone is not enough: see `repair_after_fork` (patch/objects.rs).
 
 use core::sync::atomic::Ordering;
 
@@ -33,7 +33,7 @@ use crate::site::object;
 const COLLECTING: u32 = 1;
 const WRITING: u32 = 2;
 const PUBLISHING: u32 = 3;
-// A tool leaves the phase `FORCED`, which is none of these.
+// A tool leaves the phase `FORCED`, which differs from all phases here.
 const _: () = assert!(PUBLISHING < process::FORCED);
 
 fn set_phase(phase: u32) {
@@ -49,9 +49,9 @@ pub(super) struct Transaction {
 pub(super) static TRANSACTION: Guarded<Transaction, Patch> =
     Guarded::new(Transaction { plan: Plan::new(), in_flight: InFlight::new() });
 
-/// The list of requests has room for this many from the beginning: a platform without sites has one block of memory to give, of this size.
+/// The list of requests has room for this many from the beginning: a platform without sites has only one block of memory, of this size.
 const FEW: usize = 32;
-// That platform's block is for 32 requests of six words, and it gives the block for no other number of bytes.
+// That platform's block has room for 32 requests of six words. The platform gives the block only for exactly this number of bytes.
 const _: () = assert!(FEW * size_of::<PendingRequest<'_>>() == 32 * 6 * size_of::<usize>());
 
 /// The requests of the transaction.
@@ -68,8 +68,8 @@ impl InFlight {
         self.0.truncate(0);
         self.0.reserve(requests.len().max(FEW), platform)?;
         requests.iter().zip(0..).try_for_each(|(request, order)| {
-            // SAFETY: a patchable outlives the transaction. Whoever finds the transaction unfinished can still use the patchable, because
-            // its object must not be unloaded while the patchable is changed.
+            // SAFETY: a patchable outlives the transaction. If the transaction is found unfinished, the patchable can still be used, because its
+            // object must not be unloaded during the change.
             let request = unsafe { core::mem::transmute::<Request<'_>, Request<'static>>(*request) };
             self.0.push(PendingRequest::new(request, order), platform)
         })?;
@@ -88,49 +88,49 @@ impl InFlight {
         self.0.reserve(FEW, platform)
     }
 
-    /// Notes that the sites could not be restored. Whoever takes the lock next tries again. Forgets the requests, because they were
-    /// abandoned already: their counts are as before.
+    /// Records that the sites could not be restored. The next thread that takes the lock tries again. Drops the requests, because they were
+    /// already abandoned: their counts are as before.
     pub(super) fn stuck(&mut self) {
         self.0.truncate(0);
         set_phase(WRITING);
     }
 
-    /// Gives back the list's memory.
+    /// Frees the list's memory.
     #[cfg(jumplabel_sites)]
     pub(super) fn free(&mut self, platform: &dyn Platform) {
         self.0.free(platform);
     }
 }
 
-/// Notes that the transaction of the requests in the list begins. Its plan is still empty.
+/// Records that the transaction of the requests in the list begins. Its plan is still empty.
 pub(super) fn collecting() {
     RUNTIME.set_recover(recover_here);
     set_phase(COLLECTING);
 }
 
-/// Notes that the plan is complete, and that sites are going to be written.
+/// Records that the plan is complete, and that sites will be written.
 pub(super) fn writing() {
     set_phase(WRITING);
 }
 
-/// Notes that all sites are written.
+/// Records that all sites are written.
 pub(super) fn publishing() {
     set_phase(PUBLISHING);
 }
 
-/// Notes that the transaction is finished or undone.
+/// Records that the transaction is finished or undone.
 pub(super) fn done() {
     set_phase(NOTHING);
 }
 
-/// The address of the first site that an earlier transaction has changed, if that transaction still could not be undone.
+/// The address of the first site that an earlier transaction has changed, if it is still impossible to undo that transaction.
 pub(super) fn stuck_at(plan: &Plan) -> Option<usize> {
     if RUNTIME.phase.load(Ordering::Acquire) == WRITING { plan.first() } else { None }
 }
 
-/// Undoes or finishes the transaction that this instance of the library had begun. The caller holds the lock.
+/// Undoes or finishes the transaction that this instance of the library began. The caller holds the lock.
 extern "C" fn recover_here() {
-    // SAFETY: whoever takes the lock calls this before this instance has a `Lock`.
+    // SAFETY: the thread that takes the lock calls this before this instance has a `Lock`.
     let mut lock = unsafe { Lock::borrowed() };
     if finish(RUNTIME.phase.load(Ordering::Acquire), &mut lock) {
         done();
@@ -141,7 +141,7 @@ extern "C" fn recover_here() {
 #[cold]
 fn finish(phase: u32, lock: &mut Lock) -> bool {
     let platform = lock.platform();
-    // Nobody else changes the lists: the thread that did so is not in this process, or does not exist any more.
+    // Nothing else changes the lists: the thread that did so is not in this process, or no longer exists.
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
     if phase == PUBLISHING {
         in_flight.0.iter().for_each(|request| request.publish(None));
@@ -149,7 +149,7 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
     }
     let mut undone = true;
     if phase == WRITING {
-        // Since the plan was made, an object of another instance of the library can have been unloaded. That instance did not remove the
+        // After the plan was made, an object of another instance of the library may have been unloaded. That instance did not remove the
         // object's sites from this list.
         plan.retain(&|change| object::contains_code(change.address, &lock.objects));
         let held = &mut lock.platform_state;
@@ -165,8 +165,8 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
             }
         };
     }
-    // All requests are abandoned, even those whose `effect` is `None`: the process can have been forked after `begin` had changed a counter
-    // and before it had set the `effect`.
+    // All requests are abandoned, even those whose `effect` is `None`: the process may have been forked after `begin` changed a counter and
+    // before it set the `effect`.
     in_flight.0.iter().for_each(|request| request.patchable.abandon());
     if !undone {
         in_flight.stuck();

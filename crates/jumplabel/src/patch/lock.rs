@@ -1,4 +1,4 @@
-//! The process-wide lock, as its holder has it: a user, or the library.
+//! The process-wide lock, as a user or the library holds it.
 
 #[cfg(jumplabel_prefixes)]
 use crate::error::{Error, Refusal};
@@ -7,19 +7,19 @@ use crate::platform::{self, Guarded, Held, Objects, Patch, Platform, PlatformSta
 use crate::site::readable;
 use core::mem::ManuallyDrop;
 
-/// The process-wide lock, held. Until it is dropped, nobody else flips, and no object that has sites is loaded or unloaded (Linux:
+/// The process-wide lock, held. Until it is dropped, no other thread flips, and no object that has sites is loaded or unloaded (Linux:
 /// `jump_label_lock`).
 ///
-/// Take the lock if you do several flips and queries, and nobody else must flip in between. (If a set of changes shall be all or nothing,
-/// use a [`Batch`](crate::Batch).) While you hold the lock, flip with [`RawKey::enable_locked`](crate::RawKey::enable_locked) and the like.
-/// Functions that take the lock themselves return [`Error::Reentrant`](crate::Error::Reentrant) on this thread. On other threads they wait
-/// for the lock.
+/// Take the lock to do several flips and queries without flips of others in between. (For a set of changes that must be all or nothing, use a
+/// [`Batch`](crate::Batch).) While you hold the lock, flip with [`RawKey::enable_locked`](crate::RawKey::enable_locked) and similar functions.
+/// Functions that take the lock themselves return [`Error::Reentrant`](crate::Error::Reentrant) on this thread. On other threads they wait for
+/// the lock.
 ///
-/// To take and drop the lock costs three system calls. While a thread holds the lock, all its signals but SIGSYS are blocked, and the
+/// Taking and dropping the lock costs three system calls. While a thread holds the lock, all its signals except SIGSYS are blocked, and the
 /// thread cannot be cancelled. Do not call the dynamic loader while you hold the lock: constructors wait for this lock while they hold the
-/// loader's lock. A child of `fork` does not hold the lock, and must neither use nor drop it. All signals stay blocked in the child until
-/// the child unblocks them, so fork before you take the lock. On Linux, if a thread ends without dropping the lock, a thread that waits for
-/// it takes it over after 100 ms.
+/// loader's lock. A forked child does not hold the lock, and must neither use nor drop it. All signals stay blocked in the child until the child
+/// unblocks them, so fork before you take the lock. On Linux, if a thread ends without dropping the lock, a thread that waits for the lock takes
+/// it over after 100 ms.
 pub struct Lock {
     token: Token,
     pub(crate) objects: Held<Objects>,
@@ -27,24 +27,24 @@ pub struct Lock {
     pub(crate) platform_state: Held<PlatformState>,
 }
 
-/// The notices of what the holder of the lock has changed.
+/// The notices of the changes that the holder of the lock has made.
 pub(super) static NOTICES: Guarded<Notices, Objects> = Guarded::new(Notices::new());
 
 impl Lock {
-    /// The lock as this instance of the library has it while another instance, which holds the lock, calls this one. The result must not be
-    /// dropped, because that would release the lock.
+    /// The lock for this instance of the library, while another instance holds it and calls this one. The result must not be dropped, because
+    /// that would release the lock.
     ///
     /// # Safety
-    /// The lock is held as long as the result is used. Meanwhile this instance uses no other `Lock`.
+    /// The lock is held as long as the result is used. During that time this instance uses no other `Lock`.
     pub(super) unsafe fn borrowed() -> ManuallyDrop<Lock> {
-        // SAFETY: another instance holds the lock meanwhile, and the caller uses no other `Lock`.
+        // SAFETY: the caller says that another instance holds the lock during this time, and that this instance uses no other `Lock`.
         ManuallyDrop::new(unsafe { Lock::new(platform::platform(), [0; 2]) })
     }
 
     /// # Safety
-    /// As for [`borrowed`](Self::borrowed).
+    /// The contract of [`borrowed`](Self::borrowed).
     pub(super) unsafe fn new(platform: &'static dyn Platform, token: Token) -> Lock {
-        // SAFETY: the caller guarantees that the lock is held meanwhile, and that this instance uses no other `Lock`. So there is one
+        // SAFETY: the caller guarantees that the lock is held during this time, and that this instance uses no other `Lock`. So there is one
         // `Held` of each type.
         let (objects, patch, platform_state) =
             unsafe { (Held::new(platform), Held::new(platform), Held::new(platform)) };
@@ -52,7 +52,7 @@ impl Lock {
         Lock { token, objects, patch, platform_state }
     }
 
-    /// The notices that are to be sent when the lock is released. The caller sends them instead.
+    /// Takes the notices that would be sent when the lock is released. The caller sends them instead.
     #[cfg(jumplabel_threads)]
     pub(crate) fn take_notices(&mut self) -> Notices {
         core::mem::replace(NOTICES.get(&mut self.objects), Notices::new())
@@ -62,16 +62,16 @@ impl Lock {
         self.platform_state.platform()
     }
 
-    /// Reads the tables of all objects again. Call this function if the bounds of an object ([`Platform::image`]) have changed: for
-    /// example, if code was freed, so that the sites in it must not be written any more.
+    /// Reads the tables of all objects again. Call this function if the bounds of an object ([`Platform::image`]) have changed. For example,
+    /// code may have been freed; its sites must then never be written again.
     ///
-    /// Frees the index of each object, and takes no memory. The next flip builds the indexes again, so it costs as much as the first one.
+    /// Frees the index of each object, and takes no memory. The next flip builds the indexes again, so it costs as much as the first flip.
     pub fn read_tables_anew(&mut self) {
         #[cfg(jumplabel_sites)]
         crate::site::object::all(&self.objects).for_each(|object| crate::site::index::discard(object, &self.objects));
     }
 
-    /// Returns an error if the process has other threads, or if the system does not tell.
+    /// Returns an error if the process has other threads, or if the system does not say whether it has.
     #[cfg(jumplabel_prefixes)]
     pub(crate) fn demand_one_thread(&mut self) -> Result<(), Error> {
         if self.platform().is_alone(&mut self.platform_state) {
@@ -85,7 +85,7 @@ impl Drop for Lock {
     #[inline(never)]
     fn drop(&mut self) {
         let mut notices = core::mem::replace(NOTICES.get(&mut self.objects), Notices::new());
-        // SAFETY: `take` took the lock on this thread, and it is released once, here.
+        // SAFETY: `take` took the lock on this thread. The lock is released once, here.
         unsafe { self.platform().unlock(self.token) };
         notices.send();
     }

@@ -1,4 +1,4 @@
-//! Takes the lock. If somebody left a transaction unfinished, the next thread that takes the lock first finishes or undoes it.
+//! Takes the lock. If a transaction was left unfinished, the next thread that takes the lock first finishes or undoes it.
 
 #[cfg(jumplabel_sites)]
 use core::sync::atomic::AtomicBool;
@@ -17,13 +17,13 @@ use crate::platform::{self, Platform, Token};
 #[cfg(jumplabel_sites)]
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 
-/// Notes that an object is about to be registered.
+/// Records that an object will be registered next.
 #[cfg(jumplabel_sites)]
 pub(crate) fn set_registered() {
     REGISTERED.store(true, Ordering::Release);
 }
 
-/// Refuses if no object of this instance was ever registered.
+/// Returns an error if no object of this instance was ever registered.
 pub(crate) fn demand_registered() -> Result<(), Error> {
     #[cfg(jumplabel_sites)]
     if !REGISTERED.load(Ordering::Acquire) {
@@ -36,15 +36,15 @@ impl Lock {
     /// Waits for the lock.
     ///
     /// # Errors
-    /// [`Error::Reentrant`] if this thread holds it, [`Error::OutOfMemory`], [`Error::NoPlatform`] in a kernel that has not
-    /// called [`set_platform`](crate::set_platform), [`Error::TooEarly`] before constructors run, [`Error::Denied`] if the system refuses
-    /// to block signals.
+    /// [`Error::Reentrant`] if this thread already holds it, [`Error::OutOfMemory`], [`Error::NoPlatform`] in a kernel that has not called
+    /// [`set_platform`](crate::set_platform), [`Error::TooEarly`] before constructors run, [`Error::Denied`] if the system refuses to block
+    /// signals.
     pub fn take() -> Result<Lock, Error> {
         Lock::by(Platform::lock)
     }
 
-    /// Waits for the lock, and takes it even if signals cannot be blocked. It is for work that must be done, such as that of a destructor.
-    /// If a signal handler runs meanwhile and flips, it gets [`Error::Reentrant`].
+    /// Waits for the lock, and takes it even if signals cannot be blocked. It is for work that must be done, such as the work of a destructor.
+    /// If a signal handler runs and flips in this time, it gets [`Error::Reentrant`].
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, no object registers.
     pub(crate) fn take_anyway() -> Result<Lock, Error> {
         Lock::by(Platform::lock_anyway)
@@ -53,17 +53,16 @@ impl Lock {
     #[inline(never)]
     fn by(lock: fn(&'static dyn Platform) -> Result<Token, Error>) -> Result<Lock, Error> {
         let platform = platform::platform();
-        // This check comes before anything of the C library is used: in an IFUNC resolver of a static program, the C library cannot find
-        // objects yet.
+        // This check comes before any use of the C library: in an IFUNC resolver of a static program, the C library cannot find objects yet.
         if cfg!(jumplabel_user_space) {
             demand_registered()?;
         }
         let token = lock(platform)?;
         // SAFETY: the lock is held.
         unsafe { recover_all(platform) };
-        // SAFETY: this thread holds the lock until the drop, and every `Lock` that `recover_all` had made is gone.
+        // SAFETY: this thread holds the lock until the drop, and every `Lock` that `recover_all` made is gone.
         let mut lock = unsafe { Lock::new(platform, token) };
-        // A thread that does not exist any more can have left something.
+        // A thread that no longer exists may have left notices.
         *NOTICES.get(&mut lock.objects) = Notices::new();
         #[cfg(jumplabel_sites)]
         if platform.was_forked(&mut lock.platform_state) {
@@ -77,7 +76,7 @@ impl Lock {
     }
 }
 
-/// Undoes or finishes the transactions that instances of the library had begun.
+/// Undoes or finishes the transactions that instances of the library left unfinished.
 ///
 /// # Safety
 /// The lock of `platform` is held, and this instance uses no `Lock`.

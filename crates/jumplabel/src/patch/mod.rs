@@ -1,5 +1,4 @@
-//! This module is the only one that changes code. Begin to read at [`transaction`], which calls the functions of the other files in this
-//! order.
+//! This module is the only one that changes code. Start with [`transaction`]: it calls the functions of the other files in this order.
 //!
 //! ```text
 //!  lock      there is one for the process; it blocks signals; if a thread takes it twice, the second time is an error
@@ -14,8 +13,8 @@
 //!  notify    when the lock is released, functions of the program are called for the keys and modes that have changed
 //! ```
 //!
-//! If something fails after `begin`, counts and sites are as before, unless the error is `RollbackFailed`. Between `open` and `close`
-//! nothing here allocates, calls the dynamic loader, or runs the program's code.
+//! If something fails after `begin`, counts and sites are as before, unless the error is `RollbackFailed`. Between `open` and `close` this
+//! module allocates nothing, does not call the dynamic loader, and does not run the program's code.
 
 mod carry_out;
 #[cfg(jumplabel_sites)]
@@ -68,14 +67,14 @@ pub(crate) use verify::{restore_pristine, verify_one};
 #[cfg(jumplabel_sites)]
 use crate::platform::notices::NOBODY;
 
-/// Another instance of the library calls this function through [`Runtime::tell`](crate::format::Runtime), under the lock. (The function is
-/// defined in this file because `patchable` refers to it, and it calls `commit_locked`, which uses `patchable`: files of a folder must not
-/// use each other in a circle.)
+/// Another instance of the library calls this function through [`Runtime::tell`](crate::format::Runtime), under the lock. (Files of a folder
+/// must not use each other in a circle. So the function is in this file: `patchable` refers to it, and it calls `commit_locked`, which uses
+/// `patchable`.)
 ///
-/// If `end` is 0, brings the sites of all objects to the state of their patchables.
+/// If `end` is 0, sets the sites of all objects to the state of their patchables.
 ///
-/// Otherwise, the object at `start..end` is about to be unloaded: sets each static call that leads into the object to the call's default.
-/// If the system refuses that for a call, the call stays as it is, because nobody waits for an error here.
+/// Otherwise, the object at `start..end` is about to be unloaded. Each static call that leads into the object is set to its default. If the
+/// system refuses that, the call stays as it is, because no caller here waits for an error.
 #[cfg(jumplabel_sites)]
 extern "C" fn told(start: usize, end: usize) {
     // SAFETY: the instance that calls this holds the lock, and has borrowed nothing that the lock protects.
@@ -83,7 +82,7 @@ extern "C" fn told(start: usize, end: usize) {
     if end == 0 {
         return objects::catch_up_all(&mut lock);
     }
-    // The holder of the lock does nothing for the program any more: its object is loaded or unloaded, or the process was forked.
+    // From here on, the holder of the lock makes no change for the program: its object is loaded or unloaded, or the process was forked.
     lock::NOTICES.get(&mut lock.objects).by = NOBODY;
     let mut refused = 0;
     // Few static calls lead into another object, so a transaction for each of them is cheap enough.

@@ -1,4 +1,5 @@
-//! Brings sites to the states of their keys when an object was loaded, or a process was forked. Forgets what lies in objects that go.
+//! Sets sites to the states of their keys after an object was loaded or a process was forked. When an object is unloaded, drops everything that
+//! leads into it.
 
 use core::ops::Range;
 
@@ -11,52 +12,50 @@ use crate::format::{Object, Runtime};
 use crate::platform::RUNTIME;
 use crate::site::object;
 
-/// Brings the sites of an object that was just loaded to the state of their keys. Some sites must not change while another thread could
-/// execute them. If other threads run, such a site changes only if `remap` can write it. Otherwise it stays as it is.
+/// Sets the sites of a newly loaded object to the state of their keys. Some sites must not change while another thread could execute them. If
+/// other threads run, such a site changes only if `remap` can write it. Otherwise it stays as it is.
 #[inline(never)]
 pub(crate) fn catch_up(object: &Object, lock: &mut Lock) -> Result<Outcome, Error> {
     transaction(&[], lock, &|_, plan, held| plan.collect_object(object, Purpose::CatchUp, held))
 }
 
-/// Repairs a process that was forked while another thread could flip. Fork copies memory page by page, so the phase, the counts and the
-/// sites in the child can be from different moments. The counts decide: the sites are brought to them. If that fails for a site, the next
-/// flip of its key meets the same error.
+/// Repairs a process that was forked while another thread could flip. Fork copies memory page by page, so the phase, the counts and the sites in
+/// the child can be from different moments. The counts decide: the sites are changed to agree with them. If that fails for a site, the next flip
+/// of its key meets the same error.
 #[cold]
 pub(super) fn repair_after_fork(lock: &mut Lock) {
     catch_up_all(lock);
     tell_others(lock);
 }
 
-/// Makes the other instances of the library bring the sites of all objects to the states of their patchables. An instance does that only if
-/// it knows a kind of patchable other than keys: this instance possibly lacks the code for that kind.
+/// Makes the other instances of the library set the sites of all objects to the states of their patchables. An instance does that only if it
+/// knows a kind of patchable other than keys, because this instance may lack the code for that kind.
 #[inline(never)]
 pub(crate) fn tell_others(lock: &Lock) {
     let others = object::runtimes(&lock.objects).filter(|runtime| !core::ptr::eq(*runtime, &raw const RUNTIME));
     others.for_each(|runtime| runtime.tell(0, 0));
 }
 
-/// Brings the sites of all objects to the states of their patchables. Leaves out sites of kinds that this instance of the library does not
-/// know.
+/// Sets the sites of all objects to the states of their patchables. Leaves out sites of kinds that this instance of the library does not know.
 pub(super) fn catch_up_all(lock: &mut Lock) {
     for object in object::runtimes(&lock.objects).flat_map(Runtime::objects) {
         let _ = catch_up(object, lock);
     }
 }
 
-/// Gives back the memory of this instance's lists, because the instance is about to be unloaded.
+/// Frees the memory of this instance's lists, because the instance is about to be unloaded.
 pub(crate) fn release_lists(lock: &mut Lock) {
     let (platform, state) = (lock.platform(), TRANSACTION.get(&mut lock.patch));
     state.plan.free(platform);
     state.in_flight.free(platform);
 }
 
-/// Called when the object at `addresses` is about to be unloaded, after its record was taken off the list. Forgets those of its sites that
-/// a failed flip could not restore.
+/// Called when the object at `addresses` is about to be unloaded, after its record was taken off the list. Drops the sites of the object that a
+/// failed flip could not restore.
 pub(crate) fn unload(addresses: &Range<usize>, lock: &mut Lock) {
     TRANSACTION.get(&mut lock.patch).plan.retain(&|change| !addresses.contains(&change.address));
     if addresses.start != 0 {
-        // Each instance makes a `Lock` of its own while it is told, and so does this one. That `Lock` borrows nothing that is borrowed
-        // here.
+        // Each instance makes its own `Lock` in this call, and so does this one. That `Lock` borrows nothing that is borrowed here.
         object::runtimes(&lock.objects).for_each(|runtime| runtime.tell(addresses.start, addresses.end));
     }
 }

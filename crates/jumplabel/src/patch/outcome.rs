@@ -1,30 +1,31 @@
-//! What a transaction did.
+//! The result of a transaction.
 
 use core::time::Duration;
 
 use crate::platform::{Visibility, Warnings, WriterKind};
 
-/// What a flip did.
+/// The result of a flip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// Sites whose instruction was changed.
+    /// The number of sites whose instruction was changed.
     pub sites: usize,
-    /// Pages that these sites begin on.
+    /// The number of pages on which these sites begin.
     pub pages: usize,
-    /// Sites that took several steps. They were pristine or, on x86 and s390x, they are jumps that lead elsewhere now: of a static call, of
-    /// a switch, or of a check that loaded its key. If there is one or more, the flip takes more core syncs, two at most.
+    /// The number of sites that took several steps. Such a site was pristine or, on x86 and s390x, its jump leads to another place now. (Jumps
+    /// of static calls, of switches, and of checks that loaded their key can do that.) If the number is not 0, the flip takes more core syncs,
+    /// two at most.
     pub primed: usize,
-    /// Sites of keys declared `or_load` that should no longer load, but still do, because the system refused to patch them. They do what
-    /// their keys say. See [`OrLoadKey`](crate::OrLoadKey).
+    /// The number of sites of keys declared `or_load` that still load, although they should not, because the system refused to patch them. They
+    /// do what their keys say. See [`OrLoadKey`](crate::OrLoadKey).
     pub loading: usize,
     /// The writer that wrote. `None` if no site had to change.
     pub writer: Option<WriterKind>,
-    /// When other threads see the flip. If there was nothing to write, this is about the last flip of the same key, call or mode that wrote
+    /// When other threads see the flip. If this flip wrote nothing, the value is that of the last flip of the same key, call or mode that wrote
     /// something.
     pub visibility: Visibility,
-    /// What went wrong without being an error.
+    /// Problems that are no errors.
     pub warnings: Warnings,
-    /// The time that the transaction took, without the wait for the lock.
+    /// The duration of the transaction, without the wait for the lock.
     pub time: Duration,
 }

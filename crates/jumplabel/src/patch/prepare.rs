@@ -1,4 +1,4 @@
-//! The part of the first flip's work that a program can do in advance.
+//! The work of the first flip that a program can do in advance.
 
 use super::carry_out::refusal;
 use super::in_flight::{TRANSACTION, Transaction};
@@ -9,26 +9,25 @@ use crate::error::{Error, Refusals};
 use crate::platform::{Held, Summary, WriterKind};
 use crate::site::{index, object};
 
-/// Does in advance what the first flip of a process does beside flipping. It makes the state of the process, registers for core sync (which
-/// takes milliseconds if there are several threads), builds the index of each loaded object, makes room for the list of changes, and tries
-/// the writers that are chosen for few sites and for many. Flips work without this function: it is for programs whose first flip must be
-/// fast.
+/// Does in advance the work that the first flip of a process does besides flipping. It makes the state of the process, registers for core sync
+/// (this takes milliseconds if there are several threads), builds the index of each loaded object, makes room for the list of changes, and tries
+/// the writers for few sites and for many sites. Flips work without this function: it is for programs whose first flip must be fast.
 ///
-/// It also patches those sites of keys declared `or_load` that still load and should fall through. From then on they cost as much as other
-/// sites. [`prepare_keys`](crate::prepare_keys) does so for some keys, and [`loading`](crate::loading) counts the sites that load.
+/// It also patches some sites of keys declared `or_load`: the sites that still load and should fall through. From then on they cost as much as
+/// other sites. [`prepare_keys`](crate::prepare_keys) does this for some keys, and [`loading`](crate::loading) counts the sites that load.
 ///
-/// After that, the first flip only makes a private copy of each page that it changes. Call this function again in a child of `fork`,
-/// because the child inherits everything but the registration. Call it again after another object is loaded, because that object has no
-/// index yet. If there is nothing to do, it costs little.
+/// After that, the first flip only makes a private copy of each page that it changes. Call this function again in a forked child, because the
+/// child inherits everything except the registration. Call it again after another object was loaded, because that object has no index yet. If
+/// there is nothing to do, the call costs little.
 ///
 /// # Errors
 /// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`], [`Error::UnknownWriter`],
-/// [`Error::CopiedCode`], [`Error::OutOfMemory`]; and if the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal).
-/// If core sync is refused, this function returns no error: each flip then reports what the refusal means for that flip.
+/// [`Error::CopiedCode`], [`Error::OutOfMemory`]. If the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal). If core sync
+/// is refused, this function returns no error: each flip then reports what the refusal means for that flip.
 pub fn prepare() -> Result<Outcome, Error> {
     let mut lock = Lock::take()?;
     if get_ready(&mut lock)? {
-        // In the fallback there is nothing that a flip could write.
+        // In the fallback, no flip writes anything.
         #[cfg(jumplabel_sites)]
         return transaction(&[], &mut lock, &|_, plan, held| {
             object::all(held).try_for_each(|object| plan.collect_object(object, Purpose::Prepare, held))
@@ -49,8 +48,7 @@ pub(crate) fn prepare_these(requests: &[Request<'_>]) -> Result<Outcome, Error> 
     })
 }
 
-/// Does the part of the first flip's work that does not depend on what is flipped. Returns whether there is anything that a flip could
-/// write.
+/// Does the part of the first flip's work that is the same for every flip. Returns whether there is anything that a flip could write.
 fn get_ready(lock: &mut Lock) -> Result<bool, Error> {
     let platform = lock.platform();
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
@@ -72,15 +70,15 @@ fn get_ready(lock: &mut Lock) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Tries the writer that a flip of one site would take, and returns the writer if it works. The writer is tried on a function of the
-/// library, so no site changes. This is for programs that want to know in advance whether the system lets them flip.
+/// Tries the writer that a flip of one site would use, and returns the writer if it works. The writer changes a function of the library, so no
+/// site changes. This is for programs that want to know in advance whether the system allows flips.
 ///
 /// Costs as much as two flips the first time, and next to nothing later, because a writer that worked is not tried again. So if the program
-/// later gives up the right to write code, its next flip reports that, but this function does not.
+/// later loses the right to write code, its next flip reports that, but this function does not.
 ///
 /// # Errors
-/// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`] if there is no writer, as in the
-/// fallback; [`Error::UnknownWriter`]; and if the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal).
+/// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`] if there is no writer, as in the fallback;
+/// [`Error::UnknownWriter`]. If the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal).
 pub fn probe() -> Result<WriterKind, Error> {
     if cfg!(not(jumplabel_sites)) {
         return Err(Error::NoWriter);

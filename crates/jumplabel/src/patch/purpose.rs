@@ -1,35 +1,36 @@
-//! Why a transaction looks at sites.
+//! The reasons for which a transaction looks at sites.
 
 use super::patchable::Comparison;
 use crate::arch::Native;
 use crate::format::Entry;
 
-/// Why a transaction looks at sites, and what it does about sites that are not as they shall be.
+/// The reason for which a transaction looks at sites. It decides which sites the transaction changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// The setting of their patchable changes.
     Change,
-    /// Their patchable stays as it is, but something outside the library can have changed them. Sites that do not do what their patchable
-    /// says are brought back.
+    /// Their patchable stays as it is, but something outside the library may have changed the sites. Sites that do not do what their patchable
+    /// says are repaired.
     Repair,
-    /// As `Repair`, but alternatives are brought back, too. Allowed only if there is no other thread, because another thread could be
-    /// between two instructions of an alternative.
+    /// As `Repair`, but alternatives are repaired, too. Allowed only if there is no other thread, because another thread could be between two
+    /// instructions of an alternative.
     #[cfg(jumplabel_alternatives)]
     RepairAll,
     /// As `Repair`, because their object was just loaded, or the process was forked. So the sites can also be in the middle of a change.
     #[cfg(jumplabel_sites)]
     CatchUp,
-    /// Sites that still load their key are patched, if their key says that they fall through. No other site is.
+    /// Sites that still load their key are patched, if their key says that they fall through. No other site is patched.
     Prepare,
-    /// The sites shall do the same as now, but hold the state that the compiler emits for that.
+    /// The sites continue to do the same, but get the state that the compiler emits for that.
     RestorePristine,
 }
 
 impl Purpose {
-    /// Whether a site is changed that is not as it shall be. `stays` says whether a site whose patchable changes stays as it is if it can.
+    /// Whether the transaction changes a site that is not in its wanted state. `stays`: a site whose patchable changes may stay as it is if it
+    /// can.
     ///
     /// A site that loads is a jump to its stub. On some instruction sets, it falls through for a moment while it becomes another jump. So it
-    /// becomes a jump straight to its arm only in a change: until then, to fall through was right.
+    /// becomes a jump straight to its arm only in a change, because until then falling through was right.
     #[inline(never)]
     pub(super) fn writes(self, entry: &Entry, compared: &Comparison, stays: bool) -> bool {
         let falls = || compared.wanted.leads_nowhere::<Native>();

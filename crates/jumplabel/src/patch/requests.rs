@@ -1,4 +1,4 @@
-//! The requests of a transaction, and the effect that each of them has.
+//! The requests of a transaction, each with its effect.
 
 use super::Request;
 use super::patchable::{Effect, Patchable};
@@ -7,7 +7,7 @@ use crate::platform::notices::Notices;
 use crate::platform::{Held, Objects, Visibility};
 use crate::sort::sort_unstable_by;
 
-/// A request in a transaction. (A caller's list of requests can be on the stack, so it has only what the caller says: [`Request`].)
+/// A request in a transaction. (A [`Request`] of the caller has only the caller's own data, because a list of these can be on the stack.)
 #[derive(Clone, Copy)]
 pub(super) struct PendingRequest<'a> {
     pub(super) patchable: &'a dyn Patchable,
@@ -18,25 +18,25 @@ pub(super) struct PendingRequest<'a> {
 }
 
 impl<'a> PendingRequest<'a> {
-    /// Nothing is begun yet.
+    /// A request whose change has not begun.
     pub(super) const fn new(Request { patchable, change }: Request<'a>, order: u32) -> PendingRequest<'a> {
         PendingRequest { patchable, change, effect: Effect::None, order }
     }
 
-    /// Begins the change, and notes its effect in the request.
+    /// Begins the change, and records its effect in the request.
     pub(super) fn begin(&mut self, held: &Held<Objects>) -> Result<(), Error> {
         self.effect = self.patchable.begin(self.change, held)?;
         Ok(())
     }
 
-    /// Called when nothing but a writer can refuse any more.
+    /// Called when only a writer can still refuse.
     pub(super) fn expose(&self) {
         if let Effect::New(setting) | Effect::Same(setting) = self.effect {
             self.patchable.expose(setting);
         }
     }
 
-    /// Called when the sites are patched. `visibility` says when other threads see them. `None` if that is not known.
+    /// Called when the sites are patched. `visibility` says when other threads see them; `None` if that is not known.
     #[inline(never)]
     pub(super) fn publish(&self, visibility: Option<Visibility>) {
         match visibility {
@@ -49,7 +49,7 @@ impl<'a> PendingRequest<'a> {
     }
 }
 
-/// Called when the requests were published: adds a notice of each key and mode that has changed.
+/// Adds a notice for each key and mode that has changed. Called after the requests were published.
 #[cold]
 #[inline(never)]
 pub(super) fn add_notices(requests: &[PendingRequest<'_>], notices: &mut Notices) {
@@ -60,13 +60,13 @@ pub(super) fn add_notices(requests: &[PendingRequest<'_>], notices: &mut Notices
     }
 }
 
-/// If there are several requests for one patchable, keeps only the last of them. Returns how many are kept. They come first, in the order of
-/// the patchables' addresses.
+/// If there are several requests for one patchable, keeps only the last of them. Returns the number of kept requests. They come first, in the
+/// order of the patchables' addresses.
 pub(super) fn last_wins(requests: &mut [PendingRequest<'_>]) -> usize {
     // Two requests are for the same patchable if its address is the same, even if their references to it have different types.
     let address = |request: &PendingRequest<'_>| core::ptr::from_ref(request.patchable).cast::<u8>();
     sort_unstable_by(requests, |a, b| (address(a), a.order) < (address(b), b.order));
-    // The last one for a patchable replaces those before it.
+    // The last request for a patchable replaces those before it.
     let mut kept: usize = 0;
     for at in 0..requests.len() {
         let Some(&request) = requests.get(at) else { break };

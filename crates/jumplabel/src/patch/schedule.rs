@@ -1,4 +1,4 @@
-//! What the writers have to do for the changes of a plan: in which order, on which pages, in which steps.
+//! The order, the pages and the steps in which the writers carry out the changes of a plan.
 
 use core::ops::Range;
 
@@ -10,12 +10,12 @@ use crate::platform::list::List;
 use crate::platform::{Extent, Platform, SPAN_GAP_PAGES, Summary, Warnings, WriteReport, WriterKind};
 use crate::sort::sort_unstable_by;
 
-/// What is true of all changes together, and what became of them.
+/// Facts about all changes together, and their fate.
 pub(super) struct Facts {
     pub(super) summary: Summary,
-    /// Where in the changes the longest run lies whose changes have the same pattern. Empty if the changes had to be sorted.
+    /// The place of the longest run of changes with the same pattern. Empty if the changes had to be sorted.
     pub(super) alike: Range<usize>,
-    /// A bit for each step. It is set if some site takes that step.
+    /// A bit for each step. It is set if at least one site takes that step.
     pub(super) steps: u8,
     /// The number of sites that take several steps.
     pub(super) several: usize,
@@ -24,10 +24,10 @@ pub(super) struct Facts {
     pub(super) fate: Fate,
 }
 
-/// What became of the changes of a plan.
+/// The fate of the changes of a plan.
 #[derive(Clone, Copy)]
 pub(super) enum Fate {
-    /// There were none; or they were left out, because so many sites load their keys instead.
+    /// Nothing was written: there were no changes, or they were left out, because this number of sites load their keys instead.
     Unwritten {
         loading: usize,
         warnings: Warnings,
@@ -38,12 +38,12 @@ pub(super) enum Fate {
     },
 }
 
-/// What the writers have met.
+/// The problems that the writers met.
 #[derive(Clone, Copy)]
 pub(super) struct Met {
     /// The first site that a writer could not restore.
     pub(super) stuck: Option<usize>,
-    /// Why core sync was refused.
+    /// The reason why core sync was refused.
     pub(super) core_sync: Refusal,
     pub(super) refused: Refusals,
 }
@@ -53,7 +53,7 @@ impl Met {
 }
 
 impl Facts {
-    /// All zeros: a static of it takes no room in a file.
+    /// All zeros, so that a static with this value takes no room in a file.
     pub(super) const NONE: Facts = Facts {
         summary: Summary { sites: 0, pages: 0, spans: 0, steps: 0, single_store: false, unsynced: false },
         alike: 0..0,
@@ -79,7 +79,7 @@ impl Facts {
         }
     }
 
-    /// Sorts `changes` by address, removes duplicates, and fills `extents`. Notes the facts about them. The caller ensures that the
+    /// Sorts `changes` by address, removes duplicates, and fills `extents`. Records the facts about the changes. The caller ensures that the
     /// changes in `run` all have the same pattern, and are in the order of their addresses.
     #[inline(never)]
     pub(super) fn note(
@@ -90,11 +90,11 @@ impl Facts {
         platform: &dyn Platform,
     ) -> Result<(), Error> {
         let (mut steps, mut several, mut demand) = (0_u8, 0, Demand::Nothing);
-        // `before` is the address of the last change. `like` is its pattern, if all changes with that pattern take the same steps, or else
+        // `before` is the address of the previous change. `like` is its pattern, if all changes with that pattern take the same steps, or else
         // 0.
         let (mut before, mut like, mut at) = (0, 0, 0);
         while let Some(change) = changes.get(at) {
-            // The index has the sites of one patchable in one object in order. Sites of several patchables or objects can need sorting.
+            // The index has the sites of one patchable in one object in order. The sites of several patchables or objects may need sorting.
             if change.address <= before {
                 sort(changes);
                 run = 0..0;
@@ -110,8 +110,8 @@ impl Facts {
                 several += usize::from(these & these.wrapping_sub(1) != 0); // A change of the first byte alone takes one step.
                 demand = demand.max(needed);
             }
-            // If the pattern says which steps a change takes, all changes of the run take the steps of the first one. Then the loop skips
-            // the others.
+            // If the pattern determines the steps of a change, all changes of the run take the steps of the first one. Then the loop skips the
+            // others.
             at = if at == run.start && like != 0 { run.end.max(at + 1) } else { at + 1 };
             before = changes.get(at - 1).map_or(0, |change| change.address);
         }
@@ -124,7 +124,7 @@ impl Facts {
     }
 }
 
-/// Fills `extents`. Returns how many pages `changes` begin on, and how many spans they form.
+/// Fills `extents`. Returns the number of pages on which `changes` begin, and the number of spans that they form.
 fn pages(changes: &[SiteChange], extents: &mut List<Extent>, platform: &dyn Platform) -> Result<[usize; 2], Error> {
     let page = platform.page_size();
     let page_end = |address: usize| (address & !(page - 1)) + page;
@@ -155,7 +155,7 @@ fn sort(changes: &mut List<SiteChange>) {
     retain(changes, &|change, kept| kept.last().is_none_or(|last| last.address != change.address));
 }
 
-/// Keeps the changes for which `keep` returns true. The second argument of `keep` is a slice of the changes that were kept before.
+/// Keeps the changes for which `keep` returns true. The second argument of `keep` is a slice of the changes that were kept so far.
 #[inline(never)]
 pub(super) fn retain(changes: &mut List<SiteChange>, keep: &dyn Fn(&SiteChange, &[SiteChange]) -> bool) {
     changes.retain(keep);

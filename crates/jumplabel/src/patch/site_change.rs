@@ -1,4 +1,4 @@
-//! The change of one site, and of many sites that change alike.
+//! The change of one site, and the changes of many sites that change alike.
 
 use crate::arch::{self, Arch, CodeChange, Native, State, Template, read_code, read_one};
 use crate::format::Entry;
@@ -21,7 +21,7 @@ impl SiteChange {
         readable::can_read(self.address, self.code.old.len())
     }
 
-    /// Reads the site again, and lets the change begin with what the site holds now. Returns whether it holds what it held before.
+    /// Reads the site again, and makes the change start from the bytes that the site holds now. Returns whether they are the same as before.
     #[cold]
     pub(super) fn look_again(&mut self) -> bool {
         let old = self.code.old;
@@ -31,23 +31,23 @@ impl SiteChange {
     }
 }
 
-/// Sites that have the kind and the arm in common, and that all go from one state to another, or all stay in one state.
+/// Sites with the same kind and the same [`arm`](Entry::arm), which all go from one state to another, or all stay in one state.
 pub(super) struct Run {
     traits: u32,
-    /// What is in front of each site.
+    /// The byte in front of each site, if the sites have one.
     front: Option<u8>,
     from: Template,
     to: Template,
     stays: bool,
-    /// Whether the sites can load. Those of the run do not load now, and will not: they lead to their arms.
+    /// Whether the sites can load. The sites of the run do not load now, and will not: they lead to their arms.
     loads: bool,
 }
 
 impl Run {
-    /// The run of the sites that have the traits of `entry`. `None` if the site of `entry` has an unusual number of bytes.
+    /// The run of the sites that have the same traits as `entry`. `None` if the site of `entry` has an unusual number of bytes.
     ///
     /// # Safety
-    /// As for [`Comparison::at`](super::patchable::Comparison::at), which has found no fault with the site of `entry`.
+    /// The contract of [`Comparison::at`](super::patchable::Comparison::at), which found no fault with the site of `entry`.
     #[inline(never)]
     pub(super) unsafe fn of(entry: &Entry, from: State, to: State) -> Option<Run> {
         if entry.bytes() != Native::SIZE {
@@ -68,13 +68,13 @@ impl Run {
     /// Adds changes to `changes`: one for each entry from `at` on, up to the first entry that ends the run. Returns the place of that
     /// entry.
     ///
-    /// An entry ends the run if its site is not one of the run, or if its address is not above that of the entry before. The run also ends
-    /// when `changes` has no more room.
+    /// An entry ends the run if its site does not belong to the run, or if its address is not above that of the previous entry. The run also
+    /// ends when `changes` has no more room.
     ///
-    /// Other processors execute the sites, so to read a site is slow. Everything else in this function must cost less than that.
+    /// Reading a site is slow, because other processors execute it. Everything else in this function must cost less than that.
     ///
     /// # Safety
-    /// As for [`Comparison::at`](super::patchable::Comparison::at).
+    /// The contract of [`Comparison::at`](super::patchable::Comparison::at).
     #[inline(never)]
     pub(super) unsafe fn add(&self, entries: Entries<'_>, mut at: usize, changes: &mut List<SiteChange>) -> usize {
         let kind = self.from.kind().number();
@@ -108,7 +108,7 @@ mod tests {
 
     type X86 = jumplabel_format::arch::x86::X86<64>;
 
-    /// A jump with one certain displacement differs from the nop in the first byte alone, by chance. Other jumps of its run differ in more
+    /// With one certain displacement, a jump happens to differ from the nop only in the first byte. The other jumps of its run differ in more
     /// bytes.
     #[test]
     fn one_site_does_not_speak_for_sites_that_change_in_another_way() {

@@ -6,8 +6,8 @@
 //!     core sync, if anything was written           core sync; if it is refused, a site of several steps stays at this step
 //! ```
 //!
-//! On x86, a flip of a key whose sites are all primed takes one step, which writes one byte at each site. On other instruction sets, every
-//! flip of a key takes one step. The module `arch` has the steps.
+//! On x86, a flip of a key whose sites are all primed takes one step, which writes one byte at each site. On other instruction sets, every flip
+//! of a key takes one step. The steps are in the module `arch`.
 
 use core::ops::Range;
 
@@ -17,7 +17,7 @@ use super::undo::take_back;
 use crate::platform::{Failure, Writer};
 
 /// Carries the changes out. Those in `alike` have the same pattern. `steps` has a bit for each step to take. If a step is refused, undoes all
-/// steps: then all sites are as before, unless that is refused, too.
+/// steps. Then all sites are as before, unless the undo is refused, too.
 pub(super) fn run(
     changes: &[SiteChange],
     alike: &Range<usize>,
@@ -35,8 +35,8 @@ pub(super) fn run(
         }
         let Err(refusal) = writer.sync() else { continue };
         if rest != 0 {
-            // Without a core sync, a thread can still run what it fetched before this step. So the next step must not be taken. This step
-            // can be undone: that is as safe as the step was.
+            // Without a core sync, a thread can still run instructions that it fetched before this step. So the next step must not be taken.
+            // This step can be undone, which is as safe as the step was.
             take_back(changes, number, changes.len(), writer, block)?;
             return Err(Failure::Unsynced(refusal));
         }

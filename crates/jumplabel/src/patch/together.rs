@@ -12,8 +12,8 @@ use crate::raw::key::RawKey;
 use crate::site::{index, object};
 
 /// Carries out `change` for each key that an entry of one sort names, all or nothing. `is_one` says whether an entry is of that sort.
-/// `patchable` returns such a key as a patchable. If the library cannot rely on an entry of that sort now, refuses before it looks for keys,
-/// because such an entry may be the only one that names its key.
+/// `patchable` returns such a key as a patchable. Before it searches for keys, it returns an error if the library cannot rely on an entry of
+/// that sort: that entry may be the only one that names its key.
 ///
 /// # Safety
 /// All entries for which `is_one` returns true name keys.
@@ -26,19 +26,19 @@ pub(crate) unsafe fn commit_all(
     object::all(&lock.objects).try_for_each(|object| index::demand_sound(object, None, is_one, &lock.objects))?;
     let mut requests = Owned::new(lock.platform());
     let mut last = 0;
-    // The keys are taken in the order of their addresses, so that each is taken once.
+    // Takes the keys in the order of their addresses, so that it takes each key once.
     while let Some(next) = addresses(is_one, lock).filter(|key| *key > last).min() {
-        // SAFETY: the caller says that such entries name keys. The lock keeps the key's object loaded meanwhile.
+        // SAFETY: the caller says that such entries name keys. The lock keeps the key's object loaded.
         let key = unsafe { &*(next as *const RawKey) };
         requests.push(Request::new(patchable(key), change as usize))?;
         last = next;
     }
-    // These keys are the library's own. The lock was taken for this alone.
+    // These keys belong to the library itself. The lock was taken only for this.
     NOTICES.get(&mut lock.objects).by = NOBODY;
     commit_locked(&requests.list, lock)
 }
 
-/// For each entry of the sort, the address of the key that it names. A key can come several times.
+/// For each entry of the sort, the address of its key. A key can come several times.
 fn addresses(is_one: fn(&Entry) -> bool, lock: &Lock) -> impl Iterator<Item = usize> {
     index::all_sound(&lock.objects).filter(move |(entry, _)| is_one(entry)).map(|(_, key)| key)
 }

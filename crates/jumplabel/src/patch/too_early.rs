@@ -1,4 +1,4 @@
-//! Takes the lock for a change of patchables, and refuses if the object of one of them is not registered yet.
+//! Takes the lock for a change of patchables. Returns an error if the object of one of them is not registered yet.
 //!
 //! ```text
 //!   libplugin.so's constructor        the program's constructor
@@ -7,11 +7,10 @@
 //!         not known                     └─► from here on, the same flip works
 //! ```
 //!
-//! Suppose that a key lies in no registered object, and that a flip finds no site of it. Then either the flip comes too early, or the key
-//! has no sites, because the program made it at run time or no check of it was linked. Only the dynamic loader can tell these two cases
-//! apart. The loader finds the object of the key. If that object has a record, so that it will be registered, it also has a note. The
-//! loader is never called under the lock. A flip of a key with known sites, or of a key in a registered object, does not need to ask the
-//! loader.
+//! If a key lies in no registered object, and a flip finds no site of it, there are two cases. Either the flip comes too early, or the key has
+//! no sites, because the program made it at run time or no check of it was linked. Only the dynamic loader can distinguish these cases: it finds
+//! the object of the key. If that object has a record, and so will be registered, it also has a note. The loader is never called under the lock.
+//! A flip of a key with known sites, or of a key in a registered object, does not need to ask the loader.
 
 use super::{Lock, Request};
 use crate::error::Error;
@@ -22,8 +21,8 @@ use crate::{
 };
 
 /// Takes the lock if, for each patchable, one of these holds:
-/// * its object is registered, or has no record;
-/// * sites of it are known in other objects.
+/// * the patchable's object is registered, or has no record;
+/// * other objects have known sites of the patchable.
 ///
 /// # Errors
 /// The errors of [`Lock::take`], and [`Error::TooEarly`].
@@ -35,7 +34,7 @@ pub(crate) fn locked(requests: &[Request<'_>]) -> Result<Lock, Error> {
         let lock = Lock::take()?;
         let mut rest = requests.iter().enumerate().skip(first);
         let Some((place, request)) = rest.find(|(_, request)| !is_known(request, &lock)) else { return Ok(lock) };
-        // The loader has already said that this patchable's object has a record, but the object was not registered since then.
+        // The loader has already said that this patchable's object has a record, but the object is still not registered.
         if has_record && place == first {
             return Err(Error::TooEarly);
         }
@@ -53,9 +52,9 @@ pub(crate) fn locked(_: &[Request<'_>]) -> Result<Lock, Error> {
     Lock::take()
 }
 
-/// Whether the patchable has sites in a registered object, or lies in a registered object. (Why sites are enough: the loader can have
-/// copied a key of a library into the program, or the program can override it. Then the library can change the key before the program is
-/// registered.) For each object, the index is asked first: the change needs the index anyway, but the bounds cost a look at program
+/// Whether the patchable has sites in a registered object, or lies in a registered object. (Sites are enough for this reason: the loader may
+/// have copied a key of a library into the program, or the program may override the key. Then the library can change the key before the program
+/// is registered.) For each object, the index is asked first, because the change needs the index anyway, but the bounds cost a look at program
 /// headers.
 #[cfg(all(jumplabel_sites, not(target_os = "none")))]
 #[inline(never)]

@@ -1,4 +1,4 @@
-//! A transaction goes from requests to published counts. If it fails, it goes back to the state before.
+//! A transaction: from requests to published counts or, if something fails, back to the state before.
 
 use super::carry_out::{carry_out, schedule};
 use super::in_flight::{self, TRANSACTION, Transaction};
@@ -17,10 +17,10 @@ pub(crate) fn commit(requests: &[Request<'_>]) -> Result<Outcome, Error> {
     commit_by(requests, PROGRAM)
 }
 
-/// [`commit`] for somebody else than the program.
+/// [`commit`] for a change that someone other than the program asked for.
 #[inline(never)]
 pub(crate) fn commit_by(requests: &[Request<'_>], by: By) -> Result<Outcome, Error> {
-    // The lock stays where it was made: it is not moved out of the result.
+    // The lock stays in the place where it was made, and is not moved out of the result.
     match &mut locked(requests) {
         Ok(lock) => {
             NOTICES.get(&mut lock.objects).by = by;
@@ -36,7 +36,7 @@ pub(crate) fn commit_locked(requests: &[Request<'_>], lock: &mut Lock) -> Result
     attempts(requests, lock)
 }
 
-/// Carries out `requests`. If that is refused, but some calls could also stay as they are, tries once more without these.
+/// Carries out `requests`. If that is refused, but some calls could also stay as they are, tries once more without these calls.
 #[inline(always)]
 fn attempts(requests: &[Request<'_>], lock: &mut Lock) -> Result<Outcome, Error> {
     let mut manner = Manner::Whole;
@@ -62,11 +62,11 @@ fn begin_all(
     plan.collect(requests, manner, held)
 }
 
-/// Fills the plan. [`transaction`] calls it through a pointer, so that the program has one `transaction` and not one for each caller.
+/// Fills the plan. [`transaction`] calls it through a pointer, so that the program contains only one `transaction`, and not one for each caller.
 type Collect<'a> = dyn Fn(&mut [PendingRequest<'_>], &mut Plan, &Held<Objects>) -> Result<(), Error> + 'a;
 
-/// Collects the changes and writes them. Then publishes the requests or, on an error, abandons them. Calls one function after the other,
-/// because each of them needs much of the stack: so the stack never holds two of them at once.
+/// Collects the changes and writes them. Then publishes the requests or, on an error, abandons them. It calls one function after the other, so
+/// that the stack never holds two of them at once: each needs much of the stack.
 #[inline(never)]
 pub(super) fn transaction(requests: &[Request<'_>], lock: &mut Lock, collect: &Collect<'_>) -> Result<Outcome, Error> {
     // One variable for all results, because each takes room on the stack.
@@ -74,7 +74,7 @@ pub(super) fn transaction(requests: &[Request<'_>], lock: &mut Lock, collect: &C
     if done.is_ok() {
         done = begin(requests, lock);
     }
-    #[allow(clippy::question_mark)] // The operator makes a copy.
+    #[allow(clippy::question_mark)] // The operator `?` would make a copy.
     if let Err(error) = done {
         return Err(error);
     }
@@ -105,8 +105,8 @@ fn begin(requests: &[Request<'_>], lock: &mut Lock) -> Result<(), Error> {
     Ok(())
 }
 
-/// Builds the indexes that are missing. Refuses if the library cannot rely on an entry of one of the patchables. (This comes first, and not
-/// when the entries are needed, because it needs much of the stack.)
+/// Builds the missing indexes. Returns an error if the library cannot rely on an entry of one of the patchables. (This runs first, because it
+/// needs much of the stack: where the entries are needed, the stack already holds more.)
 #[inline(never)]
 pub(super) fn demand(requests: &[Request<'_>], held: &Held<Objects>) -> Result<(), Error> {
     for object in object::all(held) {
@@ -124,11 +124,11 @@ fn end(done: Result<(), Error>, lock: &mut Lock) -> Result<Outcome, Error> {
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
     let (requests, held) = (in_flight.requests(), &mut lock.platform_state);
     if let Err(error) = done {
-        // If sites were undone without a core sync, other threads can still execute for a while what these sites held in between.
+        // If sites were undone without a core sync, other threads can for a while still execute the bytes that these sites held in between.
         if matches!(error, Error::Denied { .. } | Error::RollbackFailed { .. }) && !platform.is_synced() {
             requests.iter().for_each(|request| request.patchable.set_eventual(true));
         }
-        // If a request was refused, those after it were not begun. For these, `abandon` does nothing.
+        // If a request was refused, the requests after it have not begun. For these, `abandon` does nothing.
         requests.iter().for_each(|request| request.patchable.abandon());
         match error {
             Error::RollbackFailed { .. } => in_flight.stuck(),
@@ -138,8 +138,8 @@ fn end(done: Result<(), Error>, lock: &mut Lock) -> Result<Outcome, Error> {
     }
     in_flight::publishing();
     let mut outcome = plan.facts.outcome();
-    // Sites that load their key see the count as soon as it is published. So a core sync follows, as after a step. Until that core sync has
-    // succeeded, the key is marked as eventual, so that an `inc` that does not take the lock waits for that core sync, too.
+    // Sites that load their key see the count as soon as it is published. So a core sync follows, as after a step. Until it has succeeded, the
+    // key is marked as eventual. So an `inc` that takes no lock waits for the core sync, too.
     let loads = plan.findings.loads;
     if loads {
         outcome.visibility = Visibility::Eventual;
@@ -159,15 +159,15 @@ fn end(done: Result<(), Error>, lock: &mut Lock) -> Result<Outcome, Error> {
     Ok(outcome)
 }
 
-/// Notes that the transaction is over.
+/// Records that the transaction is over.
 #[inline(never)]
 fn over(plan: &mut Plan, platform: &dyn Platform) {
     in_flight::done();
     plan.shrink(platform);
 }
 
-/// Under the lock: makes all threads see what the sites of this patchable hold now. If a core sync is still missing for that, does it.
-/// Returns [`Visibility::Eventual`] if the core sync is refused.
+/// Makes all threads see the present bytes of the sites of this patchable. If that still needs a core sync, does one. Returns
+/// [`Visibility::Eventual`] if the core sync is refused. Called under the lock.
 pub(crate) fn sync_again(patchable: &dyn Patchable, held: &mut Held) -> Visibility {
     sync_all(&[PendingRequest::new(Request::new(patchable, 0), 0)], held)
 }

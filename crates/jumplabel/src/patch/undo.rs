@@ -6,9 +6,9 @@ use super::site_change::SiteChange;
 use crate::arch::{Arch, Native};
 use crate::platform::{Failure, Held, Writer, WriterKind};
 
-/// Undoes all steps at all sites, however many steps each site has taken: if a site never took a step, it does no harm to undo that step
-/// there ([`Arch::undo`]). The writer is opened only to undo. The sites are as before only if this function returns `Ok`: a writer that
-/// writes to copies of pages can still refuse to put the copies in place.
+/// Undoes all steps at all sites, however many steps each site has taken. If a site never took a step, undoing that step there does no harm
+/// ([`Arch::undo`]). The writer is opened only to undo. The sites are as before only if this function returns `Ok`: a writer that writes to
+/// copies of pages can still refuse to put the copies in place.
 ///
 /// # Safety
 /// The changes of the plan are of verified sites of loaded objects, and are scheduled.
@@ -22,8 +22,8 @@ pub(super) unsafe fn undo(kind: WriterKind, plan: &mut Plan, held: &mut Held) ->
 
 /// Undoes step `last` at the first `count` sites, and the steps before it at all sites.
 ///
-/// If a core sync is refused on the way back, a site that takes several steps stays between two steps. There it does what it did before the
-/// transaction. A site that takes a single step is restored all the same, because the undo of a single step needs no core sync before it.
+/// If a core sync is refused on the way back, a site that takes several steps stays between two steps. In that state it does what it did before
+/// the transaction. A site that takes a single step is restored all the same, because undoing a single step needs no earlier core sync.
 pub(super) fn take_back(
     changes: &[SiteChange],
     last: u8,

@@ -1,6 +1,6 @@
-//! This is for objects whose sites were built as plain jumps, and on which nobody has run `jumplabel link`. Some of these sites should fall
-//! through at first, but still jump. Before a thread runs such a site, the library brings it to the state of its key. (It does the same for
-//! sites whose keys are in other objects.) If that fails, no thread must run the site.
+//! Objects whose sites were built as plain jumps, and that `jumplabel link` has not changed. Some of these sites should fall through at first,
+//! but still jump. Before a thread runs such a site, the library sets it to the state of its key. (It does the same for sites whose keys are in
+//! other objects.) If that fails, no thread may run the site.
 
 use super::patchable;
 use super::patchable::{Comparison, complaint, nothing};
@@ -9,9 +9,9 @@ use crate::format::Object;
 use crate::platform::{Held, Objects};
 use crate::site::{index, readable};
 
-/// Called after the library tried to bring these sites of `object` to the states of their keys; `tried` is the result. Returns `Ok` if each
-/// of them does what its key says. Otherwise returns the error of `tried` or, if `tried` is `Ok`, the error of the first site that does not
-/// do what its key says.
+/// Called after the library tried to set these sites of `object` to the states of their keys; `tried` is the result. Returns `Ok` if each of
+/// them does what its key says. Otherwise returns the error of `tried` or, if `tried` is `Ok`, the error of the first site that does not do what
+/// its key says.
 pub(crate) fn demand_right<T>(object: &Object, tried: Result<T, Error>, held: &Held<Objects>) -> Result<(), Error> {
     let lost = index::unsound(object, held).find(|entry| entry.is_unlinked());
     if let Some(entry) = lost {
@@ -24,12 +24,12 @@ pub(crate) fn demand_right<T>(object: &Object, tried: Result<T, Error>, held: &H
             return Err(Error::Unreadable { address });
         }
         let setting = patchable.setting();
-        // SAFETY: the same entry and patchable, the same lock.
+        // SAFETY: the index found the entry sound, and the lock keeps its object loaded.
         let compared = unsafe { Comparison::at(entry, patchable, setting, false, nothing) };
         if compared.is_ok_and(|compared| compared.change.is_none()) {
             continue;
         }
-        // SAFETY: the same entry and patchable, the same lock.
+        // SAFETY: the index found the entry sound, and the lock keeps its object loaded.
         return Err(tried.err().unwrap_or_else(|| unsafe { complaint(entry, patchable, setting) }));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! `verify`, and other transactions in which no key, call or mode changes. They bring sites back to what their patchables say, or to the states that the
+//! `verify`, and other transactions in which no key, call or mode changes. They set sites as their patchables say, or to the states that the
 //! compiler emits.
 
 #[cfg(jumplabel_sites)]
@@ -16,31 +16,31 @@ use {
     crate::site::{index, object, readable},
 };
 
-/// Looks at the sites of all keys, static calls and modes in the process. If something outside the library has changed a site, brings the
-/// site back to what its key, call or mode says. [`Outcome::sites`] is the number of sites that were brought back.
+/// Looks at the sites of all keys, static calls and modes in the process. If something outside the library has changed a site, repairs it: the
+/// site then does again what its key, call or mode says. [`Outcome::sites`] is the number of repaired sites.
 ///
-/// After each of three events, a site holds the bytes of its object's file again: a uprobe was removed, somebody called
-/// `madvise(MADV_DONTNEED)`, or somebody mapped the same file again. The bytes in the file are always one of the site's states. If the key
-/// has changed since the object was loaded, they are the wrong state. `enable`, `disable`, `set` and `update` look at the sites of what
-/// they change, even if the key already has the wanted state. A program that changes nothing can call `verify` instead: after such an
-/// event, or every now and then.
+/// After each of three events, a site holds the bytes of its object's file again: a uprobe was removed, the program called
+/// `madvise(MADV_DONTNEED)`, or the same file was mapped again. The bytes in the file are always one of the site's states. If the key has
+/// changed since the object was loaded, they are the wrong state. `enable`, `disable`, `set` and `update` look at the sites of the key, mode or
+/// call that they change, even if it already has the wanted state. A program that changes nothing can call `verify` instead: after such an
+/// event, or from time to time.
 ///
-/// A site that holds bytes of somebody else (a breakpoint, a uprobe that is still set) is left alone. Two sorts of sites are right as they
-/// are: sites of keys declared `or_load` that still load, and calls that `jumplabel link` has listed and that lead to their trampoline.
+/// A site that holds foreign bytes (a breakpoint, a uprobe that is still set) is left alone. Two sorts of sites are right as they are: sites of
+/// keys declared `or_load` that still load, and listed calls (by `jumplabel link`) that lead to their trampoline.
 ///
 /// Costs a read of each site, and a flip if there is something to repair. Blocks while another thread flips. Safe in signal handlers,
-/// constructors, and before and after `fork`. If you change the mapping of code, hold a [`Lock`] while you do: the bytes of a site must not
+/// constructors, and before and after `fork`. If you change the mapping of code, hold a [`Lock`] while you do it: the bytes of a site must not
 /// be replaced between two steps of a flip.
 ///
 /// # Errors
-/// The errors of a flip. [`Error::ForeignBytes`], [`Error::Unreadable`], [`Error::DamagedTable`], [`Error::UnknownKind`],
-/// [`Error::CopiedCode`], [`Error::MultiThreaded`] and [`Error::NoWriter`] report a site that could not be brought back; all other sites do
-/// what they shall by then, except sites that have such an error, too. (`MultiThreaded` is for an operation in place or an alternative: these
-/// cannot be brought back while other threads run. `NoWriter` is for calls that `jumplabel link` has listed: `procmem` cannot bring them back,
-/// and only `procmem` was allowed to write.) So does [`Error::Denied`], if the system refuses all writers but `procmem`, and such calls have
-/// strayed. On any other error, and if no site could be brought back, nothing has changed.
+/// The errors of a flip. [`Error::ForeignBytes`], [`Error::Unreadable`], [`Error::DamagedTable`], [`Error::UnknownKind`], [`Error::CopiedCode`],
+/// [`Error::MultiThreaded`] and [`Error::NoWriter`] report a site that could not be repaired. By then all other sites are right, except sites
+/// that have such an error, too. (`MultiThreaded` is for an operation in place or an alternative: these cannot be repaired while other threads
+/// run. `NoWriter` is for calls that `jumplabel link` has listed: `procmem` cannot repair them, and only `procmem` was allowed to write.)
+/// [`Error::Denied`] also reports such a site, if the system refuses all writers except `procmem`, and listed calls have strayed. On any other
+/// error, and if no site could be repaired, nothing has changed.
 pub fn verify() -> Result<Outcome, Error> {
-    #[cfg_attr(not(jumplabel_sites), allow(unused_mut))] // Without sites, nothing is brought back.
+    #[cfg_attr(not(jumplabel_sites), allow(unused_mut))] // Without sites, there is nothing to repair.
     let mut lock = Lock::take()?;
     #[cfg(jumplabel_sites)]
     {
@@ -63,7 +63,7 @@ pub fn verify() -> Result<Outcome, Error> {
     }
 }
 
-/// Brings the sites of all objects back to what their patchables say. Leaves out sites for which that is impossible.
+/// Sets the sites of all objects as their patchables say. Leaves out sites for which that is impossible.
 #[cfg(jumplabel_sites)]
 fn repair(purpose: Purpose, lock: &mut Lock) -> Result<Outcome, Error> {
     transaction(&[], lock, &|_, plan, held| {
@@ -71,8 +71,8 @@ fn repair(purpose: Purpose, lock: &mut Lock) -> Result<Outcome, Error> {
     })
 }
 
-/// Brings alternatives back, if some have strayed. Called after all other sites were brought back; `outcome` is the outcome of that.
-/// Returns an error if some alternatives have strayed and other threads run.
+/// Repairs alternatives, if some have strayed. Called after all other sites were repaired; `outcome` is the outcome of that. Returns an error if
+/// some alternatives have strayed and other threads run.
 #[cfg(jumplabel_alternatives)]
 fn repair_alternatives(outcome: Outcome, lock: &mut Lock) -> Result<Outcome, Error> {
     if !TRANSACTION.get(&mut lock.patch).plan.findings.alternatives {
@@ -87,8 +87,8 @@ fn repair_alternatives(outcome: Outcome, lock: &mut Lock) -> Result<Outcome, Err
     })
 }
 
-/// Why some site of `object` may not do what its patchable says. Either the table is damaged or, if `has_skipped`, some site cannot be read
-/// or holds none of its states.
+/// The reason why at least one site of `object` may not do what its patchable says. Either the table is damaged or, if `has_skipped`, a site
+/// cannot be read or holds none of its states.
 #[cfg(jumplabel_sites)]
 fn missed_in(object: &Object, has_skipped: bool, held: &Held<Objects>) -> Option<Error> {
     let of_table = index::build(object, held).and_then(|()| index::demand_sound(object, None, |_| true, held)).err();
@@ -104,21 +104,21 @@ fn missed_site(object: &Object, held: &Held<Objects>) -> Option<Error> {
         if let Some(address) = readable::hidden(entry) {
             return Some(Error::Unreadable { address });
         }
-        // SAFETY: the same entry and patchable, the same lock.
+        // SAFETY: the index found the entry sound, and the lock keeps its object loaded.
         let compared = unsafe { Comparison::at(entry, patchable, patchable.setting(), false, nothing) };
-        // SAFETY: the same entry and patchable, the same lock.
+        // SAFETY: the index found the entry sound, and the lock keeps its object loaded.
         compared.err().map(|setting| unsafe { complaint(entry, patchable, setting) })
     })
 }
 
-/// Brings the sites of `patchable` to what it says.
+/// Sets the sites of `patchable` as the patchable says.
 pub(crate) fn verify_one(patchable: &dyn Patchable) -> Result<Outcome, Error> {
     carry_out(patchable, Purpose::Repair)
 }
 
-/// Brings the sites of a patchable to the states that the compiler emits for what they do.
+/// Sets the sites of a patchable to the states that the compiler emits for their present actions.
 pub(crate) fn restore_pristine(patchable: &dyn Patchable) -> Result<Outcome, Error> {
-    // To restore a site takes several steps, too, but it is the opposite of priming.
+    // Restoring a site also takes several steps, but it is the opposite of priming.
     Ok(Outcome { primed: 0, ..carry_out(patchable, Purpose::RestorePristine)? })
 }
 

@@ -56,7 +56,7 @@ impl Patchable for RawAlternatives {
     }
 }
 
-/// The arms whose instructions the site can hold. If the site is built to jump to its new arms, only the instructions in the file are here.
+/// The arms whose instructions the site can hold. If the site is built to jump to its new arms, only the arm with the instructions in the file.
 fn here(entry: &Entry) -> impl Iterator<Item = &Arm> {
     let (_, is_far) = entry.changes();
     entry.arms().iter().filter(move |arm| !is_far || arm.mode() == 0)
@@ -72,7 +72,7 @@ fn literals(entry: &Entry) -> impl Iterator<Item = Literal> {
         .filter_map(|arm| Some(Literal { state: State::IN_PLACE, code: code(arm, entry)?, action: arm.address() }))
 }
 
-/// Refuses an alternative if the instructions of one of its arms would mean something else at the site.
+/// Returns an error for an alternative if the instructions of one of its arms would do something else at the site.
 fn examine(entry: &Entry) -> Result<(), Error> {
     if here(entry).all(|arm| code(arm, entry).is_some()) {
         return Ok(());
@@ -80,12 +80,12 @@ fn examine(entry: &Entry) -> Result<(), Error> {
     Err(Error::UnfitAlternative { address: entry.code() })
 }
 
-/// Makes this kind known to this instance of the library.
+/// Adds this kind to those that this instance of the library knows.
 pub(super) fn know() {
     ALTERNATIVES.register();
 }
 
-// SAFETY: the macro leads the entries of this kind to a `RawAlternatives`. Nobody forks the process while alternatives change, because it
-// has one thread then.
+// SAFETY: the macro leads the entries of this kind to a `RawAlternatives`. The process is never forked while alternatives change, because it has
+// only one thread then.
 static ALTERNATIVES: OptionalKind =
     unsafe { OptionalKind::new(ALTERNATIVE, |address| &*(address as *const RawAlternatives), |_, _| None) };

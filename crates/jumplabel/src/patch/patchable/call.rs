@@ -28,8 +28,8 @@ impl Patchable for RawCall {
     }
 
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Effect, Error> {
-        // `UNLOADED` sets the call to 0, its default. It does so even if the call is sealed, because otherwise the call would lead into
-        // code that is gone.
+        // `UNLOADED` sets the call to 0, its default. It does so even if the call is sealed, because otherwise the call would lead into unloaded
+        // code.
         #[cfg(jumplabel_sites)]
         let (change, is_sealed) = if change == UNLOADED { (0, false) } else { (change, self.is_sealed()) };
         #[cfg(not(jumplabel_sites))]
@@ -71,11 +71,11 @@ impl Patchable for RawCall {
     #[cfg(jumplabel_sites)]
     fn compare(&self, wanted: &Wanted<'_>, code: Code) -> Option<Result<Comparison, usize>> {
         let home = home(wanted.entry)?;
-        // There is no torn state. On x86, the four bytes of a call that change lie on one page, and so does a trampoline.
+        // There is no torn state: on x86, the four changing bytes of a call lie on one page, and so do those of a trampoline.
         Some(wanted.compare_among(code, || core::iter::once(home), None))
     }
 
-    /// As the compiler emits it, a trampoline leads to the default. A call that `jumplabel link` has changed leads straight to the default.
+    /// The compiler emits a trampoline that leads to the default. A call that `jumplabel link` has changed leads straight to the default.
     fn emitted(&self, entry: &Entry, number: usize) -> Option<usize> {
         let default = if entry.kind() == JUMP { entry.target() } else { self.default() };
         (number == 0 && default != 0).then_some(default)
@@ -105,27 +105,27 @@ impl Patchable for RawCall {
 }
 
 #[cfg(jumplabel_sites)]
-// SAFETY: the macro leads the entries of this kind to a `RawCall`, which is what `of` takes.
+// SAFETY: the macro leads the entries of this kind to a `RawCall`, and `of` takes a `RawCall`.
 static TRAMPOLINES: OptionalKind = unsafe { OptionalKind::new(JUMP, of, Kind::leads_somewhere::<Native>) };
 #[cfg(jumplabel_sites)]
-// SAFETY: a tool leads the entries of this kind to a `RawCall`, which is what `of` takes.
+// SAFETY: a tool leads the entries of this kind to a `RawCall`, and `of` takes a `RawCall`.
 static CALL_SITES: OptionalKind = unsafe { OptionalKind::new(CALL_SITE, of, Kind::leads_somewhere::<Native>) };
 
-/// Makes these kinds known to this instance of the library.
+/// Adds these kinds to those that this instance of the library knows.
 #[cfg(jumplabel_sites)]
 pub(super) fn know() {
     TRAMPOLINES.register();
     CALL_SITES.register();
 }
 
-/// Tells all static calls their defaults. An update tells a static call its default, so one that was never updated does not know it. But
-/// `jumplabel link` can have led the calls that a table lists straight to that default, and a comparison of such a call needs the default.
+/// Stores in each static call its default. Otherwise only an update does that, so a call that was never updated does not have its default. But
+/// `jumplabel link` may have led the listed calls straight to that default, and a comparison of such a call needs it.
 #[cfg(jumplabel_sites)]
 pub(super) fn know_defaults(held: &Held<Objects>) {
     for (entry, address) in index::all_sound(held).filter(|(entry, _)| entry.kind() == JUMP) {
         // SAFETY: the macro leads such an entry to a `RawCall`, and the index found the entry sound. Its object is loaded.
         let call = unsafe { &*(address as *const RawCall) };
-        // The default is stored only if another one is there, because a sealed call can lie in read-only memory.
+        // The default is stored only if another one is there, because a sealed call may lie in read-only memory.
         if call.default() != entry.target() {
             call.set_default(entry.target());
         }
@@ -133,14 +133,14 @@ pub(super) fn know_defaults(held: &Held<Objects>) {
 }
 
 /// # Safety
-/// `address` is that of the patchable of an entry of these kinds.
+/// `address` is the address of the patchable of an entry of these kinds.
 #[cfg(jumplabel_sites)]
 unsafe fn of(address: usize) -> &'static dyn Patchable {
     // SAFETY: the caller passes the address of the patchable of an entry of these kinds, and that patchable is a call.
     unsafe { &*(address as *const RawCall) }
 }
 
-/// What the compiler emitted for a call that a table lists: a call of the trampoline. `None` if the entry is of another kind.
+/// The bytes that the compiler emitted for a listed call: a call of the trampoline. `None` if the entry is of another kind.
 #[cfg(jumplabel_sites)]
 fn home(entry: &Entry) -> Option<Literal> {
     let address = entry.code().wrapping_add(entry.bytes()).wrapping_sub(Native::SIZE);
@@ -149,8 +149,8 @@ fn home(entry: &Entry) -> Option<Literal> {
     (entry.kind() == CALL_SITE).then_some(literal)
 }
 
-/// In a transaction: the entry of the trampoline of the static call at address `call`. `None` if no object has that trampoline, because no
-/// code calls it.
+/// The entry of the trampoline of the static call at address `call`. `None` if no object has that trampoline, because no code calls it. Called
+/// in a transaction.
 #[cfg(jumplabel_sites)]
 fn trampoline(call: usize, held: &Held<Objects>) -> Result<Option<&Entry>, Error> {
     for object in object::all(held) {
@@ -166,8 +166,8 @@ fn trampoline(call: usize, held: &Held<Objects>) -> Result<Option<&Entry>, Error
 #[cfg(jumplabel_sites)]
 const LANDING_PAD: usize = 4;
 
-/// A request that sets a static call that leads into `addresses` to its default. If several static calls lead there, skips the first
-/// `skipped` of them. `None` if no call is left.
+/// A request that sets to its default a static call that leads into `addresses`. If several static calls lead there, skips the first `skipped`
+/// of them. `None` if no call is left.
 #[cfg(jumplabel_sites)]
 pub(in crate::patch) fn go_home(
     addresses: &Range<usize>,

@@ -1,4 +1,5 @@
-//! Compares what a site holds with what it shall hold for a setting of its patchable. A site that holds none of its states is an error.
+//! Compares the present bytes of a site with the bytes that the site must hold for a setting of its patchable. A site that holds none of its
+//! states is an error.
 
 use super::Patchable;
 use crate::arch::{Arch, Code, CodeChange, Kind, Leads, Native, State, read_one};
@@ -7,38 +8,39 @@ use crate::format::Entry;
 use crate::patch::site_change::SiteChange;
 use crate::site::front;
 
-/// Bytes that a site can hold beside the states of its kind: an instruction of the program, or a call as it was compiled. The site's entry
-/// says where to find them.
+/// Bytes that a site can hold besides the states of its kind: an instruction of the program, or a call as it was compiled. The site's entry says
+/// where these bytes are.
 #[derive(Clone, Copy)]
 pub(crate) struct Literal {
     pub(in crate::patch) state: State,
     pub(in crate::patch) code: Code,
-    /// What the site does if it holds these bytes.
+    /// The action of the site when it holds these bytes.
     pub(in crate::patch) action: usize,
 }
 
-/// What comes out if a site that holds one of its states is compared with what it shall hold.
+/// The result of a comparison, for a site that holds one of its states.
 #[derive(Clone, Copy)]
 pub(crate) struct Comparison {
     pub(in crate::patch) holds: State,
-    /// The state that the site shall hold.
+    /// The state that the site must hold.
     pub(in crate::patch) wanted: State,
-    /// The change that brings the site to `wanted`. `None` if the site is there already.
+    /// The change from the present state to `wanted`. `None` if the site already holds it.
     pub(in crate::patch) change: Option<SiteChange>,
-    /// Whether the site does what is wanted even if it stays as it is, by a longer way: it leads to the entry's target, which leads on to
-    /// where the site shall lead. The target is a trampoline or, at a check that can load, the stub that loads.
+    /// Whether the site already does the wanted action, but by a longer way: it leads to the entry's target, and that leads on to the right
+    /// place. The target is a trampoline or, at a check that can load, the stub that loads.
     pub(in crate::patch) can_stay: bool,
-    /// Whether the site goes by the entry's target in the wanted state, because the straight way is too long for a jump.
+    /// Whether the site goes through the entry's target in the wanted state, because the straight way is too long for a jump.
     pub(in crate::patch) leads_on: bool,
 }
 
 impl Comparison {
-    /// Compares what the site of `entry` holds with what it shall hold for `setting` of `patchable`. If `as_emitted`, the site shall hold
-    /// the state that the compiler emits for that setting. If the site holds none of its states, `otherwise` can still name a state.
+    /// Compares the present bytes of the site of `entry` with the bytes that it must hold for `setting` of `patchable`. If `as_emitted`, the
+    /// site must hold the state that the compiler emits for that setting. If the site holds none of its states, `otherwise` can still name a
+    /// state.
     ///
     /// # Errors
-    /// Returns the setting that the site does not fit. If the site holds none of its states, the result is the patchable's present setting.
-    /// If the site has no state for `setting`, the result is `setting`.
+    /// The setting that the site does not fit. If the site holds none of its states, that is the patchable's present setting. If the site has no
+    /// state for `setting`, that is `setting`.
     ///
     /// # Safety
     /// The entry is from the index of an object that the lock keeps loaded.
@@ -55,7 +57,7 @@ impl Comparison {
         if unsafe { front::foreign_byte(entry) }.is_some() {
             return Err(patchable.setting());
         }
-        // SAFETY: as above.
+        // SAFETY: the caller passes an entry from the index, and the lock keeps its object loaded.
         let code = unsafe { read(entry) };
         patchable.compare(&wanted, code).unwrap_or_else(|| wanted.compare(code, [None; 2]))
     }
@@ -66,17 +68,17 @@ pub(in crate::patch) fn nothing(_: Kind, _: Code) -> Option<State> {
     None
 }
 
-/// What the site of an entry holds.
+/// The present bytes of the site of an entry.
 ///
 /// # Safety
-/// As for [`Comparison::at`].
+/// The contract of [`Comparison::at`].
 #[inline(never)]
 unsafe fn read(entry: &Entry) -> Code {
     // SAFETY: the caller passes an entry from the index, and the lock keeps its object loaded.
     unsafe { read_one(entry.kind(), entry.code(), entry.bytes()) }
 }
 
-/// What is wanted of a site: the arguments of [`Comparison::at`].
+/// The wanted state of a site: the arguments of [`Comparison::at`].
 pub(crate) struct Wanted<'a> {
     pub(in crate::patch) entry: &'a Entry,
     patchable: &'a dyn Patchable,
@@ -86,8 +88,8 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// Does the work of [`Comparison::at`] for a site that holds `code`. The first literal is the one that the site holds, and the second
-    /// is the one that the site shall hold. `None` stands for bytes that are no literal.
+    /// Does the work of [`Comparison::at`] for a site that holds `code`. The first literal is the one that the site holds now, and the second is
+    /// the one that the site must hold. `None` stands for bytes that are no literal.
     #[inline(always)] // Most patchables have no literals, so most of this code goes away.
     pub(in crate::patch) fn compare(
         &self,
@@ -107,8 +109,8 @@ impl Wanted<'_> {
             if told.is_some() {
                 break (told, at);
             }
-            // Something outside the library can have put the file's bytes back. These bytes lead to the action that the compiler chose. So
-            // each action that the compiler can have chosen is tried.
+            // Something outside the library may have restored the file's bytes. These bytes lead to the action that the compiler chose. So this
+            // tries each action that the compiler may have chosen.
             match actions.next().and_then(|number| patchable.emitted(entry, number)) {
                 Some(action) => leads_to = action,
                 None => break (None, at),
@@ -124,7 +126,7 @@ impl Wanted<'_> {
             return Err(setting);
         }
         let is_there = told == Some(to) && (at == then || is_nowhere);
-        // If the wanted state leads nowhere, the displacement stays what it is now, so that fewer bytes change.
+        // If the wanted state leads nowhere, the displacement stays unchanged, so that fewer bytes change.
         let encoded = || to.encode::<Native>(if is_nowhere { at.or(then) } else { then }.unwrap_or_default());
         let new = || literal_then.map_or_else(encoded, |literal| literal.code);
         let change = || SiteChange { address: entry.code(), code: CodeChange { old: code, new: new() } };
@@ -138,7 +140,7 @@ impl Wanted<'_> {
         Ok(Comparison { holds: state, wanted: to, change, can_stay, leads_on })
     }
 
-    /// As [`compare`](Self::compare), for a site that can also hold `torn` or one of the literals `all`.
+    /// Like [`compare`](Self::compare), for a site that can also hold `torn` or one of the literals `all`.
     #[cfg(jumplabel_sites)]
     pub(in crate::patch) fn compare_among<All: Iterator<Item = Literal>>(
         &self,
@@ -148,15 +150,15 @@ impl Wanted<'_> {
     ) -> Result<Comparison, usize> {
         let action = self.patchable.action(self.setting, self.entry);
         let then = all().find(|literal| literal.action == action);
-        // Several literals can have the same bytes. If one of these is the literal that the site shall hold, that one is taken.
+        // Several literals can have the same bytes. If one of them is the literal that the site must hold, this takes that one.
         let now = then.filter(|literal| literal.code == code).or_else(|| all().find(|literal| literal.code == code));
         let now = now.or(torn);
         self.compare(code, [now, then])
     }
 }
 
-/// The displacement from the site of `entry` to where the site leads if it does `action`. `None` if that place is out of reach, or if the
-/// site leads nowhere.
+/// The displacement from the site of `entry` to the place where the site leads if it does `action`. `None` if that place is out of reach, or if
+/// the site leads nowhere.
 #[inline(never)]
 pub(super) fn displacement(kind: Kind, entry: &Entry, action: usize) -> Option<i32> {
     // A displacement counts from the site's end, but `Native` counts it from the end of a site of the usual size.
@@ -171,8 +173,8 @@ pub(super) fn displacement(kind: Kind, entry: &Entry, action: usize) -> Option<i
     }
 }
 
-/// The state of a check that can load, if the site is torn: it lies on two pages, of which one holds the file's bytes again. (The states of
-/// other checks include this one.)
+/// The state of a check that can load, if the site is torn: it lies on two pages, and one of them holds the file's bytes again. (For other
+/// checks, torn is one of the states of their kind.)
 #[cold]
 #[inline(never)]
 fn torn(kind: Kind, entry: &Entry, code: Code) -> Option<State> {
@@ -180,11 +182,11 @@ fn torn(kind: Kind, entry: &Entry, code: Code) -> Option<State> {
     entry.loads().then(|| State::torn_loading::<Native>(code, to(entry.target()), to(entry.arm_address())))?
 }
 
-/// The error for a site that does not fit `setting`, as [`Comparison::at`] has found. Either the site holds none of its states, or its kind
-/// has no state for `setting` there.
+/// The error for a site that does not fit `setting`, as [`Comparison::at`] found. Either the site holds none of its states, or its kind has no
+/// state for `setting` there.
 ///
 /// # Safety
-/// As for [`Comparison::at`].
+/// The contract of [`Comparison::at`].
 #[cold]
 pub(in crate::patch) unsafe fn complaint(entry: &Entry, patchable: &dyn Patchable, setting: usize) -> Error {
     // SAFETY: the caller passes an entry from the index, and the lock keeps its object loaded.

@@ -1,5 +1,5 @@
 //! Keys as patchables. A change is one of [`Change`]. A setting is 1 for on, and 0 for off. An action is 1 for a jump, and 0 to fall through.
-//! Sites that can load have two places to jump to, so there the action is the address of the arm instead of 1.
+//! Sites that can load can jump to two places, so for them the action is the address of the arm instead of 1.
 
 use super::{Effect, Patchable};
 use crate::error::Error;
@@ -34,8 +34,8 @@ impl Patchable for RawKey {
         }
     }
 
-    /// As the compiler emits it, a site that can load jumps to its stub. It can jump to its arm although the key says that it falls through,
-    /// if a process was forked in the middle of a change.
+    /// The compiler emits a site that can load as a jump to its stub. If a process was forked in mid-change, such a site can jump to its arm
+    /// although the key says that it falls through.
     fn emitted(&self, entry: &Entry, number: usize) -> Option<usize> {
         (number < 2 && entry.loads()).then(|| if number == 0 { entry.target() } else { entry.arm_address() })
     }

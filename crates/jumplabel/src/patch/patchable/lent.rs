@@ -1,4 +1,5 @@
-//! Changes that last for a while. Somebody outside the program makes them, such as an agent. Meanwhile the patchable is *lent*.
+//! Changes that last for a while. Someone outside the program asks for them, for example through an agent. During that time the patchable is
+//! *lent*.
 //!
 //! ```text
 //!   a change with   what it does
@@ -7,7 +8,7 @@
 //!   neither         is the program's own; if the program asks for a state, even for the present one, the patchable is lent no more
 //! ```
 //!
-//! The note is a flag in the patchable, so that every instance of the library sees it. The flag changes only under the lock.
+//! The mark is a flag in the patchable, so that every instance of the library sees it. The flag changes only under the lock.
 
 use super::{Effect, Patchable};
 use crate::error::Error;
@@ -26,13 +27,13 @@ pub(crate) const fn number(change: usize) -> usize {
     change & !(LENT | RETURNED)
 }
 
-/// Whether a change has nothing to do, because it would take back a loan that has ended. (A loan ends if the program asks for a state.)
+/// Whether a change has nothing to do, because it would end a loan that is already over. (A loan ends when the program asks for a state.)
 pub(crate) const fn is_over(change: usize, is_lent: bool) -> bool {
     change & RETURNED != 0 && !is_lent
 }
 
-/// Whether the patchable is lent after a change. `before`: whether it was lent before. `takes`: this change has changed the patchable's
-/// state. `asks`: if the program makes such a change, that ends a loan.
+/// Whether the patchable is lent after a change. `before`: it was lent before. `takes`: this change has changed the patchable's state. `asks`: a
+/// change of this sort ends a loan if the program makes it.
 pub(crate) const fn is_lent(change: usize, before: bool, takes: bool, asks: bool) -> bool {
     match change {
         _ if change & LENT != 0 => before || takes,
@@ -41,7 +42,7 @@ pub(crate) const fn is_lent(change: usize, before: bool, takes: bool, asks: bool
     }
 }
 
-/// A key, as a patchable for whoever lends it. (The program's own changes go by `RawKey`. They end a loan, but need none of the code here.)
+/// A key as a patchable for changes that lend it. (The program's own changes use `RawKey`. They end a loan, but need none of the code here.)
 #[repr(transparent)]
 pub(crate) struct LentKey(RawKey);
 
@@ -51,7 +52,7 @@ impl LentKey {
         unsafe { &*core::ptr::from_ref(key).cast() }
     }
 
-    /// The change of the key's counter. A loan that turned a key on has added a user to it. So to take that loan back is a `dec`: other
+    /// The change of the key's counter. A loan that turned a key on has added a user to the key. So the end of that loan is a `dec`, and other
     /// users of the key stay.
     fn change(change: usize) -> Change {
         match Change::of(number(change)) {

@@ -1,6 +1,6 @@
-//! What a transaction can patch: a key, a static call, a mode, a table of operations, the alternatives of an object. Each kind of
-//! [`Patchable`] has a file here. Every program has entries of keys, so [`of`] always knows the kinds of these entries. The file of each
-//! other patchable has an [`OptionalKind`], and the patchable's `begin` makes that kind known to `of`.
+//! The things that a transaction can patch: a key, a static call, a mode, a table of operations, the alternatives of an object. Each kind of
+//! [`Patchable`] has a file here. Every program has entries of keys, so [`of`] always knows the kinds of these entries. The file of each other
+//! patchable has an [`OptionalKind`], and the patchable's `begin` adds that kind to those that `of` knows.
 //!
 //! ```text
 //!   Patchable      key          call            mode, table of operations   alternatives
@@ -63,37 +63,37 @@ use {
     core::sync::atomic::{AtomicPtr, Ordering},
 };
 
-/// What a change means for the sites.
+/// The effect of a change on the sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// No site has to change. Only a count changes, or nothing does.
     None,
-    /// The setting stays this one. The sites are compared all the same, because something outside the library can have changed them.
+    /// The setting stays this one. The sites are compared all the same, because something outside the library may have changed them.
     Same(usize),
     /// The setting changes to this one.
     New(usize),
 }
 
-/// A bit of the number of a mode in notices. No address of a key or a mode has it.
+/// A bit that marks the number of a mode in notices. No address of a key or a mode has this bit.
 pub(crate) const MODE: usize = 1;
 
-/// What entries name, and what a transaction changes: a key, a call, a mode, a table of operations, the alternatives of an object.
+/// A thing that entries name, and that a transaction changes: a key, a call, a mode, a table of operations, the alternatives of an object.
 pub(crate) trait Patchable: Sync {
     /// The address by which entries name it.
     fn address(&self) -> usize;
 
-    /// Under the lock, after [`index::demand`](crate::site::index::demand): begins `change`. Each sort of patchable gives the number of a
-    /// change its own meaning.
+    /// Begins `change`. Each sort of patchable gives the number of a change its own meaning. Called under the lock, after
+    /// [`index::demand`](crate::site::index::demand).
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Effect, Error>;
 
-    /// The setting after the last change: what the sites do now.
+    /// The setting after the last change, which the sites follow now.
     fn setting(&self) -> usize;
 
-    /// The action that the site of `entry` shall do if the patchable has this setting. For a kind whose sites lead to the target of their
-    /// entry, all sites with the same arm must have the same action: a run of changes relies on that.
+    /// The action of the site of `entry` under this setting of the patchable. For a kind whose sites lead to the target of their entry, all
+    /// sites whose [`arm`](Entry::arm) is the same must have the same action: a run of changes relies on that.
     fn action(&self, setting: usize, entry: &Entry) -> usize;
 
-    /// The comparison of a site that holds `code`. `None` if the site can hold no [`Literal`] beside the states of its kind.
+    /// The comparison of a site that holds `code`. `None` if the site can hold no [`Literal`], only the states of its kind.
     fn compare(&self, _wanted: &Wanted<'_>, _code: Code) -> Option<Result<Comparison, usize>> {
         None
     }
@@ -103,32 +103,31 @@ pub(crate) trait Patchable: Sync {
         None
     }
 
-    /// Lists the actions for which the compiler can have emitted the site: returns the action with this number, or `None` if there are no
-    /// more. Only kinds whose sites lead to their action need this. (For other kinds, what the compiler emits is always one of the states.)
+    /// Lists the actions for which the compiler may have emitted the site. Returns the action with this number, or `None` if there are no more.
+    /// Only kinds whose sites lead to their action need this. (For other kinds, the compiler always emits one of the states.)
     fn emitted(&self, _entry: &Entry, _number: usize) -> Option<usize> {
         None
     }
 
-    /// Under the lock, when nothing but a writer can refuse any more. Shows the setting to threads that execute a site in the middle of its
-    /// change.
+    /// Shows the setting to threads that execute a site in the middle of its change. Called under the lock, when only a writer can still refuse.
     fn expose(&self, _aim: usize) {}
 
-    /// Under the lock, when the sites are patched. `setting` is the new setting, or `None` if the setting stays the same. A second call
-    /// does nothing.
+    /// Publishes the change. `setting` is the new setting, or `None` if the setting stays the same. A second call does nothing. Called under the
+    /// lock, after the sites were patched.
     fn publish(&self, change: usize, setting: Option<usize>);
 
-    /// Under the lock, when the sites are as they were. Does nothing if no change was begun.
+    /// Abandons the change. Does nothing if no change was begun. Called under the lock, when the sites are as they were.
     fn abandon(&self);
 
-    /// The patchable's number in notices: the address of a key, or that of a mode plus [`MODE`]. 0 if there are no notices of it.
+    /// The patchable's number in notices: the address of a key, or the address of a mode plus [`MODE`]. 0 if there are no notices of it.
     fn notice_number(&self) -> usize {
         0
     }
 
-    /// Whether other threads possibly still execute what the sites held before the last change.
+    /// Whether other threads may still execute the bytes that the sites held before the last change.
     fn is_eventual(&self) -> bool;
 
-    /// Under the lock, and before `publish`.
+    /// Sets the answer of [`is_eventual`](Self::is_eventual). Called under the lock, before `publish`.
     fn set_eventual(&self, eventual: bool);
 }
 
@@ -136,7 +135,7 @@ pub(crate) trait Patchable: Sync {
 /// never changed a patchable of that kind, and never called [`know_all`].
 ///
 /// # Safety
-/// The index found the entry sound; the patchable's object is loaded.
+/// The index found the entry sound, and the patchable's object is loaded.
 #[cfg(jumplabel_sites)]
 pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Patchable> {
     match entry.kind() {
@@ -145,9 +144,9 @@ pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Pat
         crate::format::SHORT => Some(unsafe { &*(address as *const crate::raw::key::RawKey) }),
         // SAFETY: the macros lead an entry of these kinds to a raw key, and the caller keeps its object loaded.
         BRANCH | LOADING | NAKED | PREFIX => Some(unsafe { &*(address as *const crate::raw::key::RawKey) }),
-        // SAFETY: the macros lead an alternative to what this `of` takes, and the caller keeps its object loaded.
+        // SAFETY: the macros lead the entry of an alternative to the type that this `of` takes, and the caller keeps its object loaded.
         _ if entry.is_alternative() => Some(unsafe { (OptionalKind::of_kind(ALTERNATIVE)?.of)(address) }),
-        // SAFETY: the macros or a tool lead such an entry to what this `of` takes; the caller keeps its object loaded.
+        // SAFETY: the macros or a tool lead such an entry to the type that this `of` takes, and the caller keeps its object loaded.
         kind => Some(unsafe { (OptionalKind::of_kind(kind)?.of)(address) }),
     }
 }
@@ -164,8 +163,8 @@ pub(super) struct OptionalKind {
     next: AtomicPtr<OptionalKind>,
     /// The patchable at an address.
     of: unsafe fn(usize) -> &'static dyn Patchable,
-    /// This function is for a process that was forked in mid-change. If the kind's `decode` does not know the bytes of a site, it returns
-    /// the state in which that change can have left the site. `None` if these bytes are no such state either.
+    /// For a process that was forked in mid-change. If the kind's `decode` does not know the bytes of a site, this function returns the state in
+    /// which that change may have left the site. `None` if the bytes are no such state either.
     in_fork: fn(Kind, Code) -> Option<State>,
 }
 
@@ -195,7 +194,7 @@ impl OptionalKind {
         })
     }
 
-    /// Under the lock: puts this kind on the list, if it is not there.
+    /// Puts this kind on the list, if it is not there. Called under the lock.
     fn register(&'static self) {
         if OptionalKind::all().all(|other| other.kind != self.kind) {
             self.next.store(OPTIONAL.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -226,7 +225,7 @@ pub(super) fn in_fork(kind: Kind, code: Code) -> Option<State> {
     (OptionalKind::of_kind(kind.number())?.in_fork)(kind, code)
 }
 
-/// Under the lock, in a transaction: calls `examine` for each entry of `patchable`, and returns the first error.
+/// Calls `examine` for each entry of `patchable`, and returns the first error. Called under the lock, in a transaction.
 #[cfg(jumplabel_sites)]
 fn examine_all(
     patchable: &dyn Patchable,
@@ -238,9 +237,9 @@ fn examine_all(
     })
 }
 
-/// What a [`Batch`](crate::Batch) can set: a key to on or off, a static call to a function, a static mode to one of its modes.
+/// A thing that a [`Batch`](crate::Batch) can set: a key to on or off, a static call to a function, a static mode to one of its modes.
 pub trait Settable {
-    /// The values that it can be set to.
+    /// The type of the values to which it can be set.
     type Value;
     #[doc(hidden)]
     fn request(&self, value: Self::Value) -> Result<Request<'_>, Error>;
@@ -254,7 +253,7 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// A request for `change`. Nothing is begun yet.
+    /// A request for `change`, which has not begun.
     pub(crate) const fn new(patchable: &'a dyn Patchable, change: usize) -> Self {
         Request { patchable, change }
     }

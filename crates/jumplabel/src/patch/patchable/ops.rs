@@ -77,7 +77,7 @@ fn literals(entry: &Entry) -> impl Iterator<Item = Literal> {
     })
 }
 
-/// Refuses an operation if one of its arms is not a single instruction that is fit for the site.
+/// Returns an error for an operation if one of its arms is not a single instruction that is fit for the site.
 #[cfg(jumplabel_sites)]
 fn examine(entry: &Entry) -> Result<(), Error> {
     if instructions(entry).all(|arm| Native::examine(arm.bytes()).is_ok()) {
@@ -89,7 +89,7 @@ fn examine(entry: &Entry) -> Result<(), Error> {
     Err(Error::UnfitOp { op: core::str::from_utf8(name).unwrap_or("(a name that is damaged)") })
 }
 
-/// Makes this kind known to this instance of the library.
+/// Adds this kind to those that this instance of the library knows.
 #[cfg(jumplabel_sites)]
 pub(super) fn know() {
     OPS.register();

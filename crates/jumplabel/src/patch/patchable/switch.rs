@@ -45,7 +45,7 @@ impl Patchable for RawMode {
         torn::literal(wanted.entry, self, code).map(|torn| wanted.compare(code, [Some(torn), None]))
     }
 
-    /// The compiler can have emitted the site for any of the arms: no entry says for which one.
+    /// The compiler may have emitted the site for any of the arms: the entry does not say for which one.
     fn emitted(&self, entry: &Entry, number: usize) -> Option<usize> {
         entry.arms().get(number).map(Arm::address)
     }
@@ -91,7 +91,7 @@ impl RawMode {
     }
 }
 
-/// Makes this kind known to this instance of the library.
+/// Adds this kind to those that this instance of the library knows.
 #[cfg(jumplabel_sites)]
 pub(super) fn know() {
     MODES.register();

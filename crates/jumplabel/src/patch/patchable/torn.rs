@@ -1,8 +1,8 @@
-//! Recognises a torn site. That is a site that has arms and lies on two pages, of which only one holds the file's bytes again.
+//! Recognises a torn site. Such a site has arms and lies on two pages, and only one of these pages holds the file's bytes again.
 //!
-//! If somebody gives one of the two pages back to the system, or replaces it, the site holds the beginning of one of its instructions and
-//! the end of another. The library repairs a torn site, like a site that holds only bytes of the file. (The site of a check can be torn,
-//! too: [`decode`](crate::arch::Branch::decode) recognises that.)
+//! If something gives one of the two pages back to the system, or replaces it, the site holds the beginning of one of its instructions and the
+//! end of another. The library repairs a torn site, in the same way as a site that holds only bytes of the file. (The site of a check can be
+//! torn, too; [`decode`](crate::arch::Branch::decode) recognises that.)
 
 use super::Patchable;
 use super::comparison::{Literal, displacement};
@@ -12,7 +12,7 @@ use crate::format::{Arm, Entry};
 /// The smallest page size of any system.
 const PAGE: usize = 4 << 10;
 
-/// A literal that holds `code`, if `code` is such a mixture. The literal's action is 0, which no patchable can want.
+/// A literal that holds `code`, if `code` mixes two instructions in this way. The literal's action is 0, which no patchable can want.
 #[cold]
 pub(super) fn literal(entry: &Entry, patchable: &dyn Patchable, code: Code) -> Option<Literal> {
     let on_first = PAGE - entry.code() % PAGE;
