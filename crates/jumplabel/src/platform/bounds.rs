@@ -1,4 +1,4 @@
-//! Where an object lies in memory.
+//! The bounds of an object in memory.
 
 use core::ops::Range;
 
@@ -11,11 +11,11 @@ pub struct Place {
     pub words: [usize; 3],
     /// The object is the program, or the kernel: it is never unloaded.
     pub in_program: bool,
-    /// The protection of the object's code has a bit that a change of protection would take away (aarch64: `PROT_BTI`).
+    /// The protection of the object's code has a bit that a change of protection would remove (aarch64: `PROT_BTI`).
     pub guarded: bool,
 }
 
-/// How many segments of an object an [`Image`] tells apart. Objects usually have four or five.
+/// The largest number of segments that an [`Image`] keeps apart. Objects usually have four or five.
 pub const SEGMENTS: usize = 8;
 
 /// The bounds of an object.
@@ -23,19 +23,19 @@ pub const SEGMENTS: usize = 8;
 pub struct Image {
     /// From the object's first segment to its last. There can be holes between segments.
     all: (usize, usize),
-    /// The object's segments. If there are too many, the last one here joins all that are left.
+    /// The object's segments. If there are too many, the last element joins all the rest.
     segments: [(usize, usize); SEGMENTS],
     /// A bit for each segment that is executable.
     executable: u8,
-    /// Where freed code begins and ends.
+    /// The beginning and the end of freed code.
     freed: (usize, usize),
-    /// The code below this address is not run: copies of it run, which lie at this address or above. 0 if there are no copies.
+    /// The code below this address is not run. Copies of it run instead, at this address or above. 0 if there are no copies.
     copies: usize,
 }
 
 impl Image {
-    /// The bounds of an object that lies at `all`, with its code at `code`; [`without`](Self::without) says what `freed` is. An image is
-    /// large: this function makes it where the caller wants it, and copies nothing.
+    /// The bounds of an object that lies at `all`, with its code at `code`; [`without`](Self::without) says what `freed` is. An image is large,
+    /// so this function makes it in the caller's place, without a copy.
     #[must_use]
     #[inline]
     pub const fn new(code: Range<usize>, all: Range<usize>, freed: Range<usize>) -> Image {
@@ -44,8 +44,8 @@ impl Image {
         Image { all, segments: [code, all, NONE, NONE, NONE, NONE, NONE, NONE], executable: 1, freed, copies: 0 }
     }
 
-    /// The bounds of an object with these segments. For each segment: where it begins and ends, and whether it is executable. `None` if
-    /// there is no segment.
+    /// The bounds of an object with these segments. Each segment has its beginning, its end, and whether it is executable. `None` if there is no
+    /// segment.
     #[must_use]
     pub fn of(segments: impl Iterator<Item = ((usize, usize), bool)>) -> Option<Image> {
         let mut all: Option<(usize, usize)> = None;
@@ -62,8 +62,8 @@ impl Image {
         all.map(|all| Image { all, segments: known, executable: executables, freed: (0, 0), copies: 0 })
     }
 
-    /// The same bounds without the code at these addresses, which was freed (Linux: init text). A site that has a byte in that code is not
-    /// written any more.
+    /// The same bounds without the code at these addresses, which was freed (Linux: init text). A site that has a byte in that code is never
+    /// written again.
     #[must_use]
     #[inline]
     pub fn without(mut self, code: Range<usize>) -> Image {
@@ -71,7 +71,7 @@ impl Image {
         self
     }
 
-    /// Notes that a tool has copied code to addresses from `start` on. The original code is still there.
+    /// Records that a tool has copied code to addresses from `start` on. The original code is still there.
     #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
     pub(super) fn set_copies(&mut self, start: usize) {
         self.copies = start;
@@ -90,7 +90,7 @@ impl Image {
         self.segments.iter().enumerate().any(|(at, &segment)| is_executable(at) && within(segment, address, bytes))
     }
 
-    /// Whether one of `bytes` bytes at `address` was freed.
+    /// Whether any of `bytes` bytes at `address` was freed.
     pub(crate) fn is_freed(&self, address: usize, bytes: usize) -> bool {
         address < self.freed.1 && address.saturating_add(bytes) > self.freed.0
     }

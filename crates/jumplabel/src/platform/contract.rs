@@ -1,4 +1,4 @@
-//! What a platform must give.
+//! The contract of a platform.
 
 use core::ffi::CStr;
 use core::marker::PhantomData;
@@ -12,16 +12,16 @@ use super::{Body, Extent, Failure, Image, Place, Summary, WriteReport, WriterKin
 use crate::error::{Error, Refusal};
 use crate::format::Runtime;
 
-/// What [`Platform::lock`] passes to [`Platform::unlock`]: two words, such as a signal mask or an interrupt state.
+/// The data that [`Platform::lock`] passes to [`Platform::unlock`]: two words, such as a signal mask or an interrupt state.
 pub type Token = [u64; 2];
 
-/// The functions by which a platform tells the library something. The platform gets them from [`Platform::start`].
+/// The functions that a platform calls to report events to the library. The platform gets them from [`Platform::start`].
 #[derive(Clone, Copy, Debug)]
 pub struct Callbacks {
-    /// This process was forked from another. `in_mid_flip`: a thread of that process was possibly flipping at that moment.
+    /// This process was forked. `in_mid_flip`: a thread of the parent may have been flipping at that moment.
     pub forked: fn(in_mid_flip: bool),
-    /// The process ends, while other threads go on. The function calls `keep` for each object that could be unloaded, with the address of
-    /// the object's record. `keep` keeps the object loaded, and returns whether it could.
+    /// The process ends, while other threads continue. The function calls `keep` for each object that could be unloaded, with the address of the
+    /// object's record. `keep` keeps the object loaded, and returns whether that was possible.
     pub ending: fn(keep: fn(usize) -> bool),
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Objects {}
 /// Marks the [`Held`] of the layer of transactions.
 pub(crate) enum Patch {}
 
-/// Shows that this thread holds the lock. It is also the only right to what the lock guards for the layer `Of`.
+/// Shows that this thread holds the lock. Only its holder may use the data that the lock guards for the layer `Of`.
 ///
 /// ```text
 ///   Lock ──► Held<Objects>         nobody loads or unloads objects
@@ -50,7 +50,7 @@ pub struct Held<Of = PlatformState> {
 
 impl<Of> Held<Of> {
     /// # Safety
-    /// This thread holds the lock of `platform` as long as the result is used. Meanwhile there is no other `Held<Of>`.
+    /// This thread holds the lock of `platform` as long as the result is used. During that time there is no other `Held<Of>`.
     pub(crate) unsafe fn new(platform: &'static dyn Platform) -> Self {
         Held { platform, of: PhantomData }
     }
@@ -62,25 +62,25 @@ impl<Of> Held<Of> {
     }
 }
 
-/// What the patcher needs from the system that it runs on.
+/// The things that the patcher needs from the system on which it runs.
 ///
 /// A method with a parameter of type [`Held`] is called with the lock held.
 ///
 /// # Safety
-/// * From `lock` to `unlock`, no other caller in the process has the lock, whichever instance of the library it uses.
+/// * From `lock` to `unlock`, no other caller in the process has the lock, in any instance of the library.
 /// * No method unwinds.
 /// * `open` lets `body` write to exactly the given sites, and leaves the protection of all memory as it was.
 /// * No method runs code that has sites.
 /// * No method calls the dynamic loader while the lock is held.
 pub unsafe trait Platform: Sync {
-    /// Takes the process-wide lock. Until `unlock`, no code that flips can interrupt this thread, such as a signal handler.
+    /// Takes the process-wide lock. Until `unlock`, no code that flips, such as a signal handler, can interrupt this thread.
     ///
     /// # Errors
-    /// [`Error::Reentrant`] if this thread holds it, [`Error::OutOfMemory`] if there is no memory for it,
-    /// [`Error::NoPlatform`] if there is no platform; [`Error::Denied`] if the system refuses to keep signals away.
+    /// [`Error::Reentrant`] if this thread already holds it, [`Error::OutOfMemory`] if there is no memory for it, [`Error::NoPlatform`] if there
+    /// is no platform, [`Error::Denied`] if the system refuses to keep signals away.
     fn lock(&self) -> Result<Token, Error>;
 
-    /// As [`lock`](Self::lock), for work that must be done, such as that of an object that is being unloaded. If the system denies
+    /// Like [`lock`](Self::lock), for work that must be done, such as the work for an object that is being unloaded. If the system denies
     /// something that `lock` needs, takes the lock without it.
     ///
     /// # Errors
@@ -99,16 +99,15 @@ pub unsafe trait Platform: Sync {
     /// Called with and without the lock.
     fn allocate(&self, bytes: usize) -> Option<NonNull<u8>>;
 
-    /// As [`allocate`](Self::allocate). In addition, the memory is zero again in a process that is forked from this one, if the system can
-    /// do that (Linux 4.14).
+    /// Like [`allocate`](Self::allocate). In addition, the memory becomes zero again in a forked child, if the system can do that (Linux 4.14).
     fn allocate_wiped(&self, bytes: usize) -> Option<NonNull<u8>> {
         self.allocate(bytes)
     }
 
-    /// Takes memory back.
+    /// Frees memory.
     ///
     /// # Safety
-    /// The memory is from `allocate` or `allocate_wiped`, with the same size.
+    /// The memory came from `allocate` or `allocate_wiped`, with the same size.
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize);
 
     /// The size of a page in bytes.
@@ -117,15 +116,15 @@ pub unsafe trait Platform: Sync {
     /// A clock, for [`Outcome::time`](crate::Outcome::time) and for deferred keys.
     fn now(&self) -> Duration;
 
-    /// The writers to try for a transaction with this summary, in order.
+    /// The writers to try for a transaction with this summary, in this order.
     fn writers(&self, summary: &Summary, held: &mut Held) -> WriterList;
 
-    /// Makes `extents` writable, runs `body`, makes what it wrote visible to all processors, and restores the pages. What `body` wrote
-    /// counts only once this function has returned `Ok`: a writer is allowed to write to copies, and to put them in the place of the code
-    /// after `body` has returned. If this function fails for another reason than `body`, no site has changed.
+    /// Makes `extents` writable, runs `body`, makes the bytes that `body` wrote visible to all processors, and restores the pages. These bytes
+    /// count only after this function has returned `Ok`: a writer may write to copies, and replace the code by them after `body` has returned.
+    /// If this function fails for a reason other than `body`, no site has changed.
     ///
     /// # Errors
-    /// The function says what was refused.
+    /// The reason of the refusal.
     ///
     /// # Safety
     /// `extents` are of loaded code, in the order of their addresses, and do not overlap.
@@ -137,23 +136,23 @@ pub unsafe trait Platform: Sync {
         body: &mut Body<'_>,
     ) -> Result<WriteReport, Failure>;
 
-    /// Tries to give opened pages their protection back, if that was refused before. Returns whether a page still could not get it back. If
-    /// [`open`](Self::open) succeeds, it does the same, and its report has the answer.
+    /// Tries to restore the protection of opened pages, if that was refused before. Returns whether the protection of a page is still not
+    /// restored. If [`open`](Self::open) succeeds, it does the same, and its report has the answer.
     fn left_writable(&self, _held: &mut Held) -> bool {
         false
     }
 
-    /// Does in advance what the first [`open`](Self::open) for `kind` does beside writing.
+    /// Does in advance the work that the first [`open`](Self::open) for `kind` does besides writing.
     ///
     /// # Errors
-    /// The function says what was refused. `open` would be refused, too.
+    /// The reason of the refusal. `open` would be refused, too.
     fn prepare(&self, _kind: WriterKind, _held: &mut Held) -> Result<(), Refusal> {
         Ok(())
     }
 
-    /// Makes every processor that runs code of this process serialise, as [`Writer::sync`](crate::platform::Writer::sync) does, but while
-    /// no writer is open. Called after the library has published a count that sites load. Also called after a flip that reported
-    /// [`Visibility::Eventual`](crate::Visibility::Eventual), to try once more.
+    /// Makes every processor that runs code of this process serialise, like [`Writer::sync`](crate::platform::Writer::sync), but while no writer
+    /// is open. Called after the library has published a count that sites load. Also called to try once more after a flip that reported
+    /// [`Visibility::Eventual`](crate::Visibility::Eventual).
     ///
     /// # Errors
     /// The system refuses.
@@ -161,12 +160,12 @@ pub unsafe trait Platform: Sync {
         Err(Refusal::NOT_TRIED)
     }
 
-    /// Whether the calling thread is the only one that runs code of this process. False if the platform cannot tell.
+    /// Whether the calling thread is the only one that runs code of this process. False if the platform does not know.
     fn is_alone(&self, _held: &mut Held) -> bool {
         false
     }
 
-    /// False if the last core sync was refused. Then it is not worth trying another one. Called with and without the lock.
+    /// False if the last core sync was refused, so that another one is not worth a try. Called with and without the lock.
     fn is_synced(&self) -> bool {
         true
     }
@@ -174,63 +173,62 @@ pub unsafe trait Platform: Sync {
     /// Picks the writer for all flips from now on; `None` goes back to the platform's own choice.
     fn set_writer(&self, _kind: Option<WriterKind>) {}
 
-    /// Starts the platform, because the first object of this instance of the library is loaded. `in_program`: this object is the program or
-    /// the kernel. The object's constructor calls this, without the lock. It is called again if an object is loaded after the last one was
-    /// unloaded. A platform that is set later is started when it is set.
+    /// Starts the platform, because the first object of this instance of the library is loaded. `in_program`: this object is the program or the
+    /// kernel. The object's constructor calls this, without the lock. It is called again if an object is loaded after the last one was unloaded.
+    /// If a platform is set later, it is started at that moment.
     ///
     /// # Safety
-    /// `callbacks` are the library's. So only the library calls this, or a platform that passes the call on.
+    /// `callbacks` are the library's. So only the library calls this, or a platform that passes the call on to another.
     unsafe fn start(&self, _in_program: bool, _callbacks: &'static Callbacks) {}
 
-    /// Where the object whose record is at this address lies, in words that [`image`](Self::image) understands. The words are 0 if the
-    /// platform cannot tell. Called without the lock, when the object is loaded or the platform is set.
+    /// The position in memory of the object whose record is at this address, in words that [`image`](Self::image) understands. The words are 0
+    /// if the platform does not know. Called without the lock, when the object is loaded or the platform is set.
     fn place(&self, _record: usize) -> Place {
         Place { words: [0; 3], in_program: false, guarded: false }
     }
 
-    /// The bounds of the object that has these words. `None` if the platform cannot tell. The library checks tables against the bounds.
+    /// The bounds of the object that has these words. `None` if the platform does not know. The library checks tables against the bounds.
     ///
     /// # Safety
-    /// The words are 0, or from [`place`](Self::place), for an object that is still loaded.
+    /// The words are 0, or came from [`place`](Self::place), for an object that is still loaded.
     unsafe fn image(&self, _words: [usize; 3]) -> Option<Image> {
         None
     }
 
-    /// Whether `address` lies in an object that has a record, even if the object is not registered yet because its constructors still have
-    /// to run. The library asks this about a patchable that lies in no registered object. If the answer is true, it refuses the change with
-    /// [`Error::TooEarly`]. Called without the lock. Kernels (targets without an operating system) are not asked.
+    /// Whether `address` lies in an object that has a record, even if the object is not registered yet because its constructors still have to
+    /// run. The library asks this about a patchable that lies in no registered object. If the answer is true, the library refuses the change
+    /// with [`Error::TooEarly`]. Called without the lock. Kernels (targets without an operating system) are not asked.
     fn has_record(&self, _address: usize) -> bool {
         false
     }
 
-    /// Whether a function can lie at `address`, which is in no object with a table. True if code is mapped there, or if the platform cannot
-    /// tell. Called with and without the lock.
+    /// Whether a function can lie at `address`, which is in no object with a table. True if code is mapped there, or if the platform does not
+    /// know. Called with and without the lock.
     fn is_code(&self, _address: usize) -> bool {
         true
     }
 
-    /// The range of addresses around `addresses.start` that can be read. It is empty if `addresses.start` cannot be read. The library asks
-    /// only about addresses at which code is mapped, before it reads that code, because a load that faults would end the program. It is
-    /// going to ask about most of `addresses`, so the platform should answer for all of them, if it can at once. It may also answer for
-    /// fewer or more. Called with the lock held.
+    /// The range of addresses around `addresses.start` that can be read. It is empty if `addresses.start` cannot be read. The library asks only
+    /// about mapped code, before it reads that code, because a load that faults would end the program. It will ask about most of `addresses`. So
+    /// the platform should answer for all of them, if it can do that at once. It may also answer for fewer or more. Called with the lock held.
     fn readable(&self, _addresses: Range<usize>) -> Range<usize> {
         0..usize::MAX
     }
 
-    /// The name of the function at `address`, if the platform knows it. It is shown to people. Called without the lock.
+    /// The name of the function at `address`, if the platform knows it. The name is for people. Called without the lock.
     fn symbol(&self, _address: usize) -> Option<&'static CStr> {
         None
     }
 
-    /// Forgets what lies at `addresses`, because it is about to be unloaded. After this, the platform must not give pages there their
-    /// protection back.
+    /// Forgets everything about `addresses`, because the object there is about to be unloaded. After this, the platform must not restore the
+    /// protection of pages there.
     fn unload(&self, _addresses: &Range<usize>, _held: &mut Held) {}
 
     /// Stops the platform, because the last object of this instance is about to be unloaded. The lock is released before the code is
     /// unloaded.
     ///
     /// # Safety
-    /// Nobody uses anything of this instance any more.
+    /// Nothing of this instance is used any more.
     unsafe fn stop(&self, _held: &mut Held) {}
 
     /// The first instance of the library in the list of instances. A kernel has only one. Called with the lock held.
@@ -245,14 +243,14 @@ pub unsafe trait Platform: Sync {
         Some(&notifiers::OWN)
     }
 
-    /// A number that only the calling thread has. 0 if the platform knows none: then nothing keeps a function that hears of flips from flips
-    /// without an end. Called with and without the lock.
+    /// A number that only the calling thread has. 0 if the platform knows none. Then nothing stops a function of [`on_change`](crate::on_change)
+    /// that flips, and so causes its next call, without an end. Called with and without the lock.
     fn thread(&self) -> usize {
         0
     }
 
-    /// Whether this process was forked while a thread of its parent was possibly flipping. Called after each `lock`. The answer is true
-    /// only once in a process.
+    /// Whether this process was forked while a thread of its parent may have been flipping. Called after each `lock`. The answer is true only
+    /// once in a process.
     fn was_forked(&self, _held: &mut Held) -> bool {
         false
     }
@@ -261,7 +259,7 @@ pub unsafe trait Platform: Sync {
     fn stay(&self) {}
 
     /// Calls `start`, which starts a thread that belongs to the library. Before that, does what [`stay`](Self::stay) does. Blocks all signals
-    /// during the call, so that the new thread does not take signals that are for the program. Called without the lock.
+    /// during the call, so that the new thread takes no signals that are meant for the program. Called without the lock.
     fn start_thread(&self, start: &mut dyn FnMut()) {
         start();
     }

@@ -1,14 +1,14 @@
-//! Values that belong to whoever holds the lock. Such a value can be reached only through a [`Held`].
+//! Values that belong to the holder of the lock. Such a value can be reached only through a [`Held`].
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 
 use super::{Held, PlatformState};
 
-/// A static whose value belongs to whoever holds the lock.
+/// A static whose value belongs to the holder of the lock.
 pub(crate) struct Guarded<T, Of = PlatformState>(UnsafeCell<T>, PhantomData<fn(Of)>);
 
-// SAFETY: only `get` reaches the cell, and it takes the only `Held<Of>` that there is.
+// SAFETY: only `get` reaches the cell, and it takes the only existing `Held<Of>`.
 unsafe impl<T, Of> Sync for Guarded<T, Of> {}
 
 impl<T, Of> Guarded<T, Of> {

@@ -7,9 +7,9 @@
 //!                       Object ──► Object ──► ...      the record of each object, which its constructor has linked in
 //! ```
 //!
-//! The macros emit one record in each object (a COMDAT group), and a constructor. Each instance has a list of records. The constructor
-//! links the object's record into the list of the instance with which the object was linked. Instances find each other through the
-//! platform. So a flip reaches all objects, whichever instance they belong to.
+//! In each object, the macros emit one record (a COMDAT group) and a constructor. Each instance has a list of records. An object is linked with
+//! one instance, and its constructor links its record into the list of that instance. Instances find each other through the platform. So a flip
+//! reaches all objects, whichever instance they belong to.
 
 use core::ptr::null_mut;
 #[cfg(jumplabel_user_space)]
@@ -64,16 +64,16 @@ impl Runtime {
         self.objects.load(Ordering::Acquire).is_null()
     }
 
-    /// Sets the function by which this instance undoes or finishes a transaction that it has begun.
+    /// Sets the function by which this instance undoes or finishes a transaction that it began.
     pub(crate) fn set_recover(&self, recover: extern "C" fn()) {
         self.recover.store(recover as *mut (), Ordering::Relaxed);
     }
 
-    /// Undoes or finishes the transaction that the instance has begun. The caller holds the lock.
+    /// Undoes or finishes the transaction that the instance began. The caller holds the lock.
     pub(crate) fn recover(&self) {
         let recover = self.recover.load(Ordering::Relaxed);
         if !recover.is_null() {
-            // SAFETY: the pointer is from `set_recover`, and its instance is loaded.
+            // SAFETY: the pointer came from `set_recover`, and its instance is loaded.
             unsafe { core::mem::transmute::<*mut (), extern "C" fn()>(recover)() };
         }
     }
@@ -84,19 +84,19 @@ impl Runtime {
         self.tell.store(tell as *mut (), Ordering::Relaxed);
     }
 
-    /// Tells this instance that the object at `start..end` is about to be unloaded. If both are 0, tells it to bring all sites to the
-    /// states of their patchables, because the process was forked or an object was loaded. The caller holds the lock.
+    /// Informs this instance that the object at `start..end` is about to be unloaded. If both are 0, makes it set all sites to the states of
+    /// their patchables, because the process was forked or an object was loaded. The caller holds the lock.
     #[cfg(jumplabel_sites)]
     pub(crate) fn tell(&self, start: usize, end: usize) {
         let tell = self.tell.load(Ordering::Relaxed);
         if !tell.is_null() {
-            // SAFETY: the pointer is from `set_tell`, and its instance is loaded.
+            // SAFETY: the pointer came from `set_tell`, and its instance is loaded.
             unsafe { core::mem::transmute::<*mut (), extern "C" fn(usize, usize)>(tell)(start, end) };
         }
     }
 
-    /// Changes the membership of this instance to `to` if it is `from`. Returns whether it was `from`. (Kernels have only one instance, so
-    /// they do not need this.)
+    /// If the membership of this instance is `from`, changes it to `to`. Returns whether it was `from`. (Kernels have only one instance, so they
+    /// do not need this.)
     #[cfg(jumplabel_user_space)]
     pub(crate) fn change_membership(&self, from: u32, to: u32) -> bool {
         self.membership.load(Ordering::Relaxed) == from
@@ -127,8 +127,8 @@ impl Runtime {
         }
     }
 
-    /// The state of the process, as this instance knows it. If it knows none, it gets the state `with`, or one that `make` makes if that is
-    /// `None`. If two threads or instances try at once, one wins, and both get the state of the winner; `unmake` takes the other one back,
+    /// The state of the process, as this instance knows it. If it knows none, it gets the state `with` or, if `with` is `None`, a new state from
+    /// `make`. If two threads or instances try at the same time, one wins, and both get the state of the winner. `unmake` frees the other state,
     /// if it was made here.
     ///
     /// # Safety
@@ -163,7 +163,7 @@ impl Runtime {
         }
     }
 
-    /// Notes that this instance is never unloaded, and has the handlers of fork and exit.
+    /// Records that this instance is never unloaded, and has the handlers of fork and exit.
     #[cfg(jumplabel_user_space)]
     pub(crate) fn stay(&self) {
         self.stays.store(1, Ordering::Relaxed);
@@ -176,7 +176,7 @@ impl Runtime {
     }
 }
 
-/// The instance at `at`, and those after it in the list.
+/// The instance at `at`, and the instances after it in the list.
 ///
 /// # Safety
 /// The lock is held while the iterator is used. (Before an instance is unloaded, it leaves the list, under the lock.)

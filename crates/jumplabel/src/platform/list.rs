@@ -1,5 +1,5 @@
 //! A list in memory from [`Platform::allocate`]. The patcher keeps its site changes and spans in such lists. It cannot use the program's
-//! allocator: that can have sites of its own, or locks that a signal handler must not take.
+//! allocator, because that can have its own sites, or locks that a signal handler must not take.
 
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -9,9 +9,9 @@ use core::sync::atomic::{Ordering, fence};
 use super::Platform;
 use crate::error::Error;
 
-/// A list that grows. To drop it does not free its memory: [`free`](Self::free) does.
+/// A list that grows. Dropping it does not free its memory: [`free`](Self::free) does.
 ///
-/// A process can be killed, or forked, while a list is being changed. Whoever then finds the transaction unfinished uses its lists as they
+/// A process can be killed, or forked, while a list is being changed. A thread that then finds the transaction unfinished uses its lists as they
 /// are. So at each moment of a change, a list must not claim more memory than it has.
 #[repr(C)] // Two instances of the library use the same list, in a `Notices`.
 pub(crate) struct List<T: Copy> {
@@ -22,17 +22,17 @@ pub(crate) struct List<T: Copy> {
 // SAFETY: the list owns its entries.
 unsafe impl<T: Copy + Send> Send for List<T> {}
 
-/// The part of a list that does not depend on the type of its entries. So the program has this code once, and not once for each type.
+/// The part of a list that does not depend on the type of its entries. So the program contains this code only once, and not once for each type.
 #[repr(C)]
 struct Raw {
-    /// `None` if there is no memory yet. So a list that nobody has used is all zeros, and a static of it takes no room in a file.
+    /// `None` if there is no memory yet. So an unused list is all zeros, and a static with it takes no room in a file.
     memory: Option<NonNull<u8>>,
-    /// Counted in entries, as `len` is.
+    /// Counted in entries, like `len`.
     capacity: usize,
     len: usize,
 }
 
-/// In place of an address if there is no memory. It is aligned for any entry.
+/// Stands for an address if there is no memory. It is aligned for any entry.
 const NOWHERE: NonNull<u8> = NonNull::new(core::ptr::without_provenance_mut(64)).unwrap();
 
 impl Raw {
@@ -55,14 +55,14 @@ impl Raw {
         let (old, old_bytes) = (self.start(), self.capacity * size);
         let bytes = (needed.max(self.capacity * 2) * size).max(platform.page_size());
         let memory = platform.allocate(bytes).ok_or(Error::OutOfMemory)?;
-        // SAFETY: both have room for `len` entries, and they do not overlap.
+        // SAFETY: both places have room for `len` entries, and they do not overlap.
         unsafe { memory.copy_from_nonoverlapping(old, self.len * size) };
         fence(Ordering::Release);
         self.memory = Some(memory);
         fence(Ordering::Release);
         self.capacity = bytes.checked_div(size).unwrap_or_default();
         if old != NOWHERE {
-            // SAFETY: the memory is from `allocate`, and nobody uses it any more.
+            // SAFETY: the memory came from `allocate`, and is no longer used.
             unsafe { platform.release(old, old_bytes) };
         }
         Ok(())
@@ -72,7 +72,7 @@ impl Raw {
     #[inline(never)]
     fn next(&mut self, size: usize, platform: &dyn Platform) -> Option<NonNull<u8>> {
         self.reserve(1, size, platform).ok()?;
-        // SAFETY: there is room.
+        // SAFETY: there is room for one more entry.
         Some(unsafe { self.start().add(self.len * size) })
     }
 
@@ -82,7 +82,7 @@ impl Raw {
         (self.capacity, self.len) = (0, 0);
         fence(Ordering::Release);
         if let Some(memory) = self.memory.take() {
-            // SAFETY: the memory is from `allocate`, which rounds the size up as `release` does.
+            // SAFETY: the memory came from `allocate`, which rounds the size up in the same way as `release`.
             unsafe { platform.release(memory, bytes) };
         }
     }
@@ -111,17 +111,17 @@ impl<T: Copy> List<T> {
         Ok(())
     }
 
-    /// Appends what `next` yields, until `next` yields nothing or the reserved room is full. If `kept` is false, each entry is written over
-    /// the one before, and the list stays as it was.
+    /// Appends the entries that `next` yields, until `next` yields `None` or the reserved room is full. If `kept` is false, each entry
+    /// overwrites the previous one, and the list stays as it was.
     #[inline]
     pub(crate) fn extend(&mut self, kept: bool, mut next: impl FnMut() -> Option<T>) {
         let (memory, &Raw { capacity, len: before, .. }) = (self.raw.start(), &self.raw);
-        // The length is counted in a local variable, so that it stays in a register: a store to memory for each entry would cost too much.
+        // A local variable counts the length, so that it stays in a register. A store to memory for each entry would cost too much.
         let mut len = before;
         while len < capacity
             && let Some(entry) = next()
         {
-            // SAFETY: there is room.
+            // SAFETY: there is room for one more entry.
             unsafe { memory.cast::<T>().add(len).write(entry) };
             len += usize::from(kept);
         }
@@ -132,7 +132,7 @@ impl<T: Copy> List<T> {
         self.raw.len = self.raw.len.min(len);
     }
 
-    /// Keeps the entries for which `keep` returns true. The second argument of `keep` is a slice of the entries that were kept before.
+    /// Keeps the entries for which `keep` returns true. The second argument of `keep` is a slice of the entries that were kept so far.
     pub(crate) fn retain(&mut self, keep: impl FnMut(&T, &[T]) -> bool) {
         self.raw.len = retain(self.as_mut_slice(), keep);
     }
@@ -174,8 +174,8 @@ impl<T: Copy> Drop for Owned<T> {
     }
 }
 
-/// Moves the entries for which `keep` returns true to the front, and returns how many they are. The second argument of `keep` is a slice of
-/// the entries that were kept before.
+/// Moves the entries for which `keep` returns true to the front, and returns their number. The second argument of `keep` is a slice of the
+/// entries that were kept so far.
 pub(crate) fn retain<T: Copy>(entries: &mut [T], mut keep: impl FnMut(&T, &[T]) -> bool) -> usize {
     let mut count = 0;
     for at in 0..entries.len() {
@@ -207,11 +207,11 @@ mod tests {
     use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
     use core::time::Duration;
 
-    /// A platform that looks at a list each time memory is given back. If a process were killed at that moment, it would leave the list in
-    /// that state.
+    /// A platform that looks at a list each time memory is freed. If a process were killed at that moment, it would leave the list in that
+    /// state.
     struct Watched(AtomicPtr<List<u64>>, AtomicUsize);
 
-    // SAFETY: never used for writing.
+    // SAFETY: this platform is never used for writing.
     unsafe impl Platform for Watched {
         fn lock(&self) -> Result<Token, Error> {
             Err(Error::NoWriter)
@@ -229,7 +229,7 @@ mod tests {
             assert_ne!(now, Some(memory), "the list leads to memory that is given back");
             assert!(now.is_some() || (capacity, len) == (0, 0));
             self.1.fetch_add(1, Ordering::Relaxed);
-            // SAFETY: passed on.
+            // SAFETY: the caller keeps the contract of `release`, and the built-in platform allocated the memory.
             unsafe { builtin().release(memory, bytes) };
         }
         fn page_size(&self) -> usize {

@@ -1,4 +1,4 @@
-//! The contract with what the library runs on: a lock, memory, where objects lie, writers, core sync.
+//! The contract with the system on which the library runs: a lock, memory, positions of objects, writers, core sync.
 //!
 //! ```text
 //!   ┌──────────────────────────── Platform: the contract ─────────────────────────────┐
@@ -7,10 +7,10 @@
 //!     linux, windows (features)   your kernel (set_platform)   portable (no sites: a lock, nothing else)
 //! ```
 //!
-//! The engine, which uses the platform, decides what is written, in which steps, and when it is undone. A [`Platform`] gets [`Write`]s,
-//! each of which is an address and bytes. A platform knows nothing of keys, states, kinds or instruction sets. A kernel implements
-//! [`Platform`] with its own page tables and interrupts, and hands it to [`set_platform`](crate::set_platform). Some tests hand over a
-//! broken platform, and must then fail.
+//! The patcher uses the platform. The patcher decides which bytes are written, in which steps, and when they are undone. A [`Platform`] gets
+//! [`Write`]s, each of which is an address and bytes. A platform knows nothing of keys, states, kinds or instruction sets. A kernel implements
+//! [`Platform`] with its own page tables and interrupts, and passes it to [`set_platform`](crate::set_platform). Some tests pass a broken
+//! platform, and must then fail.
 
 mod bounds;
 mod contract;
@@ -27,7 +27,7 @@ pub use bounds::{Image, Place, SEGMENTS};
 pub use contract::{Callbacks, Held, Platform, PlatformState, Token};
 pub(crate) use contract::{Objects, Patch};
 pub(crate) use held::Guarded;
-#[doc(hidden)] // What `Platform::runtimes` returns unless it is overridden.
+#[doc(hidden)] // The result of `Platform::runtimes` unless it is overridden.
 pub use instances::RUNTIME;
 #[doc(hidden)] // For the C API, and for platforms that pass calls on.
 pub use notifiers::{Notifiers, Notify, RawChanged};
@@ -69,10 +69,10 @@ pub(crate) fn platform() -> &'static dyn Platform {
     custom::get().unwrap_or(&chosen::PLATFORM)
 }
 
-/// Picks the writer for all flips from now on. `None` goes back to the automatic choice, and so does `Custom`. The environment variable
-/// `JUMPLABEL_WRITER` picks a writer, too; the library ignores that variable in a program with raised privileges.
+/// Picks the writer for all flips from now on. `None` and `Custom` restore the automatic choice. The environment variable `JUMPLABEL_WRITER`
+/// picks a writer, too; the library ignores that variable in a program with raised privileges.
 ///
-/// This is for tests and measurements. It is also for programs in which a page must never be modified while it is executed: they pick
+/// This is for tests and measurements. It is also for programs in which a page must never be modified while it is executed. These pick
 /// [`WriterKind::Remap`].
 pub fn set_writer(kind: Option<WriterKind>) {
     platform().set_writer(kind);
@@ -94,7 +94,7 @@ pub(crate) mod custom {
     }
 }
 
-/// The built-in platform. A platform of your own can pass calls on to it, and change only a part of what it does.
+/// The built-in platform. Your own platform can pass calls on to it, and change only a part of its behaviour.
 #[must_use]
 pub fn builtin() -> &'static dyn Platform {
     &chosen::PLATFORM

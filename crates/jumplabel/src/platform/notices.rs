@@ -1,7 +1,7 @@
-//! The notices of a flip: which keys and modes have changed, and who asked. They are sent to the functions of the program
-//! ([`on_change`](crate::on_change), [`notifiers`](super::notifiers)) when the flip is over. The instance of the library that flips leaves
-//! most of the work to the [`Sender`], which belongs to the instance that has registered the first function. So a program that registers
-//! none is no larger for it.
+//! The notices of a flip: the keys and modes that have changed, and the one who asked. They are sent to the functions of the program
+//! ([`on_change`](crate::on_change), [`notifiers`](super::notifiers)) when the flip is over. The instance of the library that flips leaves most
+//! of the work to the [`Sender`], which belongs to the instance that registered the first function. So a program that registers no function is
+//! no larger.
 //!
 //! ```text
 //!   the instance that flips                     the sender
@@ -11,29 +11,29 @@
 //!                        send       ───────────►  send    calls the functions, in this thread
 //! ```
 //!
-//! A `Lock` can have several transactions (`enable_locked` and the like). The notices of all of them are sent when it is dropped.
+//! A `Lock` can have several transactions (`enable_locked` and similar functions). The notices of all of them are sent when it is dropped.
 
 use super::Platform;
 use super::list::List;
 use super::notifiers::Notifiers;
 use crate::error::Error;
 
-/// Who asked for a change: the number of the sort, and a user.
+/// The one who asked for a change: the number of the sort, and a user.
 pub(crate) type By = [u32; 2];
 
 /// The program itself.
 pub(crate) const PROGRAM: By = [0; 2];
 
-/// Who asks for changes without a notice: the library, for keys of its own.
+/// Stands for changes without a notice: the library's own changes of its own keys.
 pub(crate) const NOBODY: By = [u32::MAX; 2];
 
-/// Notices that are still to be sent. If they are dropped before, the sender's memory is lost. The sender of another instance uses them, so
-/// their layout is C's.
+/// Notices that are still to be sent. If they are dropped before that, the sender's memory is lost. The sender of another instance may use them,
+/// so their layout is C's.
 #[repr(C)]
 pub struct Notices {
     /// `None` until a transaction begins in a process that has a sender.
     sender: Option<&'static Sender>,
-    /// Only the sender uses the list. It also frees it.
+    /// Only the sender uses the list, and the sender frees it.
     pub(crate) list: List<Notice>,
     pub(crate) by: By,
 }
@@ -46,17 +46,17 @@ pub(crate) struct Notice {
     pub(crate) setting: usize,
 }
 
-/// The functions of an instance that registers functions. It is never unloaded.
+/// The functions of an instance that registers functions. That instance is never unloaded.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Sender {
-    /// Makes room for so many more notices. Returns one of the numbers below.
+    /// Makes room for `more` more notices. Returns one of the numbers below.
     pub(crate) room: unsafe extern "C" fn(notices: *mut Notices, more: usize) -> u32,
-    /// Adds a notice. There is room for it.
+    /// Adds a notice. There must be room for it.
     pub(crate) add: unsafe extern "C" fn(notices: *mut Notices, of: usize, setting: usize),
-    /// Calls the functions, and frees what `room` took.
+    /// Calls the functions, and frees the memory that `room` took.
     pub(crate) send: unsafe extern "C" fn(notices: *mut Notices),
-    /// What lies at `start..end` is about to be unloaded. If both are 0, this process was forked from another.
+    /// The object at `start..end` is about to be unloaded. If both are 0, this process was forked.
     pub(crate) gone: unsafe extern "C" fn(start: usize, end: usize),
 }
 
@@ -64,16 +64,16 @@ pub struct Sender {
 pub(crate) const ROOM: u32 = 0;
 /// There is no memory.
 pub(crate) const NO_MEMORY: u32 = 1;
-/// The thread flips in a call for a flip in a call, and so on: see [`Error::Reentrant`].
+/// The thread is too deep in flips that functions made in calls for flips: see [`Error::Reentrant`].
 pub(crate) const TOO_DEEP: u32 = 2;
 
 /// The sender of the process, if a function was ever registered.
 pub(crate) fn sender(platform: &dyn Platform) -> Option<&'static Sender> {
-    // SAFETY: the pointer is null, or from `set_sender`.
+    // SAFETY: the pointer is null, or came from `set_sender`.
     platform.notifiers().and_then(|notifiers| unsafe { notifiers.sender().cast::<Sender>().as_ref() })
 }
 
-/// Gives the process this sender, if it has none. Its instance is never unloaded.
+/// Makes this the sender of the process, if the process has none. The sender's instance is never unloaded.
 pub(crate) fn set_sender(sender: &'static Sender, notifiers: &Notifiers) {
     notifiers.set_sender(core::ptr::from_ref(sender).cast());
 }
@@ -83,7 +83,7 @@ impl Notices {
         Notices { sender: None, list: List::new(), by: PROGRAM }
     }
 
-    /// Under the lock, before a transaction with so many requests.
+    /// Makes room for the notices of a transaction with this many requests. Called under the lock, before the transaction.
     #[inline]
     pub(crate) fn make_room(&mut self, requests: usize, platform: &dyn Platform) -> Result<(), Error> {
         sender(platform).map_or(Ok(()), |sender| self.make_room_by(sender, requests))
@@ -93,7 +93,7 @@ impl Notices {
     #[inline(never)]
     fn make_room_by(&mut self, sender: &'static Sender, requests: usize) -> Result<(), Error> {
         self.sender = Some(sender);
-        // SAFETY: this is a `Notices`, and nobody else uses it.
+        // SAFETY: this is a `Notices`, and no other code uses it.
         match unsafe { (sender.room)(self, requests) } {
             ROOM => Ok(()),
             TOO_DEEP => Err(Error::Reentrant),
@@ -101,16 +101,16 @@ impl Notices {
         }
     }
 
-    /// Whether notices are to be added.
+    /// Whether changes need notices.
     #[inline]
     pub(crate) fn are_wanted(&self) -> bool {
         self.sender.is_some()
     }
 
-    /// Adds a notice, under the lock, after a transaction for which room was made. `of` 0: there are no notices of that.
+    /// Adds a notice. If `of` is 0, there are no notices of that change. Called under the lock, after a transaction for which room was made.
     pub(crate) fn add(&mut self, of: usize, setting: usize) {
         if let Some(sender) = self.sender.filter(|_| of != 0) {
-            // SAFETY: `make_room` has let the sender make room.
+            // SAFETY: `make_room` made the sender make room.
             unsafe { (sender.add)(self, of, setting) };
         }
     }
@@ -119,7 +119,7 @@ impl Notices {
     #[inline]
     pub(crate) fn send(&mut self) {
         if let Some(sender) = self.sender.take() {
-            // SAFETY: this is a `Notices`, and nobody else uses it.
+            // SAFETY: this is a `Notices`, and no other code uses it.
             unsafe { (sender.send)(self) };
         }
     }

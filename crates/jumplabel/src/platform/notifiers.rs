@@ -8,8 +8,8 @@
 //!   a thread that removes   id := 0           returns `running`
 //! ```
 //!
-//! Either the caller sees that the id is gone, or the remover sees that the call runs. A slot that somebody is in is not given to another
-//! function, so what a caller reads behind an id belongs to that id.
+//! Either the caller sees that the id is gone, or the remover sees that the call runs. A slot that a call is in is not given to another
+//! function. So the data that a caller reads after an id belongs to that id.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr::null_mut;
@@ -17,44 +17,44 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use crate::error::Error;
 
-/// How many functions can be registered.
+/// The number of functions that can be registered.
 pub(crate) const SLOTS: usize = 64;
-/// So many threads that call functions at the same time are known by their numbers.
+/// The number of threads that are known by their numbers while they call functions at the same time.
 const CALLERS: usize = 32;
-/// In place of an id: the slot is not free, and has no function yet.
+/// Stands in the place of an id: the slot is not free, and has no function yet.
 const CLAIMED: u32 = 1;
-/// How deep a thread may flip in calls for flips.
+/// The number of flips that a thread may make inside each other, in calls for flips.
 const DEEPEST: u32 = 8;
 
-/// What a function gets: `struct jumplabel_changed` in C.
+/// The argument of a function: `struct jumplabel_changed` in C.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RawChanged {
-    /// The key that has changed. Null if a mode has.
+    /// The key that has changed. Null if it was a mode.
     pub key: *const c_void,
     pub mode: *const c_void,
-    /// Of a key 1 or 0, of a mode its number.
+    /// For a key 1 or 0, for a mode its number.
     pub state: c_int,
-    /// The number of the sort of who asked.
+    /// The number of the sort of the one who asked.
     pub by: c_int,
     pub uid: c_uint,
 }
 
-/// Such a function. It must not unwind.
+/// A function that can be registered. It must not unwind.
 #[doc(hidden)]
 pub type Notify = unsafe extern "C" fn(*const RawChanged, *mut c_void);
 
-/// The table. All zeros is an empty one.
+/// The table. If it is all zeros, it is empty.
 #[doc(hidden)]
 #[repr(C)]
 pub struct Notifiers {
     /// Null until the first function is registered.
     sender: AtomicPtr<c_void>,
     count: AtomicU32,
-    /// How many ids were given.
+    /// The number of ids that were given.
     given: AtomicU32,
-    /// How many forks lie between this process and that which made the table. Calls and callers of before are not counted any more.
+    /// The number of forks between this process and the one that made the table. Calls and callers from before a fork are no longer counted.
     forks: AtomicU32,
     slots: [Slot; SLOTS],
     callers: [Caller; CALLERS],
@@ -70,16 +70,16 @@ struct Slot {
     data: AtomicUsize,
 }
 
-/// A thread that calls functions.
+/// A thread that is calling functions.
 #[repr(C)]
 struct Caller {
-    /// 0 if there is none.
+    /// The thread's number. 0 if this place is free.
     thread: AtomicUsize,
-    /// In how many flips the thread calls functions: each but the first is made by a function.
+    /// The number of flips in which the thread is calling functions. A function made each of these flips but the first.
     depth: AtomicU32,
 }
 
-/// The table of a platform that gives none.
+/// The table of a platform that has none of its own.
 pub(super) static OWN: Notifiers = Notifiers::new();
 
 impl Notifiers {
@@ -106,7 +106,7 @@ impl Notifiers {
         self.sender.load(Ordering::Acquire)
     }
 
-    /// Gives the process this `Sender`, if it has none.
+    /// Makes this the `Sender` of the process, if the process has none.
     pub(super) fn set_sender(&self, sender: *const c_void) {
         let _ = self.sender.compare_exchange(null_mut(), sender.cast_mut(), Ordering::AcqRel, Ordering::Relaxed);
     }
@@ -117,19 +117,20 @@ impl Notifiers {
         self.count.load(Ordering::Relaxed) == 0
     }
 
-    /// Registers a function, and returns its id, which is above 0. `of` is the address of the key or mode that it is registered for, or 0 for all.
+    /// Registers a function, and returns its id, which is above 0. `of` is the address of the key or mode for which it is registered, or 0 for
+    /// all.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if no slot is free.
     ///
     /// # Safety
-    /// The function may be called with these data by any thread that flips, until [`remove`](Self::remove) has returned 0 for the id.
+    /// Any thread that flips may call the function with this data, until [`remove`](Self::remove) has returned 0 for the id.
     pub(crate) unsafe fn register(&self, of: usize, function: Notify, data: *mut c_void) -> Result<u32, Error> {
         let (number, slot) = (0..).zip(&self.slots).find(|(_, slot)| slot.is_claimed()).ok_or(Error::OutOfMemory)?;
         slot.of.store(of, Ordering::Relaxed);
         slot.function.store(function as usize, Ordering::Relaxed);
         slot.data.store(data as usize, Ordering::Relaxed);
-        // The ids of one slot differ for as long as anybody keeps one. They are positive numbers in C.
+        // The ids of one slot differ as long as any of them is still kept. They are positive numbers in C.
         let given = self.given.fetch_add(1, Ordering::Relaxed) % (i32::MAX as u32 / SLOTS as u32 - 1) + 1;
         let id = given * SLOTS as u32 + number;
         slot.id.store(id, Ordering::SeqCst);
@@ -137,11 +138,12 @@ impl Notifiers {
         Ok(id)
     }
 
-    /// From when this returns, no call of the function begins. Returns how many calls still run, also if the function was removed before.
+    /// After this returns, no new call of the function begins. Returns how many calls still run, even if the function was removed before.
     pub(crate) fn remove(&self, id: u32) -> u32 {
         let Some(slot) = self.slots.get(id as usize % SLOTS).filter(|_| id > CLAIMED) else { return 0 };
         self.clear(slot, id);
-        // Another function can be in the slot only if no call of this one was running. Who claims the slot has not looked yet.
+        // Another function can be in the slot only if no call of this one was running. If the slot is claimed, the claiming thread has not
+        // looked yet.
         match slot.id.load(Ordering::SeqCst) {
             0 | CLAIMED => slot.running.load(Ordering::SeqCst),
             _ => 0,
@@ -154,7 +156,8 @@ impl Notifiers {
         }
     }
 
-    /// Removes each function that lies at `addresses`, or is registered for what lies there, because that is about to be unloaded.
+    /// Removes each function that lies at `addresses`, or is registered for a key or mode there, because these addresses are about to be
+    /// unloaded.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, no object is unloaded.
     pub(crate) fn unload(&self, addresses: &core::ops::Range<usize>) {
         for slot in &self.slots {
@@ -166,9 +169,10 @@ impl Notifiers {
         }
     }
 
-    /// In a child of fork: forgets the calls in threads that there are not, also that which this thread is in, if it was forked in one. Frees the
-    /// slot that a thread was about to fill, and counts anew, because a thread can have been between the two.
-    #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, nobody says that the process was forked.
+    /// In a forked child, forgets the calls in threads that do not exist in it, and also the call in which this thread forked, if there was one.
+    /// Frees the slot that a thread was about to fill. Counts the slots again, because a thread may have been between filling a slot and
+    /// counting it.
+    #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, nothing reports that the process was forked.
     pub(crate) fn forked(&self) {
         self.forks.fetch_add(1, Ordering::Relaxed);
         let mut count = 0;
@@ -181,13 +185,13 @@ impl Notifiers {
         self.callers.iter().for_each(|caller| caller.thread.store(0, Ordering::Relaxed));
     }
 
-    /// The caller that is `thread`, with how deep it is. `None` if it is none, or not known.
+    /// The caller that is `thread`, with its depth. `None` if the thread is no caller, or not known.
     #[inline(never)]
     fn caller(&self, thread: usize) -> Option<&Caller> {
         self.callers.iter().find(|caller| thread != 0 && caller.thread.load(Ordering::Relaxed) == thread)
     }
 
-    /// Whether `thread` must not flip, because it does so in a call for a flip in a call, and so on.
+    /// Whether `thread` must not flip, because it is already too deep in flips that functions made in calls for flips.
     pub(crate) fn is_too_deep(&self, thread: usize) -> bool {
         self.caller(thread).is_some_and(|caller| caller.depth.load(Ordering::Relaxed) >= DEEPEST)
     }
@@ -221,7 +225,7 @@ impl Notifiers {
 }
 
 impl Slot {
-    /// Whether this was a free slot, which nobody else can take now.
+    /// Whether this was a free slot, which no other thread can take now.
     fn is_claimed(&self) -> bool {
         if self.id.compare_exchange(0, CLAIMED, Ordering::SeqCst, Ordering::Relaxed).is_err() {
             return false;
@@ -233,7 +237,7 @@ impl Slot {
         is_free
     }
 
-    /// Calls the function, if there is one, and it is registered for what lies at `of`.
+    /// Calls the function, if there is one that is registered for the key or mode at `of`.
     fn call(&self, of: usize, changed: &RawChanged, forks: &AtomicU32) {
         if self.id.load(Ordering::Relaxed) <= CLAIMED {
             return;
@@ -242,13 +246,13 @@ impl Slot {
         self.running.fetch_add(1, Ordering::SeqCst);
         let (id, registered_for) = (self.id.load(Ordering::SeqCst), self.of.load(Ordering::Relaxed));
         if id > CLAIMED && (registered_for == 0 || registered_for == of) {
-            // SAFETY: `register` has stored a function, which may be called with these data as long as `running` counts this call.
+            // SAFETY: `register` has stored a function, which may be called with this data as long as `running` counts this call.
             unsafe {
                 let function = core::mem::transmute::<usize, Notify>(self.function.load(Ordering::Relaxed));
                 function(changed, self.data.load(Ordering::Relaxed) as *mut c_void);
             }
         }
-        // In a child that was forked in the call, the call is not counted any more.
+        // In a child that was forked during the call, the call is no longer counted.
         if forks.load(Ordering::Relaxed) == before {
             self.running.fetch_sub(1, Ordering::SeqCst);
         }

@@ -1,5 +1,5 @@
-//! The platform that is used if there is no other: it has a lock and nothing else. That is enough for builds without sites, where a flip is
-//! a store. In a build with sites, it refuses flips with [`Error::NoPlatform`] until a kernel calls `set_platform`.
+//! The platform that is used if there is no other. It has a lock and nothing else. That is enough for builds without sites, where a flip is a
+//! store. In a build with sites, it refuses flips with [`Error::NoPlatform`] until a kernel calls `set_platform`.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -16,8 +16,8 @@ pub(super) static PLATFORM: Portable = Portable { owner: AtomicUsize::new(FREE) 
 
 const FREE: usize = 0;
 
-/// A number that names the calling thread, if there is a way to get one. If not, all threads share one number, and the lock does not
-/// recognise a thread that holds it already.
+/// A number that names the calling thread, if there is a way to get one. If there is none, all threads share one number, and the lock does not
+/// recognise a thread that already holds it.
 #[cfg(feature = "std")]
 fn thread() -> usize {
     std::thread_local! { static HERE: u8 = const { 0 }; }
@@ -28,7 +28,7 @@ const fn thread() -> usize {
     1
 }
 
-/// The time since the first call. Flips use it to say how long they took, and deferred keys use it to wait.
+/// The time since the first call. Flips use it to measure their duration, and deferred keys use it to wait.
 #[cfg(all(feature = "std", not(all(target_family = "wasm", target_os = "unknown"))))]
 fn now() -> Duration {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
@@ -44,7 +44,7 @@ const fn now() -> Duration {
 /// one byte here, so that `allocate` and `release` get the same number of bytes.
 #[cfg(feature = "std")]
 const fn layout(bytes: usize) -> std::alloc::Layout {
-    // SAFETY: the alignment is a power of two. No list is nearly as large as the largest size that is allowed.
+    // SAFETY: the alignment is a power of two. No list comes near the largest allowed size.
     unsafe { std::alloc::Layout::from_size_align_unchecked(bytes, 64) }
 }
 #[cfg(feature = "std")]
@@ -54,12 +54,12 @@ fn allocate(bytes: usize) -> Option<NonNull<u8>> {
 }
 #[cfg(feature = "std")]
 unsafe fn release(memory: NonNull<u8>, bytes: usize) {
-    // SAFETY: the caller gives back memory from `allocate`, with the same size.
+    // SAFETY: the caller frees memory from `allocate`, with the same size.
     unsafe { std::alloc::dealloc(memory.as_ptr(), layout(bytes)) };
 }
-/// There is one block of memory to give for the list of requests of a transaction, which is never given back; and some for lists of what has
-/// changed, one for each flip that is being told. Nobody else asks for as many bytes at once: a list that grows asks for room for one entry
-/// first.
+/// There is one block of memory for the list of requests of a transaction, which is never freed. There are also some blocks for lists of
+/// changes, one for each flip whose functions are being called. No other caller asks for that many bytes at once: a list that grows first asks
+/// for room for one entry.
 #[cfg(not(any(feature = "std", jumplabel_sites)))]
 mod block {
     use core::cell::UnsafeCell;
@@ -70,7 +70,7 @@ mod block {
     struct Block(UnsafeCell<[u8; BYTES]>);
     /// 32 requests of six words.
     const BYTES: usize = 32 * 6 * size_of::<usize>();
-    // SAFETY: it belongs to the one caller of `allocate` that gets it.
+    // SAFETY: the block belongs to the only caller of `allocate` that gets it.
     unsafe impl Sync for Block {}
     static BLOCK: Block = Block(UnsafeCell::new([0; BYTES]));
     static IS_GIVEN: AtomicBool = AtomicBool::new(false);
@@ -79,7 +79,7 @@ mod block {
     const CHANGES: usize = 32 * 2 * size_of::<usize>();
     #[repr(align(64))]
     struct Changes(UnsafeCell<[u8; CHANGES]>, AtomicBool);
-    // SAFETY: it belongs to the one caller of `allocate` that has set the flag.
+    // SAFETY: the block belongs to the only caller of `allocate` that has set the flag.
     unsafe impl Sync for Changes {}
     static TOLD: [Changes; 16] = [const { Changes(UnsafeCell::new([0; CHANGES]), AtomicBool::new(false)) }; 16];
 
@@ -101,7 +101,7 @@ mod block {
 }
 #[cfg(not(any(feature = "std", jumplabel_sites)))]
 use block::{allocate, release};
-/// There is no memory to give. Nor does anybody ask: flips are refused before.
+/// There is no memory. No code asks for it, because flips are refused before.
 #[cfg(all(not(feature = "std"), jumplabel_sites))]
 const fn allocate(_bytes: usize) -> Option<NonNull<u8>> {
     None
@@ -136,7 +136,7 @@ unsafe impl Platform for Portable {
     }
 
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
-        // SAFETY: the caller gives back memory from `allocate`, with the same size.
+        // SAFETY: the caller frees memory from `allocate`, with the same size.
         unsafe { release(memory, bytes) };
     }
 

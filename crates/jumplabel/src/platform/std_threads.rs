@@ -1,4 +1,4 @@
-//! Threads of the library's own, and how a thread waits, where the platform is not Linux: as std has them.
+//! Threads of the library's own, and waiting, by std, on platforms other than Linux.
 
 use core::ffi::CStr;
 use std::thread;
@@ -10,7 +10,7 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
-    /// Whether the thread runs: the system may refuse.
+    /// Starts the thread. Returns whether it runs, because the system may refuse.
     pub(crate) fn start(&'static self) -> bool {
         let name = self.name.to_str().unwrap_or_default();
         thread::Builder::new().name(name.into()).spawn(self.body).is_ok()

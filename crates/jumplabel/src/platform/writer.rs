@@ -1,4 +1,4 @@
-//! How code is written, between the engine and a platform.
+//! The types between the patcher and a platform, by which code is written.
 //!
 //! ```text
 //!   SiteChange    one site, and its bytes before and after               patch/site_change.rs
@@ -21,7 +21,7 @@ use crate::error::{Error, Refusal, WriterKind};
 /// Bytes to be written at an address.
 #[derive(Clone, Copy)]
 pub struct Write {
-    /// Where they are written.
+    /// The address of the first byte.
     pub address: usize,
     /// The bytes, in the order of memory: up to 15, and the tag. They are kept in words because a block of writes is filled with copies of
     /// one write, and the compiler would copy single bytes one by one.
@@ -52,8 +52,8 @@ impl Write {
     /// A write of no bytes.
     pub(crate) const NONE: Write = Write { address: 0, words: [0; 2] };
 
-    /// A write of at most 15 bytes. `single_store`: the bytes are a word that must be written at once, so that no thread sees only a part
-    /// of it. Such a word is aligned or, on x86, lies within eight aligned bytes.
+    /// A write of at most 15 bytes. `single_store`: the bytes are a word that one store must write, so that no thread sees only a part of it.
+    /// Such a word is aligned or, on x86, lies within eight aligned bytes.
     #[must_use]
     pub fn new(address: usize, bytes: &[u8], single_store: bool) -> Write {
         let mut write = Write { address, ..Write::NONE };
@@ -101,17 +101,17 @@ impl Write {
     /// Stores the bytes. Most writes are of one byte.
     ///
     /// # Safety
-    /// The bytes at the address are writable, and a word for a single store lies as [`new`](Self::new) says.
+    /// The bytes at the address are writable. A word for a single store is aligned or lies as [`new`](Self::new) demands.
     #[inline]
     pub unsafe fn store(&self) {
         let [first, ..] = self.words[0].to_ne_bytes();
         let bytes = if self.tag() == 1 { &[first] } else { self.bytes() };
-        // SAFETY: the caller says that the bytes are writable, and that a word lies as `new` says.
+        // SAFETY: the caller says that the bytes are writable, and that a word is aligned or lies as `new` demands.
         unsafe { crate::arch::store(self.address, bytes, self.is_single_store()) };
     }
 }
 
-/// Pages that must be opened together. That is one page with sites that change, or several, if a site lies across two pages.
+/// Pages that must be opened together: one page with sites that change, or several pages if a site lies across two pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Address of the first site in it.
@@ -122,74 +122,74 @@ pub struct Extent {
 
 /// When other threads see a flip.
 ///
-/// After a flip without core sync, a change of the same key that needs no flip reports `Eventual`, too, until a core sync has succeeded. So
-/// each change that takes the lock tries a core sync. An `inc` that does not need the lock tries one only if the last core sync succeeded.
+/// After a flip without core sync, a change of the same key that needs no flip reports `Eventual`, too, until a core sync has succeeded. So each
+/// change that takes the lock tries a core sync. An `inc` that does not need the lock tries a core sync only if the last one succeeded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Visibility {
     /// At once: every check that starts after the flip returned takes the new arm.
     #[default]
     Immediate,
-    /// Soon: the system refused core sync, so a processor can first finish what it has already fetched.
+    /// Soon: the system refused core sync, so a processor may first finish the instructions that it has already fetched.
     Eventual,
 }
 
-/// What went wrong in a flip that succeeded.
+/// Problems in a flip that succeeded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Warnings {
-    /// The system refused to give a page its protection back (a seccomp filter installed in mid-flip, a limit on mappings).
+    /// The system refused to restore the protection of a page (a seccomp filter installed in mid-flip, a limit on mappings).
     pub left_writable: bool,
 }
 
-/// What [`Platform::open`](super::Platform::open) reports.
+/// The report of [`Platform::open`](super::Platform::open).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteReport {
-    /// When other threads see what was written.
+    /// When other threads see the writes.
     pub visibility: Visibility,
-    /// What went wrong without being a failure.
+    /// Problems that are no failure.
     pub warnings: Warnings,
 }
 
-/// Why a writer did not finish.
+/// The reason why a writer did not finish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The writer refused, and all sites are as before. If core sync was refused on the way back, some sites are in a state between two
-    /// steps, in which they do what they did before.
+    /// The writer refused, and all sites are as before. If core sync was refused on the way back, some sites stay in a state between two steps.
+    /// In that state they do what they did before.
     Refused(Refusal),
     /// Core sync was refused between two steps. The sites are as after `Refused`.
     Unsynced(Refusal),
-    /// The writer refused, and could not undo what it had written.
+    /// The writer refused, and could not undo its own writes.
     Stuck {
         /// The first site that was not restored.
         address: usize,
-        /// Why the writer refused.
+        /// The reason why the writer refused.
         refusal: Refusal,
     },
 }
 
-/// If no more than this many pages lie between two sites, the writer opens them together with the sites. Each such page costs 65 ns. That
-/// is less than another pair of system calls, each of which interrupts the other processors.
+/// If at most this many pages lie between two sites, the writer opens them together with the sites. Each such page costs 65 ns. That is less
+/// than another pair of system calls, each of which interrupts the other processors.
 pub const SPAN_GAP_PAGES: usize = 16;
 
-/// The facts about a transaction by which a writer is chosen.
+/// The facts about a transaction that decide the choice of a writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Sites to change.
+    /// The number of sites to change.
     pub sites: usize,
-    /// Pages that these sites begin on.
+    /// The number of pages on which these sites begin.
     pub pages: usize,
-    /// Groups of sites with no more than [`SPAN_GAP_PAGES`] between neighbours.
+    /// The number of groups of sites with at most [`SPAN_GAP_PAGES`] between neighbours.
     pub spans: usize,
     /// The number of steps. A core sync follows each of them.
     pub steps: u32,
-    /// Some writes of several bytes must be one store ([`Write::is_single_store`](Write::is_single_store)).
+    /// Whether any write of several bytes must be one store ([`Write::is_single_store`](Write::is_single_store)).
     pub single_store: bool,
-    /// Only a writer that never writes to running code will do. There are two reasons for that: core sync was refused between two steps,
-    /// which then were taken back; or whole instructions change while other threads run.
+    /// Whether only a writer that never writes to running code is allowed. There are two reasons for that: core sync was refused between two
+    /// steps, and these steps were then taken back; or whole instructions change while other threads run.
     pub unsynced: bool,
 }
 
-/// Which writers to try, in order. If there is none, flips fail with [`Error::NoWriter`].
+/// The writers to try, in order. If the list is empty, flips fail with [`Error::NoWriter`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriterList {
     kinds: [Option<WriterKind>; 3],
@@ -197,7 +197,7 @@ pub struct WriterList {
 }
 
 impl WriterList {
-    /// A list without writers, because the name that was given to pick one is unknown. Flips fail with [`Error::UnknownWriter`].
+    /// A list without writers, because someone picked a writer by an unknown name. Flips fail with [`Error::UnknownWriter`].
     #[must_use]
     pub const fn unknown() -> WriterList {
         WriterList { kinds: [None; 3], unknown: true }
@@ -230,18 +230,18 @@ impl WriterList {
 
 /// Writes the bytes of one transaction.
 pub trait Writer {
-    /// Carries `writes` out, in order, and does what caches need. If a write is refused, returns its place in `writes`, and why. The writes
-    /// before that place have been carried out. (If a part of the refused write was written, it counts as carried out, so that it will be
-    /// undone: then the place of the next write is returned.)
+    /// Carries `writes` out, in order, and does the necessary cache maintenance. If a write is refused, returns its place in `writes`, and the
+    /// reason. The writes before that place have been carried out. (If a part of the refused write was written, it counts as carried out, so
+    /// that it will be undone. In this case the function returns the place of the next write.)
     ///
     /// # Safety
     /// `writes` lie in the extents that the writer was opened for.
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)>;
 
-    /// Makes every processor that runs this code serialise: after that, the processor executes nothing that it fetched before.
+    /// Makes every processor that runs this code serialise. After that, a processor executes no instruction that it fetched before.
     ///
     /// # Errors
-    /// The system refuses. Then another thread can go on running what it fetched before.
+    /// The system refuses. Then another thread may still run instructions that it fetched before.
     fn sync(&mut self) -> Result<(), Refusal>;
 }
 
@@ -268,7 +268,7 @@ mod tests {
         let mut place = [0_u8; 4];
         // SAFETY: the bytes belong to the test.
         unsafe { Write::new((&raw mut place) as usize + 1, &[1, 2], false).store() };
-        // SAFETY: the same bytes. The compiler does not see the store.
+        // SAFETY: the bytes belong to the test. The read is volatile because the compiler does not see the store.
         assert_eq!(unsafe { (&raw const place).read_volatile() }, [0, 1, 2, 0]);
     }
 }

@@ -1,6 +1,6 @@
-//! A few functions and types of the C library and of ELF. `rustix` has no stable name for most of them. Two others (the clock and the size
-//! of a page) are here because `rustix` looks them up by the dynamic loader at their first call. A flip must not call the loader, nor wait
-//! for a thread that does.
+//! A few functions and types of the C library and of ELF. `rustix` has no stable name for most of them. Two functions (the clock and the size of
+//! a page) are here because `rustix` looks them up through the dynamic loader at their first call. A flip must not call the loader, nor wait for
+//! a thread that calls it.
 
 use crate::error::Refusal;
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
@@ -31,7 +31,8 @@ const SYS_GETPID: c_long = if cfg!(target_arch = "x86_64") {
     172
 };
 
-/// The number of this process. If a filter refuses `getpid`, a number that no process has: rustix takes the refusal for a mistake of its own.
+/// The number of this process. If a filter refuses `getpid`, a number that no process has. This does not use rustix, which takes the refusal for
+/// a mistake of its own.
 pub(super) fn getpid() -> u32 {
     // SAFETY: `getpid` has no arguments.
     unsafe { syscall(SYS_GETPID) as u32 }
@@ -50,7 +51,7 @@ const SYS_GETTID: c_long = if cfg!(target_arch = "x86_64") {
     178
 };
 
-/// The number of the calling thread, as `gettid` tells it. `None` if a filter refuses `gettid`.
+/// The number of the calling thread, from `gettid`. `None` if a filter refuses `gettid`.
 pub(super) fn gettid() -> Option<NonZeroU32> {
     // SAFETY: `gettid` has no arguments.
     let number = unsafe { syscall(SYS_GETTID) };
@@ -94,12 +95,12 @@ unsafe extern "C" {
 #[cfg(not(target_feature = "crt-static"))]
 const RTLD_DEFAULT: *mut c_void = core::ptr::null_mut();
 
-/// Calls `dlopen`, which it looks up by its name. With glibc, the linker warns of each direct reference to `dlopen` in a static program,
-/// and the archive of this library for C is linked into static programs, too. They have no use for `dlopen`. In a static program, this
-/// function returns null.
+/// Calls `dlopen`, which it looks up by its name. Here is the reason for the look-up. With glibc, the linker warns of each direct reference to
+/// `dlopen` in a static program, and this library's archive for C is linked into static programs, too. They have no use for `dlopen`. In a
+/// static program, this function returns null.
 ///
 /// # Safety
-/// As for `dlopen`.
+/// The contract of `dlopen`.
 #[cfg(not(target_feature = "crt-static"))]
 pub(super) unsafe fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
@@ -110,8 +111,8 @@ pub(super) unsafe fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     }
 }
 
-/// Calls glibc's `__cxa_thread_atexit_impl`, which it looks up by its name: glibc has the function since 2.18, but programs in Rust must
-/// run with 2.17, too. Does nothing if there is no such function.
+/// Calls glibc's `__cxa_thread_atexit_impl`, which it looks up by its name: glibc has the function since 2.18, but programs in Rust must also
+/// run with 2.17. Does nothing if there is no such function.
 ///
 /// # Safety
 /// `function` can be called with a null pointer at the end of this thread. `object` is an address in the object that has the function.
@@ -150,7 +151,7 @@ pub(super) struct DlPhdrInfo {
     pub(super) count: u16,
 }
 
-/// `Elf32_Phdr` or `Elf64_Phdr`. The flags are at another place in each.
+/// `Elf32_Phdr` or `Elf64_Phdr`. They have the flags at different places.
 #[repr(C)]
 pub(super) struct Phdr {
     pub(super) p_type: u32,
@@ -194,21 +195,21 @@ pub(super) fn page_size() -> usize {
     unsafe { getauxval(AT_PAGESZ) as usize }
 }
 
-/// A number that names the calling thread. In a child of fork, the copy of that thread has the same number. It is never 0.
+/// A number that names the calling thread. In a forked child, the copy of that thread has the same number. It is never 0.
 pub(super) fn this_thread() -> usize {
     // SAFETY: the function has no conditions.
     unsafe { pthread_self() }
 }
 
-/// Moves a mapping over another. `rustix` is not used for this: where it calls the C library, `rustix` 1.1.6 passes `MAP_FIXED` in place of
-/// `MREMAP_FIXED`. Leaves `errno` as it is, because the caller can be in a signal handler.
+/// Moves a mapping over another. This does not use `rustix`, because `rustix` 1.1.6 passes `MAP_FIXED` in place of `MREMAP_FIXED` where it calls
+/// the C library. Leaves `errno` as it is, because the caller can be in a signal handler.
 ///
 /// # Safety
-/// As for `mremap`.
+/// The contract of `mremap`.
 pub(super) unsafe fn mremap_fixed(old: *mut c_void, bytes: usize, new: *mut c_void) -> Result<(), Refusal> {
     const MREMAP_MAYMOVE: c_int = 1;
     const MREMAP_FIXED: c_int = 2;
-    // SAFETY: the caller says that `old` can be moved, and that what is at `new` can be replaced. `errno` belongs to this thread.
+    // SAFETY: the caller says that `old` can be moved, and that the mapping at `new` can be replaced. `errno` belongs to this thread.
     unsafe {
         let errno = __errno_location();
         let before = errno.read();
@@ -219,8 +220,8 @@ pub(super) unsafe fn mremap_fixed(old: *mut c_void, bytes: usize, new: *mut c_vo
     }
 }
 
-/// Asks the kernel to do something unknown with the mask of eight bytes at `mask`, which need not be readable. Makes the system call
-/// itself, because the C library's function would read the mask. Leaves `errno` as it is.
+/// Makes the system call `rt_sigprocmask` with the mask of eight bytes at `mask`, and an operation that the kernel does not know. The mask need
+/// not be readable. The function makes the system call itself, because the C library's function would read the mask. Leaves `errno` as it is.
 #[inline(never)]
 pub(super) fn rt_sigprocmask(mask: usize) -> Result<(), Refusal> {
     const UNKNOWN: c_int = -1;

@@ -43,8 +43,8 @@ pub use write::sync::{core_sync_by_signal, core_sync_handler};
 pub(super) struct Linux;
 pub(super) static PLATFORM: Linux = Linux;
 
-// SAFETY: the lock is process-wide (`process_state`). The writers restore the protections of what they open. Nothing below this module runs
-// code that has sites.
+// SAFETY: the lock is process-wide (`process_state`). The writers restore the protections of the pages that they open. Nothing below this module
+// runs code that has sites.
 unsafe impl Platform for Linux {
     fn lock(&self) -> Result<Token, Error> {
         instance::lock(false)
@@ -69,7 +69,7 @@ unsafe impl Platform for Linux {
     }
 
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
-        // SAFETY: the caller gives back memory from `allocate` or `allocate_wiped`, with the same size.
+        // SAFETY: the caller frees memory from `allocate` or `allocate_wiped`, with the same size.
         unsafe { pages::release(memory, bytes) };
     }
 
@@ -96,15 +96,15 @@ unsafe impl Platform for Linux {
         unsafe { write::open_proven(kind, extents, held, body) }
     }
 
-    /// Closes all pages that are still open, whoever left them open: the last writer, its self-test, a writer that was tried before, an
-    /// earlier flip.
+    /// Closes all pages that are still open. They may have been left open by the last writer, its self-test, a writer that was tried before, or
+    /// an earlier flip.
     fn left_writable(&self, held: &mut Held) -> bool {
         !mprotect::close_remaining(held)
     }
 
     fn prepare(&self, kind: WriterKind, held: &mut Held) -> Result<(), Refusal> {
         mprotect::close_remaining(held);
-        let _ = sync::register(); // If the registration is refused, the flips that need it say so.
+        let _ = sync::register(); // If the registration is refused, the flips that need it report that.
         self_test::pass(kind, held)
     }
 
@@ -146,7 +146,7 @@ unsafe impl Platform for Linux {
     }
 
     unsafe fn image(&self, words: [usize; 3]) -> Option<Image> {
-        // SAFETY: the words are 0, or from `place`, and the caller keeps their object loaded.
+        // SAFETY: the words are 0, or came from `place`, and the caller keeps their object loaded.
         unsafe { segments::image(words) }
     }
 

@@ -1,4 +1,4 @@
-//! Pages and threads of this process: the size of a page, anonymous memory, how many threads there are.
+//! Pages and threads of this process: the size of a page, anonymous memory, the number of threads.
 
 use core::ffi::{CStr, c_void};
 use core::ptr::NonNull;
@@ -42,28 +42,27 @@ pub(super) fn ceil(address: usize) -> usize {
 /// Calls `mprotect`.
 ///
 /// # Safety
-/// As for `mprotect`.
+/// The contract of `mprotect`.
 #[inline(never)]
 pub(super) unsafe fn protect(start: usize, bytes: usize, protection: MprotectFlags) -> Result<(), Refusal> {
     // SAFETY: the caller says that the protection of these pages can be changed.
     Ok(unsafe { mprotect(start as *mut c_void, bytes, protection) }?)
 }
 
-/// Fails with `ENOMEM` if nothing is mapped at one of these pages. Uses `msync`, which looks for holes, and does nothing else for private
-/// pages.
+/// Fails with `ENOMEM` if nothing is mapped at one of these pages. Uses `msync`: for private pages, it looks for holes and does nothing else.
 #[inline(never)]
 pub(super) fn look_for_holes(start: usize, bytes: usize) -> Result<(), Refusal> {
     // SAFETY: the call changes nothing.
     Ok(unsafe { msync(start as *mut c_void, bytes, MsyncFlags::ASYNC) }?)
 }
 
-/// Makes pages be there as a load would (`LinuxPopulateRead`) or a store (`LinuxPopulateWrite`), but reports what would raise a signal: a
-/// protection key, a guard, the end of the file. False if the kernel is older than 5.14 and does not know such advice.
+/// Makes pages present, as a load (`LinuxPopulateRead`) or a store (`LinuxPopulateWrite`) would. Instead of raising a signal, it reports a
+/// protection key, a guard, or the end of the file. Returns false if the kernel is older than 5.14 and does not know such advice.
 #[inline(never)]
 pub(super) fn populate(start: usize, bytes: usize, advice: Advice) -> Result<bool, Refusal> {
     // SAFETY: the call changes no byte.
     match unsafe { madvise(start as *mut c_void, bytes, advice) } {
-        // The kernel gives this answer also if the protection, or a protection key, forbids the access.
+        // The kernel also gives this answer if the protection, or a protection key, forbids the access.
         Err(Errno::INVAL) if knows(advice) => Err(Errno::FAULT.into()),
         Err(Errno::INVAL) => Ok(false),
         Err(errno) => Err(errno.into()),
@@ -71,15 +70,16 @@ pub(super) fn populate(start: usize, bytes: usize, advice: Advice) -> Result<boo
     }
 }
 
-/// Whether the kernel knows this advice. It looks at the advice before it finds that there is no page.
+/// Whether the kernel knows this advice. The kernel looks at the advice before it finds that there is no page.
 #[inline(never)]
 fn knows(advice: Advice) -> bool {
-    // SAFETY: the call concerns no page.
+    // SAFETY: the call affects no page.
     unsafe { madvise(core::ptr::null_mut(), 0, advice) }.is_ok()
 }
 
-/// Whether the page at `address` is mapped `MAP_SHARED`, asked without /proc. Only a shared mapping can be mapped a second time by `mremap`.
-/// False if the system does not say: if it refuses `mremap`, or if the kernel is older than 4.14, which maps private pages again, too.
+/// Whether the page at `address` is mapped `MAP_SHARED`, without a look at /proc. The test is this: only a shared mapping can be mapped a second
+/// time by `mremap`. False if the system does not say: it refuses `mremap`, or the kernel is older than 4.14, which maps private pages a second
+/// time, too.
 #[cold]
 #[inline(never)]
 pub(super) fn is_shared(address: usize) -> bool {
@@ -103,22 +103,22 @@ pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
 }
 
 /// # Safety
-/// `memory` is from [`allocate`], with the same size, and is not in use.
+/// `memory` came from [`allocate`], with the same size, and is not in use.
 #[inline(never)]
 pub(super) unsafe fn release(memory: NonNull<u8>, bytes: usize) {
-    // SAFETY: the caller gives back memory from `allocate`, with the same size, that nobody uses. `munmap` can fail only if a mapping would
-    // have to be split, and the limit on mappings forbids that. Then the memory stays.
+    // SAFETY: the caller frees unused memory from `allocate`, with the same size. `munmap` can fail only if a mapping would have to be split,
+    // and the limit on mappings forbids that. Then the memory stays.
     let _ = unsafe { munmap(memory.as_ptr().cast(), ceil(bytes.max(1))) };
 }
 
-/// Asks the system to wipe these pages in processes that are forked from this one. An old kernel refuses.
+/// Asks the system to wipe these pages in forked children. An old kernel refuses.
 #[inline(never)]
 pub(super) fn wipe(memory: NonNull<u8>, bytes: usize) {
     // SAFETY: these are the caller's pages, from `allocate`.
     let _ = unsafe { madvise(memory.as_ptr().cast(), ceil(bytes), Advice::LinuxWipeOnFork) };
 }
 
-/// Whether this is the only thread. False if /proc does not tell, because then there can be more.
+/// Whether this is the only thread. False if /proc does not say, because then there can be more threads.
 #[inline(never)]
 pub(super) fn single_threaded() -> bool {
     const TASKS: &CStr = c"/proc/thread-self/../";

@@ -1,4 +1,4 @@
-//! Threads of the library's own, and how a thread waits. The C library starts them, with std and without: it is there in any program for Linux.
+//! Threads of the library's own, and waiting. The C library starts the threads, with std and without: every program for Linux has a C library.
 
 use core::ffi::{CStr, c_void};
 use core::ptr::{null, null_mut};
@@ -15,10 +15,10 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
-    /// Whether the thread runs: the system may refuse.
+    /// Starts the thread. Returns whether it runs, because the system may refuse.
     pub(crate) fn start(&'static self) -> bool {
         let mut thread = 0;
-        // SAFETY: no attributes, a function of the right type, and a static for it. Nobody else joins or detaches the thread.
+        // SAFETY: the call passes no attributes, a function of the right type, and a static for it. No other code joins or detaches the thread.
         unsafe {
             let started =
                 libc::pthread_create(&raw mut thread, null(), begin, core::ptr::from_ref(self).cast_mut().cast());
@@ -30,12 +30,12 @@ impl Thread {
 extern "C" fn begin(thread: *mut c_void) -> *mut c_void {
     // SAFETY: `start` passes a static.
     let thread = unsafe { &*thread.cast::<Thread>() };
-    let _ = set_name(thread.name); // For people alone.
+    let _ = set_name(thread.name); // The name is only for people.
     (thread.body)();
     null_mut()
 }
 
-/// Sleeps. A signal does not end it.
+/// Sleeps. A signal does not end the sleep.
 pub(crate) fn pause(time: Duration) {
     let mut left = Timespec { tv_sec: time.as_secs() as _, tv_nsec: time.subsec_nanos().into() };
     while let NanosleepRelativeResult::Interrupted(rest) = nanosleep(&left) {

@@ -1,4 +1,4 @@
-//! The table alone: what nobody can have happen at the right moment.
+//! Tests of the table alone, for events that cannot be made to happen at the right moment otherwise.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn register(notifiers: &Notifiers) -> u32 {
     unsafe { notifiers.register(0, nothing, null_mut()) }.unwrap()
 }
 
-/// A thread that looks for a free slot is about to find that somebody is in this one.
+/// A thread that searches for a free slot is about to find that another thread is in this one.
 #[test]
 fn removed_while_somebody_claims_it() {
     let notifiers = Notifiers::new();
@@ -23,7 +23,7 @@ fn removed_while_somebody_claims_it() {
     assert_eq!(notifiers.remove(id), 0);
 }
 
-/// In the function: this process becomes a child of fork, and another thread of it calls.
+/// A function that acts as if this process became a forked child, and another thread of it called.
 unsafe extern "C" fn forks(_: *const RawChanged, notifiers: *mut c_void) {
     // SAFETY: the test has registered this with its table.
     let notifiers = unsafe { &*notifiers.cast::<Notifiers>() };

@@ -1,9 +1,8 @@
-//! The end of the process. The C library runs the destructors of all objects, as if each object were unloaded. In truth no object is
-//! unloaded then, and other threads go on running code of these objects. So the objects stay on the list, and flips go on reaching their
-//! sites.
+//! The end of the process. The C library runs the destructors of all objects, as if each object were unloaded. But in fact no object is unloaded
+//! then, and other threads still run the code of these objects. So the objects stay on the list, and flips still reach their sites.
 //!
-//! A destructor cannot tell whether the process ends or its object is being unloaded. So the instance that is never unloaded asks the C
-//! library to call it before the destructors. When it is called, it asks the loader to keep each object that is registered.
+//! A destructor cannot know whether the process ends or its object is being unloaded. So the instance that is never unloaded asks the C library
+//! to call one of its functions before the destructors. That function asks the loader to keep each registered object.
 //!
 //! The order in a program with glibc:
 //!
@@ -13,8 +12,8 @@
 //!           then the functions that were given to __cxa_atexit, the last one first
 //! ```
 //!
-//! If the program is linked with a library, the library's constructors run before glibc registers the destructors. What they give to
-//! `__cxa_atexit` is called after the destructors. So an instance in a library asks to be called at the end of the first thread, too.
+//! If the program is linked with a library, the library's constructors run before glibc registers the destructors. Functions that they give to
+//! `__cxa_atexit` are called after the destructors. So an instance in a library also asks for a call at the end of the first thread.
 
 use core::ffi::c_void;
 
@@ -27,18 +26,18 @@ pub(crate) fn register(in_program: bool) {
     // SAFETY: this instance is never unloaded. The call names no object, so that the function is called at the end of the process.
     unsafe { libc::__cxa_atexit(Some(keep_all), core::ptr::null_mut(), core::ptr::null_mut()) };
     if !in_program && libc::gettid().is_some_and(|thread| thread.get() == libc::getpid()) {
-        // SAFETY: this instance is never unloaded. The call names this instance as the object, because glibc 2.36 crashes if no object is
-        // named.
+        // SAFETY: this instance is never unloaded. The call names this instance as the object, because glibc 2.36 crashes if the call names
+        // none.
         unsafe { libc::thread_atexit(keep_all, (&raw const RUNTIME).cast_mut().cast()) };
     }
 }
 
-/// Makes sure that no object that is loaded now will be unloaded. An object that is loaded later is unloaded like any other. If the lock
-/// cannot be taken (because the handler of a fault in the patcher ends the process), all objects are unlinked as if they were unloaded.
+/// Makes sure that no object that is loaded now will be unloaded. An object that is loaded later is unloaded like any other. The lock cannot be
+/// taken if the handler of a fault in the patcher ends the process. Then all objects are unlinked as if they were unloaded.
 ///
-/// Does nothing in a child of fork that has one thread. If another thread of the parent was loading an object at the time of the fork, the
-/// child has a copy of the loader's unfinished state, and glibc ends a process that loads anything in that state. There is no need either:
-/// in the child, no other thread goes on flipping.
+/// Does nothing in a forked child that has one thread. If another thread of the parent was loading an object at the time of the fork, the child
+/// has a copy of the loader's unfinished state, and glibc ends a process that loads anything in that state. Besides, the child does not need
+/// this: it has no other thread that flips.
 extern "C" fn keep_all(_: *mut c_void) {
     if fork::is_child() && pages::single_threaded() {
         return;

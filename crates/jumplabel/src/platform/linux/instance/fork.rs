@@ -1,8 +1,8 @@
-//! Fork. A handler holds the lock while the system forks the process, so no child ever sees half a batch. A raw `clone` runs no handlers;
+//! Fork. A handler holds the lock while the system forks the process, so no child ever sees an unfinished batch. A raw `clone` runs no handlers;
 //! see `patch::in_flight`.
 //!
-//! One instance of the library in a process has the handlers for all instances. It is the program's instance or, if the program has none,
-//! that of the first plugin. That plugin then stays loaded, because the handlers must never be unloaded. Three things would go wrong
+//! One instance of the library in a process has the handlers for all instances. It is the program's instance or, if the program has no instance,
+//! the one of the first plugin. That plugin then stays loaded, because the handlers must never be unloaded. Three things would go wrong
 //! otherwise:
 //! * The C library looks a handler up and then calls it, even if another thread unloads the handler in between.
 //! * A handler that is unloaded while it runs has nowhere to return to.
@@ -15,15 +15,14 @@ use crate::platform::linux::libc;
 
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process was made by a fork that called the handlers.
+/// Whether this process was made by a fork that called these handlers.
 pub(super) fn is_child() -> bool {
     IS_CHILD.load(Ordering::Relaxed)
 }
 
 pub(crate) fn register() {
-    // The registration fails if there is too little memory, and a constructor cannot report that. A child then finds out by itself that it
-    // has to put its sites right.
-    // SAFETY: this instance is never unloaded.
+    // The registration fails if there is too little memory, and a constructor cannot report that. A child then finds out by itself that it must
+    // repair its sites. SAFETY: this instance is never unloaded.
     unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
 }
 

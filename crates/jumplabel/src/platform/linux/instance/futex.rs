@@ -1,5 +1,5 @@
-//! Functions that sleep on a word, and wake a thread that sleeps. [`mutex`](super::mutex) is built from them; the model check replaces them
-//! by its own.
+//! Functions that sleep on a word, and wake a thread that sleeps. [`mutex`](super::mutex) uses them; the model check replaces them by its own
+//! functions.
 
 pub(super) use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,11 +13,11 @@ use rustix::thread::futex::{self, Flags};
 /// The longest sleep, in milliseconds.
 pub(super) const LONGEST: u32 = 100;
 
-/// Sleeps until somebody wakes this thread, if `word` is `expected`; if not, returns at once. Can also return for no reason. False if the
-/// sleep took as long as [`LONGEST`], and nobody woke the thread.
+/// If `word` is not `expected`, returns at once. Otherwise sleeps until another thread wakes this one. Can also return for no reason. Returns
+/// false if the sleep took as long as [`LONGEST`] and nothing woke the thread.
 ///
-/// A signal's handler does not end the sleep. If it did, and a timer sent signals at shorter intervals than [`LONGEST`], no sleep would
-/// ever last that long.
+/// A signal handler does not end the sleep. Otherwise, if a timer sent signals at intervals shorter than [`LONGEST`], no sleep would ever last
+/// that long.
 pub(super) fn wait(word: &AtomicU32, expected: u32) -> bool {
     const SECOND: u32 = 1_000_000_000;
     let now = libc::now();
@@ -32,9 +32,8 @@ pub(super) fn wait(word: &AtomicU32, expected: u32) -> bool {
     }
 }
 
-/// The number of the calling thread. If a filter refuses `gettid`, the thread takes a free lock with priority inheritance: the system writes
-/// the number of the owner into it (futex(2), `FUTEX_LOCK_PI`), and keeps nothing of a lock for which nobody waits. `None` if a filter
-/// refuses that, too.
+/// The number of the calling thread. If a filter refuses `gettid`, the thread takes a free lock with priority inheritance: the system writes the
+/// owner's number into it (futex(2), `FUTEX_LOCK_PI`), and keeps no data of a lock without waiters. `None` if a filter refuses that, too.
 pub(super) fn this_thread() -> Option<NonZeroU32> {
     libc::gettid().or_else(owner_of_a_lock)
 }
@@ -46,12 +45,12 @@ fn owner_of_a_lock() -> Option<NonZeroU32> {
     NonZeroU32::new(lock.load(Ordering::Relaxed))
 }
 
-/// Whether a thread has ended or does not exist. `None` if the system does not say. A zombie counts as ended: the first thread of a process
-/// whose other threads go on, or a child for which nobody has waited.
+/// Whether a thread has ended or does not exist. `None` if the system does not say. A zombie counts as ended. (Zombies are the first thread of a
+/// process whose other threads continue, and a child that was not waited for.)
 pub(super) fn has_ended(thread: u32) -> Option<bool> {
     match wait_for_owner(thread) {
-        // If an emulator's byte order is not the system's, the system is asked about a wrong thread. To recognise that, the calling thread
-        // is asked about, too: under such an emulator, the system does not find it.
+        // If the byte order of an emulator differs from the system's, the system gets the number of a wrong thread. To notice that, the code
+        // asks about the calling thread, too: under such an emulator, the system does not find it.
         Err(Errno::SRCH) if wait_for_owner(this_thread()?.get()) == Err(Errno::DEADLK) => Some(true),
         Err(Errno::TIMEDOUT) => Some(false),
         _ => None,

@@ -1,4 +1,4 @@
-//! This instance of the library in the process: the lock, which all instances share; forks; the end of the process.
+//! The part of a process that belongs to this instance of the library: the lock, which all instances share; forks; the end of the process.
 
 mod cancellation;
 pub(super) mod exit;

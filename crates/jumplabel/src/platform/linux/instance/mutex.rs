@@ -7,13 +7,13 @@
 //!   ... | WAITERS   in addition, another thread possibly sleeps
 //! ```
 //!
-//! The owner blocks all its signals, so no handler can interrupt a thread that has the lock. A thread that waits blocks signals only for
-//! each try, and sleeps with the mask that it had before. If the system refuses to block signals, a flip does not get the lock. Work that
-//! must be done (an object is unloaded, the process forks) takes the lock all the same. The owner can try to take the lock again in another
-//! way than by a signal (a fault in the patcher, an atfork handler after ours). Then the lock recognises its number, and refuses.
+//! The owner blocks all its signals, so no handler can interrupt a thread that has the lock. A waiting thread blocks signals only during each
+//! try, and sleeps with its previous mask. If the system refuses to block signals, a flip does not get the lock. Work that must be done (an
+//! object is unloaded, the process forks) takes the lock all the same. The owner can still try to take the lock again without a signal: in a
+//! fault in the patcher, or in an atfork handler after ours. Then the lock recognises the owner's number, and refuses.
 //!
-//! No sleep is for ever. If nobody wakes the waiter for some time, it judges the owner. It can take the lock over in two cases: if the
-//! owner does not exist any more, and if the owner is a fork that takes too long (see [`fork`](super::fork)).
+//! No sleep is for ever. If nothing wakes the waiter for some time, it judges the owner. It can take over the lock in two cases: the owner no
+//! longer exists, or the owner is a fork that takes too long (see [`fork`](super::fork)).
 //!
 //! The word lies in a page that fork wipes, so a child made by a raw `clone` finds the lock free. Only [`futex`](super::futex) and the
 //! waiter call the system, so the model check can run this file as it is.
@@ -22,14 +22,14 @@ use super::futex::{AtomicU32, Ordering, wait, wake_one};
 
 const FREE: u32 = 0;
 const WAITERS: u32 = 1 << 31;
-/// Added to the number of a thread that takes the lock in order to fork.
+/// A bit in the name of a thread that takes the lock in order to fork.
 pub(super) const FORKING: u32 = 1 << 30;
 
 /// All bit patterns are valid. Zero means that the lock is free.
 #[repr(transparent)]
 pub(super) struct Lock(pub(super) AtomicU32);
 
-/// Why a thread does not get the lock.
+/// The reason why a thread does not get the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// The thread has the lock already.
@@ -38,42 +38,42 @@ pub(super) enum Refusal {
     GaveUp,
     /// The system refuses to block the thread's signals.
     Unblocked,
-    /// The system does not tell the thread's number.
+    /// The system refuses to give the thread's number.
     Nameless,
 }
 
-/// What a waiter does if it has slept and the owner has not released the lock.
+/// The decision of a waiter that has slept while the owner did not release the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     /// It sleeps again.
     Wait,
-    /// It takes the lock away from the owner.
+    /// It takes the lock over from the owner.
     TakeOver,
-    /// It goes without the lock.
+    /// It continues without the lock.
     GiveUp,
 }
 
 /// A thread that wants the lock.
 pub(super) trait Waiter {
-    /// Blocks signals, because the thread is about to try to take the lock. False if the system refuses, and the thread must not go on
+    /// Blocks signals, because the thread will try to take the lock next. Returns false if the system refuses, and the thread must not continue
     /// without that.
     fn block(&mut self) -> bool;
     /// Unblocks signals, because the thread did not get the lock.
     fn unblock(&mut self);
-    /// Decides what to do about the owner that `word` names. Called if nobody woke the thread from its sleep.
+    /// Decides what to do about the owner that `word` names. Called if nothing woke the thread from its sleep.
     fn judge(&mut self, word: u32) -> Decision;
 }
 
-/// The number of the thread that `word` names.
+/// The number of the thread named in `word`.
 pub(super) const fn owner(word: u32) -> u32 {
     word & !(WAITERS | FORKING)
 }
 
 impl Lock {
-    /// Takes the lock under the name `me`: the number of the thread, with [`FORKING`] if the thread is about to fork. When this returns,
-    /// signals are blocked if the thread has the lock, and unblocked if not.
+    /// Takes the lock under the name `me`: the number of the thread, with [`FORKING`] if the thread is about to fork. When this returns, signals
+    /// are blocked if the thread has the lock, and unblocked otherwise.
     pub(super) fn acquire(&self, me: u32, waiter: &mut impl Waiter) -> Result<(), Refusal> {
-        // A thread that has slept sets `WAITERS` when it takes the lock, because other threads possibly still sleep.
+        // A thread that has slept sets `WAITERS` when it takes the lock, because other threads may still sleep.
         let mut mine = me;
         let mut expected = FREE;
         loop {
@@ -89,7 +89,7 @@ impl Lock {
                 return Err(Refusal::Reentrant);
             }
             expected = FREE;
-            // `WAITERS` tells the owner to wake a thread. To set it twice does no harm.
+            // `WAITERS` tells the owner to wake a thread. Setting it twice does no harm.
             let marked = now | WAITERS;
             if now == FREE || self.0.compare_exchange(now, marked, Ordering::Relaxed, Ordering::Relaxed).is_err() {
                 continue;
@@ -120,12 +120,12 @@ impl Lock {
         }
     }
 
-    /// Whether nobody has the lock.
+    /// Whether no thread has the lock.
     pub(super) fn is_free(&self) -> bool {
         self.0.load(Ordering::Relaxed) == FREE
     }
 
-    /// Frees the lock in a child of fork, where its owner does not exist.
+    /// Frees the lock in a forked child, where its owner does not exist.
     pub(super) fn reset(&self) {
         self.0.store(FREE, Ordering::Release);
     }

@@ -1,4 +1,4 @@
-//! ELF notes. By them, an instance of this library finds another instance in the process, and objects that are not registered yet.
+//! ELF notes. Through them, an instance of this library finds another instance in the process, and objects that are not registered yet.
 //!
 //! ```text
 //!   .note.jumplabel │ here │ header │        two self-relative words: HERE - .   __ehdr_start - .
@@ -6,12 +6,13 @@
 //!   .note.jumplabel │                        empty: the object has a record
 //! ```
 //!
-//! A tool can have moved the note away from what it leads to (patchelf does, if it needs room for longer program headers). Then the first
-//! word leads nowhere. But the two words together still say how far `HERE` is from the header with which the linker began the object. That
-//! header began a page. The page still is one of the first pages of the object, but perhaps not the very first.
+//! A tool may have moved the note away from the things that it leads to. (patchelf does that if it needs room for longer program headers.) Then
+//! the first word leads nowhere. But the two words together still give the distance of `HERE` from the ELF header with which the linker began
+//! the object. That header stood at the beginning of a page. The page still is one of the first pages of the object, but perhaps not the very
+//! first.
 //!
-//! The reader does not trust a note. Before it reads at an address, it looks the address up in the segments that the loader has mapped. In
-//! the end it must find the magic of a [`Runtime`]; if not, the note leads nowhere.
+//! The reader does not trust a note. Before it reads at an address, it looks the address up in the segments that the loader has mapped. At the
+//! end it must find the magic of a [`Runtime`]; otherwise the note leads nowhere.
 
 use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
@@ -43,7 +44,7 @@ core::arch::global_asm!(
 );
 
 const NAME: &[u8; 12] = b"jumplabel\0\0\0";
-/// The words with which a note of this library begins: the lengths of its name and of its description, its type, its name.
+/// The first words of a note of this library: the lengths of its name and of its description, its type, its name.
 const OURS: [u32; 6] = head(DESCRIPTION as u32);
 
 const fn head(description: u32) -> [u32; 6] {
@@ -59,12 +60,12 @@ const fn name_at(at: usize) -> u32 {
 
 /// The number of bytes after the head of a note of this library.
 const DESCRIPTION: usize = 8;
-/// The ELF header can be at any multiple of this. The size of a page is a multiple of it on every system.
+/// The ELF header can be at any multiple of this number. On every system, the size of a page is a multiple of it.
 const PAGE: usize = 4 << 10;
-/// How many pages the reader searches for the ELF header. A tool puts at most a copy of the dynamic symbols in front of it.
+/// The number of pages in which the reader searches for the ELF header. A tool puts at most a copy of the dynamic symbols in front of it.
 const PAGES: usize = 4000;
 
-/// The first instance other than this one to which a note leads. Calls the dynamic loader.
+/// The first instance to which a note leads, other than this one. Calls the dynamic loader.
 pub(super) fn find_other() -> Option<&'static Runtime> {
     let mut other: *const Runtime = core::ptr::null();
     // SAFETY: the callback uses only its arguments. The loader's lock is recursive, and this library's lock is not held.
@@ -74,7 +75,7 @@ pub(super) fn find_other() -> Option<&'static Runtime> {
 }
 
 unsafe extern "C" fn look(info: *const libc::DlPhdrInfo, _size: usize, data: *mut c_void) -> c_int {
-    // SAFETY: `info` is from the loader, and is used only during this call.
+    // SAFETY: `info` comes from the loader, and is used only during this call.
     let segments = unsafe { Segments::of(&*info) };
     let (this, mut other) = (&raw const RUNTIME as usize, None);
     notes(&segments, &mut |note| {
@@ -88,7 +89,7 @@ unsafe extern "C" fn look(info: *const libc::DlPhdrInfo, _size: usize, data: *mu
     1
 }
 
-/// Whether the object that `address` lies in has a record, even one that is not registered. Calls the dynamic loader.
+/// Whether the object that contains `address` has a record, even if the object is not registered. Calls the dynamic loader.
 #[cfg(jumplabel_sites)]
 pub(crate) fn has_record(mut address: usize) -> bool {
     // SAFETY: the callback reads the address to which its argument points. The loader's lock is recursive, and this library's lock is not
@@ -98,12 +99,12 @@ pub(crate) fn has_record(mut address: usize) -> bool {
 
 #[cfg(jumplabel_sites)]
 unsafe extern "C" fn look_for_record(info: *const libc::DlPhdrInfo, _size: usize, address: *mut c_void) -> c_int {
-    // SAFETY: `info` is from the loader, and is used only during this call. `address` is from `has_record`.
+    // SAFETY: `info` comes from the loader, and is used only during this call. `address` comes from `has_record`.
     let (segments, address) = unsafe { (Segments::of(&*info), address.cast::<usize>().read()) };
     c_int::from(segments.holds(address, 1) && is_of_record(&segments))
 }
 
-/// Whether some note of the object says that it has a record.
+/// Whether any note of the object says that the object has a record.
 #[cfg(any(jumplabel_sites, test))]
 fn is_of_record(segments: &Segments<'_>) -> bool {
     let mut is_one = false;
@@ -136,7 +137,7 @@ fn notes(segments: &Segments<'_>, visit: &mut dyn FnMut(usize)) {
     }
 }
 
-/// Where the note after the one at `note` begins. `None` if the one at `note` does not end at `end` or before.
+/// The address of the note after the one at `note`. `None` if the note at `note` extends beyond `end`.
 #[inline(never)]
 fn behind(segments: &Segments<'_>, note: usize, end: usize, alignment: u64) -> Option<usize> {
     let [name, description] = segments.words(note)?;
@@ -160,7 +161,7 @@ fn runtime_of(segments: &Segments<'_>, note: usize) -> Option<usize> {
     if let Some(runtime) = runtime_at(segments, here) {
         return Some(runtime);
     }
-    // The note was moved, or leads nowhere. So each address is tried at which the header could be.
+    // The note was moved, or leads nowhere. So this tries each address at which the header could be.
     let distance = here.wrapping_sub(header);
     let (start, end) = segments.bounds()?;
     let mut header = start & !(PAGE - 1);
@@ -178,8 +179,8 @@ fn runtime_of(segments: &Segments<'_>, note: usize) -> Option<usize> {
 // `runtime_at` looks for the magic and the version at these offsets.
 const _: () = assert!(offset_of!(Runtime, magic) == 0 && offset_of!(Runtime, version) == 8);
 
-/// The runtime to which the pointer at `here` leads. The runtime must be in the object that has the note. A runtime in another object is
-/// found by the other object's note.
+/// The runtime to which the pointer at `here` leads. The runtime must be in the object that has the note. (A runtime in another object is found
+/// through that object's note.)
 #[inline(never)]
 fn runtime_at(segments: &Segments<'_>, here: usize) -> Option<usize> {
     if !here.is_multiple_of(align_of::<usize>()) {

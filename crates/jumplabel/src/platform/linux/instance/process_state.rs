@@ -1,9 +1,9 @@
 //! The state of the library in a process: the lock, and the list of instances. All instances in the process share it.
 //!
-//! A program and a plugin can each contain an instance. They must not patch at the same time, and a flip by one must reach the sites of
-//! objects that belong to the other. Symbols cannot bring them together: an executable exports none, a plugin's symbols are local, and with
-//! a GNU_UNIQUE symbol the plugin could never be unloaded. So each instance carries an ELF [`note`] that leads to its [`Runtime`]. An
-//! instance looks for the notes of others in its constructor, because there it is allowed to call the dynamic loader:
+//! A program and a plugin can each contain an instance. They must not patch at the same time, and a flip by one must reach the sites of objects
+//! that belong to the other. Symbols cannot connect them: an executable exports no symbols, a plugin's symbols are local, and with a GNU_UNIQUE
+//! symbol the plugin could never be unloaded. So each instance carries an ELF [`note`] that leads to its [`Runtime`]. An instance looks for the
+//! notes of others in its constructor, because there it is allowed to call the dynamic loader:
 //!
 //! ```text
 //!   first instance            second instance, later
@@ -33,7 +33,7 @@ use crate::platform::notifiers::Notifiers;
 pub(crate) struct ProcessState {
     wiped: NonNull<Wiped>,
     runtimes: AtomicPtr<Runtime>,
-    /// How often the lock was taken over from a thread that was about to fork.
+    /// The number of times that the lock was taken over from a thread that was about to fork.
     takeovers: AtomicU32,
     fork: Fork,
     /// The functions to call when a key or a mode has changed.
@@ -44,30 +44,30 @@ pub(crate) struct ProcessState {
 #[repr(C)]
 struct Wiped {
     lock: Lock,
-    /// 0 in a process that was forked, until somebody has made its sites agree with its keys.
+    /// 0 in a forked process, until a thread has made its sites agree with its keys.
     consistent: AtomicU32,
-    /// 1, until fork wipes it. Old kernels do not wipe. Emulators do not either, though they accept the advice to wipe.
+    /// 1 until fork wipes it. Old kernels do not wipe. Emulators do not wipe either, although they accept the advice to wipe.
     kept: AtomicU32,
 }
 
 /// The fork for which the lock is held. It belongs to the thread in `thread`.
 #[repr(C)]
 struct Fork {
-    /// The `pthread_self` of the thread that forks. It is the same in the child. 0 if no thread forks.
+    /// The `pthread_self` of the thread that forks. It is the same number in the child. 0 if no thread forks.
     thread: AtomicUsize,
     token: [AtomicU64; 2],
-    /// [`ProcessState::takeovers`] before that thread took the lock; one less than that if the sites did not agree with their keys.
+    /// [`ProcessState::takeovers`] before that thread took the lock, or one less if the sites did not agree with their keys.
     takeovers: AtomicU32,
 }
 
-// Tools look for the words at these offsets.
+// Tools read the words at these offsets.
 const _: () = assert!(offset_of!(ProcessState, wiped) == 0 && offset_of!(Wiped, lock) == process::LOCK);
 const _: () = assert!(offset_of!(Wiped, consistent) == process::CONSISTENT);
 // No system has smaller pages.
 const _: () = assert!(size_of::<ProcessState>() <= 4 * 1024);
 
-/// The second word of a token holds the number of the thread and, from this bit on, whether the thread could be cancelled. (The first word
-/// is the mask of signals.)
+/// The bit of the second word of a token that says whether the thread could be cancelled. The bits below it hold the number of the thread. (The
+/// first word is the mask of signals.)
 const CANCEL_SHIFT: u32 = 32;
 
 impl ProcessState {
@@ -76,7 +76,7 @@ impl ProcessState {
         unsafe { self.wiped.as_ref() }
     }
 
-    /// Takes the lock, and blocks all signals but SIGSYS. The thread cannot be cancelled while it has the lock. `role` is 0 or [`FORKING`].
+    /// Takes the lock, and blocks all signals except SIGSYS. The thread cannot be cancelled while it has the lock. `role` is 0 or [`FORKING`].
     /// `anyway`: takes the lock even if the system refuses to block signals.
     #[inline(never)]
     pub(super) fn take(&self, role: u32, anyway: bool) -> Result<Token, Refusal> {
@@ -92,25 +92,25 @@ impl ProcessState {
         Ok([mask, u64::from(me) | (cancellable as u64) << CANCEL_SHIFT])
     }
 
-    /// Releases what [`take`](Self::take) took.
+    /// Releases a lock that [`take`](Self::take) took.
     #[inline(never)]
     pub(crate) fn release(&self, token: Token) {
         self.wiped().lock.release(token[1] as u32);
         go_back(token);
     }
 
-    /// Takes the lock for a fork of this thread. Goes on without the lock if another fork has it, or if waiting takes too long. In both
-    /// cases, the child has to look at its sites.
+    /// Takes the lock for a fork of this thread. Continues without the lock if another fork has it, or if waiting takes too long. In both cases,
+    /// the child must look at its sites.
     pub(super) fn before_fork(&self) {
-        // The count is read before this thread takes the lock, because another thread can take the lock over before this one goes on.
+        // The count is read before this thread takes the lock, because another thread can take the lock over before this thread continues.
         let count = self.takeovers.load(Ordering::Acquire);
         let Ok(token) = self.take(FORKING, true) else { return };
         let Fork { thread, token: kept, takeovers } = &self.fork;
         if thread.compare_exchange(0, libc::this_thread(), Ordering::Acquire, Ordering::Relaxed).is_err() {
-            return self.release(token); // Another thread forks: the lock was taken over from it.
+            return self.release(token); // Another thread is forking: the lock was taken over from it.
         }
         kept.iter().zip(token).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
-        // If a tool was killed while it changed this process, its sites do not agree with their keys, and the child's do not either.
+        // If a tool was killed while it changed this process, the sites of the process do not agree with their keys, and neither do the child's.
         let agree = self.wiped().consistent.load(Ordering::Relaxed);
         takeovers.store(count.wrapping_add(agree).wrapping_sub(1), Ordering::Relaxed);
     }
@@ -122,10 +122,10 @@ impl ProcessState {
         }
     }
 
-    /// Called in the child after a fork: frees the lock, if fork has not wiped it. False if a thread of the parent was possibly flipping at
-    /// the time of the fork.
+    /// Called in the child after a fork: frees the lock, if fork has not wiped it. Returns false if a thread of the parent may have been
+    /// flipping at the time of the fork.
     ///
-    /// Handlers that were called before can have started other threads, and one of these can have the lock.
+    /// Handlers that ran earlier may have started other threads, and one of these may have the lock.
     pub(super) fn after_fork_in_child(&self) -> bool {
         let Wiped { lock, consistent, kept } = self.wiped();
         let is_wiped = kept.load(Ordering::Relaxed) == 0;
@@ -137,7 +137,7 @@ impl ProcessState {
             }
             go_back(token);
         } else {
-            // Either `before_fork` went on without the lock, or the handler of another instance was called before.
+            // Either `before_fork` continued without the lock, or the handler of another instance was called before.
             if !is_wiped && !lock.is_free() {
                 consistent.store(0, Ordering::Relaxed);
                 lock.reset();
@@ -147,7 +147,7 @@ impl ProcessState {
         consistent.load(Ordering::Relaxed) != 0
     }
 
-    /// The token of the lock that [`before_fork`](Self::before_fork) took for this thread. Returns it only once.
+    /// The token of the lock that [`before_fork`](Self::before_fork) took for this thread. It is returned only once.
     fn forked(&self) -> Option<Token> {
         let Fork { thread, token, .. } = &self.fork;
         if thread.load(Ordering::Relaxed) != libc::this_thread() {
@@ -158,13 +158,13 @@ impl ProcessState {
         Some(token)
     }
 
-    /// Under the lock: whether nobody has made the sites of this process agree with its keys yet. Returns true only once.
+    /// Whether no thread has made the sites of this process agree with its keys yet. Returns true only once. Called under the lock.
     pub(crate) fn needs_repair(&self) -> bool {
         let consistent = &self.wiped().consistent;
         consistent.load(Ordering::Relaxed) == 0 && consistent.swap(1, Ordering::Relaxed) == 0
     }
 
-    /// Under the lock: the list of instances. Puts this instance on it, if it is not there.
+    /// The list of instances. Puts this instance on it, if it is not there. Called under the lock.
     pub(crate) fn runtimes(&self) -> *const Runtime {
         RUNTIME.list(&self.runtimes);
         self.runtimes.load(Ordering::Acquire)
@@ -174,7 +174,7 @@ impl ProcessState {
         &self.notifiers
     }
 
-    /// Whether an instance on the list is never unloaded.
+    /// Whether any instance on the list is never unloaded.
     fn has_one_that_stays(&self) -> bool {
         let Ok(token) = self.take(0, true) else { return false };
         let mut at: *const Runtime = self.runtimes.load(Ordering::Relaxed);
@@ -188,18 +188,19 @@ impl ProcessState {
         stays
     }
 
-    /// Makes a state in two new pages. The first page holds the lock, and fork wipes that page; the second page holds the rest. `runtime`
-    /// is the instance for which the state is made.
+    /// Makes a state in two new pages. The first page holds the lock, and fork wipes it. The second page holds the rest. `runtime` is the
+    /// instance for which the state is made.
     fn make(runtime: &Runtime) -> Option<NonNull<ProcessState>> {
         let bytes = 2 * pages::size();
         let wiped = pages::allocate(bytes)?;
-        // An old kernel refuses. Then, in a child that a raw `clone` makes in mid-flip, the lock is not free.
+        // An old kernel refuses. Then the lock is not free in a child that a raw `clone` makes in mid-flip.
         pages::wipe(wiped, pages::size());
         // SAFETY: the address is inside the two pages, and aligned to a page.
         let state = unsafe { wiped.add(pages::size()) }.cast::<ProcessState>();
-        // SAFETY: `state` is in the second page, which nobody else has. The page is zeroed, and zero is the first state of all but the pointer.
+        // SAFETY: `state` is in the second page, which no other thread has. The page is zeroed, and zero is the first state of everything except
+        // the pointer.
         unsafe { (&raw mut (*state.as_ptr()).wiped).write(wiped.cast()) };
-        // SAFETY: the state was written above, and nobody else has seen it.
+        // SAFETY: the state was written above, and no other thread has seen it.
         let wiped = unsafe { state.as_ref() }.wiped();
         let was_forced = runtime.phase.load(Ordering::Relaxed) == process::FORCED;
         wiped.consistent.store(u32::from(!was_forced), Ordering::Relaxed);
@@ -208,14 +209,14 @@ impl ProcessState {
     }
 
     /// # Safety
-    /// `state` is from [`make`](Self::make), and nobody else has seen it.
+    /// `state` came from [`make`](Self::make), and no other thread has seen it.
     unsafe fn unmake(state: NonNull<ProcessState>) {
         // SAFETY: the caller passes a state from `make`, which allocated two pages that begin with the lock.
         unsafe { pages::release(state.as_ref().wiped.cast(), 2 * pages::size()) };
     }
 }
 
-/// Allows the signals, and cancellation, that were allowed before `token` was taken.
+/// Allows the signals, and cancellation, as they were before `token` was taken.
 fn go_back([mask, rest]: Token) {
     signals::restore(mask);
     cancellation::restore((rest >> CANCEL_SHIFT) as c_int);
@@ -229,22 +230,22 @@ pub(crate) fn get() -> Option<&'static ProcessState> {
         return Some(state);
     }
     if cfg!(jumplabel_sites) && RUNTIME.is_empty() {
-        announce(); // The caller is a constructor that runs before ours.
+        announce(); // The caller is a constructor that runs before the one of this instance.
     }
     agree(&RUNTIME, None)
 }
 
-/// The state of `runtime`. If it has none, it gets the state `with`, or a new one if that is `None`.
+/// The state of `runtime`. If it has none, it gets the state `with` or, if `with` is `None`, a new one.
 #[inline(never)]
 fn agree(runtime: &Runtime, with: Option<NonNull<ProcessState>>) -> Option<&'static ProcessState> {
-    // SAFETY: nobody else has seen the state, which `make` has made.
+    // SAFETY: `make` has made this state, and no other thread has seen it.
     let unmake = |state: NonNull<ProcessState>| unsafe { ProcessState::unmake(state) };
     // SAFETY: all states here are of this type, and are never freed once an instance has them.
     unsafe { runtime.agree(with, || ProcessState::make(runtime), unmake) }
 }
 
-/// Looks for another instance, and shares its state. The first constructor of this instance calls this. Returns whether some instance is
-/// never unloaded: such an instance has the handlers of fork and exit for all.
+/// Looks for another instance, and shares its state. The first constructor of this instance calls this. Returns whether any instance is never
+/// unloaded: such an instance has the handlers of fork and exit for all instances.
 pub(crate) fn announce() -> bool {
     RUNTIME.change_membership(GONE, UNLISTED);
     let other = note::find_other();
@@ -257,7 +258,7 @@ pub(crate) fn announce() -> bool {
             state.release(token);
         }
     } else if let Some(state) = (!RUNTIME.process_state.load(Ordering::Acquire).is_null()).then(get).flatten() {
-        // This instance was off the list, because its last object was unloaded. It comes back now.
+        // This instance had left the list, because its last object was unloaded. It comes back now.
         if let Ok(token) = state.take(0, true) {
             RUNTIME.list(&state.runtimes);
             state.release(token);

@@ -1,8 +1,7 @@
-//! Blocks all signals of the calling thread but SIGSYS while it holds the lock. SIGSYS must stay unblocked, because a seccomp filter can
-//! ask a handler of SIGSYS what becomes of a system call (`SECCOMP_RET_TRAP`). If the thread has blocked SIGSYS at that moment, the kernel
-//! kills the process.
+//! Blocks all signals of the calling thread except SIGSYS while it holds the lock. SIGSYS must stay unblocked, because a seccomp filter can let
+//! a handler of SIGSYS decide about a system call (`SECCOMP_RET_TRAP`). If SIGSYS is blocked at that moment, the kernel kills the process.
 //!
-//! The C library does not let its own two signals (cancellation, setuid) be blocked. Their handlers do not call this library.
+//! The C library does not allow its own two signals (cancellation, setuid) to be blocked. Their handlers do not call this library.
 
 use core::mem::MaybeUninit;
 
@@ -11,11 +10,11 @@ use crate::platform::linux::libc;
 /// [`block`] returns this if the system refuses, and [`restore`] then does nothing. No thread has this mask, because SIGKILL is in it.
 pub(super) const REFUSED: u64 = 1 << 8;
 
-/// Blocks the signals. Returns the mask from before, or [`REFUSED`].
+/// Blocks the signals. Returns the previous mask, or [`REFUSED`].
 #[inline(never)]
 pub(crate) fn block() -> u64 {
     let [mut all, mut old] = [const { MaybeUninit::<libc::SigSet>::uninit() }; 2];
-    // SAFETY: both sets are as large as the C library's type, and the C library fills them. Only one word of `old` is read: it has 64
+    // SAFETY: both sets are as large as the C library's type, and the C library fills them. Only the first word of `old` is read: it has all 64
     // signals, and the rest is padding.
     unsafe {
         libc::sigfillset(all.as_mut_ptr());

@@ -1,5 +1,5 @@
-//! Waits for the lock. A thread that waits still takes its signals, and never waits for an owner that does not exist. What a thread does if
-//! nobody has woken it from a sleep depends on the owner of the lock:
+//! Waits for the lock. A waiting thread still takes its signals, and never waits for an owner that does not exist. If nothing has woken the
+//! thread from a sleep, its next act depends on the owner of the lock:
 //!
 //! ```text
 //!   the owner                         a thread that wants to flip       a thread that wants to fork
@@ -8,13 +8,14 @@
 //!   does not exist any more           takes the lock over               takes the lock over
 //! ```
 //!
-//! A handler of fork can wait for a lock that the caller of a flip holds: the library does not know in which order a program takes its own
-//! locks. If the flip waited for the fork for ever, the two would deadlock. So a fork keeps the lock only for the time that forks usually
-//! take. If the lock was taken over, or the fork gave up, the child finds that out and puts its sites right (see `patch::in_flight`).
+//! A handler of fork can wait for a lock of the program that the caller of a flip holds, because the library does not know in which order a
+//! program takes its own locks. If the flip waited without limit for the fork, the two would deadlock. So a fork keeps the lock only for the
+//! time that forks usually take. If the lock was taken over, or the fork gave up, the child finds that out and repairs its sites (see
+//! `patch::in_flight`).
 //!
-//! There are two ways in which an owner ceases to exist. It was in another process that shares this one's memory (a child made by
-//! `clone(CLONE_VM)` or `vfork`), and that process was killed in mid-flip. Or it was a thread that ended while it held the lock. Whoever
-//! takes the lock over undoes what the owner left.
+//! An owner can cease to exist in two ways. It was in another process that shares this process's memory (a child made by `clone(CLONE_VM)` or
+//! `vfork`), and that process was killed in mid-flip. Or it was a thread that ended while it held the lock. The thread that takes the lock over
+//! undoes the owner's unfinished work.
 
 use core::ffi::c_int;
 
@@ -30,13 +31,13 @@ pub(super) struct Waiting {
     anyway: bool,
     /// The thread's mask of signals, and its state of cancellation, before it blocked signals and turned cancellation off.
     before: (u64, c_int),
-    /// How often the thread slept and nobody woke it.
+    /// The number of sleeps from which nothing woke the thread.
     sleeps: u32,
-    /// Whether the thread has possibly taken the lock over from a fork.
+    /// Whether the thread may have taken the lock over from a fork.
     took_over: bool,
 }
 
-/// The longest that a fork waits, in milliseconds.
+/// The longest time that a fork waits, in milliseconds.
 const PATIENCE: u32 = 1000;
 
 impl Waiting {
@@ -45,12 +46,12 @@ impl Waiting {
         Waiting { role, anyway, before: (0, 0), sleeps: 0, took_over: false }
     }
 
-    /// The mask of signals to go back to, and the state of cancellation to go back to.
+    /// The mask of signals and the state of cancellation that must be restored.
     pub(super) fn before(&self) -> (u64, c_int) {
         self.before
     }
 
-    /// Whether the thread has possibly taken the lock over from a fork.
+    /// Whether the thread may have taken the lock over from a fork.
     pub(super) fn took_over(&self) -> bool {
         self.took_over
     }
@@ -88,9 +89,9 @@ impl Waiter for Waiting {
     }
 }
 
-/// Whether there is no such thread any more, or it has ended and is a zombie. If the system does not answer `has_ended` (a kernel without
-/// `CONFIG_FUTEX_PI`, a filter), this function asks other questions. They miss two sorts of zombies: the first thread of a process whose
-/// other threads go on, and a child of another process.
+/// Whether the thread no longer exists, or has ended and is a zombie. If the system does not answer `has_ended` (a kernel without
+/// `CONFIG_FUTEX_PI`, a filter), this function asks other questions. They miss two sorts of zombies: the first thread of a process whose other
+/// threads continue, and a child of another process.
 fn is_gone(thread: u32) -> bool {
     /// `__WALL`: all children, even those that do not send `SIGCHLD` when they end.
     const ALL: WaitIdOptions = WaitIdOptions::from_bits_retain(0x4000_0000);

@@ -1,5 +1,5 @@
-//! Ends a process in which checks would take the wrong arm: some sites of an object should fall through, but are jumps, and the system does
-//! not allow them to be written.
+//! Ends a process in which checks would take the wrong arm: some sites of an object should fall through, but are jumps, and the system does not
+//! allow writes to them.
 
 use crate::error::Error;
 use crate::platform::linux::{libc, loader};
@@ -17,7 +17,7 @@ pub(crate) fn abort(object: usize, error: Error) -> ! {
         pieces("` was not run, so its sites have to be written now, and cannot be: ");
         error.tell(pieces);
     });
-    // SAFETY: the line has as many bytes.
+    // SAFETY: the line has that many bytes.
     unsafe {
         libc::write(2, line.bytes().as_ptr().cast(), line.bytes().len());
         libc::abort()

@@ -1,5 +1,5 @@
-//! Whether the code of an object is guarded. That depends on its property note, and on what loads the object (`write/bti.rs` explains it
-//! all).
+//! Whether the code of an object is guarded. That depends on the object's property note, and on the loader that loads the object (`write/bti.rs`
+//! explains all of it).
 
 #[cfg(any(target_arch = "aarch64", test))]
 use super::segments::Segments;
@@ -16,7 +16,7 @@ pub(super) fn is_guarded(segments: Segments<'_>) -> bool {
     has_bti() && property(segments) && (cfg!(target_feature = "crt-static") || loader_guards())
 }
 
-/// Whether the C library's loader guards what it loads.
+/// Whether the C library's loader guards the objects that it loads.
 #[cfg(all(target_arch = "aarch64", jumplabel_sites))]
 fn loader_guards() -> bool {
     #[cfg(target_env = "gnu")]
@@ -34,8 +34,8 @@ fn loader_guards() -> bool {
     false
 }
 
-/// Whether an object's property note says `GNU_PROPERTY_AARCH64_FEATURE_1_BTI`. Reads the note as the kernel does (fs/binfmt_elf.c,
-/// `parse_elf_properties`): it is the first note of the segment PT_GNU_PROPERTY.
+/// Whether an object's property note says `GNU_PROPERTY_AARCH64_FEATURE_1_BTI`. Reads the first note of the segment PT_GNU_PROPERTY, as the
+/// kernel does (fs/binfmt_elf.c, `parse_elf_properties`).
 #[cfg(any(target_arch = "aarch64", test))]
 fn property(segments: Segments<'_>) -> bool {
     const PT_GNU_PROPERTY: u32 = 0x6474_e553;
@@ -81,8 +81,7 @@ mod tests {
         Phdr { p_type, p_flags: 4, p_vaddr: start, p_filesz, p_memsz, p_align: 8, p_offset: start, p_paddr: 0 }
     }
 
-    /// Whether [`property`] is true of an object that consists of `words`. The object says that the first `bytes` bytes are its property
-    /// note.
+    /// The result of [`property`] for an object that consists of `words` and says that its first `bytes` bytes are its property note.
     fn says(words: &[u32], bytes: usize) -> bool {
         // The first segment is loaded, and has exactly the length of the allocation.
         let headers = [header(1, 0, size_of_val(words)), header(0x6474_e553, 0, bytes)];
@@ -116,7 +115,7 @@ mod tests {
             assert_eq!(says(&both, size_of_val(&*both)), expected, "{kind:#x} {value}");
         }
         let words = note(0xc000_0000, 1);
-        // First, notes that are cut off. Then notes in which the type, the name or a size is wrong.
+        // First come notes that are cut off, then notes in which the type, the name or a size is wrong.
         for bytes in 0..size_of_val(&*words) {
             assert!(!says(&words, bytes), "{bytes} bytes");
         }
@@ -128,7 +127,7 @@ mod tests {
     }
 
     proptest! {
-        /// For any words: no loop is endless, no sum overflows, and the answer is yes only if the words have the number of the property.
+        /// For any words: no loop is endless, no sum overflows, and the answer is yes only if the words contain the number of the property.
         #[test]
         fn any_words(mut words in proptest::collection::vec(any::<u32>(), 0..40), small: bool, bytes in 0..200_usize) {
             if small {

@@ -1,4 +1,4 @@
-//! Asks the dynamic loader what it knows, and makes it keep objects loaded. A static program has no loader, and unloads nothing.
+//! Asks the dynamic loader for information, and makes it keep objects loaded. A static program has no loader, and unloads nothing.
 
 #[cfg(jumplabel_short_engine)]
 pub(super) mod abort;
@@ -12,8 +12,8 @@ use crate::platform::Place;
 use crate::platform::linux::libc;
 use segments::Segments;
 
-/// Keeps the object at `address` loaded for ever, by loading it once more. False if it cannot be kept. The caller ensures that the object
-/// is not the program.
+/// Keeps the object at `address` loaded for ever, by loading it once more. Returns false if that is impossible. The caller ensures that the
+/// object is not the program.
 #[cfg(not(target_feature = "crt-static"))]
 #[inline(never)]
 pub(super) fn keep_loaded(address: usize) -> bool {
@@ -41,7 +41,7 @@ pub(super) fn file(address: usize) -> Option<&'static CStr> {
 #[cfg(not(target_feature = "crt-static"))]
 fn info(address: usize) -> Option<libc::DlInfo> {
     let mut info = libc::DlInfo { file: core::ptr::null(), base: 0, symbol: core::ptr::null(), address: 0 };
-    // SAFETY: any address can be asked about. The loader finds out whether it knows the address.
+    // SAFETY: any address is allowed. The loader finds out whether it knows the address.
     unsafe { libc::dladdr(address as *const core::ffi::c_void, &raw mut info) != 0 }.then_some(info)
 }
 
@@ -60,7 +60,7 @@ pub(super) const fn symbol(_address: usize) -> Option<&'static CStr> {
     None
 }
 
-/// The place of the object that `address` lies in. Calls the dynamic loader, or, in a static program, the C library.
+/// The place of the object that contains `address`. Calls the dynamic loader or, in a static program, the C library.
 pub(super) fn place(address: usize) -> Place {
     use core::ffi::{c_int, c_void};
 
@@ -71,7 +71,7 @@ pub(super) fn place(address: usize) -> Place {
     }
 
     unsafe extern "C" fn look(info: *const libc::DlPhdrInfo, _size: usize, data: *mut c_void) -> c_int {
-        // SAFETY: `info` is from the loader, and `data` is the argument of the call below.
+        // SAFETY: `info` comes from the loader, and `data` is the argument of the call below.
         let (info, search) = unsafe { (&*info, &mut *data.cast::<Search>()) };
         // SAFETY: `info` is used only during this call.
         let segments = unsafe { Segments::of(info) };
@@ -79,9 +79,8 @@ pub(super) fn place(address: usize) -> Place {
         if !segments.holds(search.address, 1) {
             return 0;
         }
-        // The C library lists the program first. In a namespace that was made by `dlmopen`, the first object is not the program. With
-        // glibc, the name shows which it is: that of the program is empty, and that of the other object is not.
-        // SAFETY: the name is a string, or null.
+        // The C library lists the program first. In a namespace that was made by `dlmopen`, the first object is not the program. With glibc, the
+        // name distinguishes the two: the program's name is empty, and the other object's name is not. SAFETY: the name is a string, or null.
         let nameless = info.name.is_null() || unsafe { info.name.read() } == 0;
         let in_program = first && (cfg!(target_env = "musl") || nameless);
         #[cfg(target_arch = "aarch64")]

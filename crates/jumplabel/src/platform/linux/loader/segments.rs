@@ -1,4 +1,4 @@
-//! The segments of a loaded object, as the dynamic loader tells them. The ELF header in memory is not read, because tools that rewrite
+//! The segments of a loaded object, from the dynamic loader. The code does not read the ELF header in memory, because tools that rewrite
 //! binaries (patchelf) move it and the program headers. After that, something else, or nothing, is in the old place of the ELF header.
 
 use crate::platform::Image;
@@ -12,7 +12,7 @@ const PT_GNU_STACK: u32 = 0x6474_e551;
 const PF_X: u32 = 1;
 const PF_R: u32 = 4;
 
-/// An object's program headers. `base` is the distance from the addresses in the headers to where the object is loaded.
+/// An object's program headers. `base` is the distance from the addresses in the headers to the addresses at which the object is loaded.
 #[derive(Clone, Copy)]
 pub(crate) struct Segments<'a> {
     base: usize,
@@ -21,13 +21,13 @@ pub(crate) struct Segments<'a> {
 
 impl<'a> Segments<'a> {
     /// # Safety
-    /// Every byte of the loadable segments among `headers`, moved by `base`, is mapped, because the result reads these bytes.
+    /// Every byte of the loadable segments among `headers`, moved by `base`, is mapped. (The result reads these bytes.)
     pub(crate) unsafe fn new(base: usize, headers: &'a [libc::Phdr]) -> Segments<'a> {
         Segments { base, headers }
     }
 
     /// # Safety
-    /// `info` is the argument of a callback of `dl_iterate_phdr`, which has not returned yet.
+    /// `info` is the argument of a callback of `dl_iterate_phdr`, and that callback has not returned yet.
     pub(crate) unsafe fn of(info: &'a libc::DlPhdrInfo) -> Segments<'a> {
         // SAFETY: the loader has mapped the segments, and says where their headers are.
         unsafe {
@@ -75,16 +75,16 @@ impl<'a> Segments<'a> {
         self.holds(address, size_of::<usize>()).then(|| unsafe { (address as *const usize).read_unaligned() })
     }
 
-    /// Where the first segment begins, and the last one ends.
+    /// The beginning of the first segment, and the end of the last one.
     pub(crate) fn bounds(&self) -> Option<(usize, usize)> {
         self.of_type(PT_LOAD).map(|(_, start, end)| (start, end)).reduce(join)
     }
 
-    /// A post-link optimizer (BOLT) copies functions to new code. The table still lists the sites of the old functions, which nobody runs
-    /// any more. Returns the address at which the new code begins; `None` if there is none.
+    /// A post-link optimizer (BOLT) copies functions to new code. The table still lists the sites of the old functions, which no thread runs
+    /// now. Returns the address at which the new code begins; `None` if there is no new code.
     ///
-    /// The new code is an executable segment after those of the linker. One of four things shows that no linker made it: it is aligned more
-    /// strictly than the linker's code, it holds the table for unwinders, it holds the program headers, or its header has taken the place of
+    /// The new code is an executable segment after those of the linker. One of four signs shows that no linker made it. It is aligned more
+    /// strictly than the linker's code. It holds the table for unwinders. It holds the program headers. Or its header has taken the place of
     /// PT_GNU_STACK. No tool that strips the file can remove these signs (docs/table-format.md, "Post-link optimizers").
     #[inline(never)]
     fn copies(&self) -> Option<usize> {
@@ -93,7 +93,7 @@ impl<'a> Segments<'a> {
         let unwinders = self.of_type(PT_GNU_EH_FRAME).next().map_or(0, |(_, at, _)| at);
         let mut code = self.of_type(PT_LOAD).filter(|(header, ..)| header.p_flags & PF_X != 0);
         let alignment = code.next()?.0.p_align;
-        // With `-instrument`, code of BOLT's own follows, in a segment without any of that.
+        // With `-instrument`, a segment with BOLT's own code follows. It has none of these signs.
         let is_copy = |start: usize, end: usize| [headers, unwinders].iter().any(|at| (start..end).contains(at));
         code.find(|&(header, start, end)| header.p_align > alignment || !has_stack || is_copy(start, end))
             .map(|(_, start, _)| start)

@@ -1,15 +1,15 @@
-//! Guarded code. If a processor has branch target identification (Arm ARM D8.4.6, FEAT_BTI), an indirect branch into a page that has
-//! `PROT_BTI` must lead to an instruction that says that it is a target. A change of protection takes `PROT_BTI` away, unless it asks for
-//! `PROT_BTI` again. But there is no cheap way to find out whether a page has `PROT_BTI`: neither /proc/self/maps nor `PROCMAP_QUERY` says
-//! it, and a read of smaps makes the kernel walk all pages before the wanted ones.
+//! Guarded code. If a processor has branch target identification (Arm ARM D8.4.6, FEAT_BTI), an indirect branch into a page that has `PROT_BTI`
+//! must lead to an instruction that is marked as a target. A change of protection removes `PROT_BTI`, unless it asks for `PROT_BTI` again. But
+//! there is no cheap way to find out whether a page has `PROT_BTI`: neither /proc/self/maps nor `PROCMAP_QUERY` shows it, and a read of smaps
+//! makes the kernel walk all pages before the wanted ones.
 //!
-//! So the library works out the answer from the rules by which `PROT_BTI` is set. An object says in its property note that all of its code
-//! is fit for `PROT_BTI`. If so, and if the object is a program without an interpreter, the kernel sets `PROT_BTI` for its code
-//! (arch/arm64/kernel/process.c, `arch_elf_adjust_prot`). glibc 2.32 and later sets it for every such object that it loads; musl does not.
+//! So the library derives the answer from the rules by which `PROT_BTI` is set. An object says in its property note that all of its code is fit
+//! for `PROT_BTI`. If such an object is a program without an interpreter, the kernel sets `PROT_BTI` for its code (arch/arm64/kernel/process.c,
+//! `arch_elf_adjust_prot`). glibc 2.32 and later sets it for every such object that it loads; musl does not.
 
 use rustix::mm::MprotectFlags;
 
-/// The flags of text at `address` that the system does not show. The caller holds the lock.
+/// The protection flags of the text at `address` that the system does not show. The caller holds the lock.
 #[cfg(all(target_arch = "aarch64", jumplabel_sites))]
 pub(super) fn protection(address: usize) -> MprotectFlags {
     use crate::format::{GUARDED, Runtime};
@@ -31,7 +31,7 @@ pub(super) fn protection(address: usize) -> MprotectFlags {
     MprotectFlags::from_bits_retain(if guarded { PROT_BTI } else { 0 })
 }
 
-/// The flags of text at `address` that the system does not show: on other instruction sets, none.
+/// The protection flags of the text at `address` that the system does not show. Other instruction sets have none.
 #[cfg(not(all(target_arch = "aarch64", jumplabel_sites)))]
 pub(super) const fn protection(_address: usize) -> MprotectFlags {
     MprotectFlags::empty()

@@ -8,7 +8,7 @@ use super::events::{self, Event};
 use crate::arch::{self, Machine, Native};
 use crate::platform::Write;
 
-/// Does what the processor needs after `writes`.
+/// Does the cache maintenance that the processor needs after `writes`.
 pub(super) fn maintain(writes: &[Write]) {
     #[cfg(target_arch = "arm")]
     for write in writes {

@@ -1,5 +1,5 @@
-//! A log of what writers do to code, in order. A test needs it, because no emulator, and hardly any processor, shows that a flush was left
-//! out.
+//! A log of the writers' acts on code, in order. A test needs the log, because no emulator, and hardly any processor, shows that a flush was
+//! left out.
 
 use crate::arch::Act;
 
@@ -15,7 +15,7 @@ pub(super) enum Event {
     CoreSync,
 }
 
-/// Writes an event to the log. Does so only in tests.
+/// Writes an event to the log, but only in tests.
 #[cfg(not(test))]
 #[inline]
 pub(super) const fn log(_: Event) {}
@@ -39,7 +39,7 @@ mod tests {
 
     static_key! { static KEY: false; }
 
-    #[inline(never)] // So that the check is one site.
+    #[inline(never)] // Not inlined, so that the check is one site.
     fn check() -> bool {
         static_branch_unlikely!(KEY)
     }
@@ -72,10 +72,10 @@ mod tests {
         Ok(runs)
     }
 
-    /// Everything that was logged while the key was flipped on and off, by a writer that has already passed its self-test.
+    /// Everything that was logged while the key was flipped on and off by a writer that had already passed its self-test.
     fn flips(writer: WriterKind) -> Option<Vec<Event>> {
         crate::set_writer(Some(writer));
-        let usable = KEY.enable().is_ok(); // Some emulators do not notice what procmem writes.
+        let usable = KEY.enable().is_ok(); // Some emulators do not notice the writes of procmem.
         EVENTS.take();
         for on in if usable { [false, true, false].as_slice() } else { &[] } {
             if *on { KEY.enable() } else { KEY.disable() }.unwrap();
@@ -106,7 +106,7 @@ mod tests {
             }
         }
         assert!(used > 0);
-        // The events above include maintenance only if the processor has caches to maintain.
+        // The events above include maintenance only if the processor needs maintenance.
         let acts = matches!(Native::caches(), arch::Caches::Acts { .. });
         let Some(events) = flips(WriterKind::Mprotect) else { panic!("no mprotect") };
         assert_eq!(events.contains(&Acted(Act::Serialise)), acts);

@@ -1,5 +1,4 @@
-//! The writer that is asked for: by the program with [`set_writer`](crate::platform::set_writer), or by its user with an environment
-//! variable.
+//! The writer that someone asked for: the program, with [`set_writer`](crate::platform::set_writer), or its user, with an environment variable.
 
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -10,7 +9,7 @@ use crate::platform::linux::libc;
 const AUTOMATIC: u8 = 0;
 const UNKNOWN: u8 = u8::MAX;
 const BAD: u8 = UNKNOWN - 1;
-/// The number of the writer that is asked for, or one of the three constants above.
+/// The number of the requested writer, or one of the three constants above.
 static FORCED: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 /// The number in [`FORCED`] for a writer, or for the automatic choice.
@@ -23,7 +22,7 @@ pub(super) fn is_unknown() -> bool {
     FORCED.load(Ordering::Relaxed) == BAD
 }
 
-/// The writer that is forced, if one is.
+/// The forced writer, if there is one.
 pub(super) fn writer() -> Option<WriterKind> {
     WriterKind::ALL.get(usize::from(FORCED.load(Ordering::Relaxed).checked_sub(1)?)).copied()
 }
@@ -40,8 +39,8 @@ pub(crate) fn read_environment() {
     }
 }
 
-/// The number that the environment asks for. The environment is read once, in the first constructor. If that is the program's, no other
-/// thread can change the environment at that time.
+/// The number that the environment asks for. The environment is read once, in the first constructor. If that is a constructor of the program, no
+/// other thread can change the environment at that time.
 fn from_environment() -> u8 {
     const AT_SECURE: core::ffi::c_ulong = 23;
     // SAFETY: the calls only read the auxiliary vector and the environment, and this is called once.

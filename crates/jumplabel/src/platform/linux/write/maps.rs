@@ -1,5 +1,5 @@
-//! What the kernel knows of the mapping at an address: its bounds, protection, file. The kernel is asked by the `PROCMAP_QUERY` ioctl
-//! (Linux 6.11). If the kernel does not have that ioctl, /proc/self/maps is read or, if the first thread has ended, /proc/thread-self/maps.
+//! The kernel's data on the mapping at an address: its bounds, protection, file. The `PROCMAP_QUERY` ioctl gives them (Linux 6.11). If the
+//! kernel does not have that ioctl, the code reads /proc/self/maps or, if the first thread has ended, /proc/thread-self/maps.
 
 use core::ffi::CStr;
 
@@ -12,7 +12,7 @@ use crate::error::Refusal;
 use crate::platform::linux::pages;
 use crate::platform::linux::procfs::{is_procfs, open};
 
-/// The protection that text is taken to have if the system does not say.
+/// The protection that the library assumes for text if the system does not say.
 pub(super) const TEXT: MprotectFlags = MprotectFlags::READ.union(MprotectFlags::EXEC);
 
 /// The length of the longest path, with its zero (include/uapi/linux/limits.h).
@@ -24,31 +24,31 @@ pub(super) struct Mapping {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) protection: MprotectFlags,
-    /// Whether writes would go to the file.
+    /// Whether writes go to the file.
     pub(super) shared: bool,
     /// The offset of the mapping's start in its file.
     pub(super) offset: u64,
-    /// 0 for memory without a file.
+    /// The number of the file. 0 for memory without a file.
     pub(super) inode: u64,
     /// The length of the file's path in the caller's buffer, without its zero. 0 if there is no path, or if it does not fit.
     pub(super) path_len: usize,
 }
 
 impl Mapping {
-    /// A mapping of which the system says at most whether it is shared.
+    /// A mapping for which the system says nothing, or only whether it is shared.
     pub(super) const fn unknown(shared: bool) -> Mapping {
         let protection = MprotectFlags::empty();
         Mapping { start: 0, end: 0, protection, shared, offset: 0, inode: 0, path_len: 0 }
     }
 
-    /// Whether this is the mapping of text as the program sees it. An emulator (qemu-user) shows its own mapping instead. That mapping is
-    /// possibly not executable, and possibly does not end where the program's does. If a writer restored its protection, the program could
-    /// not execute its text any more.
+    /// Whether this is the mapping of text as the program sees it. An emulator (qemu-user) shows its own mapping instead. The emulator's mapping
+    /// may not be executable, and may end at another address than the program's. If a writer restored the emulator's protection, the program
+    /// could no longer execute its text.
     pub(super) fn is_text(&self) -> bool {
         self.protection.contains(MprotectFlags::EXEC)
     }
 
-    /// Whether `next`, which begins where this mapping ends, goes on with the same file and has the same protection.
+    /// Whether `next`, which begins where this mapping ends, continues the same file and has the same protection.
     pub(super) fn goes_on_as(&self, next: &Mapping) -> bool {
         let goes_on = next.inode == 0 || next.offset == self.offset + (next.start - self.start) as u64;
         self.inode == next.inode && self.protection == next.protection && self.shared == next.shared && goes_on
@@ -79,7 +79,7 @@ impl Maps {
             Ok(found) => Ok(found),
             Err(rustix::io::Errno::IO) => Err(rustix::io::Errno::IO.into()),
             Err(rustix::io::Errno::NOENT) => Err(rustix::io::Errno::NOMEM.into()),
-            // The text is read instead. It is read from the longer path, if that can be opened: if the first thread has ended, older
+            // The text form is read instead. It is read from the longer path, if that can be opened: if the first thread has ended, older
             // kernels still open /proc/self/maps, but it is empty.
             Err(_) => Maps::open_at(THREADS).as_ref().unwrap_or(self).read(address, path),
         }
@@ -97,22 +97,22 @@ impl Maps {
         }
     }
 
-    /// As [`find`](Self::find), but only by the ioctl.
+    /// Like [`find`](Self::find), but only by the ioctl.
     #[inline(never)]
     pub(super) fn query(&self, address: usize, path: &mut [u8]) -> Result<Mapping, rustix::io::Errno> {
         let mut query = Query::new(address, path);
-        // SAFETY: PROCMAP_QUERY reads and writes one `procmap_query`, and writes the path to the buffer that it names.
+        // SAFETY: PROCMAP_QUERY reads and writes one `procmap_query`, and writes the path to the buffer that the query names.
         unsafe { ioctl::ioctl(&self.0, ioctl::Updater::<PROCMAP_QUERY, Query>::new(&mut query)) }?;
         let found = query.mapping();
         (found.start..found.end).contains(&address).then_some(found).ok_or(rustix::io::Errno::IO)
     }
 
-    /// As [`find`](Self::find), but reads the text. This function is not inlined, because its buffer would then be on the stack of every
-    /// flip that asks the kernel, and a signal handler's stack can be small.
+    /// Like [`find`](Self::find), but reads the text form. This function is not inlined: its buffer would then be on the stack of every flip
+    /// that asks the kernel, and the stack of a signal handler can be small.
     #[cold]
     #[inline(never)]
     fn read(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Refusal> {
-        // This is checked only here: a file that answers the query is the kernel's, because no other file does.
+        // The check is only here, because only the kernel's file answers the query.
         if !is_procfs(rustix::fs::fstatfs(&self.0)) {
             return Err(NOT_PROCFS);
         }
@@ -138,9 +138,9 @@ impl Maps {
     }
 }
 
-/// Whether code is mapped at `address`. True if the system does not say: if there is no /proc, or if an emulator shows its own mappings. An
-/// emulator is recognised because not even this function is code in its mappings. That nothing is mapped there is believed only if `msync`
-/// says so, too: a filter of system calls, or a lack of memory, can make the answer about mappings look the same.
+/// Whether code is mapped at `address`. True if the system does not say, because there is no /proc, or because an emulator shows its own
+/// mappings. An emulator is recognised like this: in its mappings, not even this function is code. The answer "nothing is mapped" counts only if
+/// `msync` agrees. The reason: a filter of system calls, or a lack of memory, can cause the same answer.
 pub(crate) fn is_code(address: usize) -> bool {
     let Ok(maps) = Maps::open() else { return true };
     !maps.lacks_code(address) || maps.lacks_code(is_code as fn(usize) -> bool as usize)
@@ -149,7 +149,7 @@ pub(crate) fn is_code(address: usize) -> bool {
 /// A line of the text, as far as it was read: `start-end rwxp offset major:minor inode   path`.
 struct Line {
     mapping: Mapping,
-    /// Which word is being read: 0 for the start, 6 for the path.
+    /// The number of the word that is being read: 0 for the start, 6 for the path.
     word: u32,
     number: u64,
 }
@@ -193,7 +193,7 @@ impl Line {
         }
     }
 
-    /// The mapping in the line. Its path is in `path`, if it fits.
+    /// The mapping in the line. The line's path is in `path`, if it fits.
     fn mapping(mut self, path: &[u8]) -> Option<Mapping> {
         if self.word < Line::PATH {
             self.add(b' ', &mut []); // Ends the last number, if no space follows it.
@@ -257,7 +257,7 @@ impl Query {
 mod tests {
     use super::*;
 
-    /// The mapping in `line`, and its path, as far as there is room for it.
+    /// The mapping in `line`, and as much of its path as fits.
     fn parse<'a>(line: &str, path: &'a mut [u8]) -> Option<(Mapping, &'a [u8])> {
         let mut parsed = Line::NEW;
         line.bytes().for_each(|byte| parsed.add(byte, path));
@@ -265,7 +265,7 @@ mod tests {
         Some((mapping, &path[..mapping.path_len]))
     }
 
-    /// Lines as kernels print them (fs/proc/task_mmu.c), and what they say.
+    /// Lines as kernels print them (fs/proc/task_mmu.c), and their meaning.
     #[test]
     fn lines() {
         let mut room = [0; 64];

@@ -27,8 +27,8 @@ use crate::error::Refusal;
 use crate::platform::{Body, Extent, Failure, Held, Summary, Warnings, WriteReport, WriterKind, WriterList};
 use contract::Open;
 
-/// If a span has no more sites than this, one `pwrite` for each site costs less than to open and close the span, which interrupts the other
-/// processors twice. The right number depends on what an interrupt costs: it was 13 on one machine and 90 on another.
+/// If a span has at most this many sites, one `pwrite` for each site costs less than opening and closing the span. (Opening and closing
+/// interrupt the other processors twice.) The right number depends on the cost of an interrupt: it was 13 on one machine and 90 on another.
 /// `cargo run --release -p jumplabel-bench -- flips` shows it.
 const PROCMEM_SITES: usize = 32;
 
@@ -48,8 +48,8 @@ pub(super) fn writers(summary: &Summary) -> WriterList {
         // `remap` never writes to running code.
         None | Some(Remap) if summary.unsynced => WriterList::of(&[Remap]),
         Some(_) if summary.unsynced => WriterList::default(),
-        // `procmem` cannot promise a single store. The kernel copies an aligned word with one store (its memcpy), but does not promise
-        // that, and copies other words in any way.
+        // `procmem` cannot promise a single store. The kernel copies an aligned word with one store (its memcpy), but does not promise that. It
+        // copies other words in any way.
         Some(Procmem) if summary.single_store && !Native::SINGLE_STORE => WriterList::default(),
         None if summary.single_store && !Native::SINGLE_STORE => WriterList::of(&[Mprotect, Remap]),
         Some(kind) => WriterList::of(&[kind]),
@@ -59,10 +59,10 @@ pub(super) fn writers(summary: &Summary) -> WriterList {
     }
 }
 
-/// Opens `extents` with a writer that has passed its self-test. If it has not been tested yet, tests it now.
+/// Opens `extents` with a writer that has passed its self-test. If the writer was not tested yet, tests it now.
 ///
 /// # Safety
-/// As for [`Platform::open`](crate::platform::Platform::open).
+/// The contract of [`Platform::open`](crate::platform::Platform::open).
 pub(super) unsafe fn open_proven(
     kind: WriterKind,
     extents: &[Extent],
@@ -72,14 +72,14 @@ pub(super) unsafe fn open_proven(
     mprotect::close_remaining(held);
     sync::reset();
     self_test::pass(kind, held).map_err(Failure::Refused)?;
-    // SAFETY: the same extents.
+    // SAFETY: the caller passes extents of loaded code, in order, which do not overlap.
     unsafe { open(kind, extents, held, body) }.inspect_err(|failure| self_test::doubt(kind, *failure))?;
     let warnings = Warnings { left_writable: !mprotect::close_remaining(held) };
     Ok(WriteReport { visibility: sync::visibility(), warnings })
 }
 
 /// # Safety
-/// As for [`Platform::open`](crate::platform::Platform::open).
+/// The contract of [`Platform::open`](crate::platform::Platform::open).
 #[inline(never)]
 unsafe fn open(kind: WriterKind, extents: &[Extent], held: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
     // SAFETY: the caller passes extents of loaded code, in order, which do not overlap.

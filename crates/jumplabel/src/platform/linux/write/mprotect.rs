@@ -1,5 +1,4 @@
-//! The `mprotect` writer. It makes the pages writable for the batch, stores to them, and then gives each page the protection back that it
-//! had before.
+//! The `mprotect` writer. It makes the pages writable for the batch, stores to them, and then restores the previous protection of each page.
 //!
 //! ```text
 //!   extents    .   . ..            .      sorted by address
@@ -10,19 +9,19 @@
 //!   close   each span gets its own protection back
 //! ```
 //!
-//! A store can fault although the page is writable: a protection key of the program can forbid stores. The fault's signal would end the
-//! process, because a flip blocks it. So the kernel is told to make the first page of each span ready (`MADV_POPULATE_WRITE`), which asks
-//! what a store would ask. All of a span has the same protection key.
+//! A store can fault although the page is writable: a protection key of the program can forbid stores. The fault's signal would end the process,
+//! because a flip blocks signals. So the writer makes the kernel prepare the first page of each span (`MADV_POPULATE_WRITE`). This call checks
+//! the same conditions as a store. All of a span has the same protection key.
 //!
-//! If the system refuses to close a span, the span stays on the list. Until it is closed, the system reports its pages as writable, and not
-//! with their own protection. So a later span takes its protection from an open span, if it lies in one. A span never lies partly in an
-//! open span.
+//! If the system refuses to close a span, the span stays on the list. As long as it is open, the system reports its pages as writable, and does
+//! not show their own protection. So a later span that lies in an open span takes its protection from the open span. A span never lies partly in
+//! an open span.
 //!
 //! When the writer meets a mapping for the first time, it opens all of it, makes one page of it ready, and closes all of it. The code below
-//! calls such a mapping *opened*. Without that, each single flip would leave two more mappings, because the part that it wrote to would
-//! never merge with the rest again. There are two reasons. If a part of a private file mapping was ever writable, Linux accounts it
-//! differently from the rest. And if a part was ever written to, it has an `anon_vma` of its own, and Linux before 6.16 does not merge it
-//! with a part that has none (`is_mergeable_anon_vma`).
+//! calls such a mapping *opened*. Without that, each single flip would leave two more mappings, because the part that it wrote to would never
+//! merge with the rest again. There are two reasons. If a part of a private file mapping was ever writable, Linux accounts for it in another way
+//! than for the rest. And if a part was ever written to, it has its own `anon_vma`, and Linux before 6.16 does not merge it with a part that has
+//! no `anon_vma` (`is_mergeable_anon_vma`).
 
 use rustix::mm::{Advice, MprotectFlags};
 
@@ -49,16 +48,16 @@ impl Open for Mprotect {
     }
 }
 
-/// The spans that are open, among them those that could not be closed, and the mappings that were opened.
+/// The open spans, including those that could not be closed, and the mappings that were opened.
 static SPANS: Guarded<Spans> = Guarded::new(Spans { list: List::new(), opened: Opened { list: [(0, 0); 64], len: 0 } });
 
-/// Closes the spans that are still open. A span can be open because the system refused to close it, or because this process was forked from
-/// one that had opened it. False if a span stays open.
+/// Closes the spans that are still open. A span can be open because the system refused to close it, or because this process was forked while the
+/// parent had it open. Returns false if a span stays open.
 pub(crate) fn close_remaining(held: &mut Held) -> bool {
     SPANS.get(held).close()
 }
 
-/// Forgets what is known of `addresses`, because what lies there is about to be unmapped. At the next flip, something else can lie there.
+/// Forgets everything about `addresses`, because they are about to be unmapped. At the next flip, something else can lie there.
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
     let spans = SPANS.get(held);
     let is_other = |start: usize, end: usize| end <= addresses.start || addresses.end <= start;
@@ -66,7 +65,7 @@ pub(crate) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
     spans.opened.retain(is_other);
 }
 
-/// Gives the memory of the list back, because this instance of the library is about to be unloaded. Keeps it if a span is still open.
+/// Frees the memory of the list, because this instance of the library is about to be unloaded. Keeps it if a span is still open.
 pub(crate) fn stop(held: &mut Held) {
     let spans = SPANS.get(held);
     if spans.list.is_empty() {
@@ -96,13 +95,13 @@ struct Span {
     start: usize,
     end: usize,
     protection: MprotectFlags,
-    /// Whether the pages are possibly writable now.
+    /// Whether the pages may be writable now.
     open: bool,
 }
 
 impl Span {
-    /// A span for the page of `address`. It is used if the system does not tell the mapping (there is no /proc, or it is an emulator's).
-    /// Then a span does not grow beyond its page.
+    /// A span for the page of `address`. It is used if the system does not show the mapping (there is no /proc, or /proc is an emulator's). Such
+    /// a span does not grow beyond its page.
     fn page(address: usize) -> Span {
         let start = pages::floor(address);
         Span { start, end: start + pages::size(), protection: TEXT | bti::protection(address), open: false }
@@ -115,29 +114,28 @@ impl Span {
 
     #[inline(never)]
     fn open(&mut self) -> Result<(), Refusal> {
-        // The flag is set before the call, because a child that is forked during the call has to close the span. The write is volatile,
-        // because the compiler believes that nobody else reads the flag.
-        // SAFETY: the flag is a field of `self`.
+        // The flag is set before the call, because a child that is forked during the call must close the span. The write is volatile, because
+        // the compiler sees no other reader of the flag. SAFETY: the flag is a field of `self`.
         unsafe { (&raw mut self.open).write_volatile(true) };
         let result = self.protect(self.protection | MprotectFlags::READ | MprotectFlags::WRITE | MprotectFlags::EXEC);
         self.open = result.is_ok();
         result
     }
 
-    /// Opens the pages, and makes the first of them ready for stores.
+    /// Opens the pages, and makes the first one ready for stores.
     fn open_for_stores(&mut self) -> Result<(), Refusal> {
         self.open()?;
         ready(self.start).map(drop)
     }
 
-    /// Gives the pages their protection back. False if the span stays open.
+    /// Restores the protection of the pages. Returns false if the span stays open.
     fn close(&mut self) -> bool {
         self.open = self.open && self.protect(self.protection).is_err();
         !self.open
     }
 }
 
-/// The spans of a transaction, preceded by those that earlier transactions could not close.
+/// The spans of a transaction, after the spans that earlier transactions could not close.
 struct Spans {
     list: List<Span>,
     opened: Opened,
@@ -188,8 +186,8 @@ impl Spans {
         }
         let protection = found.protection | bti::protection(address);
         let bounds = self.own(Span { start: found.start, end: found.end, protection, open: false }, address);
-        // The mapping is on the list while it is open, because the process can be forked meanwhile. If it cannot be closed, it stays on the
-        // list.
+        // The mapping is on the list while it is open, because the process can be forked during that time. If it cannot be closed, it stays on
+        // the list.
         self.push(bounds)?;
         let opened = &mut self.opened;
         if self.list.as_mut_slice().last_mut().is_none_or(|mapping| opened.open_once(mapping, address)) {
@@ -198,8 +196,8 @@ impl Spans {
         Ok(bounds)
     }
 
-    /// Returns the largest part of `bounds` around `address` that lies in one open span, or in none, with its own protection. Of pages in an
-    /// open span, the system does not show their own protection, so it is taken from the span.
+    /// Returns the largest part of `bounds` around `address` that lies in one open span, or in none, with its own protection. For pages in an
+    /// open span, the protection comes from the span, because the system does not show it.
     #[inline(never)]
     fn own(&self, mut bounds: Span, address: usize) -> Span {
         for span in self.list.iter().filter(|span| span.open) {
@@ -240,7 +238,7 @@ impl Spans {
     }
 }
 
-/// Makes the page of `address` ready for stores. False if the kernel does not know how; then the first store to the page does that.
+/// Makes the page of `address` ready for stores. Returns false if the kernel has no call for that; then the first store to the page does it.
 #[inline(never)]
 fn ready(address: usize) -> Result<bool, Refusal> {
     pages::populate(pages::floor(address), pages::size(), Advice::LinuxPopulateWrite)
@@ -253,25 +251,25 @@ struct Opened {
 }
 
 impl Opened {
-    /// Opens all of `mapping` for a moment, and makes its page at `address` ready for stores. False if the mapping was opened, but could not
-    /// be closed again.
+    /// Opens all of `mapping` for a moment, and makes its page at `address` ready for stores. Returns false if the mapping was opened, but could
+    /// not be closed again.
     fn open_once(&mut self, mapping: &mut Span, address: usize) -> bool {
         let known = self.list.iter().take(self.len).any(|&(start, end)| start <= mapping.start && mapping.end <= end);
         if known || mapping.end - mapping.start <= pages::size() {
             return true;
         }
-        // If the system refuses one of these, the spans will meet the same refusal, and report it.
+        // If the system refuses one of these calls, the spans will get the same refusal, and report it.
         if mapping.open().is_err() {
             return true;
         }
         if ready(address).is_err() {
             return mapping.close();
         }
-        // This is for kernels and emulators that do not know how to make a page ready.
-        // SAFETY: the word lies in a page of text, in a mapping that is open, and a store to it does not fault.
+        // For kernels and emulators that have no call to make a page ready. SAFETY: the word lies in a page of text, in a mapping that is open,
+        // and a store to it does not fault.
         unsafe { arch::touch_word(address & !3) };
         if self.len == self.list.len() {
-            self.len = 0; // Many objects have come and gone. It does no harm to open a mapping again.
+            self.len = 0; // The list is full, because many objects were loaded and unloaded. Opening a mapping again does no harm.
         }
         if let Some(place) = self.list.get_mut(self.len) {
             *place = (mapping.start, mapping.end);

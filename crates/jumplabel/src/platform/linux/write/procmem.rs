@@ -1,8 +1,8 @@
-//! The `procmem` writer: `pwrite` to /proc/self/mem, which writes through read-only protections (mm/memory.c,
-//! `__access_remote_vm` with `FOLL_FORCE`). No protection changes, so nothing has to be put back.
+//! The `procmem` writer: `pwrite` to /proc/self/mem, which writes through read-only protections (mm/memory.c, `__access_remote_vm` with
+//! `FOLL_FORCE`). No protection changes, so nothing has to be restored.
 //!
-//! The writer opens its descriptor for each batch. If it kept one descriptor, a forked child would write its parent's memory through it.
-//! And if somebody closed the descriptor and its number was used again, the writer would write to another file.
+//! The writer opens its descriptor for each batch. If it kept one descriptor, a forked child would write its parent's memory through it. And if
+//! the program closed the descriptor and its number was used again, the writer would write to another file.
 
 use core::ffi::CStr;
 
@@ -39,9 +39,9 @@ fn memory(path: &CStr) -> Result<OwnedFd, Refusal> {
     Ok(open(path, OFlags::RDWR)?)
 }
 
-/// Checks that the file has the same bytes at `address` as the program's memory. `address` lies in the function of the self-test. The check
-/// is needed because an emulator (qemu-user) opens the system's file for the program, and the addresses in that file can be others than the
-/// program's. The file is opened by the path where it is never empty.
+/// Checks that the file has the same bytes at `address` as the program's memory. `address` lies in the function of the self-test. The check is
+/// needed because an emulator (qemu-user) opens the system's file for the program, and the addresses in that file can differ from the program's.
+/// The function opens the path at which the file is never empty.
 pub(super) fn shows(address: usize) -> Result<(), Refusal> {
     let mut bytes = [0; 8];
     pread(&memory(THREADS)?, &mut bytes, address as u64)?;
@@ -54,8 +54,8 @@ pub(super) fn shows(address: usize) -> Result<(), Refusal> {
 }
 
 impl Procmem {
-    /// Makes this process have its own copy of each page. To do so, writes a byte of a site, with the value that it has already. So a lack
-    /// of memory, or a refusal, shows before anything has changed.
+    /// Gives this process its own copy of each page: writes a byte of a site, with the value that it already has. So a lack of memory, or a
+    /// refusal, shows before anything has changed.
     fn prepare(&mut self, extents: &[Extent]) -> Result<(), Refusal> {
         for extent in extents {
             let mut address = extent.first;
@@ -69,8 +69,8 @@ impl Procmem {
         Ok(())
     }
 
-    /// Writes all of `bytes`, or nothing. The first number of the error is how many writes have to be undone. It is 1 if only a part could
-    /// be written and could not be taken back; otherwise it is 0.
+    /// Writes all of `bytes`, or nothing. The first number of the error is the number of writes that must be undone. It is 1 if only a part was
+    /// written and could not be taken back; otherwise it is 0.
     fn put(&mut self, address: usize, bytes: &[u8]) -> Result<(), (usize, Refusal)> {
         let old = bytes_at(address, bytes.len());
         let nothing = |refusal| (0, refusal);
@@ -80,7 +80,7 @@ impl Procmem {
             written = self.pwrite(address, bytes).map_err(nothing)?;
         }
         if written == bytes.len() {
-            // The file is perhaps not the one that passed the self-test, because the process can have entered another root since.
+            // The file may differ from the one that passed the self-test, because the process may have entered another root since then.
             let there = bytes_at(address, written);
             return if there[..written] == *bytes { Ok(()) } else { Err(nothing(Refusal::NO_EFFECT)) };
         }
@@ -93,11 +93,11 @@ impl Procmem {
     }
 }
 
-/// The bytes that are at a site, 15 at the most.
+/// The present bytes of a site, 15 at the most.
 #[inline(never)]
 fn bytes_at(address: usize, len: usize) -> [u8; 15] {
     let mut bytes = [0; 15];
-    // SAFETY: the bytes are those of a site. A system call between two calls of this function can change them, and the compiler knows that.
+    // SAFETY: the bytes are those of a site. A system call between two calls of this function can change the bytes, and the compiler knows that.
     unsafe { core::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), len.min(bytes.len())) };
     bytes
 }

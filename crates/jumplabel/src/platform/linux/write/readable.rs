@@ -1,13 +1,13 @@
-//! Whether the program can read its code. There are three reasons why it possibly cannot: the text was linked or protected as execute-only
+//! Whether the program can read its code. There are three reasons why it may not: the text was linked or protected as execute-only
 //! (`mprotect(PROT_EXEC)` on a processor with protection keys), a protection key forbids access, or the text has `PROT_NONE`.
 //!
-//! The library finds that out by `rt_sigprocmask`. This system call copies the new mask before it looks at what to do with it. If it is
-//! told to do something unknown, it answers EFAULT if it cannot read the mask, and EINVAL if it can. The kernel reads the mask by the same
-//! rules as a load. Filters of system calls allow `rt_sigprocmask`, because each flip also calls it to block signals.
+//! The library finds that out by `rt_sigprocmask`. This system call copies the new mask before it looks at the operation. For an operation that
+//! it does not know, it answers EFAULT if it cannot read the mask, and EINVAL if it can. The kernel reads the mask by the same rules as a load.
+//! Filters of system calls allow `rt_sigprocmask`, because each flip also calls it to block signals.
 //!
-//! One such question is about one page. All of a mapping has the same protection and the same protection key, but a page of it can have a
-//! guard (`MADV_GUARD_INSTALL`), or lie beyond the end of a file that was truncated. Two calls answer for many pages. [`present`] finds pages
-//! of the same mapping that are there: they can be read if one of them can. `madvise(MADV_POPULATE_READ)` answers for the others.
+//! One such question is about one page. All of a mapping has the same protection and the same protection key. But a page of it can have a guard
+//! (`MADV_GUARD_INSTALL`), or lie beyond the end of a file that was truncated. Two calls answer for many pages. [`present`] finds present pages
+//! of one mapping: if one of them can be read, all can. `madvise(MADV_POPULATE_READ)` answers for the other pages.
 
 use core::ops::Range;
 
@@ -16,11 +16,11 @@ use rustix::mm::Advice;
 use super::present;
 use crate::platform::linux::{libc, pages};
 
-/// Up to this many pages are asked about one by one, which costs less: a question about several pages costs as much as four about one, and
-/// then nearly as much for each page.
+/// Up to this number of pages, single questions cost less. A question about several pages costs as much as four single questions, and in
+/// addition nearly as much for each page.
 const FEW_PAGES: usize = 16;
 
-/// The pages of `addresses`, or so many of the first of them as can be read. Empty if the first address cannot be read.
+/// The readable pages at the start of `addresses`: all of them, or as many as can be read. Empty if the first address cannot be read.
 pub(crate) fn around(addresses: Range<usize>) -> Range<usize> {
     if !can_read(addresses.start) {
         return 0..0;
@@ -39,7 +39,7 @@ pub(crate) fn around(addresses: Range<usize>) -> Range<usize> {
         match pages::populate(known, end - known, Advice::LinuxPopulateRead) {
             Ok(true) => break,
             Ok(false) => end = known,
-            // Some page cannot be read, perhaps one without a site.
+            // At least one page cannot be read, perhaps one without a site.
             Err(_) => end = known + pages::floor((end - known) / 2),
         }
     }
@@ -47,7 +47,7 @@ pub(crate) fn around(addresses: Range<usize>) -> Range<usize> {
 }
 
 /// Whether the eight aligned bytes that contain `address` can be read. If a filter of system calls refuses the question, returns whether
-/// anything is mapped there. If that is refused, too, returns true.
+/// anything is mapped there. If that question is refused, too, returns true.
 #[inline(never)]
 pub(super) fn can_read(address: usize) -> bool {
     use rustix::io::Errno;

@@ -7,14 +7,13 @@
 //!   backward  [ copy ] r-x ── moved over the text if a later run is refused; if not, unmapped
 //! ```
 //!
-//! Each site lies in one run. The kernel takes the old pages of a run away, interrupts the processors that use them, and only then puts the
-//! new pages in their place. So a thread never fetches one half of a site from an old page and the other half from a new one.
+//! Each site lies in one run. The kernel first removes the old pages of a run, then interrupts the processors that use them, and only then puts
+//! the new pages in their place. So a thread never fetches one half of a site from an old page and the other half from a new one.
 //!
-//! Before the first move, the writer asks for everything that the system can refuse: both copies, their protection, and the four mappings
-//! that the kernel wants to have in reserve for the way back. The new pages do not have the old ones' locks in memory (`mlock`), nor their
-//! advice.
+//! Before the first move, the writer makes every request that the system can refuse: both copies, their protection, and the four mappings that
+//! the kernel wants to have in reserve for the way back. The new pages do not have the old pages' locks in memory (`mlock`), nor their advice.
 //!
-//! What becomes of uprobes meanwhile: [`page_run`].
+//! [`page_run`] says what happens to uprobes during this.
 
 mod page_run;
 
@@ -37,7 +36,7 @@ pub(super) struct Remap {
 }
 
 impl Open for Remap {
-    #[inline(never)] // Its stack, of several KiB, is not for those who write otherwise.
+    #[inline(never)] // Not inlined: the other writers do not need its several KiB of stack.
     unsafe fn open(extents: &[Extent], _: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
         let mut remap = Remap { runs: List::new() };
         remap.copy(extents).map_err(Failure::Refused)?;
@@ -61,7 +60,7 @@ impl Remap {
         while let Some(extent) = rest.first() {
             let mut start = pages::floor(extent.first);
             let mut end = start;
-            // The run goes on as long as the next extent touches it.
+            // The run continues as long as the next extent touches it.
             let mut count = 0;
             while let Some(extent) = rest.get(count).filter(|extent| pages::floor(extent.first) <= end) {
                 (end, count) = (pages::ceil(extent.end), count + 1);
@@ -70,14 +69,15 @@ impl Remap {
             rest = others;
             while start < end {
                 let mapping = maps.find(start, &mut path[..PATH_MAX - 1])?;
-                // A private copy of a shared mapping would not belong to the file any more. A copy of a writable mapping would lack what
-                // somebody writes between the copy and the move.
+                // A private copy of a shared mapping would no longer belong to the file. A copy of a writable mapping would lack the writes that
+                // come between the copy and the move.
                 if mapping.shared || mapping.protection.contains(MprotectFlags::WRITE) {
                     return Err(rustix::io::Errno::ACCESS.into());
                 }
                 let stop = end_of(&mapping, &maps, end)?;
                 let bytes = stop - start;
-                // If an extent is cut in two, so is a site. Between two moves, one half of that site would be old and the other new.
+                // An extent that is cut in two would also cut a site in two. Between two moves, one half of that site would be old and the other
+                // new.
                 if run.iter().any(|extent| pages::floor(extent.first) < stop && stop < pages::ceil(extent.end)) {
                     return Err(rustix::io::Errno::FAULT.into());
                 }
@@ -110,8 +110,8 @@ impl Remap {
         Ok(())
     }
 
-    /// Called when the move of one run was refused: moves the backward copies of the runs before it over the text. Does the same for the
-    /// refused run, if the kernel unmapped its text before it refused.
+    /// Called when the move of one run was refused: moves the backward copies of the earlier runs over the text. Does the same for the refused
+    /// run, if the kernel unmapped its text before it refused.
     fn take_back(&mut self, refused: usize, refusal: Refusal) -> Result<(), Failure> {
         let (moved, others) = self.runs().split_at_mut_checked(refused + 1).unwrap_or_default();
         others.iter_mut().for_each(PageRun::unmap); // This makes room in the kernel's table of mappings.
@@ -126,9 +126,8 @@ impl Remap {
     }
 }
 
-/// Where the run that begins in `first` ends, but not after `wanted`. Earlier moves and changes of protection have cut mappings in two. If
-/// the parts continue each other in one file, they move together all the same, because a thread can be fetching a site that lies across the
-/// cut.
+/// The end of the run that begins in `first`, but at most `wanted`. Earlier moves and changes of protection have cut mappings in two. If the
+/// parts continue each other in one file, they still move together, because a thread can be fetching a site that lies across the cut.
 fn end_of(first: &Mapping, maps: &Maps, wanted: usize) -> Result<usize> {
     let mut end = first.end;
     while end < wanted {
@@ -160,7 +159,7 @@ impl Writer for Remap {
             let holds = |run: &&&PageRun| run.text <= write.address;
             let run = runs.peek().filter(holds).ok_or((number, rustix::io::Errno::FAULT.into()))?;
             let (copy, bytes) = (run.forward + (write.address - run.text), write.bytes());
-            // SAFETY: the bytes are inside the run's copy. The copy is writable until it is moved, and no thread runs it before.
+            // SAFETY: the bytes are inside the run's copy. The copy is writable until it is moved, and no thread runs it before that.
             unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), copy as *mut u8, bytes.len()) };
         }
         Ok(())
@@ -172,7 +171,7 @@ impl Writer for Remap {
     }
 }
 
-/// Mappings that are held while runs are moved, so that the way back finds room in the kernel's table of mappings.
+/// Mappings that are held while runs are moved. Their release makes room for the way back in the kernel's table of mappings.
 struct Reserve(NonNull<u8>);
 
 impl Reserve {
@@ -181,7 +180,7 @@ impl Reserve {
     fn take() -> Result<Reserve> {
         let memory = pages::allocate(Self::PAGES * pages::size()).ok_or(rustix::io::Errno::NOMEM)?;
         let reserve = Reserve(memory);
-        // Every other page gets another protection, so that neighbours do not merge into one mapping.
+        // Every second page gets another protection, so that neighbours do not merge into one mapping.
         for page in (1..Self::PAGES).step_by(2) {
             let address = memory.as_ptr() as usize + page * pages::size();
             // SAFETY: this is one page of the mapping made above.
@@ -194,7 +193,7 @@ impl Reserve {
 impl Drop for Reserve {
     #[inline(never)]
     fn drop(&mut self) {
-        // SAFETY: the memory is from `take`.
+        // SAFETY: the memory came from `take`.
         unsafe { pages::release(self.0, Self::PAGES * pages::size()) };
     }
 }

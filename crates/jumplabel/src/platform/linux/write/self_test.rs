@@ -1,10 +1,10 @@
-//! The self-test that each writer must pass before it is allowed to write anything else. The library has a function with one site for this.
-//! The writer must make that site jump, and then fall through again, and the processor must notice.
+//! The self-test that each writer must pass before it is allowed to write anything else. The library has a function with one site for this. The
+//! writer must make that site jump, and then fall through again. The processor must notice both.
 //!
-//! An emulator that caches translated code (qemu-user) lets `pwrite` to /proc/self/mem change the bytes, but goes on running the old ones.
-//! A writer without effect is never tried again. A writer that the system refused is tried again at the next flip.
+//! An emulator that caches translated code (qemu-user) lets `pwrite` to /proc/self/mem change the bytes, but continues to run the old ones. A
+//! writer without effect is never tried again. A writer that the system refused is tried again at the next flip.
 //!
-//! If the emulator's addresses are not the system's, even the `pwrite` of the self-test would change other code. So before that `pwrite`,
+//! If the emulator's addresses differ from the system's, even the `pwrite` of the self-test would change other code. So before that `pwrite`,
 //! the self-test checks that /proc/self/mem shows the bytes of the function.
 
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -49,7 +49,7 @@ fn run(kind: WriterKind, held: &mut Held) -> Result<(), Refusal> {
     }
     let mut result = Ok(());
     for (state, jumps) in [(State::JUMP, true), (State::NOP, false)] {
-        // The second change brings the site back. It is left out only if the system refused the first one.
+        // The second change restores the site. It is left out only if the system refused the first one.
         if matches!(result, Ok(()) | Err(Refusal::NO_EFFECT)) {
             let obeys = || if self_test::jumps() == jumps { Ok(()) } else { Err(Refusal::NO_EFFECT) };
             result = result.and(write(kind, state, held).and_then(|()| obeys()));
@@ -58,14 +58,14 @@ fn run(kind: WriterKind, held: &mut Held) -> Result<(), Refusal> {
     result
 }
 
-/// If a write of this writer had no effect although the writer has passed, the writer has to pass again.
+/// Called after a failed flip. If a write of this writer had no effect although the writer has passed, the writer must pass again.
 pub(super) fn doubt(kind: WriterKind, failure: Failure) {
     if let Failure::Refused(Refusal::NO_EFFECT) | Failure::Stuck { refusal: Refusal::NO_EFFECT, .. } = failure {
         PASSED.fetch_and(!(1 << kind as u8), Ordering::Relaxed);
     }
 }
 
-/// Brings the site to `state`, whatever it holds. Writes all of it at once, which is safe because no other thread runs it. For the same
+/// Sets the site to `state`, whatever it holds. Writes all its bytes at once, which is safe because no other thread runs it. For the same
 /// reason, a refused core sync does no harm here.
 fn write(kind: WriterKind, state: State, held: &mut Held) -> Result<(), Refusal> {
     let first = self_test::site();
@@ -75,15 +75,15 @@ fn write(kind: WriterKind, state: State, held: &mut Held) -> Result<(), Refusal>
     let extents = [Extent { first, end: first + code.len() }];
     let write = Write::short(first, code.eight(), code.len() as u8, Native::SINGLE_STORE);
     let mut body = |writer: &mut dyn Writer| put(&write, writer);
-    // SAFETY: the site belongs to the library, and is always mapped. Nobody but this thread runs it, because the lock is held.
+    // SAFETY: the site belongs to the library, and is always mapped. Only this thread runs it, because the lock is held.
     match unsafe { open(kind, &extents, held, &mut body) } {
         Ok(_) => Ok(()),
         Err(Failure::Refused(refusal) | Failure::Unsynced(refusal) | Failure::Stuck { refusal, .. }) => Err(refusal),
     }
 }
 
-/// The body of the closure above. It is a function of its own because the compiler can emit such a closure several times (it is called
-/// through a pointer), each time with everything that is inlined into it.
+/// The body of the closure above. It is a separate function for this reason: the closure is called through a pointer, and the compiler can emit
+/// such a closure several times, each time with all the code that is inlined into it.
 #[inline(never)]
 fn put(write: &Write, writer: &mut dyn Writer) -> Result<(), Failure> {
     // SAFETY: the site belongs to the library, and lies in the extent.

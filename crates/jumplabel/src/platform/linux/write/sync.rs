@@ -1,8 +1,8 @@
-//! Core sync: `membarrier(PRIVATE_EXPEDITED_SYNC_CORE)` interrupts every processor that runs a thread of this process and
-//! makes it serialise (Intel SDM volume 3, 9.1.3 asks for that after code was modified; AMD APM volume 2, 7.6.1).
+//! Core sync: `membarrier(PRIVATE_EXPEDITED_SYNC_CORE)` interrupts every processor that runs a thread of this process and makes the processor
+//! serialise. (Intel SDM volume 3, 9.1.3 asks for that after code was modified; AMD APM volume 2, 7.6.1.)
 //!
-//! The system can refuse membarrier. (On loongarch64 it always does: Linux 7.2 has none there that serialises.) For that case, a program
-//! can opt in to core sync by a signal to each thread. The library installs no handler for the signal: the program does, and calls
+//! The system can refuse membarrier. (On loongarch64 it always does: Linux 7.2 has no membarrier there that serialises.) For that case, a
+//! program can opt in to core sync by a signal to each thread. The library installs no handler for the signal: the program does, and calls
 //! [`core_sync_handler`] in it. If the program does not opt in, a flip of primed sites reports
 //! [`Visibility::Eventual`](crate::Visibility::Eventual), and a flip of pristine sites needs the `remap` writer or a process with a single
 //! thread.
@@ -21,7 +21,7 @@ use crate::platform::linux::{libc, pages};
 
 /// Whether a core sync since the last [`reset`] was refused.
 static REFUSED: AtomicBool = AtomicBool::new(false);
-/// Whether the last core sync succeeded, or none was tried.
+/// False if the last core sync was refused. True if it succeeded, or if none was tried.
 static SYNCED: AtomicBool = AtomicBool::new(true);
 
 /// Forgets earlier refusals. Called before the first write of a transaction.
@@ -29,14 +29,14 @@ pub(crate) fn reset() {
     REFUSED.store(false, Ordering::Relaxed);
 }
 
-/// Registers this process, so that its first core sync does not have to. Costs milliseconds if there are several threads.
+/// Registers this process in advance, so that its first core sync need not do it. Costs milliseconds if there are several threads.
 pub(crate) fn register() -> Result<(), Refusal> {
     Ok(membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore)?)
 }
 
-/// Calls membarrier, and registers the process before that if necessary. If the process is not registered, the kernel says so (EPERM). A
-/// child of fork is not registered, so this works without comparing process numbers. After the registration, membarrier interrupts the
-/// other processors as if the process had been registered all the time.
+/// Calls membarrier, and registers the process before that if necessary. If the process is not registered, the kernel answers EPERM. So no
+/// comparison of process numbers is needed to notice a forked child, which is not registered. After the registration, membarrier interrupts the
+/// other processors as if the process had always been registered.
 fn membarrier_sync() -> Result<(), Refusal> {
     match membarrier(MembarrierCommand::PrivateExpeditedSyncCore) {
         Err(rustix::io::Errno::PERM) => {
@@ -47,7 +47,7 @@ fn membarrier_sync() -> Result<(), Refusal> {
     }
 }
 
-/// When other threads see what was written since [`reset`].
+/// When other threads see the writes since [`reset`].
 pub(super) fn visibility() -> Visibility {
     if REFUSED.load(Ordering::Relaxed) { Visibility::Eventual } else { Visibility::Immediate }
 }
@@ -85,8 +85,8 @@ fn serialise_others() -> Result<(), Refusal> {
     }
 }
 
-/// Calls `riscv_flush_icache` for all threads. After that, all of them fetch what was stored, whatever processor they run on later. False
-/// if the system refuses; then membarrier does the same on newer kernels (6.10).
+/// Calls `riscv_flush_icache` for all threads. After that, all threads fetch the stored instructions, whatever processor they run on later.
+/// Returns false if the system refuses; then membarrier does the same on newer kernels (6.10).
 #[cfg(target_arch = "riscv64")]
 fn flush_all() -> bool {
     const SYS_RISCV_FLUSH_ICACHE: core::ffi::c_long = 259;
@@ -95,14 +95,14 @@ fn flush_all() -> bool {
 }
 
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
-/// The address of [`ROUND`], once the program has opted in. If it never does, the linker drops the code of [`signal_all`].
+/// The address of [`ROUND`], after the program has opted in. If it never opts in, the linker drops the code of [`signal_all`].
 static BY_SIGNAL: AtomicPtr<Round> = AtomicPtr::new(core::ptr::null_mut());
 type Round = fn(i32) -> Result<(), Refusal>;
 static ROUND: Round = signal_all;
 static PENDING: AtomicU32 = AtomicU32::new(0);
 
-/// Allows core sync by signal if membarrier is refused. A flip then sends `signal` to each other thread, and waits until each has answered.
-/// If `signal` is 0, forbids it again. At the start of the program it is forbidden. Costs about 7 us for each thread.
+/// Allows core sync by signal if membarrier is refused. A flip then sends `signal` to each other thread, and waits for all answers. If `signal`
+/// is 0, forbids it again. At the start of the program it is forbidden. Costs about 7 us for each thread.
 ///
 /// If a thread blocks the signal for a second, the flip stops waiting, reports [`Visibility::Eventual`](crate::Visibility::Eventual), and
 /// forbids core sync by signal from then on.
@@ -111,8 +111,8 @@ static PENDING: AtomicU32 = AtomicU32::new(0);
 /// A handler for `signal` is installed, and calls [`core_sync_handler`]. Nothing else sends the signal.
 pub unsafe fn core_sync_by_signal(signal: i32) {
     SIGNAL.store(signal, Ordering::Relaxed);
-    // `black_box` hides the value from the compiler. If the compiler knew that the pointer is either null or this value, it would replace
-    // the pointer by a flag, and call `signal_all` directly, so that the linker could never drop that function.
+    // `black_box` hides the value from the compiler. If the compiler knew that the pointer is either null or this value, it would replace the
+    // pointer by a flag, and call `signal_all` directly. Then the linker could never drop that function.
     BY_SIGNAL.store(core::hint::black_box((&raw const ROUND).cast_mut()), Ordering::Relaxed);
 }
 
@@ -120,18 +120,18 @@ pub unsafe fn core_sync_by_signal(signal: i32) {
 /// handler does (x86: `iret`). Async-signal-safe.
 ///
 /// # Safety
-/// Call it once each time that signal arrives. Another call would count as the answer of a thread that has not answered.
+/// Call it once each time that signal arrives. A second call would count as the answer of a thread that has not answered.
 pub unsafe fn core_sync_handler() {
     fence(Ordering::SeqCst);
-    // SAFETY: to serialise changes nothing but what was fetched ahead.
+    // SAFETY: serialising only drops instructions that were fetched ahead.
     unsafe { Native::act(Act::Serialise) };
     if PENDING.fetch_sub(1, Ordering::Release) == 1 {
         let _ = futex::wake(&PENDING, futex::Flags::PRIVATE, 1);
     }
 }
 
-/// Sends the signal to each other thread, and waits for all answers. After a round that fails, answers can still come, and would count for
-/// the next round. So a round that fails is the last one.
+/// Sends the signal to each other thread, and waits for all answers. After a failed round, late answers can still come, and would count for the
+/// next round. So a failed round is the last one.
 fn signal_all(signal: i32) -> Result<(), Refusal> {
     // `PENDING` begins at 1, so that it does not reach 0 before the signal was sent to all threads.
     PENDING.store(1, Ordering::Relaxed);
@@ -177,8 +177,8 @@ fn send(signal: i32) -> rustix::io::Result<()> {
     if found_me { Ok(()) } else { Err(rustix::io::Errno::SRCH) }
 }
 
-/// Whether a thread does not exist any more, or is a zombie. The first thread of a process can be a zombie: after its end it stays until
-/// the process ends, and answers no signal.
+/// Whether a thread no longer exists, or is a zombie. The first thread of a process can be a zombie: after its end it stays until the process
+/// ends, and answers no signal.
 fn has_ended(tasks: &rustix::fd::OwnedFd, thread: &core::ffi::CStr) -> rustix::io::Result<bool> {
     use rustix::fs::OFlags;
 

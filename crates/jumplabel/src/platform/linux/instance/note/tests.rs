@@ -7,7 +7,7 @@ use core::mem::offset_of;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 use std::vec::Vec;
 
-/// The largest page that any system has. What begins a page here begins one on every system.
+/// The largest page of any system. An address that begins a page of this size begins a page on every system.
 const PAGE: usize = 1 << 16;
 const PAGES: usize = 16;
 /// These pages are in no segment, and cannot be read.
@@ -17,7 +17,7 @@ const HERE: usize = 9 * PAGE + 0x40;
 const RUNTIME: usize = 10 * PAGE + 0x80;
 const NOTE_HEADER: usize = 2;
 
-/// An object with the note of an instance, the pointer and the runtime to which the note leads, and nothing else. It lies between pages
+/// An object with the note of an instance, the pointer and the runtime to which the note leads, and nothing else. The object lies between pages
 /// that cannot be read. It is linked to address 0, and begins with its header.
 struct Object {
     memory: *mut core::ffi::c_void,
@@ -168,7 +168,7 @@ fn leads_there_from_where_it_was_moved_to() {
             object.put_word(NOTE + HEAD + 4, (page * PAGE).wrapping_sub(NOTE + HEAD + 4) as u32);
             object.move_note(to);
             assert_eq!(object.found(), [RUNTIME], "{to:#x} {page}");
-            // Broken twins: a reader that uses only the first word, and a header that did not begin a page.
+            // Broken twins: a reader that uses only the first word, and a header that does not begin a page.
             let here = (object.base + to + HEAD).wrapping_add(HERE.wrapping_sub(NOTE + HEAD));
             assert_eq!(runtime_at(&object.segments(), here), None);
             object.put_word(to + HEAD + 4, 4 + (page * PAGE).wrapping_sub(NOTE + HEAD + 4) as u32);
@@ -177,7 +177,7 @@ fn leads_there_from_where_it_was_moved_to() {
     }
 }
 
-/// In each object, one thing is wrong.
+/// Each of these objects has one mistake.
 #[test]
 fn leads_nowhere() {
     type Damage = fn(&mut Object);
@@ -220,14 +220,14 @@ fn leads_nowhere() {
     assert!(object.found().is_empty());
 }
 
-/// Shows what the other tests would see if the reader trusted a note.
+/// Shows the effect that the other tests would see if the reader trusted a note.
 #[test]
 fn a_reader_that_believes_dies() {
     let object = Object::new();
     for address in [HOLE.start, HOLE.end - 16, PAGES * PAGE, 0_usize.wrapping_sub(16)] {
         let address = object.base.wrapping_add(address);
         assert_eq!(object.segments().pointer(address), None);
-        // SAFETY: the child reads one word, or is killed by that, and runs nothing else of this process.
+        // SAFETY: the child only reads one word, which may kill it. It runs nothing else of this process.
         unsafe {
             let child = ::libc::fork();
             if child == 0 {
@@ -242,7 +242,7 @@ fn a_reader_that_believes_dies() {
     }
 }
 
-/// Numbers that lie near something in the object, and any other numbers.
+/// Numbers near something in the object, and arbitrary numbers.
 fn number() -> impl Strategy<Value = usize> {
     let places = [0, NOTE, HERE, RUNTIME, HOLE.start, HOLE.end, PAGES * PAGE, usize::MAX, i32::MAX as usize];
     prop_oneof![
@@ -253,8 +253,8 @@ fn number() -> impl Strategy<Value = usize> {
 }
 
 proptest! {
-    /// For any note, any program header of it, and any words to which the note leads: the reader reads nothing outside the segments, and
-    /// finds nothing but a runtime.
+    /// For any note, any program header of it, and any words to which the note leads: the reader reads nothing outside the segments, and finds
+    /// nothing except a runtime.
     #[test]
     fn any_note(
         words in proptest::collection::vec((0..12_usize, number()), 0..4),
@@ -282,7 +282,7 @@ proptest! {
         assert!(found.iter().all(|&runtime| runtime == RUNTIME), "{found:x?}");
     }
 
-    /// As `any_note`, but with any bytes in place of the note.
+    /// Like `any_note`, but with arbitrary bytes in place of the note.
     #[test]
     fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..4000), start in 0..HOLE.start, align in 0..9_usize) {
         let mut object = Object::new();

@@ -1,13 +1,14 @@
 //! A run of pages that the `remap` writer moves together, and its two copies, which are private mappings of the text's file.
 //!
-//! Meanwhile the kernel can set or remove a uprobe there (kernel/events/uprobes.c). It puts a probe into each mapping of the file that can
-//! be executed and not written: when the probe is set, and when the mapping is made (`valid_vma`, `uprobe_mmap`). When it removes the probe,
-//! it can overlook pages that are just being moved (`build_map_info`). A breakpoint that stays would kill the program. So:
+//! The kernel can set or remove a uprobe there during that time (kernel/events/uprobes.c). It puts a probe into each mapping of the file that
+//! can be executed and not written. It does that when the probe is set, and when the mapping is made (`valid_vma`, `uprobe_mmap`). When it
+//! removes the probe, it can overlook pages that are being moved at that moment (`build_map_info`). A breakpoint that stays would kill the
+//! program. So:
 //!
-//! * If something in the text looks like a probe, the writer makes a mapping that can be executed. If the kernel puts a probe there, the move
-//!   is refused. If not, the kernel is possibly just removing it: the writer waits, and copies again. What stays is somebody else's, such as
-//!   a breakpoint, and is copied.
-//! * Right before the move, the text is compared with what was copied. If it has changed, the move is refused.
+//! * If something in the text looks like a probe, the writer makes a mapping that can be executed. If the kernel puts a probe there, the writer
+//!   refuses the move. If not, the kernel may be removing the probe: the writer waits, and copies again. Bytes that stay belong to someone else,
+//!   such as a debugger with a breakpoint, and are copied.
+//! * Right before the move, the writer compares the text with the copy. If the text has changed, the writer refuses the move.
 
 use core::ffi::{CStr, c_void};
 use core::ops::Range;
@@ -25,7 +26,7 @@ use crate::platform::linux::{libc, pages};
 
 type Result<T, E = Refusal> = core::result::Result<T, E>;
 
-/// What the first byte of a probe can be: `int3`, and the call that Linux 6.18 makes of it.
+/// The possible first bytes of a probe: `int3`, and the call into which Linux 6.18 turns it.
 const PROBES: &[u8] = if cfg!(any(target_arch = "x86_64", target_arch = "x86")) { &[0xcc, 0xe8] } else { &[] };
 
 /// Whether a run holds a probe.
@@ -36,23 +37,23 @@ enum Probe {
     Probably,
 }
 
-/// Pages that are moved together.
+/// Pages that the writer moves together.
 #[derive(Clone, Copy)]
 pub(super) struct PageRun {
     pub(super) text: usize,
     pub(super) bytes: usize,
     pub(super) protection: MprotectFlags,
-    /// The copy that is edited. 0 if there is none, or once it was moved; the same holds for the other.
+    /// The copy that is edited. 0 if there is none, or after it was moved. The same holds for the other copy.
     pub(super) forward: usize,
     /// The copy for the way back.
     pub(super) backward: usize,
 }
 
 impl PageRun {
-    /// Makes both copies. The forward one can be written. Refuses with `EBUSY` if a uprobe is set on the pages.
+    /// Makes both copies. The forward copy can be written. Refuses with `EBUSY` if a uprobe is set on the pages.
     #[inline(never)]
     pub(super) fn copy(&mut self, file: &File) -> Result<()> {
-        /// How often the writer waits for a probe to go, half a millisecond each time.
+        /// The number of times that the writer waits for a probe to go, half a millisecond each time.
         const TRIES: usize = 20;
         for number in 1.. {
             self.forward = file.map(self.bytes, ProtFlags::READ | ProtFlags::WRITE)?;
@@ -85,8 +86,8 @@ impl PageRun {
 
     /// Moves a copy over the text.
     pub(super) fn move_over(&self, copy: usize) -> Result<()> {
-        // SAFETY: the copy has the same length and, but for verified sites, the same content. Threads that run there meanwhile fault, and wait
-        // in the kernel.
+        // SAFETY: the copy has the same length and, except for verified sites, the same content. Threads that run there during the move fault,
+        // and wait in the kernel.
         unsafe { libc::mremap_fixed(copy as *mut c_void, self.bytes, self.text as *mut c_void) }
     }
 
@@ -97,9 +98,9 @@ impl PageRun {
         unsafe { pages::protect(copy, self.bytes, self.protection) }
     }
 
-    /// Copies those bytes of the text that are not the file's.
+    /// Copies the bytes of the text that differ from the file.
     fn copy_changes(&self) -> Probe {
-        /// So many bytes are compared at once. Pages consist of them.
+        /// The number of bytes that are compared at once. Pages consist of such chunks.
         const CHUNK: usize = 64;
         let mut found = Probe::No;
         for start in (0..self.bytes).step_by(CHUNK) {
@@ -113,19 +114,19 @@ impl PageRun {
         found
     }
 
-    /// [`copy_changes`](Self::copy_changes) for some bytes.
+    /// [`copy_changes`](Self::copy_changes) for a part of the bytes.
     #[inline(never)]
     fn copy_changed(&self, bytes: Range<usize>) -> Probe {
         let (mut found, mut was_equal) = (Probe::No, true);
         for at in bytes {
             let [text, forward, backward] = [self.text, self.forward, self.backward].map(|copy| (copy + at) as *mut u8);
-            // SAFETY: the byte lies in text that can be read, and in the two copies, which nobody else uses.
+            // SAFETY: the byte lies in text that can be read, and in the two copies, which only this writer uses.
             unsafe {
                 let now = text.read_volatile();
                 let is_equal = backward.read() == now;
                 if !is_equal {
                     if PROBES.contains(&now) {
-                        // Inside an instruction of ours, the byte before this one has mostly changed, too.
+                        // Inside an instruction of ours, the previous byte has usually changed, too.
                         found = found.max(if was_equal { Probe::Probably } else { Probe::Possibly });
                     }
                     forward.write(now);
@@ -137,7 +138,7 @@ impl PageRun {
         found
     }
 
-    /// Refuses with `EAGAIN` if somebody else has changed the text since it was copied.
+    /// Refuses with `EAGAIN` if someone else has changed the text since it was copied.
     pub(super) fn demand_unchanged(&self) -> Result<()> {
         let is_same = self.bytes_at(self.text) == self.bytes_at(self.backward);
         if is_same { Ok(()) } else { Err(rustix::io::Errno::AGAIN.into()) }
@@ -171,18 +172,18 @@ fn nap() {
     let _ = futex::wait(&AtomicU32::new(0), futex::Flags::PRIVATE, 0, Some(&time));
 }
 
-/// The program's file, even if another file has its name by now: an upgrade replaces the files of running programs.
+/// The program's file, even if another file has its name now: an upgrade replaces the files of running programs.
 const PROGRAM: &CStr = c"/proc/thread-self/exe";
 
-/// The file of which a run is a copy.
+/// The file that a run is mapped from.
 pub(super) enum File {
-    /// There is no file: the program has made the code at run time.
+    /// There is no file, because the program made the code at run time.
     None,
     Open(rustix::fd::OwnedFd, u64),
 }
 
 impl File {
-    /// The file of `mapping`, if it is still the same one. `path` has its path.
+    /// The file of `mapping`, if it is still the same one. `path` contains its path.
     pub(super) fn of(mapping: &Mapping, start: usize, path: &mut [u8]) -> Result<File> {
         if mapping.inode == 0 {
             return Ok(File::None);
@@ -204,7 +205,7 @@ impl File {
         if is_same { Ok(File::Open(file, offset)) } else { Err(rustix::io::Errno::STALE.into()) }
     }
 
-    /// A private mapping of the file or, if there is no file, of zeros. Its pages are there at once. (If a page that can be written is read
+    /// A private mapping of the file or, if there is no file, of zeros. Its pages are present at once. (If a page that can be written is read
     /// first, the first write to it interrupts the processors that run threads of the program.)
     #[inline(never)]
     fn map(&self, bytes: usize, protection: ProtFlags) -> Result<usize> {
