@@ -1,4 +1,4 @@
-//! Keys with a rate-limited `dec`. However often the last user comes and goes, the code is rewritten at most once in an interval (Linux:
+//! Keys with a rate-limited `dec`. The code is rewritten at most once in an interval, however often the last user comes and goes (Linux:
 //! include/linux/jump_label_ratelimit.h).
 //!
 //! ```text
@@ -19,12 +19,12 @@
 //!     any, with an error   nothing                                               m + 1    yes: the worker tries after the interval
 //! ```
 //!
-//! So a dec that is due always counts off the user that has left, and no other user: a key that some user holds on stays on. A flag of the
-//! key says that a dec is due. The flag changes only under the lock, together with the count. (Linux has no such flag: its work item counts
-//! off one user, whoever is counted by then.)
+//! So a due dec always counts off the user that has left, and no other user. A key that some user holds on stays on. A flag of the key says that
+//! a dec is due. The flag changes only under the lock, together with the count. (Linux has no such flag. Its work item counts off one user, no
+//! matter which user is still counted then.)
 //!
-//! The worker is a thread that exists while any dec is due. The process-wide lock guards the list of keys, so a child of fork finds the
-//! list whole. The child starts a worker of its own at its next `dec_deferred`, or carries out the dec that is due with `flush`.
+//! The worker is a thread that exists while any dec is due. The process-wide lock guards the list of keys, so a forked child finds the list
+//! whole. The child starts its own worker at its next `dec_deferred`, or carries out a due dec with `flush`.
 
 use core::ops::Deref;
 use core::ptr::null_mut;
@@ -38,8 +38,8 @@ use crate::raw::count::{self, Change};
 use crate::raw::key::RawKey;
 
 /// A key whose [`dec_deferred`](Self::dec_deferred) flips at most once in an interval. Declare it with [`static_key!`](crate::static_key):
-/// `static NET: false, deferred Duration::from_secs(1);`. Dereferences to [`RawKey`]. With `OR_LOAD`, the key also works where nothing may
-/// be patched, as an [`OrLoadKey`](crate::OrLoadKey) does.
+/// `static NET: false, deferred Duration::from_secs(1);`. Dereferences to [`RawKey`]. With `OR_LOAD`, the key also works where nothing may be
+/// patched, like an [`OrLoadKey`](crate::OrLoadKey).
 #[repr(C)]
 pub struct DeferredKey<const DEFAULT: bool, const OR_LOAD: bool = false> {
     raw: RawKey,
@@ -51,27 +51,27 @@ pub struct DeferredKey<const DEFAULT: bool, const OR_LOAD: bool = false> {
 struct Timer {
     /// The interval in nanoseconds.
     interval: u64,
-    /// When the worker carries the dec out: nanoseconds of the platform's clock. Changed under the lock.
+    /// The time at which the worker carries the dec out, in nanoseconds of the platform's clock. Changed under the lock.
     due: AtomicU64,
-    /// Whether the key is on the list of some instance of the library.
+    /// Whether the key is on the list of any instance of the library.
     listed: AtomicBool,
     next: AtomicPtr<Node>,
 }
 
 impl Timer {
-    /// Under the lock: sets the time when the worker carries the dec out: after the interval.
+    /// Sets the time at which the worker carries the dec out: when the interval has passed. Called under the lock.
     fn defer(&self, lock: &Lock) {
-        // The shortest wait, so that a dec that is refused again and again does not keep a processor busy.
+        // The shortest wait. It prevents a dec that is refused again and again from keeping a processor busy.
         const MOMENT: u64 = 1_000_000;
         self.due.store(nanos(lock.platform().now()).saturating_add(self.interval.max(MOMENT)), Ordering::Relaxed);
     }
 }
 
-/// The type that the list links: any deferred key, whatever its default.
+/// The type of the list's nodes: any deferred key, whatever its default.
 type Node = DeferredKey<false>;
 
 impl<const DEFAULT: bool, const OR_LOAD: bool> DeferredKey<DEFAULT, OR_LOAD> {
-    /// A key in its default state, which makes at most one deferred flip in `interval`.
+    /// A key in its default state, with at most one deferred flip in `interval`.
     #[must_use]
     pub const fn new(interval: Duration) -> Self {
         let timer = Timer {
@@ -89,19 +89,20 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> DeferredKey<DEFAULT, OR_LOAD> {
         &self.raw
     }
 
-    /// One user less (Linux: `static_key_slow_dec_deferred`). If that user is the last one, the key goes off when the interval has passed.
-    /// Until then its count stays 1, and further deferred decs do nothing. A user that comes meanwhile keeps the key on: `inc` counts the
-    /// new user as well, and `enable` puts the new user in the place of the one that has left. `disable` and [`seal`](RawKey::seal) count
-    /// off at once the user that has left.
+    /// Counts off one user (Linux: `static_key_slow_dec_deferred`). If that user is the last one, the key goes off when the interval has passed.
+    /// Until then its count stays 1, and further deferred decs do nothing. A user that comes before then keeps the key on: `inc` counts the new
+    /// user as well, and `enable` puts the new user in the place of the one that has left. `disable` and [`seal`](RawKey::seal) count off at
+    /// once the user that has left.
     ///
-    /// Costs a compare-and-swap. For the last user, it costs a lock and possibly the start of a thread. Not for signal handlers.
+    /// Costs a compare-and-swap. For the last user, it costs a lock and, if no worker runs, the start of a thread. Do not call it in signal
+    /// handlers.
     ///
     /// # Errors
     /// * [`Error::Underflow`] if the key is off,
     /// * [`Error::Sealed`],
     /// * [`Error::Reentrant`] in the middle of a flip,
-    /// * [`Error::OutOfMemory`] if there is no memory for the lock, or no thread can be started. If there is no thread, the dec is due
-    ///   nevertheless, and `flush` carries it out.
+    /// * [`Error::OutOfMemory`] if there is no memory for the lock, or no thread can be started. Without a thread, the dec is still due, and
+    ///   `flush` carries it out.
     pub fn dec_deferred(&'static self) -> Result<(), Error> {
         let lock = loop {
             if count::fast(self.raw.word(), Change::Dec).is_some() {
@@ -112,7 +113,7 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> DeferredKey<DEFAULT, OR_LOAD> {
                 _ if self.is_sealed() => return Err(Error::Sealed),
                 0 => return Err(Error::Underflow),
                 1 => break lock,
-                _ => {} // An inc came in between.
+                _ => {} // Another thread called `inc` in between.
             }
         };
         if !self.raw.is_due() {
@@ -127,14 +128,14 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> DeferredKey<DEFAULT, OR_LOAD> {
         worker::wake()
     }
 
-    /// Carries out now the dec that is due (Linux: `static_key_deferred_flush`), or waits while the worker carries it out. Takes the key
-    /// off the worker's list until its next deferred dec: call `flush` before the object of the key is unloaded. `Ok(None)` if no dec is
-    /// due. Costs a lock.
+    /// Carries out a due dec now (Linux: `static_key_deferred_flush`), or waits while the worker carries it out. Takes the key off the worker's
+    /// list until its next deferred dec: call `flush` before the key's object is unloaded. Returns `Ok(None)` if no dec is due. Costs a lock.
     ///
     /// # Errors
-    /// As [`RawKey::dec`]. If the lock cannot be taken, as [`RawKey::seal`]. After any error, the dec is still due.
+    /// The errors of [`RawKey::dec`]. If the lock cannot be taken, the errors of [`RawKey::seal`]. After any error, the dec is still due.
     pub fn flush(&self) -> Result<Option<Outcome>, Error> {
-        // The worker holds the lock while it looks for a key and carries out the key's dec. So here, the dec is due or is carried out.
+        // The worker holds the lock while it looks for a key and carries out the key's dec. So at this point the dec is either still due or
+        // already carried out.
         let mut lock = Lock::take()?;
         let outcome = self.raw.carry_out(&mut lock)?;
         unload(&(self.address()..self.address() + 1), &lock);
@@ -161,7 +162,7 @@ unsafe impl<const DEFAULT: bool, const OR_LOAD: bool> Key for DeferredKey<DEFAUL
     const OR_LOAD: bool = OR_LOAD;
 }
 
-/// Keys with a dec that is due, and keys whose dec was due earlier. The list is changed and walked under the lock.
+/// Keys whose dec is due, and keys whose dec was due earlier. The list is changed and read under the lock.
 static LIST: AtomicPtr<Node> = AtomicPtr::new(null_mut());
 
 const fn nanos(time: Duration) -> u64 {
@@ -169,35 +170,35 @@ const fn nanos(time: Duration) -> u64 {
     if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 }
 }
 
-/// Under the lock: a key whose interval has passed. If there is none, how long until the first interval passes.
+/// A key whose interval has passed. If there is none, the time until the first interval passes. Called under the lock.
 fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
-    // Another instance of the library can have carried out the dec of a key on this list, and can put the key on its own list at the next
-    // dec. A node is on one list only, so keys whose dec is done leave this one.
+    // Another instance of the library may have carried out the dec of a key on this list. It may put the key on its own list at the next dec. A
+    // key is on one list only, so keys whose dec is done leave this list.
     unlist(|key| !key.raw.is_due());
     let now = nanos(lock.platform().now());
     let mut soonest = None;
-    // SAFETY: keys are static; a key of an object that goes is taken off the list by `unload`.
+    // SAFETY: keys are static; if an object is unloaded, `unload` takes its keys off the list.
     let mut at = unsafe { LIST.load(Ordering::Relaxed).as_ref() };
     while let Some(key) = at {
         match key.timer.due.load(Ordering::Relaxed) {
             due if due <= now => return Ok(key),
             due => soonest = Some(soonest.map_or(due, |soonest: u64| soonest.min(due))),
         }
-        // SAFETY: the next key is on the list, too: it is static, or `unload` takes it off.
+        // SAFETY: the next key is also on the list. Keys are static; if an object is unloaded, `unload` takes its keys off the list.
         at = unsafe { key.timer.next.load(Ordering::Relaxed).as_ref() };
     }
     Err(soonest.map(|soonest| Duration::from_nanos(soonest - now)))
 }
 
-/// Under the lock: takes the keys in `addresses` off the list, because their object is being unloaded, or may be unloaded soon.
+/// Takes the keys in `addresses` off the list, because their object is being unloaded, or may be unloaded soon. Called under the lock.
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, _lock: &Lock) {
     unlist(|key| addresses.contains(&key.address()));
 }
 
-/// Under the lock: takes the keys that `which` chooses off the list.
+/// Takes the keys that `which` chooses off the list. Called under the lock.
 fn unlist(which: impl Fn(&Node) -> bool) {
     let mut link = &LIST;
-    // SAFETY: keys are static; `unload` takes the keys of an object that goes off the list.
+    // SAFETY: keys are static; if an object is unloaded, `unload` takes its keys off the list.
     while let Some(key) = unsafe { link.load(Ordering::Relaxed).as_ref() } {
         if which(key) {
             link.store(key.timer.next.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -215,13 +216,13 @@ pub(crate) mod worker {
 
     static THREAD: Thread = Thread { name: c"jumplabel", body: begin };
 
-    /// The process whose worker runs, with [`STARTING`] while the worker is being started; 0 if there is no worker. A child of fork has no
-    /// worker, even if this number says that its parent has one.
+    /// The number of the process whose worker runs. It has the bit [`STARTING`] while the worker is being started, and is 0 if there is no
+    /// worker. In a forked child, the number can still be that of the parent; the child then has no worker.
     static RUNS_IN: AtomicU32 = AtomicU32::new(0);
-    /// No process has a number with this bit.
+    /// No process number has this bit.
     const STARTING: u32 = 1 << 31;
 
-    /// In a child of fork: notes that there is no worker.
+    /// Records, in a forked child, that there is no worker.
     #[cfg(jumplabel_sites)]
     pub(crate) fn forked() {
         RUNS_IN.store(0, Ordering::Relaxed);
@@ -233,10 +234,10 @@ pub(crate) mod worker {
         loop {
             let now = RUNS_IN.load(Ordering::Acquire);
             if now == me {
-                return Ok(()); // The worker looks again before it sleeps long, see MOMENT.
+                return Ok(()); // The worker never sleeps longer than MOMENT, so it looks soon.
             }
             if now == me | STARTING {
-                threads::give_way(); // Another thread starts the worker. This thread must know whether that works.
+                threads::give_way(); // Another thread is starting the worker. This thread must know whether that succeeds.
             } else if RUNS_IN.compare_exchange(now, me | STARTING, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 return start();
             }
@@ -253,8 +254,8 @@ pub(crate) mod worker {
         Err(Error::OutOfMemory)
     }
 
-    /// The longest sleep. A key with a short interval may become due while the worker sleeps for a key with a long interval: then the first
-    /// key's dec is late by at most this time.
+    /// The longest sleep. A key with a short interval may become due while the worker sleeps for a key with a long interval: the dec of the key
+    /// with the short interval is then late by at most this time.
     const MOMENT: core::time::Duration = core::time::Duration::from_millis(20);
 
     fn begin() {
@@ -270,7 +271,7 @@ pub(crate) mod worker {
                     Ok(_) => {}
                     // This library never leaves a dec due that ends in these errors.
                     Err(Error::Underflow | Error::Sealed) => key.raw.set_due(false),
-                    // The key stays on, which all users can live with. But the user that left must still be counted off, and no later dec
+                    // The key stays on, which is acceptable to all users. But the user that left must still be counted off, and no later dec
                     // would do that.
                     Err(_) => key.timer.defer(&lock),
                 },
@@ -279,7 +280,7 @@ pub(crate) mod worker {
                     threads::pause(wait.min(MOMENT));
                 }
                 Err(None) => {
-                    // Under the lock, so that each `dec_deferred` is either seen above, or finds that there is no worker.
+                    // The store is under the lock. So each `dec_deferred` is either seen above, or finds that there is no worker.
                     RUNS_IN.store(0, Ordering::Release);
                     return;
                 }

@@ -8,53 +8,53 @@ use crate::raw::count::{self, Change};
 use crate::raw::key::RawKey;
 
 impl RawKey {
-    /// Turns the key on (Linux: `static_key_enable`). If the key's count is 1 already, this only looks at the sites, and repairs each site
-    /// that something outside the library has changed, as [`verify`](crate::verify) does.
+    /// Turns the key on (Linux: `static_key_enable`). If the key's count is already 1, this only looks at the sites, and repairs each site that
+    /// something outside the library has changed, like [`verify`](crate::verify).
     ///
-    /// When `enable` returns, every check that starts later, on any thread, takes the new arm (see [`Visibility`] for
-    /// the one exception, which is reported). Costs a few system calls and one interrupt of the other processors; see docs/how-it-works.md
-    /// for figures. Blocks while another thread flips. Safe in signal handlers, constructors, and before and after `fork`.
+    /// When `enable` returns, every check that starts later, on any thread, takes the new arm. (There is one exception, which is reported: see
+    /// [`Visibility`].) Costs a few system calls and one interrupt of the other processors; see docs/how-it-works.md for figures. Blocks while
+    /// another thread flips. Safe in signal handlers, constructors, and before and after `fork`.
     ///
-    /// In async code, a flip blocks the thread that polls. It blocks for microseconds, if [`prepare`](crate::prepare) has been called, and
-    /// while other threads flip or hold a [`Lock`]. If that is too long, flip in the way that your runtime offers for calls that block.
+    /// In async code, a flip blocks the thread that polls. It blocks for microseconds if [`prepare`](crate::prepare) has been called, and also
+    /// while other threads flip or hold a [`Lock`]. If that is too long, use the way that your runtime offers for blocking calls.
     /// # Errors
     /// [`Error::Counted`] with two users or more, [`Error::Sealed`], and every error of a transaction. On any error, nothing has changed.
     pub fn enable(&self) -> Result<Outcome, Error> {
         change(self, Change::Enable)
     }
 
-    /// Turns the key off (Linux: `static_key_disable`). If the key's count is 0 already, this only looks at the sites. Otherwise as
+    /// Turns the key off (Linux: `static_key_disable`). If the key's count is already 0, this only looks at the sites. Otherwise like
     /// [`enable`](Self::enable).
     ///
     /// # Errors
-    /// As [`enable`](Self::enable).
+    /// The errors of [`enable`](Self::enable).
     pub fn disable(&self) -> Result<Outcome, Error> {
         change(self, Change::Disable)
     }
 
-    /// One user more (Linux: `static_key_slow_inc`). The first user turns the key on; every other `inc` is one compare-and-swap. When `inc`
-    /// returns, the key is on, and stays on until the matching [`dec`](Self::dec). If the key went on without a core sync, each later `inc`
-    /// reports that, too, until a core sync has succeeded.
+    /// Counts one user more (Linux: `static_key_slow_inc`). The first user turns the key on; every other `inc` is one compare-and-swap. When
+    /// `inc` returns, the key is on, and stays on until the matching [`dec`](Self::dec). If the key was turned on without a core sync, each
+    /// later `inc` also reports that, until a core sync has succeeded.
     ///
     /// # Errors
-    /// [`Error::Overflow`] at `i32::MAX` users, otherwise as [`enable`](Self::enable).
+    /// [`Error::Overflow`] at `i32::MAX` users, and the errors of [`enable`](Self::enable).
     pub fn inc(&self) -> Result<Outcome, Error> {
         change(self, Change::Inc)
     }
 
-    /// One user less (Linux: `static_key_slow_dec`). The last user turns the key off.
+    /// Counts one user less (Linux: `static_key_slow_dec`). The last user turns the key off.
     ///
     /// # Errors
-    /// [`Error::Underflow`] if the key is off, otherwise as [`enable`](Self::enable).
+    /// [`Error::Underflow`] if the key is off, and the errors of [`enable`](Self::enable).
     pub fn dec(&self) -> Result<Outcome, Error> {
         change(self, Change::Dec)
     }
 
-    /// [`enable`](Self::enable) for a caller that holds the lock (Linux: `static_key_enable_cpuslocked`). The key is for good, because functions
-    /// hear of it when the lock is dropped ([`on_change`](crate::on_change)).
+    /// [`enable`](Self::enable) for a caller that holds the lock (Linux: `static_key_enable_cpuslocked`). The key must be `'static`, because
+    /// functions are called with it when the lock is dropped ([`on_change`](crate::on_change)).
     ///
     /// # Errors
-    /// As [`enable`](Self::enable).
+    /// The errors of [`enable`](Self::enable).
     pub fn enable_locked(&'static self, lock: &mut Lock) -> Result<Outcome, Error> {
         change_locked(self, Change::Enable, lock)
     }
@@ -62,7 +62,7 @@ impl RawKey {
     /// [`disable`](Self::disable) for a caller that holds the lock (Linux: `static_key_disable_cpuslocked`).
     ///
     /// # Errors
-    /// As [`disable`](Self::disable).
+    /// The errors of [`disable`](Self::disable).
     pub fn disable_locked(&'static self, lock: &mut Lock) -> Result<Outcome, Error> {
         change_locked(self, Change::Disable, lock)
     }
@@ -70,7 +70,7 @@ impl RawKey {
     /// [`inc`](Self::inc) for a caller that holds the lock (Linux: `static_key_slow_inc_cpuslocked`).
     ///
     /// # Errors
-    /// As [`inc`](Self::inc).
+    /// The errors of [`inc`](Self::inc).
     pub fn inc_locked(&'static self, lock: &mut Lock) -> Result<Outcome, Error> {
         change_locked(self, Change::Inc, lock)
     }
@@ -78,13 +78,13 @@ impl RawKey {
     /// [`dec`](Self::dec) for a caller that holds the lock (Linux: `static_key_slow_dec_cpuslocked`).
     ///
     /// # Errors
-    /// As [`dec`](Self::dec).
+    /// The errors of [`dec`](Self::dec).
     pub fn dec_locked(&'static self, lock: &mut Lock) -> Result<Outcome, Error> {
         change_locked(self, Change::Dec, lock)
     }
 
-    /// Forbids all further changes (Linux: a key in `__ro_after_init`). Idempotent. Afterwards, `enable` and `disable` still succeed if the
-    /// key is in the wanted state already. If a deferred dec is due, it is carried out first, because it could not be carried out later.
+    /// Forbids all further changes (Linux: a key in `__ro_after_init`). Idempotent. Afterwards, `enable` and `disable` still succeed if the key
+    /// is already in the wanted state. If a deferred dec is due, `seal` carries it out first, because that is impossible later.
     ///
     /// # Errors
     /// * [`Error::Overflow`] with `i32::MAX` users.
@@ -94,13 +94,13 @@ impl RawKey {
     pub fn seal(&self) -> Result<(), Error> {
         let mut lock = Lock::take()?;
         self.carry_out(&mut lock)?;
-        // A sealed key may lie in read-only memory, where nobody could clear this flag later.
+        // A sealed key may lie in read-only memory, where this flag cannot be cleared later.
         self.set_lent(false);
         count::seal(self.word()).map_err(Error::from)
     }
 
-    /// Looks at the sites of the key, and repairs each site that something outside the library has changed. This is
-    /// [`verify`](crate::verify) for one key, sealed or not, whatever its count. [`Outcome::sites`] says how many sites were repaired.
+    /// Looks at the sites of the key, and repairs each site that something outside the library has changed. This is [`verify`](crate::verify)
+    /// for one key, with any count, sealed or not. [`Outcome::sites`] is the number of repaired sites.
     ///
     /// Costs a read of each site. If there is something to repair, it also costs a flip.
     ///
@@ -110,7 +110,7 @@ impl RawKey {
         patch::verify_one(self)
     }
 
-    /// Under the lock: counts off the user that has left through `dec_deferred`. If that is refused, the dec is still due.
+    /// Counts off the user that has left through `dec_deferred`. If that is refused, the dec is still due. Called under the lock.
     pub(crate) fn carry_out(&self, lock: &mut Lock) -> Result<Option<Outcome>, Error> {
         if !self.is_due() {
             return Ok(None);
@@ -138,7 +138,7 @@ impl Settable for RawKey {
 impl<K: Key> Settable for K {
     type Value = bool;
     fn request(&self, on: bool) -> Result<Request<'_>, Error> {
-        // SAFETY: it begins with a `RawKey`.
+        // SAFETY: `self` begins with a `RawKey`.
         unsafe { &*core::ptr::from_ref(self).cast::<RawKey>() }.request(on)
     }
 }
@@ -160,14 +160,14 @@ pub(crate) fn change_locked(key: &RawKey, change: Change, lock: &mut Lock) -> Re
 }
 
 /// The outcome of a change that patched nothing.
-#[inline(never)] // So that a change that patches something has less of its own on the stack.
+#[inline(never)] // Kept apart, so that a change that patches something uses less of the stack.
 fn unpatched(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Outcome {
     let visibility = if key.is_eventual() { still_eventual(key, change, lock) } else { Visibility::Immediate };
     Outcome { visibility, ..Outcome::default() }
 }
 
-/// The visibility of a change of a key whose last flip had no core sync. Only for an `inc` is the core sync tried again, because its user
-/// relies on the key. It is tried only if the last core sync of the process succeeded: then another may succeed, too, for this key's flip.
+/// The visibility of a change of a key whose last flip had no core sync. Only an `inc` tries the core sync again, because its user relies on the
+/// key. It tries only if the last core sync of the process succeeded: then another core sync may succeed, too, for this key's flip.
 #[cold]
 fn still_eventual(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Visibility {
     if change != Change::Inc || !platform().is_synced() {
@@ -180,12 +180,12 @@ fn still_eventual(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Visi
     }
 }
 
-/// Puts the pristine nop back at the sites of a key that fall through and are primed. For users who want the last fraction of a nanosecond
-/// back after a key has been used (docs/benchmarks.md has the figures). Costs a flip with two core syncs. The next flip of those sites
-/// costs as much as their first flip. Does nothing to sites that jump.
+/// Puts the pristine nop back at the sites of a key that fall through and are primed. This is for users who want the last fraction of a
+/// nanosecond back after a key has been used. (docs/benchmarks.md has the figures.) Costs a flip with two core syncs. The next flip of those
+/// sites costs as much as their first flip. Does nothing to sites that jump.
 ///
 /// # Errors
-/// As [`RawKey::enable`].
+/// The errors of [`RawKey::enable`].
 pub fn restore_pristine(key: &RawKey) -> Result<Outcome, Error> {
     patch::restore_pristine(key)
 }

@@ -1,4 +1,4 @@
-//! A key as introspection shows it.
+//! The description of a key for introspection.
 
 use core::fmt;
 
@@ -11,7 +11,7 @@ use crate::key_record::name::{Number, Tail};
 #[cfg(jumplabel_sites)]
 use crate::{platform::list::List, sort::sort_unstable_by};
 
-/// A key, as introspection shows it. The texts and the key live as long as the object that declares them is loaded.
+/// A key, as introspection shows it. The texts and the key live as long as the object that declares them stays loaded.
 #[derive(Clone, Copy)]
 pub struct KeyInfo {
     /// The name that `#[key(name = "...")]` gives. Without one, the path.
@@ -19,15 +19,14 @@ pub struct KeyInfo {
     /// The path of the static, `crate::module::NAME`, or the path of a place that [`record_key!`](crate::record_key) names,
     /// `crate::module::NAME.field`.
     pub path: &'static str,
-    /// The module of the declaration, with which the path begins. If a function declares the key, this is the module around the function. Empty
-    /// for a key of a list.
+    /// The module of the declaration. The path begins with it. If a function declares the key, this is the module around the function. Empty for
+    /// a key of a list.
     pub module: &'static str,
     /// The number of the element, for a key of an array.
     pub element: Option<u32>,
     /// Source file of the declaration.
     pub file: &'static str,
-    /// The line of the `static_key!` that declares it. If a macro of yours contains the `static_key!`, the line where your macro is
-    /// invoked.
+    /// The line of the `static_key!` that declares it. If a macro of yours contains the `static_key!`, this is the line that invokes your macro.
     pub line: u32,
     /// The column where the macro begins in that line.
     pub column: u32,
@@ -37,12 +36,12 @@ pub struct KeyInfo {
     pub enabled: bool,
     /// The key's count.
     pub count: i32,
-    /// How many sites check the key. Damaged entries that name the key are counted.
+    /// The number of sites that check the key. It includes damaged entries that name the key.
     pub sites: usize,
     /// The key, to flip it or to list its sites.
     pub key: &'static RawKey,
     meta: Option<MetaFn>,
-    /// The key's position among the keys that were found, for `drop_repeated`.
+    /// The key's position among the keys that were found. `drop_repeated` needs it.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
     number: usize,
 }
@@ -89,11 +88,11 @@ impl KeyInfo {
     }
 
     /// The data that the declaration attaches: `&META` of `static K: false, meta &META;`. `None` in three cases: the declaration attaches
-    /// nothing, or its data have another type, or the key is in an object with another instance of the library. (Two types with the same
-    /// name can differ between instances.)
+    /// nothing, or its data has another type, or the key is in an object with another instance of the library. (Two types with the same name can
+    /// differ between instances.)
     ///
-    /// Costs a call of a function in the object that declares the key. That object must not be unloaded during the call, nor while the
-    /// result is used. Safe anywhere, signal handlers included, if the expression after `meta` is a reference to a static.
+    /// Costs a call of a function in the object that declares the key. Do not unload that object during the call or while you use the result.
+    /// Safe anywhere, signal handlers included, if the expression after `meta` is a reference to a static.
     #[must_use]
     pub fn meta<T: 'static>(&self) -> Option<&'static T> {
         self.meta?().get()

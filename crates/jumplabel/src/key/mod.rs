@@ -82,7 +82,7 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> core::ops::Deref for StaticKey<DE
     }
 }
 
-/// A key that can be checked: its default is known to the compiler.
+/// A key that can be checked: the compiler knows its default.
 ///
 /// # Safety
 /// The implementor begins with a [`RawKey`] made with `DEFAULT`.
@@ -94,7 +94,7 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> core::ops::Deref for StaticKey<DE
             `key.is_enabled()`"
 )]
 pub unsafe trait Key {
-    /// The state that the key starts in.
+    /// The state in which the key starts.
     const DEFAULT: bool;
     /// Whether each check loads the count until the check is patched; see [`OrLoadKey`].
     const OR_LOAD: bool = false;

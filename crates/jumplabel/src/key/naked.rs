@@ -1,4 +1,4 @@
-//! Naked keys: each check calls a function that belongs to the key, two instructions long. A flip changes that function.
+//! Naked keys: each key has a function of two instructions. Each check calls that function, and a flip changes it.
 //!
 //! ```text
 //!   naked_key! { static K: false; }          K.get()          K.get()          K.get()        any number of checks
@@ -9,8 +9,8 @@
 //!                                                      ret
 //! ```
 //!
-//! The key is an ordinary one, with a record and a table entry; its only site is in the function. So every call that changes keys or lists
-//! sites works on naked keys too, and a batch can hold both kinds.
+//! The key is an ordinary one, with a record and a table entry; its only site is in the function. So everything that changes keys or lists sites
+//! works with naked keys, too, and a batch can contain both kinds of keys.
 //!
 //! ```
 //! jumplabel::naked_key! {
@@ -40,7 +40,7 @@
 //!
 //! Use `static_key!` if checks must cost next to nothing. Use `naked_key!` in any of these cases:
 //! * All checks must change together.
-//! * There are so many checks that their table and their flips cost too much.
+//! * The number of checks is so large that their table and their flips cost too much.
 //! * The state must not lie in data: a stray store can change data, and data may be missing from the cache.
 //!
 //! If none of these matters, use an atomic, which costs less than a naked key: docs/benchmarks.md has figures.
@@ -62,7 +62,7 @@ pub struct NakedKey<F> {
 }
 
 impl<F: Function> NakedKey<F> {
-    /// A key in its default state, for [`naked_key!`](crate::naked_key): it belongs to the one static that `F` was made for.
+    /// A key in its default state, for [`naked_key!`](crate::naked_key): it belongs to the only static for which `F` was made.
     #[doc(hidden)]
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a key must be a static.
@@ -76,14 +76,14 @@ impl<F: Function> NakedKey<F> {
         &self.raw
     }
 
-    /// Whether the key is on: the check.
+    /// The check: whether the key is on.
     ///
-    /// Costs a call of the key's function, and no load. The call writes the register of the result, and what any call instruction writes,
-    /// but no flags. Safe anywhere, signal handlers included. Checks are not merged, not even two in a row.
+    /// Costs a call of the key's function, and no load. The call writes the register of the result, and the registers that every call
+    /// instruction writes, but no flags. Safe anywhere, signal handlers included. The compiler merges no checks, not even two in a row.
     ///
-    /// All checks change at one instant. When a check on this thread has yielded the new state of a flip, no later check on this thread
-    /// yields the old state. When the flip has returned, no check on any thread yields the old state (see [`Visibility`](crate::Visibility)
-    /// for the one exception). While the flip is going on, two threads can see different states.
+    /// All checks change at one instant. If a check on this thread has yielded the new state of a flip, no later check on this thread yields the
+    /// old state. When the flip has returned, no check on any thread yields the old state. (See [`Visibility`](crate::Visibility) for the one
+    /// exception.) During the flip, two threads can see different states.
     ///
     /// [`is_enabled`](RawKey::is_enabled) loads the count instead. In a flip, the count changes after the checks.
     #[must_use]
@@ -119,7 +119,7 @@ impl<F> Settable for NakedKey<F> {
 /// The type that [`naked_key!`](crate::naked_key) makes for the function of each key.
 ///
 /// # Safety
-/// `call` calls a function whose table entry names the one key with this type. That key was made with `DEFAULT`.
+/// `call` calls a function whose table entry names the only key that has this type. That key was made with `DEFAULT`.
 #[doc(hidden)]
 pub unsafe trait Function {
     const DEFAULT: bool;
@@ -147,11 +147,11 @@ impl<F: Function> Keys for NakedKey<F> {
 /// assert_eq!([ROUTE.get(), VERIFY.get(), CHECKS.get()], [false, true, cfg!(debug_assertions)]);
 /// ```
 ///
-/// The macro can stand in a function, too; names in the default are then looked up in the module around the function. There are no arrays
-/// of naked keys, because each naked key has a function of its own.
+/// The macro can stand in a function, too; names in the default then mean names of the module around the function. There are no arrays of naked
+/// keys, because each naked key has a function of its own.
 ///
 /// Each key costs 8 bytes of data, 8 of code (24 on aarch64) with some 40 of unwind information, 16 of read-only table and 40 of read-only
-/// record with its texts. There is no relocation and no start-up work. A check costs nothing but its code.
+/// record with its texts. It needs no relocation and no start-up work. A check costs only its code.
 #[macro_export]
 macro_rules! naked_key {
     () => {};
@@ -170,8 +170,8 @@ macro_rules! naked_key {
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
         $crate::__static_key! {
             $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::NakedKey<__type::$name> = $crate::NakedKey::new();
-            // The type is in a module of its own, so that it can have the key's name, which messages and the documentation of the user's
-            // crate show.
+            // The type is in a module of its own, so that it can have the same name as the key. Compiler messages and the documentation of the
+            // user's crate show that name.
             #[allow(non_camel_case_types)]
             pub mod __type {
                 pub enum $name {}
@@ -189,7 +189,7 @@ macro_rules! naked_key {
 macro_rules! __naked_function {
     ($key:ident, $default:expr) => {
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: the entry of the function below names the key, and the key's type contains this one.
+        // SAFETY: the entry of the function below names the key, and the key's type contains this type.
         unsafe impl $crate::key::naked::Function for __type::$key {
             const DEFAULT: bool = $default;
             #[inline(always)]
@@ -208,7 +208,7 @@ macro_rules! __naked_function {
 macro_rules! __naked_function {
     ($key:ident, $default:expr) => {
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: nothing is called.
+        // SAFETY: this calls no function.
         unsafe impl $crate::key::naked::Function for __type::$key {
             const DEFAULT: bool = $default;
         }

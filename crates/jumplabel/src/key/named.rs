@@ -14,7 +14,8 @@ pub struct NamedKey {
 }
 
 impl NamedKey {
-    /// A name, such as `module_path!()`, need not be the only one of its sort. File, line and column are those of the element's macro.
+    /// A key with this name and place. The name, for example `module_path!()`, need not be unique. File, line and column are those of the
+    /// element's macro.
     #[must_use]
     pub const fn new<const DEFAULT: bool, const OR_LOAD: bool>(
         key: &'static StaticKey<DEFAULT, OR_LOAD>,
@@ -26,7 +27,7 @@ impl NamedKey {
         NamedKey { key: key.raw(), default: DEFAULT, name, place: (file, line, column) }
     }
 
-    /// Whether it is called so, with the place of the declaration or without.
+    /// Whether `wanted` is its name, with or without the place of the declaration.
     pub(crate) fn is(&self, wanted: &str) -> bool {
         let (file, line, column) = self.place;
         let mut rest = Rest(wanted);
@@ -35,7 +36,7 @@ impl NamedKey {
     }
 }
 
-/// What is left of a text, whose beginning is what was written.
+/// The rest of a text, after the part that has already been written.
 struct Rest<'a>(&'a str);
 
 impl fmt::Write for Rest<'_> {

@@ -12,13 +12,13 @@
 //!                                                └─────────────────────────────────────────┘
 //! ```
 //!
-//! All constants are in the declaration, which the compiler lays out. The assembler gets only addresses: each number would be one more
-//! operand, which costs the compiler as much as a function. Without sites there is no assembler: a constructor puts a node on a list, and
-//! the node has the three addresses of the figure: see `key_record`.
+//! All constants are in the declaration, which the compiler lays out. The assembler gets only addresses: each number would be one more operand,
+//! and an operand costs the compiler as much as a function. Without sites there is no assembler. Instead, a constructor puts a node on a list,
+//! and the node has the three addresses of the figure (see `key_record`).
 
 use crate::format::{Declaration, shape};
 
-/// What a record can declare: one key, an array of keys, a static call or a mode.
+/// The things that a record can declare: one key, an array of keys, a static call or a mode.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a static key",
@@ -29,7 +29,7 @@ pub trait Keys {
     const COUNT: usize;
     const STRIDE: usize;
     const DEFAULT: bool;
-    /// The flags of the shape that tell calls and modes from keys. For keys, no flag is set.
+    /// The flags of the shape that mark a call or a mode. For keys, no flag is set.
     const WHAT: u32 = 0;
 }
 
@@ -62,7 +62,7 @@ impl Texts {
     }
 
     /// The texts of a key that lies somewhere in a static. `place` is the user's expression for the key. `inner` is the path of any module
-    /// that stands in the module where the user wrote the expression.
+    /// inside the module where the user wrote the expression.
     #[must_use]
     pub const fn of_place(
         inner: &'static str,
@@ -109,7 +109,7 @@ const fn copy(part: &str, with_spaces: bool, text: &mut [u8], mut at: usize) -> 
     at
 }
 
-/// The name that a declaration gives, which operators type. The name must be one line of text.
+/// The name that a declaration gives, after a check that it is one line of text. Operators type this name.
 const fn checked(name: &'static str) -> &'static str {
     assert!(!name.is_empty(), "the name of a key is empty");
     let mut at = 0;
@@ -168,9 +168,9 @@ pub const unsafe fn offset_in<K, S>(key: &K, symbol: &S) -> usize {
 macro_rules! __key_record {
     ($symbol:path, $keys:expr, $offset:expr, $texts:expr, [$($meta:expr)?]) => {
         $crate::__declaration!($keys, $offset, $texts);
-        // If an item is marked as used, the linker takes its object file, even if nobody uses anything else of that file. The mark is on
-        // this anchor. It is not on the declaration, because a Rust `dylib` exports marked items, and a word of the record, which is a
-        // distance, cannot lead to an exported item.
+        // If an item is marked as used, the linker takes its object file, even if nothing else in that file is used. The mark is on this anchor,
+        // and not on the declaration. The reason: a Rust `dylib` exports marked items, and a word of the record, which holds a distance, cannot
+        // lead to an exported item.
         #[used]
         static __JUMPLABEL_ANCHOR: () = ();
         $crate::__key_meta!($symbol, $($meta)?);
@@ -209,15 +209,15 @@ macro_rules! __key_link {
     };
 }
 
-/// A record in `__jump_keys` from within a function: it is linked only if anybody uses the item that the function belongs to. The function
-/// gets no instruction from it.
+/// A record in `__jump_keys` from within a function: it is linked only if the item that the function belongs to is used. It adds no instruction
+/// to the function.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __key_link_in_function {
     ($symbol:path, [$($meta:ident)?]) => {
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: no instruction.
+        // SAFETY: this assembler contains no instruction.
         unsafe {
             $crate::__asm_without_code!(
                 [$crate::__once_asm!(), $crate::__key_record_asm!($($meta)?),]
@@ -263,8 +263,8 @@ macro_rules! __key_link_in_function {
     };
 }
 
-/// Sorts the attributes of a declaration: `#[cfg]` is for the whole declaration, the others are for its static. Then calls `$then!` with
-/// the `#[cfg]`s, the other attributes, and the rest of the declaration.
+/// Sorts the attributes of a declaration: `#[cfg]` applies to the whole declaration, the others to its static. Then calls `$then!` with the
+/// `#[cfg]`s, the other attributes, and the rest of the declaration.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __cfg_apart {

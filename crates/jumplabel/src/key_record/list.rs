@@ -35,7 +35,7 @@ impl Node<Record> {
 
 static FIRST: AtomicPtr<Node<Record>> = AtomicPtr::new(null_mut());
 
-/// A node that declares nothing. If it is in the chain, constructors were run.
+/// A node that declares nothing. If it is in the chain, constructors have run.
 #[cfg(not(target_family = "wasm"))]
 mod first {
     use super::{Node, Record};
@@ -43,7 +43,7 @@ mod first {
     crate::__constructor!(Record, Node::of(Record { key: null(), declaration: null(), meta: None }));
 }
 
-/// Whether constructors were run. Without them, no chain has a node.
+/// Returns an error unless constructors have run. Without them, no chain has a node.
 pub(crate) fn demand_constructors() -> Result<(), Error> {
     if FIRST.load(Ordering::Acquire).is_null() { Err(Error::NoRecords) } else { Ok(()) }
 }
@@ -54,7 +54,7 @@ pub(crate) fn all() -> Result<impl Iterator<Item = Record>, Error> {
     Ok(chain::records(&FIRST).copied().filter(|record| !record.declaration.is_null()))
 }
 
-/// A program whose constructors nobody ran gets an error, instead of an empty list of keys.
+/// A program whose constructors did not run gets an error, instead of an empty list of keys.
 #[test]
 #[cfg(not(target_family = "wasm"))]
 fn without_constructors() {

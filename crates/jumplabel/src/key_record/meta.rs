@@ -1,8 +1,7 @@
 //! Data that declarations attach to keys: `static K: false, meta &META;`.
 //!
-//! The record leads to a function that returns the address of the data with the data's `TypeId`: no relocation, and no work at start-up.
-//! The function is called only by the instance of the library that was compiled with the function: a `TypeId` means nothing in another
-//! build.
+//! The record leads to a function that returns the address of the data and the data's `TypeId`. This needs no relocation and no work at
+//! start-up. Only the instance of the library that was compiled with the function calls it, because a `TypeId` means nothing in another build.
 
 use core::alloc::Layout;
 use core::any::TypeId;
@@ -11,18 +10,18 @@ use core::sync::atomic::AtomicU16;
 use crate::raw::call::RawCall;
 use crate::raw::key::RawKey;
 
-/// The data that a declaration attaches, with their type.
+/// The data that a declaration attaches, with its type.
 #[derive(Clone, Copy)]
 pub struct Meta {
     type_id: TypeId,
     layout: Layout,
     at: *const (),
-    /// What the tracepoint of the key consists of, if it has one with a note for tracers.
+    /// The parts of the key's tracepoint, if the key has one with a note for tracers.
     #[cfg(jumplabel_usdt)]
     pub(crate) tracepoint: Option<Description>,
 }
 
-/// What a tracepoint with a note for tracers consists of. Of C, `struct jumplabel_usdt_`.
+/// The parts of a tracepoint that has a note for tracers. In C: `struct jumplabel_usdt_`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(not(jumplabel_usdt), allow(dead_code))]
@@ -35,7 +34,7 @@ pub struct Description {
 }
 
 impl Meta {
-    /// The data `meta`. They are `Sync`, because every thread that finds the key can use them.
+    /// The data `meta`. It must be `Sync`, because every thread that finds the key can use it.
     #[must_use]
     pub fn of<T: Sync + 'static>(meta: &'static T) -> Meta {
         Meta {
@@ -47,7 +46,7 @@ impl Meta {
         }
     }
 
-    /// The same, of a tracepoint.
+    /// The same data, with a tracepoint.
     #[cfg(jumplabel_threads)]
     #[must_use]
     pub fn with_tracepoint(self, tracepoint: Option<Description>) -> Meta {
@@ -59,7 +58,7 @@ impl Meta {
 
     pub(crate) fn get<T: 'static>(self) -> Option<&'static T> {
         let is_that = self.type_id == TypeId::of::<T>() && self.layout == Layout::new::<T>();
-        // SAFETY: `at` comes from a reference to a `T`.
+        // SAFETY: `at` was made from a reference to a `T`.
         is_that.then(|| unsafe { &*self.at.cast() })
     }
 }
@@ -67,7 +66,7 @@ impl Meta {
 /// Returns the data that a declaration attaches.
 pub type MetaFn = fn() -> Meta;
 
-/// Emits the record, and, if the declaration attaches data, the function that returns them.
+/// Emits the record and, if the declaration attaches data, the function that returns the data.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __key_meta {

@@ -1,13 +1,13 @@
-//! The records of declarations, and how a process finds them. In builds with sites, they are in the section `__jump_keys` of each object;
-//! tools find them there, too, even in a stripped binary. In builds without sites, they are in a list.
+//! The records of declarations, and how a process finds them. In builds with sites, they are in the section `__jump_keys` of each object. Tools
+//! find them there, too, even in a stripped binary. In builds without sites, they are in a list.
 //!
 //! ```text
 //!   with sites       object ──► __jump_keys: KeyRecord, KeyRecord, ...      no work at start
 //!   without          LIST ──► Node ──► Node ──► ...                         a constructor for each declaration
 //! ```
 //!
-//! Most targets without sites have no assembler that could write such a section, or no symbols for the bounds of a section. All of these
-//! targets but WebAssembly have constructors. On WebAssembly this crate uses none: the linker would change each exported function, so that
+//! Most targets without sites have no assembler that could write such a section, or no symbols for the bounds of a section. All of these targets
+//! except WebAssembly have constructors. On WebAssembly this crate uses no constructors: the linker would change each exported function so that
 //! it runs the constructors first.
 
 pub mod declaration;
@@ -28,17 +28,17 @@ use crate::{
 };
 use meta::MetaFn;
 
-/// A record of a declaration. The things that it points to live as long as the object that declares the keys is loaded.
+/// A record of a declaration. Everything that it points to lives as long as the object that declares the keys stays loaded.
 #[derive(Clone, Copy)]
 pub struct Record {
-    /// The address of the static that is declared.
+    /// The address of the declared static.
     key: *const u8,
     /// The constants of the declaration. The texts follow them in memory.
     declaration: *const Declaration<0>,
-    /// The function that returns the data that the declaration attaches. `None` if the function belongs to another instance of the library:
-    /// types of another instance may only look the same.
+    /// The function that returns the data that the declaration attaches. `None` if the function belongs to another instance of the library: that
+    /// instance's types may look the same and still differ.
     pub(crate) meta: Option<MetaFn>,
-    /// The address of the function of C that describes the key's tracepoint. 0 if there is none, or if it belongs to another instance.
+    /// The address of the C function that describes the key's tracepoint. 0 if there is no such function, or if it belongs to another instance.
     #[cfg(jumplabel_sites)]
     #[cfg_attr(not(jumplabel_usdt), allow(dead_code))]
     pub(crate) describe: usize,
@@ -65,13 +65,13 @@ impl Record {
         self.declaration().shape & (CALL | MODE) == 0
     }
 
-    /// The key that is this element of the declared array. For a single key, a static call or a mode, `element` is 0.
+    /// The key that is the element with this number in the declared array. For a single key, a static call or a mode, `element` is 0.
     ///
     /// # Safety
-    /// `T` is the type of what the record declares: a raw key, a raw call for a static call, or a raw mode for a mode.
+    /// `T` is the type that the record declares: a raw key; for a static call, a raw call; for a mode, a raw mode.
     pub(crate) unsafe fn patchable<T>(&self, element: u32) -> &'static T {
         let offset = self.declaration().offset as usize + element as usize * self.stride();
-        // SAFETY: the macros make sure that the static contains `count` of them there, at that distance.
+        // SAFETY: the macros ensure that the static contains `count` elements from that offset on, at that distance from each other.
         unsafe { &*self.key.wrapping_add(offset).cast() }
     }
 
@@ -88,9 +88,9 @@ impl Record {
         self.declaration().shape & DEFAULT != 0
     }
 
-    /// A text of the declaration. In C a name can have bytes that are no UTF-8: then it ends before the first of these.
+    /// A text of the declaration. In C a name can have bytes that are not UTF-8. It then ends before the first such byte.
     fn text(&self, range: Range<u16>) -> &'static str {
-        // SAFETY: `range` is one of the declaration's texts, which is a literal.
+        // SAFETY: `range` is the range of one of the declaration's texts. Each text comes from a literal.
         let bytes = unsafe {
             let text = (&raw const (*self.declaration).text).cast::<u8>().add(range.start.into());
             core::slice::from_raw_parts(text, (range.end - range.start).into())
@@ -106,7 +106,7 @@ impl Record {
         self.text(0..self.declaration().path_len)
     }
 
-    /// The name that the declaration gives. Without one, the path.
+    /// The name that the declaration gives. Without a name, the path.
     pub(crate) fn name(&self) -> &'static str {
         let Declaration { path_len, name_len, .. } = *self.declaration();
         if name_len == 0 { self.path() } else { self.text(path_len..path_len + name_len) }

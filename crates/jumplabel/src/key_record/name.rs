@@ -6,7 +6,7 @@ use core::ops::Range;
 use super::Record;
 use crate::format::Declaration;
 
-/// What is shown after a name: the number of the element, and the place of the declaration in the source.
+/// The text after a name: the number of the element, and the place of the declaration in the source.
 pub(crate) struct Tail {
     pub(crate) element: Option<u32>,
     pub(crate) place: Option<(&'static str, u32, u32)>,
@@ -19,7 +19,7 @@ impl fmt::Display for Tail {
     }
 }
 
-/// A number of things, in words: `1 site`, `2 sites`.
+/// A number with its noun: `1 site`, `2 sites`.
 pub(crate) struct Number(pub(crate) usize, pub(crate) &'static str);
 
 impl fmt::Display for Number {
@@ -29,8 +29,8 @@ impl fmt::Display for Number {
     }
 }
 
-/// The rest of a text that is compared with what is written to this value. Each part that is written must be the
-/// beginning of the rest, and is then taken off the rest.
+/// The rest of a text that is compared with the parts that are written to this value. Each written part must be the beginning of the rest, and
+/// is then removed from it.
 struct Expected<'a>(&'a str);
 
 impl fmt::Write for Expected<'_> {
@@ -40,8 +40,8 @@ impl fmt::Write for Expected<'_> {
     }
 }
 
-/// The element of `record` that is displayed as `wanted`, with the place of the declaration or without. Empty if there
-/// is no such element.
+/// The number of the element of `record` that is displayed as `wanted`, with or without the place of the declaration. Empty if there is no such
+/// element.
 pub(crate) fn named(record: &Record, wanted: &str) -> Range<u32> {
     let Some(tail) = wanted.strip_prefix(record.name()) else { return 0..0 };
     let number = || tail.strip_prefix('[')?.split_once(']')?.0.parse().ok();

@@ -1,7 +1,7 @@
 //! `record_key!`: the record of a key that lies somewhere in a static.
 
-/// Leaves records for keys that `static_key!` did not declare, so that these keys can be listed and found: a key in a field of a static, a
-/// key in an element of a static, or an array of keys in a static.
+/// Leaves records for keys that `static_key!` did not declare. With a record, a key can be listed and found. The key can be a key in a field of
+/// a static, a key in an element of a static, or an array of keys in a static.
 ///
 /// ```
 /// use jumplabel::{StaticKey, find_key, record_key};
@@ -27,13 +27,13 @@
 /// # }
 /// ```
 ///
-/// The path of such a key is the path of the module, followed by the place as it is written. `#[key(name = "...")]` gives the key a name,
-/// and `, meta &META` attaches data, as in [`static_key!`](crate::static_key). The compiler refuses a place that is not a key, or that is
-/// not in a static. A key with two records is listed twice, once under each name.
+/// The path of such a key is the path of the module, followed by the place as written. `#[key(name = "...")]` gives the key a name, and `, meta
+/// &META` attaches data, as in [`static_key!`](crate::static_key). The compiler refuses a place that is not a key, or that is not in a static. A
+/// key with two records is listed twice, once under each name.
 ///
-/// Names are looked up in the module around the macro, even if the macro stands in a function; `self::` and `super::` do not work.
+/// Names mean names of the module around the macro, even if the macro stands in a function. `self::` and `super::` do not work.
 ///
-/// Costs as much as the record of any declaration.
+/// Costs the same as the record of any declaration.
 #[macro_export]
 macro_rules! record_key {
     ($(

@@ -2,7 +2,7 @@
 
 use super::key::RawKey;
 
-/// The alternatives of an object: a key that is on if they were applied. There is one for each object that has alternatives.
+/// The alternatives of an object: a key that is on if they were applied. Each object that has alternatives has one.
 #[repr(transparent)]
 #[derive(Debug)]
 pub(crate) struct RawAlternatives(pub(crate) RawKey);

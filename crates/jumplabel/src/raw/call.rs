@@ -1,4 +1,4 @@
-//! A static call as tables and transactions see it: where it leads, without a type.
+//! A static call as tables and transactions see it: its target, without a type.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,13 +8,13 @@ use super::flags::Flags;
 /// because no code has this address.
 pub(crate) const UNLOADED: usize = usize::MAX;
 
-/// A static call without its type: what table entries and batches refer to.
+/// A static call without its type, as table entries and batches refer to it.
 #[repr(C, align(8))]
 pub struct RawCall {
-    /// The address to which the trampoline leads while its jump is changed, and as long as the target is out of reach of that jump. 0 until
-    /// the first update.
+    /// The address to which the trampoline leads while its jump is changed, and also while the target is out of reach of that jump. 0 until the
+    /// first update.
     slot: AtomicUsize,
-    /// Where the call leads. 0 for the default.
+    /// The address to which the call leads. 0 for the default.
     target: AtomicUsize,
     /// The address of the default, which the trampoline's table entry names.
     default: AtomicUsize,
@@ -24,10 +24,10 @@ pub struct RawCall {
 impl RawCall {
     const SEALED: u32 = 1 << 0;
     const EVENTUAL: u32 = 1 << 1;
-    /// Only C sets this flag: the call is allowed to lead nowhere.
+    /// A flag that only C sets: the call is allowed to lead nowhere.
     const OPTIONAL: u32 = 1 << 2;
-    /// Only C sets this flag: C has defined the call. In a build without trampolines, the target of such a call is the function itself.
-    /// (The target of another call is then a word that holds the function's address.)
+    /// A flag that only C sets: C has defined the call. In a build without trampolines, the target of such a call is the function itself. (The
+    /// target of another call is then a word that holds the function's address.)
     const OF_C: u32 = 1 << 3;
 
     #[allow(clippy::new_without_default)] // `Default` is not const, and a call must be a static.
@@ -42,7 +42,7 @@ impl RawCall {
         core::ptr::from_ref(self) as usize
     }
 
-    /// Where the call leads. 0 for the default.
+    /// The address to which the call leads. 0 for the default.
     pub(crate) fn target(&self) -> usize {
         self.target.load(Ordering::Acquire)
     }
@@ -66,19 +66,19 @@ impl RawCall {
         self.default.load(Ordering::Relaxed)
     }
 
-    /// Under the lock: notes the address of the default. All calls of this function for one static call pass the same address.
+    /// Stores the address of the default. All calls of this function for one static call pass the same address. Called under the lock.
     #[cfg(jumplabel_sites)]
     pub(crate) fn set_default(&self, default: usize) {
         self.default.store(default, Ordering::Relaxed);
     }
 
-    /// Under the lock: a thread that comes to the trampoline while the trampoline is changed will go to `target`.
+    /// From now on, a thread that comes to the trampoline while the trampoline is changed goes to `target`. Called under the lock.
     pub(crate) fn expose(&self, target: usize) {
         let address = if target == 0 { self.default() } else { target };
         self.slot.store(address, Ordering::SeqCst);
     }
 
-    /// Under the lock, when the trampoline leads to `target`.
+    /// Publishes `target`. Called under the lock, when the trampoline leads to `target`.
     pub(crate) fn publish(&self, target: usize) {
         self.target.store(target, Ordering::Release);
     }
@@ -89,7 +89,7 @@ impl RawCall {
         self.flags.has(Self::SEALED)
     }
 
-    /// Under the lock.
+    /// Seals the call. Called under the lock.
     pub(crate) fn set_sealed(&self) {
         self.flags.set(Self::SEALED, true);
     }
@@ -100,12 +100,12 @@ impl RawCall {
         self.flags.has(Self::OPTIONAL)
     }
 
-    /// Whether other threads possibly still go to the target that the call had before its last update.
+    /// Whether other threads may still go to the target that the call had before its last update.
     pub(crate) fn is_eventual(&self) -> bool {
         self.flags.has(Self::EVENTUAL)
     }
 
-    /// Under the lock.
+    /// Sets the answer of [`is_eventual`](Self::is_eventual). Called under the lock.
     pub(crate) fn set_eventual(&self, eventual: bool) {
         self.flags.set(Self::EVENTUAL, eventual);
     }

@@ -1,4 +1,4 @@
-//! The counter of a key, and who is allowed to change it when.
+//! The counter of a key, and the rules for its changes.
 //!
 //! ```text
 //!   word            meaning                                   is_enabled   count
@@ -13,36 +13,36 @@
 //!       └──────── patch, then 0 ─── -1 ◄─┘   lock; -1 keeps lock-free incs out; an error puts 1 back
 //! ```
 //!
-//! Linux publishes -1 while a key goes on, and 0 before the sites of a key that goes off are patched (kernel/jump_label.c,
-//! `static_key_slow_inc`, `static_key_slow_dec`). Here a count is published after the patch in both directions, so `is_enabled` never runs
-//! ahead of the sites, and -1 is needed only while a key goes off.
+//! Linux publishes -1 while a key is being turned on. If a key is turned off, Linux publishes 0 before it patches the sites
+//! (kernel/jump_label.c, `static_key_slow_inc`, `static_key_slow_dec`). Here the count is published after the patch in both directions. So
+//! `is_enabled` never changes before the sites, and -1 is needed only while a key is being turned off.
 //!
-//! Nothing here patches code or takes the lock. The file has only the transitions of the counter, so the model check can run these very
+//! This file does not patch code and does not take the lock. It has only the transitions of the counter, so the model check can run these same
 //! functions.
 
 use super::atomic::{AtomicI32, Ordering};
 
 const LEAVING: i32 = -1;
 
-/// What has to be done for a change of one key.
+/// The work that a change of one key needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transition {
-    /// Nothing has to be patched, and [`begin`] has changed the count already, if the change asks for that.
+    /// No work: nothing has to be patched, and if the change asks for another count, [`begin`] has already changed it.
     Done,
-    /// The sites have to be turned on; then [`publish`].
+    /// Turn the sites on; then call [`publish`].
     TurnOn,
-    /// The sites have to be turned off; then [`publish`].
+    /// Turn the sites off; then call [`publish`].
     TurnOff,
 }
 
-/// Why a change is refused.
+/// The reason why a change is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misuse {
     /// The count is at its maximum.
     Overflow,
     /// The key is off.
     Underflow,
-    /// Somebody enables or disables a key that has this many users.
+    /// The change is `Enable` or `Disable`, but the key has this many users.
     Counted(i32),
     /// The key is sealed.
     Sealed,
@@ -68,13 +68,13 @@ impl Change {
         if on { Change::Enable } else { Change::Disable }
     }
 
-    /// Whether the change says which state the key shall have. (`Inc` and `Dec` only say that a user comes or goes.)
+    /// Whether the change names the state that the key must have. (`Inc` and `Dec` only say that a user comes or goes.)
     #[must_use]
     pub const fn names_a_state(self) -> bool {
         matches!(self, Change::Enable | Change::Disable)
     }
 
-    /// The change whose number, `change as usize`, is this one.
+    /// The change with this number (`change as usize`).
     #[must_use]
     pub const fn of(number: usize) -> Change {
         match number {
@@ -99,8 +99,8 @@ const fn is_sealed(word: i32) -> bool {
     word < LEAVING
 }
 
-/// Carries out a change that needs neither the lock nor a patch: it gives a key that stays on one user more or one less. `None` if the
-/// change needs the lock.
+/// Carries out a change that needs neither the lock nor a patch: it adds or removes one user of a key that stays on. `None` if the change needs
+/// the lock.
 pub fn fast(word: &AtomicI32, change: Change) -> Option<()> {
     let mut now = word.load(Ordering::Relaxed);
     loop {
@@ -109,7 +109,8 @@ pub fn fast(word: &AtomicI32, change: Change) -> Option<()> {
             Change::Dec if now > 1 => now - 1,
             _ => return None,
         };
-        // Acquire: whoever sees the key on also sees its sites on. Release: what a user did happens before it leaves.
+        // Acquire: a thread that sees that the key is on also sees that its sites are on. Release: everything that a user did happens before it
+        // leaves.
         match word.compare_exchange_weak(now, new, Ordering::AcqRel, Ordering::Relaxed) {
             Ok(_) => return Some(()),
             Err(changed) => now = changed,
@@ -117,13 +118,13 @@ pub fn fast(word: &AtomicI32, change: Change) -> Option<()> {
     }
 }
 
-/// Under the lock: begins a change. If it returns [`Transition::TurnOff`], [`fast`] does nothing for this key until [`publish`] or
-/// [`abandon`].
+/// Begins a change. If it returns [`Transition::TurnOff`], [`fast`] does nothing for this key until [`publish`] or [`abandon`]. Called under the
+/// lock.
 pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
     let mut now = word.load(Ordering::Acquire);
     loop {
         let (new, transition) = match (change, now) {
-            // The process was forked in the middle of a flip, which has left this value behind. The last user of the key has not left.
+            // The process was forked in the middle of a flip, so the flip's value is still here. The last user of the key has not left.
             (_, LEAVING) => {
                 abandon(word);
                 now = word.load(Ordering::Acquire);
@@ -148,7 +149,7 @@ pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
     }
 }
 
-/// Under the lock, when the sites are patched. A second call does nothing.
+/// Publishes the new count. A second call does nothing. Called under the lock, after the sites were patched.
 pub fn publish(word: &AtomicI32, transition: Transition) {
     let (from, to) = match transition {
         Transition::Done => return,
@@ -158,22 +159,23 @@ pub fn publish(word: &AtomicI32, transition: Transition) {
     let _ = word.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed);
 }
 
-/// Under the lock, when the sites are as they were. Does nothing unless the key was about to go off.
+/// Abandons the change. Does nothing unless the key was about to go off. Called under the lock, when the sites are as they were.
 pub fn abandon(word: &AtomicI32) {
-    // The word is read first, because a sealed key can lie in read-only memory.
+    // The word is read first, because a sealed key may lie in read-only memory.
     if word.load(Ordering::Relaxed) == LEAVING {
         let _ = word.compare_exchange(LEAVING, 1, Ordering::Release, Ordering::Relaxed);
     }
 }
 
-/// Under the lock, after a change has succeeded: whether a deferred dec that was due is settled by that change. `Enable` takes the place of
-/// the user that has left. A change that turns the key off has counted that user off.
+/// Whether a successful change settles a deferred dec that was due. `Enable` takes the place of the user that has left. A change that turns the
+/// key off has counted that user off. Called under the lock, after the change.
 #[must_use]
 pub const fn clears_due(change: Change, transition: Transition) -> bool {
     matches!(change, Change::Enable) || matches!(transition, Transition::TurnOff)
 }
 
-/// Under the lock: forbids all changes from now on. Returns an error for a key with `i32::MAX` users, because its sealed word would be -1.
+/// Forbids all changes from now on. Returns an error for a key with `i32::MAX` users, because its sealed word would be -1. Called under the
+/// lock.
 pub fn seal(word: &AtomicI32) -> Result<(), Misuse> {
     let mut now = word.load(Ordering::Acquire);
     loop {
@@ -181,7 +183,7 @@ pub fn seal(word: &AtomicI32) -> Result<(), Misuse> {
             return Ok(());
         }
         if now == LEAVING {
-            abandon(word); // As in `begin`.
+            abandon(word); // The process was forked in mid-flip.
             now = word.load(Ordering::Acquire);
             continue;
         }

@@ -1,4 +1,4 @@
-//! The flags of a key, a static call or a mode. The types `RawKey`, `RawCall` and `RawMode` say what each bit means.
+//! The flags of a key, a static call or a mode. The types `RawKey`, `RawCall` and `RawMode` define the bits.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -15,8 +15,8 @@ impl Flags {
         self.0.load(Ordering::Relaxed) & flag != 0
     }
 
-    /// Under the lock: sets or clears a flag. Writes nothing if the flag already has that value, because the flags can lie in read-only
-    /// memory.
+    /// Sets or clears a flag. Writes nothing if the flag already has that value, because the flags may lie in read-only memory. Called under the
+    /// lock.
     pub(crate) fn set(&self, flag: u32, on: bool) {
         let flags = self.0.load(Ordering::Relaxed);
         if (flags & flag != 0) != on {

@@ -7,7 +7,7 @@ use super::flags::Flags;
 use crate::error::Error;
 use crate::format::KEY_BYTES;
 
-/// A key without its type: what tables and batches refer to. `struct static_key` in C.
+/// A key without its type, as tables and batches refer to it. `struct static_key` in C.
 #[repr(C, align(8))]
 pub struct RawKey {
     word: AtomicI32,
@@ -16,11 +16,11 @@ pub struct RawKey {
 
 impl RawKey {
     const DEFAULT_TRUE: u32 = 1 << 0;
-    /// One of the counted users has left by `dec_deferred`. The flag is in the key, so that every instance of the library sees it.
+    /// A flag: one of the counted users has left by `dec_deferred`. The flag is in the key, so that every instance of the library sees it.
     const DUE: u32 = 1 << 1;
-    /// The key's sites were changed without a core sync, and no core sync is known to have succeeded since.
+    /// A flag: the key's sites were changed without a core sync, and no core sync is known to have succeeded since then.
     const EVENTUAL: u32 = 1 << 2;
-    /// An agent has set the key for a while, and the program has not asked for a state since.
+    /// A flag: an agent has set the key for a while, and the program has not asked for a state since then.
     const LENT: u32 = 1 << 3;
 
     pub(crate) const fn new(default: bool) -> RawKey {
@@ -28,13 +28,13 @@ impl RawKey {
         RawKey { word: AtomicI32::new(default as i32), flags: Flags::new(flags) }
     }
 
-    /// Under the lock: whether a deferred dec is due.
+    /// Whether a deferred dec is due. Called under the lock.
     pub(crate) fn is_due(&self) -> bool {
         self.flags.has(Self::DUE)
     }
 
-    /// Whether the key has a user that has not left by `dec_deferred`. If no user comes or goes, the key has this state after the dec that
-    /// is due. Another thread can change the result as soon as this returns, unless the caller holds the lock.
+    /// Whether the key has a user that has not left by `dec_deferred`. If no user comes or goes, this will be the key's state after the due dec.
+    /// Another thread can change the result as soon as this returns, unless the caller holds the lock.
     #[doc(hidden)]
     #[must_use]
     pub fn is_held(&self) -> bool {
@@ -42,29 +42,30 @@ impl RawKey {
         self.count() > leaving
     }
 
-    /// Under the lock.
+    /// Sets whether a deferred dec is due. Called under the lock.
     pub(crate) fn set_due(&self, due: bool) {
         self.flags.set(Self::DUE, due);
     }
 
-    /// Whether other threads possibly still execute what the sites held before the last flip.
+    /// Whether other threads may still execute the bytes that the sites held before the last flip.
     pub(crate) fn is_eventual(&self) -> bool {
         self.flags.has(Self::EVENTUAL)
     }
 
-    /// Under the lock, and before the count is published: if an `inc` without the lock finds the new count, it has to see the flag, too.
+    /// Sets the answer of [`is_eventual`](Self::is_eventual). Called under the lock, before the count is published: an `inc` without the lock
+    /// that finds the new count must also see the flag.
     pub(crate) fn set_eventual(&self, eventual: bool) {
         self.flags.set(Self::EVENTUAL, eventual);
     }
 
-    /// Whether an agent has set the key for a while, and the program has not asked for a state since.
+    /// Whether an agent has set the key for a while, and the program has not asked for a state since then.
     #[doc(hidden)]
     #[must_use]
     pub fn is_lent(&self) -> bool {
         self.flags.has(Self::LENT)
     }
 
-    /// Under the lock.
+    /// Sets the answer of [`is_lent`](Self::is_lent). Called under the lock.
     pub(crate) fn set_lent(&self, lent: bool) {
         self.flags.set(Self::LENT, lent);
     }
@@ -93,16 +94,16 @@ impl RawKey {
         self.word.load(Ordering::Relaxed) & i32::MAX != 0
     }
 
-    /// The number of users (Linux: `static_key_count`). One load; safe anywhere. As with [`Self::is_enabled`], another thread can change it
-    /// as soon as this returns.
+    /// The number of users (Linux: `static_key_count`). One load; safe anywhere. As with [`Self::is_enabled`], another thread can change the
+    /// number as soon as this returns.
     #[must_use]
     #[inline]
     pub fn count(&self) -> i32 {
         count::users(self.word.load(Ordering::Relaxed))
     }
 
-    /// Adds a user to a key that is on already (Linux: `static_key_fast_inc_not_disabled`). False if the key is off, going off, sealed, or
-    /// has as many users as it can. Never patches and never blocks. Unlike [`inc`](Self::inc), it does not return a
+    /// Adds a user to a key that is already on (Linux: `static_key_fast_inc_not_disabled`). Returns false if the key is off, going off, sealed,
+    /// or has the largest possible number of users. Never patches and never blocks. Unlike [`inc`](Self::inc), it does not return a
     /// [`Visibility`](crate::Visibility).
     #[must_use]
     pub fn fast_inc_not_disabled(&self) -> bool {

@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 use super::flags::Flags;
 
-/// A static mode without its type: what table entries and batches refer to.
+/// A static mode without its type, as table entries and batches refer to it.
 #[repr(C, align(8))]
 pub struct RawMode {
     /// The mode for a thread that executes a site in the middle of its change. The stubs load this byte. Its address is that of the whole
@@ -18,9 +18,9 @@ pub struct RawMode {
 impl RawMode {
     const SEALED: u32 = 1 << 0;
     const EVENTUAL: u32 = 1 << 1;
-    /// The mode is that of a table of operations.
+    /// A flag: the mode belongs to a table of operations.
     const TABLE: u32 = 1 << 2;
-    /// An agent has set the mode for a while, and the program has not asked for a mode since.
+    /// A flag: an agent has set the mode for a while, and the program has not asked for a mode since then.
     const LENT: u32 = 1 << 3;
 
     pub(crate) const fn new(mode: u8, count: u8, is_table: bool) -> RawMode {
@@ -41,25 +41,25 @@ impl RawMode {
         core::ptr::from_ref(self) as usize
     }
 
-    /// The number of the mode. Another thread can set it as soon as this returns, unless the caller prevents that.
+    /// The number of the mode. Another thread can set the mode as soon as this returns, unless the caller prevents that.
     #[must_use]
     #[inline]
     pub fn get(&self) -> u8 {
         self.mode.load(Ordering::Acquire)
     }
 
-    /// How many modes there are.
+    /// The number of modes.
     #[must_use]
     pub const fn count(&self) -> u8 {
         self.count
     }
 
-    /// Under the lock: from now on, a thread that comes to a site while the site is changed goes to the arm of `mode`.
+    /// From now on, a thread that comes to a site while the site is changed goes to the arm of `mode`. Called under the lock.
     pub(crate) fn expose(&self, mode: u8) {
         self.shown.store(mode, Ordering::SeqCst);
     }
 
-    /// Under the lock, when all sites jump to the arm of `mode`.
+    /// Publishes `mode`. Called under the lock, when all sites jump to the arm of `mode`.
     pub(crate) fn publish(&self, mode: u8) {
         self.mode.store(mode, Ordering::Release);
     }
@@ -70,30 +70,30 @@ impl RawMode {
         self.flags.has(Self::SEALED)
     }
 
-    /// Under the lock.
+    /// Seals the mode. Called under the lock.
     pub(crate) fn set_sealed(&self) {
         self.set_lent(false);
         self.flags.set(Self::SEALED, true);
     }
 
-    /// Whether an agent has set the mode for a while, and the program has not asked for a mode since.
+    /// Whether an agent has set the mode for a while, and the program has not asked for a mode since then.
     #[doc(hidden)]
     #[must_use]
     pub fn is_lent(&self) -> bool {
         self.flags.has(Self::LENT)
     }
 
-    /// Under the lock.
+    /// Sets the answer of [`is_lent`](Self::is_lent). Called under the lock.
     pub(crate) fn set_lent(&self, lent: bool) {
         self.flags.set(Self::LENT, lent);
     }
 
-    /// Whether other threads possibly still take the arm of the previous mode.
+    /// Whether other threads may still take the arm of the previous mode.
     pub(crate) fn is_eventual(&self) -> bool {
         self.flags.has(Self::EVENTUAL)
     }
 
-    /// Under the lock.
+    /// Sets the answer of [`is_eventual`](Self::is_eventual). Called under the lock.
     pub(crate) fn set_eventual(&self, eventual: bool) {
         self.flags.set(Self::EVENTUAL, eventual);
     }

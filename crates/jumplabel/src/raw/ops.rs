@@ -2,7 +2,7 @@
 
 use super::mode::RawMode;
 
-/// A table of operations without its type: a mode, which is the number of the backend.
+/// A table of operations without its type: a mode whose number is the number of the backend.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct RawOps(RawMode);
