@@ -10,9 +10,9 @@
 //! If an arm has more than seven bytes, the site is as long as the old instructions, and at least 5 bytes. Then only the first five bytes
 //! of the site change: they become a jump to the arm.
 
-/// Instructions, and other instructions that take their place if the processor has a feature: `asm!(alternative!("old", popcnt => "new"),
-/// ...)` (Linux: `ALTERNATIVE`). The processor executes the old instructions until [`alternatives::apply`](crate::alternatives::apply).
-/// From then on, it executes the instructions of a named feature that it has; if it has several, those of the one that is named last.
+/// Instructions, and other instructions that take their place if the processor has a feature: `asm!(alternative!("old", popcnt => "new"), ...)`
+/// (Linux: `ALTERNATIVE`). Until [`alternatives::apply`](crate::alternatives::apply), the processor executes the old instructions. After it, the
+/// processor executes the instructions of a named feature that it has. If it has several of them, the feature that is named last decides.
 ///
 /// ```
 /// use jumplabel::{alternative, alternatives};
@@ -39,10 +39,11 @@
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// All alternatives must do the same, with the operands of the one `asm!`. They may jump inside their own text, and call and jump to
-/// symbols. They must not jump from one alternative to another. Costs as many bytes in line as the longest alternative, at least 4 (if one
-/// is longer than 7: as many as the old instructions, at least 5), and 16 bytes of table. Each alternative also costs its instructions and
-/// at most 13 bytes in the code after the function. A feature has rustc's name, or Linux's (`erms`, `fsrm`).
+/// All alternatives must do the same, with the same operands, those of the `asm!`. An alternative may jump inside its own text, and may call and
+/// jump to symbols. It must not jump to another alternative. In line, it costs the bytes of the longest alternative, at least 4. If an
+/// alternative is longer than 7 bytes, it costs the bytes of the old instructions instead, at least 5. It also costs 16 bytes of table. Each
+/// alternative also costs its instructions and at most 13 bytes in the code after the function. A feature has rustc's name, or Linux's (`erms`,
+/// `fsrm`).
 ///
 /// On other instruction sets than x86-64, and in the fallback, the macro yields the old instructions.
 #[cfg(jumplabel_alternatives)]
@@ -66,8 +67,8 @@ macro_rules! alternative {
     };
 }
 
-/// The part that an assembler file has once (the object's record and key, and the assembler's macros), and the beginning of the list of
-/// arms. `.if` needs a length as a number. A symbol that is set to the difference of two labels gets its value only after the `.if`. But
+/// The beginning of the list of arms. Before it come the parts that an assembler file has once: the object's record and key, and the assembler's
+/// macros. `.if` needs a length as a number. A symbol that is set to the difference of two labels gets its value only after the `.if`. But
 /// `.rept` can use the difference at once: so `jumplabel_longer` lets `.rept` count the bytes.
 #[cfg(jumplabel_alternatives)]
 #[doc(hidden)]

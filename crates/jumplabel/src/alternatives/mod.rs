@@ -1,5 +1,5 @@
-//! Alternatives: instructions that are replaced by others if the processor has a feature. The program decides once, at its start (Linux:
-//! `ALTERNATIVE`, `apply_alternatives`). They exist on x86-64 only.
+//! Alternatives: instructions that are replaced by others if the processor has a feature. The program replaces them once, at its start (Linux:
+//! `ALTERNATIVE`, `apply_alternatives`). Only x86-64 has alternatives.
 //!
 //! ```text
 //!   compiled                        apply(), on a processor with popcnt
@@ -16,10 +16,10 @@ mod objects;
 use crate::error::Error;
 use crate::patch::Outcome;
 
-/// Puts in place the instructions for the features that this processor has, in all objects that are loaded: one transaction, all or
-/// nothing. Call it before the first thread starts: an alternative can be several instructions, and a thread could be between two of them.
-/// You can call it again after `dlopen`: in objects that were handled before, it only looks whether the instructions are still there. An
-/// object for which it is not called keeps its old instructions, which are right everywhere.
+/// Puts in place the instructions for the features that this processor has, in all loaded objects: one transaction, all or nothing. Call it
+/// before the first thread starts. An alternative can be several instructions, and a thread could be between two of them. You can call it again
+/// after `dlopen`. In objects that were handled before, it only looks whether the instructions are still there. An object that was loaded after
+/// the last call keeps its old instructions, which are right on every processor.
 ///
 /// Costs a flip, and some `cpuid` instructions.
 ///
@@ -35,8 +35,8 @@ pub fn apply() -> Result<Outcome, Error> {
     Ok(Outcome::default())
 }
 
-/// Whether this processor has a feature: `has("avx2")`. If the feature has registers of its own, this also asks whether the system saves
-/// them for each thread. False for a name that is not known, and in builds without alternatives. Async-signal-safe.
+/// Whether this processor has a feature: `has("avx2")`. If the feature has registers of its own, the function also asks whether the system saves
+/// these registers for each thread. False for a name that is not known, and in builds without alternatives. Async-signal-safe.
 #[must_use]
 pub fn has(feature: &str) -> bool {
     has_named(feature.as_bytes())

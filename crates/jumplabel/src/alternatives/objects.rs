@@ -6,8 +6,8 @@ use crate::patch::{self, Lock, Outcome};
 use crate::raw::alternatives::RawAlternatives;
 use crate::raw::count::Change;
 
-/// Applies all alternatives while there is one thread. That thread is here, and so not between two instructions of an
-/// alternative.
+/// Applies all alternatives while the process has one thread. That thread is executing this function, so it is not between two instructions of
+/// an alternative.
 pub(super) fn apply() -> Result<Outcome, Error> {
     let mut lock = Lock::take()?;
     lock.demand_one_thread()?;

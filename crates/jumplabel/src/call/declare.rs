@@ -1,4 +1,4 @@
-//! `static_call!`, and what it makes: a static, a type that stands for the static's trampoline, and the trampoline.
+//! `static_call!` and its output: a static, a type that stands for the static's trampoline, and the trampoline.
 
 /// The types that the result of a static call with the default `return 0` can have.
 #[doc(hidden)]
@@ -45,9 +45,9 @@ impl<T> Zero for *mut T {
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// The type is any type of function pointers that names no type parameter. The default is a path to a function of that type, with all its
-/// generic arguments. Any function that a pointer can lead to can be the default, also a method of a trait object, or a function that is
-/// `#[track_caller]` (it then gets its own location as that of the caller).
+/// The type can be any type of function pointers that names no type parameter. The default is a path to a function of that type, with all its
+/// generic arguments. Any function that a pointer can point to can be the default, even a method of a trait object or a `#[track_caller]`
+/// function. (A `#[track_caller]` function then gets its own location as the location of the caller.)
 #[macro_export]
 macro_rules! static_call {
     () => {};
@@ -133,7 +133,7 @@ macro_rules! __static_call_of {
         [$($cfg:tt)*] [$($attr:tt)*] [$vis:vis] $name:ident: $function:ty = $default:expr, $target:ty,
         ($($from:tt)*) ($($to:tt)*) { $($item:tt)* }
     ) => {
-        // The enum is in the namespace of types, and the static is in the namespace of values: so they can have the same name.
+        // The enum is in the namespace of types, and the static is in the namespace of values: so both can have the same name.
         $($cfg)*
         #[doc(hidden)]
         #[allow(non_camel_case_types, clippy::exhaustive_enums)]
@@ -173,11 +173,11 @@ macro_rules! __static_call_of {
 #[macro_export]
 macro_rules! __static_call_function {
     ($constant:ident, $name:ident, $function:ty, $default:expr) => {
-        // The assembler would also take a static, and would jump to the static itself instead of the address that it holds.
+        // The assembler would also accept a static, and would then jump to the static itself instead of the address in it.
         const _: () = assert!(::core::mem::size_of_val(&$default) == 0, "the default is a function, by its path");
         $crate::__trampoline_asm!(__trampoline, $name, $default, [$crate::__key_record_asm!()]);
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: the trampoline goes to functions of this type.
+        // SAFETY: the trampoline leads only to functions of this type.
         const $constant: &$function =
             &unsafe { ::core::mem::transmute::<unsafe extern "C-unwind" fn(), $function>(__trampoline) };
     };
@@ -196,7 +196,7 @@ macro_rules! __static_call_node {
     };
 }
 
-/// With sites of keys but without trampolines: no record, because there is no function whose assembler could contain it.
+/// With sites of keys but without trampolines: no record, because the record would have to be in the assembler of a trampoline.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]

@@ -1,4 +1,4 @@
-//! A static call as introspection shows it.
+//! The description of a static call for introspection.
 
 use core::fmt;
 
@@ -7,23 +7,23 @@ use crate::format::Declaration;
 use crate::key_record::Record;
 use crate::key_record::name::{Number, Tail};
 
-/// A static call, as introspection shows it. The texts and the call live as long as the object that declares it is loaded.
+/// A static call, as introspection shows it. The texts and the call live as long as the object that declares it stays loaded.
 #[derive(Clone, Copy)]
 pub struct CallInfo {
     /// Path of the static, `crate::module::NAME`.
     pub path: &'static str,
-    /// The module of the declaration, with which the path begins.
+    /// The module of the declaration. The path begins with it.
     pub module: &'static str,
     /// Source file of the declaration.
     pub file: &'static str,
-    /// The line of the `static_call!` that declares it. If a macro of yours contains the `static_call!`, the line where your macro is
-    /// invoked.
+    /// The line of the `static_call!` that declares it. If a macro of yours contains the `static_call!`, this is the line that invokes your
+    /// macro.
     pub line: u32,
     /// The column where the macro begins in that line.
     pub column: u32,
     /// The address of the function that the call leads to; `None` for its default.
     pub target: Option<usize>,
-    /// How many sites the call has: its trampolines, and the calls that tables list. 0 if nobody calls it, or where there are no
+    /// The number of sites of the call: its trampolines, and the calls that tables list. 0 if no code calls it, or in a build without
     /// trampolines.
     pub sites: usize,
     /// The call.
@@ -50,10 +50,10 @@ impl CallInfo {
         }
     }
 
-    /// The name of the function that the call leads to, as the dynamic loader knows it: only exported functions have such a name. `None`
-    /// for the call's default, and for functions without such a name: a debugger or `addr2line` names those.
+    /// The name of the function that the call leads to, as the dynamic loader knows it: only exported functions have such a name. `None` for the
+    /// call's default, and for functions without such a name. A debugger or `addr2line` can name those.
     ///
-    /// Calls the dynamic loader: not under the [`Lock`](crate::Lock), and not in signal handlers.
+    /// Calls the dynamic loader, so do not use it under the [`Lock`](crate::Lock) or in signal handlers.
     #[must_use]
     pub fn symbol(&self) -> Option<&'static core::ffi::CStr> {
         crate::platform::platform().symbol(self.target?)

@@ -27,8 +27,8 @@
 //! # Ok::<(), jumplabel::Error>(())
 //! ```
 //!
-//! An update changes code and no data. So publish the data that a new target reads before the update. Keep the data that the old target
-//! reads until no thread is in the old target any more.
+//! An update changes code and no data. So publish the data that a new target reads before the update. Keep the data that the old target reads
+//! until no thread is in the old target.
 
 mod declare;
 pub(crate) mod info;
@@ -56,8 +56,8 @@ pub struct StaticCall<T> {
 /// The type that [`static_call!`](crate::static_call) makes for the trampoline of each call.
 ///
 /// # Safety
-/// `Function` is a type of function pointers. `FUNCTION` is the trampoline. The trampoline's table entry names the one call with this type,
-/// and the trampoline leads to the default at first. Where there are no trampolines, `FUNCTION` is the default.
+/// `Function` is a type of function pointers. `FUNCTION` is the trampoline. At first the trampoline leads to the default. Its table entry names
+/// the only call that has this type. In a build without trampolines, `FUNCTION` is the default.
 #[doc(hidden)]
 pub unsafe trait Trampoline: 'static {
     type Function: Copy + 'static;
@@ -80,7 +80,8 @@ impl<T: Trampoline> Settable for StaticCall<T> {
     type Value = T::Target;
     #[inline]
     fn request(&self, target: T::Target) -> Result<Request<'_>, Error> {
-        // With trampolines this never fails, and a batch sees that: its functions then have no branch on which they would copy the batch.
+        // With trampolines this never fails, and the compiler sees that when it builds a batch. So the functions of a batch have no error
+        // branch, in which they would copy the batch.
         #[cfg(jumplabel_trampolines)]
         return Ok(Request::new(&self.raw, Self::leads_to(target)));
         #[cfg(not(jumplabel_trampolines))]
@@ -89,8 +90,7 @@ impl<T: Trampoline> Settable for StaticCall<T> {
 }
 
 impl<T: Trampoline> StaticCall<T> {
-    /// A call that leads to its default, for [`static_call!`](crate::static_call): it belongs to the one static that `T` was made
-    /// for.
+    /// A call that leads to its default, for [`static_call!`](crate::static_call): it belongs to the only static for which `T` was made.
     #[doc(hidden)]
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a call must be a static.
@@ -104,16 +104,16 @@ impl<T: Trampoline> StaticCall<T> {
         &self.raw
     }
 
-    /// Leads all calls to `target` from now on (Linux: `static_call_update`). If they lead there already, this only looks at the
-    /// trampoline, and repairs it if something outside the library has changed it. If `target` is the function that the declaration names,
-    /// this sets the default, as [`reset`](Self::reset) does.
+    /// Leads all calls to `target` from now on (Linux: `static_call_update`). If they lead there already, the function only looks at the
+    /// trampoline, and repairs it if something outside the library has changed it. If `target` is the function that the declaration names, this
+    /// sets the default, as [`reset`](Self::reset) does.
     ///
-    /// `target` can be another static call's function, `*OTHER`: then the calls follow `OTHER`. Do not lead several calls to each other in
-    /// a ring: a thread that calls then runs through the ring for ever. Only a call that leads directly to itself is refused.
+    /// `target` can be another static call's function, `*OTHER`: then the calls follow `OTHER`. Do not lead several calls to each other in a
+    /// ring: a call would then run round the ring for ever. The library refuses only a call that leads directly to itself.
     ///
-    /// When `update` returns, every call that starts later, on any thread, goes to `target` (see [`Visibility`](crate::Visibility) for the
-    /// one exception, which is reported). While `update` runs, calls go to the old target or to the new one. Threads may stay in the old
-    /// target for any time: keep what the old target uses. Costs as much as the first flip of a key. Blocks while another thread flips.
+    /// When `update` returns, every call that starts later, on any thread, goes to `target`. (There is one exception, which is reported: see
+    /// [`Visibility`](crate::Visibility).) While `update` runs, calls go to the old target or to the new one. Threads may stay in the old target
+    /// for any time, so keep everything that the old target uses. Costs as much as the first flip of a key. Blocks while another thread flips.
     /// Safe in signal handlers, in the target itself, and before and after `fork`.
     ///
     /// # Errors
@@ -125,22 +125,21 @@ impl<T: Trampoline> StaticCall<T> {
     /// [`update`](Self::update) for a caller that holds the lock.
     ///
     /// # Errors
-    /// As [`update`](Self::update).
+    /// The errors of [`update`](Self::update).
     pub fn update_locked(&self, target: T::Target, lock: &mut Lock) -> Result<Outcome, Error> {
         patch::commit_locked(&[self.request(target)?], lock)
     }
 
-    /// Leads all calls to the default again: the function that the declaration names, or nowhere, or a function that returns 0. Otherwise
-    /// as [`update`](Self::update).
+    /// Leads all calls to the default again: to the function that the declaration names, to nowhere, or to a function that returns 0. Otherwise
+    /// like [`update`](Self::update).
     ///
     /// # Errors
-    /// As [`update`](Self::update).
+    /// The errors of [`update`](Self::update).
     pub fn reset(&self) -> Result<Outcome, Error> {
         patch::commit(&[Request::new(&self.raw, 0)])
     }
 
-    /// Where the call is led for a target, as the library counts it: an address; 0 for the default, which also is set by naming the function of
-    /// the default.
+    /// The address that stands for a target inside the library: 0 for the default, even if the target is given as the default's own function.
     pub(crate) fn leads_to(target: T::Target) -> usize {
         let target = Self::address(target);
         if target == Self::address(T::target(None)) { 0 } else { target }
@@ -149,18 +148,18 @@ impl<T: Trampoline> StaticCall<T> {
     /// The address of a target; 0 for a default without a function of its own.
     fn address(target: T::Target) -> usize {
         const { assert!(size_of::<T::Function>() == size_of::<usize>(), "a static call is of a function pointer") };
-        // SAFETY: by the contract of `Trampoline`, `T::Function` is a function pointer; the assertion says that it has the size of a
-        // pointer.
+        // SAFETY: `T::Function` is a function pointer (`Trampoline` demands that); the assertion says that it has the size of a pointer.
         T::function(target)
             .map_or(0, |function| unsafe { core::mem::transmute_copy::<T::Function, *const ()>(&function) } as usize)
     }
 
-    /// The target of the calls now (Linux: `static_call_query`). Stale at once, unless the caller keeps others from updating.
+    /// The target of the calls now (Linux: `static_call_query`). The answer can be out of date at once, unless the caller keeps others from
+    /// updating.
     #[must_use]
     pub fn query(&self) -> T::Target {
         T::target(match self.raw.target() {
             0 => None,
-            // SAFETY: `target` is the address of a function of that type, from `update`.
+            // SAFETY: `target` came from `update`, as the address of a function of that type.
             #[cfg(jumplabel_trampolines)]
             target => Some(unsafe { core::mem::transmute_copy(&(target as *const ())) }),
             // SAFETY: `word` is the address of the word that holds the target.
@@ -172,7 +171,7 @@ impl<T: Trampoline> StaticCall<T> {
     /// Forbids all further updates. Idempotent.
     ///
     /// # Errors
-    /// If the lock cannot be taken, as [`RawKey::seal`](crate::RawKey::seal).
+    /// If the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal).
     pub fn seal(&self) -> Result<(), Error> {
         let _lock = Lock::take()?;
         self.raw.set_sealed();
@@ -184,7 +183,7 @@ impl RawCall {
     /// [`StaticCall::update`] without the type.
     ///
     /// # Errors
-    /// As [`StaticCall::update`].
+    /// The errors of [`StaticCall::update`].
     ///
     /// # Safety
     /// `target` is the address of a function of the call's type, or 0 for the default.
@@ -213,7 +212,7 @@ impl<T: Trampoline> Deref for StaticCall<T> {
     fn deref(&self) -> &T::Function {
         #[cfg(not(jumplabel_trampolines))]
         if let word @ 1.. = self.raw.target() {
-            // SAFETY: `word` holds a function of that type, from `update`, and never changes.
+            // SAFETY: `word` holds a function of that type, which came from `update`. The word never changes.
             return unsafe { &*(word as *const T::Function) };
         }
         T::FUNCTION

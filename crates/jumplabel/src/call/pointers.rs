@@ -1,6 +1,6 @@
-//! Static calls in builds without trampolines. `Deref` must return a reference to something that does not change. So for each target
-//! there is one word that holds its address and never changes. A call loads a pointer to that word, and then the word. The word stays for
-//! ever, however often calls are led to its target.
+//! Static calls in builds without trampolines. `Deref` must return a reference to something that does not change. So each target has one word,
+//! which holds the target's address and never changes. A call loads a pointer to that word, and then the word. The word stays for ever, and is
+//! used again whenever a call is led to its target.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -15,7 +15,7 @@ struct Block {
     words: [AtomicPtr<()>; WORDS],
 }
 
-/// With this number of words, a block fits into one page, whatever the size of a page is.
+/// With this number of words, a block fits into one page of any size.
 const WORDS: usize = 511;
 
 static BLOCKS: AtomicPtr<Block> = AtomicPtr::new(null_mut());
@@ -25,7 +25,7 @@ pub(super) fn word_of(target: usize) -> Result<usize, Error> {
     loop {
         let first = BLOCKS.load(Ordering::Acquire);
         let mut at = first;
-        // SAFETY: null, or a block that was published below. Blocks are never freed.
+        // SAFETY: `at` is null, or a block that was published below. Blocks are never freed.
         while let Some(block) = unsafe { at.as_ref() } {
             for word in &block.words {
                 // A free word becomes the target's word, unless another thread takes it first.
@@ -46,10 +46,10 @@ fn add(first: *mut Block) -> Result<(), Error> {
     let platform = platform();
     let memory = platform.allocate(size_of::<Block>()).ok_or(Error::OutOfMemory)?;
     let block = memory.cast::<Block>().as_ptr();
-    // SAFETY: zeroed memory of the size of a block, which nobody else has.
+    // SAFETY: this is zeroed memory of the size of a block, and only this thread has it.
     unsafe { (*block).next = first };
     if BLOCKS.compare_exchange(first, block, Ordering::AcqRel, Ordering::Relaxed).is_err() {
-        // SAFETY: the block comes from `allocate`, and nobody else has seen it.
+        // SAFETY: the block comes from `allocate`, and no other thread has seen it.
         unsafe { platform.release(memory, size_of::<Block>()) };
     }
     Ok(())

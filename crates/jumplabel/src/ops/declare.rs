@@ -1,4 +1,4 @@
-//! `ops!`, and what it makes: a static and a type for the table, and a function or a static call for each operation.
+//! `ops!` and its output: a static and a type for the table, and a function or a static call for each operation.
 //!
 //! ```text
 //!   macro            what it does
@@ -10,12 +10,12 @@
 //!                    have one), and a static call otherwise; `nothing` counts as a template
 //! ```
 
-/// Declares a table of operations: its backends, and what each backend does for each operation. The first backend is the native one.
+/// Declares a table of operations: its backends, and the code of each backend for each operation. The first backend is the native one.
 ///
-/// A template is assembler for one instruction set (`x86_64`, `aarch64`, `riscv64`). It works on the operation's arguments; `{ret}` stands
-/// for the operation's result. Its `unsafe` is a promise: the template does the same as the function beside it. It writes nothing but the
-/// result, the flags, and memory that the operation's contract gives it. It does not name the stack pointer, and it ends. `docs/ops.md` has
-/// the rules for native instructions and for `else call`.
+/// A template is assembler for one instruction set (`x86_64`, `aarch64`, `riscv64`). It works on the operation's arguments; `{ret}` stands for
+/// the operation's result. Its `unsafe` is a promise: the template does the same as the function beside it. It writes only the result, the
+/// flags, and memory that the operation's contract gives it. It does not name the stack pointer, and it comes to an end. `docs/ops.md` has the
+/// rules for native instructions and for `else call`.
 ///
 /// ```
 /// jumplabel::ops! {
@@ -70,7 +70,7 @@ macro_rules! __ops_static {
 macro_rules! __ops {
     ($table:ident $backends:ident [$({ $($hook:ident: $function:path),* })+] [$($op:ident)*]) => {
         #[allow(clippy::undocumented_unsafe_blocks, clippy::needless_update)]
-        // SAFETY: these are the requests of the table's operations.
+        // SAFETY: all these requests are for operations of this table.
         unsafe impl $crate::ops::Table for $table {
             const HOOKS: &'static [$crate::ops::Hooks] = &[$($crate::ops::Hooks {
                 $($hook: ::core::option::Option::Some($function),)* ..$crate::ops::Hooks::NONE
@@ -106,7 +106,7 @@ macro_rules! __ops {
     };
 }
 
-/// Takes an operation apart: its arguments, their types, and its result.
+/// Splits an operation into its arguments, their types, and its result.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op {
@@ -172,7 +172,7 @@ macro_rules! __op_arms {
     };
 }
 
-/// Used if the template is for this instruction set: keeps this template, and drops the arm's others.
+/// Used if the template is for this instruction set: keeps this template, and drops the arm's other templates.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_here {
@@ -181,7 +181,7 @@ macro_rules! __op_here {
     };
 }
 
-/// Used if the template is for another instruction set: drops it.
+/// Used if the template is for another instruction set: drops the template.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_elsewhere {

@@ -20,7 +20,7 @@ macro_rules! __op_in_place {
     };
 }
 
-/// Does not compile if a type cannot be an operand.
+/// Makes a compile error if a type cannot be an operand.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_fits {
@@ -125,7 +125,7 @@ macro_rules! __op_function_in_place {
 macro_rules! __op_asm {
     ($table:ident $backends:ident [$($text:tt)*] [$($operand:tt)*] [$($named:tt)*]) => {
         #[allow(clippy::undocumented_unsafe_blocks, unused_unsafe)]
-        // SAFETY: the author of the templates promises what the templates do. The stubs change nothing but the result.
+        // SAFETY: the author of the templates promises what they do. The stubs change only the result.
         unsafe {
             ::core::arch::asm!(
                 $crate::__op_once_asm!(),

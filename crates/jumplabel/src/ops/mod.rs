@@ -1,4 +1,4 @@
-//! Tables of operations: tiny operations with a native form, and backends that take their place at run time (Linux: paravirt ops).
+//! Tables of operations: tiny operations with a native form, and backends that can replace this form at run time (Linux: paravirt ops).
 //!
 //! ```text
 //!   LOCK.set(Backend::Xen)       site, native             site, with a backend
@@ -89,7 +89,8 @@ pub unsafe trait Operation<B> {
 }
 
 /// A type that an operand in place can have. A function takes such a value in a general register, and assumes nothing about register bits
-/// outside the value. (8 and 16 bits do not qualify: the ABI of x86-64 leaves open who extends such values, and compilers differ.)
+/// outside the value. (8 and 16 bits do not qualify: the ABI of x86-64 does not say whether the caller or the function extends such values, and
+/// compilers differ.)
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no operand of an operation in place",
@@ -124,7 +125,7 @@ pub const fn names_call(template: &str) -> bool {
     false
 }
 
-/// The functions that a backend has in addition to its operations.
+/// The functions of a backend besides its operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks {
     /// Called by [`Ops::set`] before anything changes (Linux: `xen_init_spinlocks`).
@@ -154,16 +155,16 @@ impl<D: Table> Ops<D> {
         RawOps::of(self.mode.raw())
     }
 
-    /// Switches all operations to `backend`: one transaction, all or nothing. Calls the backend's `init` first. If the backend is in force
-    /// already, this looks at all objects, and switches those that were loaded later and have another backend.
+    /// Switches all operations to `backend`: one transaction, all or nothing. Calls the backend's `init` first. If `backend` is already the
+    /// current one, this looks at all objects, and switches those that were loaded later and still have another backend.
     ///
-    /// Operations in place change whole instructions. So, while other threads run, only the writer `remap` can make the change; before the
-    /// first other thread starts, any writer can. During a change while threads run, each operation is done by the old backend or by the
-    /// new one. A thread can stay in the old backend's operation as long as that operation takes. So each backend must be able to deal with
-    /// the state that the other one leaves.
+    /// Operations in place change whole instructions. So, while other threads run, only the writer `remap` can make the change; before the first
+    /// other thread starts, any writer can. If threads run during a change, either the old backend or the new one does each operation. A thread
+    /// can stay in an operation of the old backend as long as that operation takes. So each backend must be able to work with the state that the
+    /// other one leaves.
     ///
     /// # Errors
-    /// [`Error::MultiThreaded`] if threads run and `remap` is refused; [`Error::UnfitOp`]; [`Error::Sealed`]; and every error of a
+    /// [`Error::MultiThreaded`] if other threads run and `remap` is refused; [`Error::UnfitOp`]; [`Error::Sealed`]; and every error of a
     /// transaction. On any error, nothing has changed, except that `init` ran.
     pub fn set(&'static self, backend: D::Modes) -> Result<Outcome, Error> {
         if let Some(init) = Self::hooks(backend).init {
@@ -177,12 +178,12 @@ impl<D: Table> Ops<D> {
     /// [`set`](Self::set) to the first backend of the declaration.
     ///
     /// # Errors
-    /// As [`set`](Self::set).
+    /// The errors of [`set`](Self::set).
     pub fn native(&'static self) -> Result<Outcome, Error> {
         self.set(Self::first())
     }
 
-    /// The current backend. Stale at once, unless the caller keeps others from setting it.
+    /// The current backend. The answer can be out of date at once, unless the caller keeps others from setting it.
     #[must_use]
     pub fn query(&self) -> D::Modes {
         self.mode.get()
@@ -191,7 +192,7 @@ impl<D: Table> Ops<D> {
     /// Forbids all further changes. Idempotent.
     ///
     /// # Errors
-    /// If the lock cannot be taken, as [`RawKey::seal`](crate::RawKey::seal).
+    /// If the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal).
     pub fn seal(&self) -> Result<(), Error> {
         self.mode.seal()
     }
@@ -202,8 +203,9 @@ impl<D: Table> Ops<D> {
         self.mode.is_sealed()
     }
 
-    /// Tells the backend that this thread begins. A drop of the result tells the backend that the thread ends. Each thread that uses the
-    /// operations calls this before it uses them, and again after a change of the backend. Without hooks, this costs a load.
+    /// Calls the backend's hook for the start of this thread (`thread_start`). When the result is dropped, the hook for the thread's end is
+    /// called (`thread_exit`). Each thread that uses the operations calls this function before it uses them, and again after a change of the
+    /// backend. Without hooks, it costs a load.
     pub fn thread(&self) -> Thread {
         let hooks = Self::hooks(self.query());
         if let Some(start) = hooks.thread_start {
@@ -227,13 +229,13 @@ impl<D: Table> core::fmt::Debug for Ops<D> {
     }
 }
 
-/// Stands for a thread that a backend was told of: if this value is dropped, the backend is told that the thread ends. [`Ops::thread`]
-/// returns it.
+/// A thread whose start a backend's hook has seen. When this value is dropped, the hook for the thread's end is called. [`Ops::thread`] returns
+/// it.
 #[derive(Debug)]
 #[must_use = "the backend is told that the thread ends when this is dropped"]
 pub struct Thread {
     exit: Option<fn()>,
-    /// Keeps this value on its own thread.
+    /// Keeps this value on the thread that made it.
     own: PhantomData<*mut ()>,
 }
 

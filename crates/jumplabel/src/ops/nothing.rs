@@ -1,5 +1,5 @@
-//! The functions of arms called `nothing`, one for each number of arguments: they do nothing. If the operation has a result, they return
-//! the first argument.
+//! The functions for arms called `nothing`, one for each number of arguments. They do nothing. If the operation has a result, they return the
+//! first argument.
 
 macro_rules! nothing {
     ($($none:ident $same:ident [$first:ident $($of:ident)*])*) => {$(

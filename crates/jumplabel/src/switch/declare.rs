@@ -1,7 +1,7 @@
 //! The macros: `modes!`, `static_mode!`, `static_switch!`.
 
-/// Declares an enum of 2 to 255 modes. The modes have no fields, and no numbers that you choose. The enum is `Clone`, `Copy`, `PartialEq`,
-/// `Eq` and `Debug`: those of these traits that you do not derive are derived for you. `#[derive(..)]` can name any other traits, too.
+/// Declares an enum of 2 to 255 modes. The modes have no fields, and no numbers that you choose. The enum is `Clone`, `Copy`, `PartialEq`, `Eq`
+/// and `Debug`. If you do not derive one of these five traits, the macro derives it for you. `#[derive(..)]` can name any other traits, too.
 ///
 /// ```
 /// jumplabel::modes! {
@@ -24,7 +24,7 @@ macro_rules! modes {
     };
 }
 
-/// Goes through the attributes, and finds those of the five traits that no attribute derives.
+/// Goes through the attributes, and finds the traits among the five that no attribute derives.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __modes {
@@ -42,7 +42,7 @@ macro_rules! __modes {
     };
 }
 
-/// Goes through the traits that an attribute derives. A trait is known by the last name of its path.
+/// Goes through the traits that an attribute derives. It recognises a trait by the last name of its path.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __modes_derived {
@@ -77,7 +77,7 @@ macro_rules! __modes_enum {
         $vis enum $name { $($(#[$of])* $mode),+ }
 
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: `ALL` has all variants, none of which has a number that somebody chose.
+        // SAFETY: `ALL` has all variants, and the user chose the number of none of them.
         unsafe impl $crate::switch::Modes for $name {
             const ALL: &'static [Self] = &[$($name::$mode),+];
             #[inline]
@@ -92,7 +92,7 @@ macro_rules! __modes_enum {
     };
 }
 
-/// Declares static modes. A declaration names the enum, and the mode that the static starts in. [`modes!`](crate::modes) declares the enum.
+/// Declares static modes. A declaration names the enum, and the mode in which the static starts. [`modes!`](crate::modes) declares the enum.
 ///
 /// ```
 /// jumplabel::modes! { pub enum Policy { Drop, Queue } }
@@ -116,7 +116,7 @@ macro_rules! static_mode {
 #[macro_export]
 macro_rules! __static_mode {
     ([$($cfg:tt)*] [$($attr:tt)*] [$vis:vis] $of:ident $name:ident $modes:ty, $default:ident) => {
-        // The enum is in the namespace of types, and the static is in the namespace of values: so they can have the same name.
+        // The enum is in the namespace of types, and the static is in the namespace of values: so both can have the same name.
         $($cfg)*
         #[doc(hidden)]
         #[allow(non_camel_case_types, clippy::exhaustive_enums)]
@@ -136,7 +136,7 @@ macro_rules! __static_mode {
                 let __first: $modes = <$modes>::$default;
                 __first as ::core::primitive::u8
             };
-            #[inline(never)] // So a program has the record once.
+            #[inline(never)] // Not inlined, so that a program has the record once.
             fn record() {
                 $crate::__declaration!($name, 0, $crate::key_record::declaration::Texts::of_path(
                     [::core::module_path!(), "::", ::core::stringify!($name)], ::core::module_path!().len(), ::core::file!()));
@@ -160,19 +160,19 @@ macro_rules! __static_mode {
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// The static mode is given by its path. A switch is one instruction, a jump to the arm: no load, no compare. It writes no register, but
-/// the flags change. Each arm also takes 8 bytes in the text after the function. On x86-64 it takes 13 more, in a stub that runs only while
-/// the mode changes. Safe anywhere, signal handlers included.
+/// Name the static mode by its path. A switch is one instruction, a jump to the arm: no load, no compare. It writes no register, but the flags
+/// change. Each arm also takes 8 bytes in the text after the function. On x86-64 an arm takes 13 more bytes, in a stub that runs only while the
+/// mode changes. Safe anywhere, signal handlers included.
 #[macro_export]
 macro_rules! static_switch {
     ($mode:path, { $($arm:ident => $value:expr),+ $(,)? }) => {{
         type __Modes = <$mode as $crate::switch::Declared>::Modes;
         #[allow(dead_code)]
         enum __EachArmOnce { $($arm),+ }
-        // The assembler would take any static of this name, so this line checks the type. It uses `&raw const`: with `&`, the compiler
-        // would also accept a static that holds a reference to a mode.
+        // The assembler would accept any static of this name, so this line checks the type. It uses `&raw const`: with `&`, the compiler would
+        // also accept a static that holds a reference to a mode.
         let _: *const $crate::StaticMode<$mode> = &raw const $mode;
-        // This makes no code. Clippy takes it for a call, and so does not complain that a loop with this condition never ends.
+        // This makes no code. Clippy thinks that it is a call, and so does not complain that a loop with this condition never ends.
         let _ = ::core::option::Option::Some(());
         // Each arm of the inner choice yields a constant mode, so that the compiler merges the two choices into one.
         match $crate::__switch!($mode, $($arm),+) {
@@ -181,7 +181,7 @@ macro_rules! static_switch {
     }};
 }
 
-/// A switch that is patched: yields the mode.
+/// A switch that can be patched. It yields the mode.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]

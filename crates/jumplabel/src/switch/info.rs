@@ -1,4 +1,4 @@
-//! A static mode as introspection shows it.
+//! The description of a static mode for introspection.
 
 use core::fmt;
 
@@ -7,25 +7,25 @@ use crate::format::Declaration;
 use crate::key_record::Record;
 use crate::key_record::name::{Number, Tail};
 
-/// A static mode, as introspection shows it. The texts and the mode live as long as the object that declares it is loaded.
+/// A static mode, as introspection shows it. The texts and the mode live as long as the object that declares it stays loaded.
 #[derive(Clone, Copy)]
 pub struct ModeInfo {
     /// Path of the static, `crate::module::NAME`.
     pub path: &'static str,
-    /// The module of the declaration, with which the path begins.
+    /// The module of the declaration. The path begins with it.
     pub module: &'static str,
     /// Source file of the declaration.
     pub file: &'static str,
-    /// The line of the `static_mode!` that declares it. If a macro of yours contains the `static_mode!`, the line where your macro is
-    /// invoked.
+    /// The line of the `static_mode!` that declares it. If a macro of yours contains the `static_mode!`, this is the line that invokes your
+    /// macro.
     pub line: u32,
     /// The column where the macro begins in that line.
     pub column: u32,
     /// The number of the current mode.
     pub number: u8,
-    /// How many modes there are. Each switch has as many arms.
+    /// The number of modes. Each switch has this number of arms.
     pub arms: u8,
-    /// How many switches the mode has: 0 if there is none, or where there are no sites.
+    /// The number of switches of the mode: 0 if it has none, or in a build without sites.
     pub sites: usize,
     /// The mode.
     pub mode: &'static RawMode,

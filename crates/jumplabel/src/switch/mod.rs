@@ -69,11 +69,12 @@ pub unsafe trait Modes: Copy + Eq + core::fmt::Debug + 'static {
 pub unsafe trait Declared: 'static {
     type Modes: Modes;
     const DEFAULT: u8;
-    /// Does nothing. But the mode's record in `__jump_keys` belongs to this function, so a call of it has the record linked.
+    /// Does nothing. But the mode's record in `__jump_keys` belongs to this function, so a call of this function makes the linker keep the
+    /// record.
     fn record();
 }
 
-/// How many modes there are. Does not compile with fewer than two modes, or with more than a byte can count.
+/// The number of modes of the enum. Does not compile with fewer than two modes, or with more than a byte can count.
 #[doc(hidden)]
 #[must_use]
 pub const fn count_of<M: Modes>() -> u8 {
@@ -109,7 +110,7 @@ impl<D> Keys for StaticMode<D> {
 }
 
 impl<D: Declared> StaticMode<D> {
-    /// A static mode that holds its default, for [`static_mode!`](crate::static_mode): it belongs to the one static that `D` was made for.
+    /// A static mode that holds its default, for [`static_mode!`](crate::static_mode): it belongs to the only static for which `D` was made.
     #[doc(hidden)]
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a mode must be a static.
@@ -127,25 +128,25 @@ impl<D: Declared> StaticMode<D> {
         &self.raw
     }
 
-    /// The current mode: a load. Stale at once, unless the caller keeps others from setting the mode. While [`set`](Self::set) runs, this
-    /// returns the mode before the change.
+    /// The current mode: a load. The answer can be out of date at once, unless the caller keeps others from setting the mode. While
+    /// [`set`](Self::set) runs, this returns the mode before the change.
     #[must_use]
     #[inline]
     pub fn get(&self) -> D::Modes {
-        // SAFETY: the number of a mode, by the contract of `Declared` and by `set`.
+        // SAFETY: the number is the number of a mode: `Declared` demands that of the default, and `set` takes only modes.
         unsafe { *D::Modes::ALL.get_unchecked(usize::from(self.raw.get())) }
     }
 
-    /// Makes all switches take the arm of `mode` from now on. If `mode` is the current mode already, this only looks at the switches, and
+    /// Makes all switches take the arm of `mode` from now on. If `mode` is already the current mode, this only looks at the switches, and
     /// repairs each switch that something outside the library has changed.
     ///
-    /// When `set` returns, every switch that starts later, on any thread, takes that arm (see [`Visibility`](crate::Visibility) for the one
-    /// exception, which is reported). While `set` runs, each switch takes the old arm or the new one. Costs as much as the first flip of a
+    /// When `set` returns, every switch that starts later, on any thread, takes that arm. (There is one exception, which is reported: see
+    /// [`Visibility`](crate::Visibility).) While `set` runs, each switch takes the old arm or the new one. Costs as much as the first flip of a
     /// key. Blocks while another thread flips. Safe in signal handlers, in an arm, and before and after `fork`.
     ///
     /// # Errors
-    /// [`Error::Sealed`], and every error of a transaction. [`Error::OutOfRange`] if an arm is farther from a switch than an instruction
-    /// reaches (RISC-V: 1 MiB). On any error, nothing has changed, but switches that ran meanwhile may have taken the new arm.
+    /// [`Error::Sealed`], and every error of a transaction. [`Error::OutOfRange`] if an arm is farther from a switch than an instruction reaches
+    /// (RISC-V: 1 MiB). On any error, nothing has changed, but switches that ran during the call may have taken the new arm.
     pub fn set(&self, mode: D::Modes) -> Result<Outcome, Error> {
         patch::commit(&[self.request(mode)?])
     }
@@ -153,7 +154,7 @@ impl<D: Declared> StaticMode<D> {
     /// [`set`](Self::set) for a caller that holds the lock.
     ///
     /// # Errors
-    /// As [`set`](Self::set).
+    /// The errors of [`set`](Self::set).
     pub fn set_locked(&'static self, mode: D::Modes, lock: &mut Lock) -> Result<Outcome, Error> {
         patch::commit_locked(&[self.request(mode)?], lock)
     }
@@ -161,7 +162,7 @@ impl<D: Declared> StaticMode<D> {
     /// Forbids all further changes. Idempotent.
     ///
     /// # Errors
-    /// If the lock cannot be taken, as [`RawKey::seal`](crate::RawKey::seal).
+    /// If the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal).
     pub fn seal(&self) -> Result<(), Error> {
         self.raw.seal()
     }
@@ -177,13 +178,13 @@ impl RawMode {
     /// [`StaticMode::set`] by a number.
     ///
     /// # Errors
-    /// [`Error::NoSuchMode`]; [`Error::IsTable`]; otherwise as [`StaticMode::set`].
+    /// [`Error::NoSuchMode`], [`Error::IsTable`], and the errors of [`StaticMode::set`].
     pub fn set(&self, mode: usize) -> Result<Outcome, Error> {
         patch::commit(&[self.change_to(mode, 0)])
     }
 
-    /// A change to the mode with this number. `stay` is 0, or says that a change for a while begins ([`patch::LENT`]) or ends. A number
-    /// that is too great becomes 255, which no mode has.
+    /// A change to the mode with this number. `stay` is 0, or says that a change for a while begins ([`patch::LENT`]) or ends. A number that is
+    /// too large becomes 255, which no mode has.
     pub(crate) fn change_to(&self, mode: usize, stay: usize) -> Request<'_> {
         Request::new(self, mode.min(u8::MAX.into()) | stay)
     }
@@ -191,7 +192,7 @@ impl RawMode {
     /// [`StaticMode::seal`].
     ///
     /// # Errors
-    /// As [`StaticMode::seal`].
+    /// The errors of [`StaticMode::seal`].
     pub fn seal(&self) -> Result<(), Error> {
         let _lock = Lock::take()?;
         self.set_sealed();

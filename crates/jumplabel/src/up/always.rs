@@ -1,4 +1,4 @@
-//! UP mode in builds that patch no `lock` prefix: atomics are always atomic, whichever of these functions is called.
+//! UP mode in builds that patch no `lock` prefix: atomics are always atomic, and the functions here do not change that.
 
 use crate::error::Error;
 use crate::patch::Outcome;

@@ -3,13 +3,13 @@
 use core::fmt;
 use core::sync::atomic::{self, Ordering};
 
-/// An instruction with a `lock` prefix, on the number of `$self`. In `$text`, `p` is the address of the number, and `v` is a value.
+/// An instruction with a `lock` prefix that works on the number of `$self`. In `$text`, `p` is the address of the number, and `v` is a value.
 #[cfg(jumplabel_prefixes)]
 macro_rules! locked {
     ($text:expr, $self:ident, $($operand:tt)*) => {
-        // SAFETY: one instruction on a number that is this atomic's own. It orders all memory accesses, as the strongest ordering requires.
-        // The compiler assumes that it can read and write any memory. The processor orders memory if the prefix is `lock`. Without `lock`,
-        // there is no other thread.
+        // SAFETY: this is one instruction on this atomic's own number. It orders all memory accesses, as the strongest ordering requires: the
+        // compiler assumes that the instruction can read and write any memory, and the processor orders memory if the prefix is `lock`. Without
+        // `lock`, there is no other thread.
         unsafe { core::arch::asm!($crate::__lock_prefix_asm!(), $text, p = in(reg) $self.0.as_ptr(), $($operand)*, options(nostack)) }
     };
 }
@@ -18,7 +18,7 @@ macro_rules! locked {
 #[cfg(jumplabel_prefixes)]
 #[inline]
 fn barrier() {
-    // SAFETY: it changes nothing in memory.
+    // SAFETY: this instruction changes nothing in memory.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         core::arch::asm!(crate::__lock_prefix_asm!(), "or dword ptr [rsp], 0", options(nostack));
@@ -27,15 +27,15 @@ fn barrier() {
     }
 }
 
-/// The methods that all these atomics have. The other parameters are words of the assembler: `$size` is the size of the number, `$letter`
-/// selects registers of this size, `$class` is the class of registers, and `$result` is the register that `cmpxchg` compares.
+/// The methods of all these atomics. The other parameters are words for the assembler: `$size` is the size of the number, `$letter` selects
+/// registers of this size, `$class` is the class of registers, and `$result` is the register that `cmpxchg` compares.
 macro_rules! atomic {
     ($(#[$attr:meta])* $Atomic:ident: $value:ident, $class:ident, $size:literal, $letter:literal, $result:literal) => {
         $(#[$attr])*
         ///
-        /// Like the type of that name in [`core::sync::atomic`], but its instructions have no `lock` in [UP mode](crate::up), whose rules
-        /// apply. Only for memory that this process does not share. All changes have the strongest ordering, whichever ordering you ask
-        /// for.
+        /// Like the type with the same name in [`core::sync::atomic`], but its instructions have no `lock` in [UP mode](crate::up). The rules of
+        /// UP mode apply. Use it only in memory that this process does not share. All changes have the strongest ordering, whichever ordering
+        /// you ask for.
         pub struct $Atomic(atomic::$Atomic);
 
         impl $Atomic {
@@ -63,7 +63,7 @@ macro_rules! atomic {
                 self.0.store(value, order);
             }
 
-            /// Stores a value and returns the value before. This is a loop of [`compare_exchange`](Self::compare_exchange), because `xchg`
+            /// Stores a value and returns the previous value. This is a loop of [`compare_exchange`](Self::compare_exchange), because `xchg`
             /// locks even without a prefix.
             #[inline]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
@@ -73,10 +73,10 @@ macro_rules! atomic {
                 self.0.swap(value, order)
             }
 
-            /// Stores `new` if the value is `current`. If it has stored `new`, it returns the value before as `Ok`.
+            /// Stores `new` if the value is `current`. In this case, returns the previous value as `Ok`.
             ///
             /// # Errors
-            /// The value before, if it is not `current`.
+            /// The previous value, if it is not `current`.
             #[inline]
             pub fn compare_exchange(
                 &self,
@@ -140,7 +140,7 @@ macro_rules! atomic {
     };
 }
 
-/// Compares and exchanges with `cmpxchg`. Returns the value before.
+/// Compares and exchanges with `cmpxchg`. Returns the previous value.
 macro_rules! exchange_if {
     ($Atomic:ident: $number:ident, $value:ident, $class:ident, $size:literal, $letter:literal, $result:tt, $of:expr) => {
         #[cfg(jumplabel_prefixes)]
@@ -163,7 +163,7 @@ macro_rules! number {
         exchange_if! { $Atomic: $value, $value, reg, $size, $letter, $result, |found| found }
 
         impl $Atomic {
-            /// Adds, wrapping around, and returns the value before.
+            /// Adds, wrapping around, and returns the previous value.
             #[inline]
             pub fn fetch_add(&self, value: $value, order: Ordering) -> $value {
                 #[cfg(jumplabel_prefixes)]
@@ -177,7 +177,7 @@ macro_rules! number {
                 self.0.fetch_add(value, order)
             }
 
-            /// Subtracts, wrapping around, and returns the value before.
+            /// Subtracts, wrapping around, and returns the previous value.
             #[inline]
             pub fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
                 self.fetch_add(value.wrapping_neg(), order)
@@ -205,7 +205,7 @@ macro_rules! number {
     };
     ($Atomic:ident $value:ident $size:literal $letter:literal $fetch:ident $name:ident $doc:literal) => {
         #[doc = $doc]
-        /// One instruction, because this does not return the value before.
+        /// One instruction, because this does not return the previous value.
         #[inline]
         pub fn $name(&self, value: $value, order: Ordering) {
             #[cfg(jumplabel_prefixes)]

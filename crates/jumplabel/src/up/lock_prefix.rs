@@ -6,9 +6,9 @@
 //!   3e                ds, if UP mode is on
 //! ```
 //!
-//! Labels stand in macros of the assembler. Otherwise the compiler would take them for the user's labels.
+//! Labels stand in macros of the assembler. Otherwise the compiler would think that the user wrote them.
 //!
-//! Each object has its own key for its prefixes, so that no entry leads to another object. One transaction changes all these keys together.
+//! Each object has its own key for its lock prefixes, so that no entry leads to another object. One transaction changes all these keys together.
 
 /// The meta word of the entries that `lock_prefix!` emits.
 #[cfg(jumplabel_prefixes)]
@@ -16,16 +16,15 @@ pub const META: u32 = 24;
 #[cfg(jumplabel_prefixes)]
 const _: () = assert!(META == (crate::format::PREFIX as u32) << crate::format::KIND_SHIFT);
 
-/// A `lock` prefix for your own assembler: `asm!(lock_prefix!(), "inc dword ptr [{}]", in(reg) place)`. x86-64 and i686.
+/// A `lock` prefix for your own assembler: `asm!(lock_prefix!(), "inc dword ptr [{}]", in(reg) place)`. For x86-64 and i686.
 ///
-/// The prefix is for the instruction in the next line. That instruction is atomic for other processors, except in [UP mode](crate::up); the
+/// The prefix is for the instruction in the next line. Except in [UP mode](crate::up), that instruction is atomic for other processors. The
 /// rules of UP mode apply to it. It must be an instruction that can have `lock` (`add`, `adc`, `and`, `btc`, `btr`, `bts`, `cmpxchg`,
 /// `cmpxchg8b`, `cmpxchg16b`, `dec`, `inc`, `neg`, `not`, `or`, `sbb`, `sub`, `xadd`, `xor`, with a destination in memory). Any other
-/// instruction faults, except in UP mode. The instruction must have no segment prefix. Do not use this for `xchg`, which locks without a
-/// prefix. In builds without sites, the macro yields a plain `lock`.
+/// instruction faults, except in UP mode. The instruction must have no segment prefix. Do not use this for `xchg`, which locks without a prefix.
+/// In builds without sites, the macro yields a plain `lock`.
 ///
-/// Costs a byte of code, and 16 bytes of read-only table. With `--cfg jumplabel_dylib`, tell the compiler that the text can have labels:
-/// `#[allow(named_asm_labels)]`.
+/// Costs a byte of code, and 16 bytes of read-only table. With `--cfg jumplabel_dylib`, allow labels in the text: `#[allow(named_asm_labels)]`.
 #[cfg(jumplabel_prefixes)]
 #[macro_export]
 macro_rules! lock_prefix {
@@ -34,7 +33,7 @@ macro_rules! lock_prefix {
     };
 }
 
-/// A `lock` prefix for your own assembler: `asm!(lock_prefix!(), "inc dword ptr [{}]", in(reg) place)`. x86-64 and i686.
+/// A `lock` prefix for your own assembler: `asm!(lock_prefix!(), "inc dword ptr [{}]", in(reg) place)`. For x86-64 and i686.
 #[cfg(all(not(jumplabel_prefixes), any(target_arch = "x86_64", target_arch = "x86")))]
 #[macro_export]
 macro_rules! lock_prefix {
@@ -43,7 +42,7 @@ macro_rules! lock_prefix {
     };
 }
 
-/// The prefix and its entry.
+/// The lock prefix and its entry.
 #[cfg(jumplabel_prefixes)]
 #[doc(hidden)]
 #[macro_export]

@@ -1,4 +1,4 @@
-//! UP mode in builds whose `lock` prefixes are sites: the keys of all objects that have prefixes change together.
+//! UP mode in builds whose `lock` prefixes are sites: the keys of all objects that have lock prefixes change together.
 
 use core::sync::atomic::Ordering;
 
@@ -23,13 +23,13 @@ pub(super) fn is_on() -> bool {
     Lock::take().is_ok_and(|lock| are_out(&lock))
 }
 
-/// Whether the prefixes of any object are taken out. This asks all objects of all instances of the library: an object that was loaded later
-/// may have its own instance, which does not know that UP mode is on.
+/// Whether the lock prefixes of any object are removed. This asks all objects of all instances of the library, because an object that was loaded
+/// later may have its own instance, which does not know that UP mode is on.
 fn are_out(lock: &Lock) -> bool {
     object::all(&lock.objects).any(|object| object.has(UP))
 }
 
-/// Puts all prefixes in, or takes them out, in one transaction: if the transaction is refused, no object has changed.
+/// Restores all lock prefixes, or removes them, in one transaction: if the transaction is refused, no object has changed.
 fn change(change: Change, lock: &mut Lock) -> Result<Outcome, Error> {
     // SAFETY: the macro emits a key for entries of this kind.
     let outcome = unsafe { patch::commit_all(|entry| entry.kind() == PREFIX, |key| key, change, lock) }?;

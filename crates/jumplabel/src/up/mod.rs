@@ -1,5 +1,5 @@
-//! UP mode: a process with one thread does without `lock` prefixes. It exists on x86-64 and i686. Elsewhere, the types here always behave
-//! like the standard library's atomics.
+//! UP mode: a process with one thread runs without `lock` prefixes. Only x86-64 and i686 have it. Elsewhere, the types here always behave like
+//! the standard library's atomics.
 //!
 //! ```text
 //!   several threads                          ── enter() ──►     one thread
@@ -7,10 +7,10 @@
 //!                                            ◄── leave() ──
 //! ```
 //!
-//! On many processors an atomic instruction costs several times as much as the same instruction without `lock`. The instruction needs
-//! `lock` only if another processor can reach its memory. Here, each `lock` is a site of one byte. [`enter`] takes all prefixes out: a
-//! program that starts with one thread calls it first. [`leave`] puts them in again; call it *before* you start the second thread.
-//! [`spawn`] calls `leave` before it starts the thread. In a program that never calls `enter`, these types are atomics like any other.
+//! On many processors an atomic instruction costs several times as much as the same instruction without `lock`. The instruction needs `lock`
+//! only if another processor can reach its memory. Here, each `lock` is a site of one byte. [`enter`] removes all `lock` prefixes: a program
+//! that starts with one thread calls it first. [`leave`] restores them; call it *before* you start the second thread. [`spawn`] calls `leave`
+//! before it starts the thread. In a program that never calls `enter`, these types are atomics like any other.
 //!
 //! ```
 //! use jumplabel::up::{self, AtomicUsize};
@@ -30,19 +30,19 @@
 //!
 //! # The rules
 //!
-//! * **Start no thread between `enter` and `leave`.** Otherwise two threads update one number, and updates are lost. The caller of
-//!   `enter` promises this. A library cannot promise it, because `std::thread::spawn`, thread pools and other libraries do not call
-//!   `leave`. (In C, `jumplabel/up_threads.h` puts itself in the place of `pthread_create`.) A child of a raw `clone(CLONE_VM)` or `vfork`
-//!   that runs beside its parent counts as a thread.
+//! * **Start no thread between `enter` and `leave`.** Otherwise two threads update one number, and updates are lost. The caller of `enter`
+//!   promises this. A library cannot promise it, because `std::thread::spawn`, thread pools and other libraries do not call `leave`. (In C,
+//!   `jumplabel/up_threads.h` replaces `pthread_create`.) A child of a raw `clone(CLONE_VM)` or `vfork` that runs beside its parent counts as a
+//!   thread.
 //! * **Never use these types in memory that another process shares**, nor in memory that the kernel or a device changes (a ring of
 //!   io_uring, a futex that the kernel updates): the other side runs at the same time, however few threads this process has. Such memory is
 //!   only reached through a pointer, so the types here cannot be made from a pointer.
-//! * Signal handlers need no care: one instruction is not interrupted in the middle.
+//! * Signal handlers need no care, because a signal does not interrupt an instruction in the middle.
 //!
-//! An object that is loaded in UP mode keeps its prefixes until the next `enter`. All objects change together, even if the process has
+//! An object that is loaded in UP mode keeps its `lock` prefixes until the next `enter`. All objects change together, even if the process has
 //! several instances of this library.
 
-#[cfg_attr(jumplabel_dylib, allow(named_asm_labels))] // Labels of the record, once in an object.
+#[cfg_attr(jumplabel_dylib, allow(named_asm_labels))] // The labels of the record occur once in an object.
 mod atomic;
 mod lock_prefix;
 #[cfg_attr(not(jumplabel_prefixes), path = "always.rs")]
@@ -58,19 +58,19 @@ pub use lock_prefix::META;
 use crate::error::Error;
 use crate::patch::Outcome;
 
-/// Puts all `lock` prefixes in. When it returns, the atomics of this module work like those of the standard library. Call it while the
-/// process still has one thread.
+/// Restores all `lock` prefixes. When it returns, the atomics of this module work like those of the standard library. Call it while the process
+/// still has one thread.
 ///
 /// In UP mode it costs a flip; otherwise it only takes the library's lock and looks. Safe wherever a flip is safe.
 ///
 /// # Errors
-/// The errors of a flip: [`Error::Denied`] where the system lets nobody patch code, [`Error::ForeignBytes`] where a debugger has a
-/// breakpoint on a prefix. Then nothing has changed: do not start a thread.
+/// The errors of a flip: [`Error::Denied`] where the system forbids all changes of code, [`Error::ForeignBytes`] where a debugger has a
+/// breakpoint on a `lock` prefix. On any error nothing has changed: do not start a thread.
 pub fn leave() -> Result<Outcome, Error> {
     locks::leave()
 }
 
-/// Takes all `lock` prefixes out, also those of objects that were loaded after the last call. The caller must be the only thread.
+/// Removes all `lock` prefixes, including those of objects that were loaded after the last call. The caller must be the only thread.
 ///
 /// Costs a flip. In a kernel, call it while only one processor runs.
 ///
@@ -81,14 +81,14 @@ pub fn leave() -> Result<Outcome, Error> {
 /// * No instruction after a `lock_prefix!` works on memory that others change.
 ///
 /// # Errors
-/// [`Error::MultiThreaded`] if there is another thread, or if the system does not tell (no `/proc`). A thread that was just joined can
-/// still count for some microseconds. Otherwise as [`leave`]. On any error nothing has changed.
+/// [`Error::MultiThreaded`] if there is another thread, or if the system does not say whether there is one (no `/proc`). A thread that was just
+/// joined can still count for some microseconds. Also the errors of [`leave`]. On any error nothing has changed.
 pub unsafe fn enter() -> Result<Outcome, Error> {
     locks::enter()
 }
 
-/// Whether the prefixes are taken out. False if there are no prefixes. Also false inside a flip, where the lock cannot be taken. Safe
-/// wherever a flip is safe.
+/// Whether the `lock` prefixes are removed. False if there are no `lock` prefixes. Also false inside a flip, where the lock cannot be taken.
+/// Safe wherever a flip is safe.
 #[must_use]
 pub fn is_on() -> bool {
     locks::is_on()
@@ -97,7 +97,7 @@ pub fn is_on() -> bool {
 /// Calls [`leave`], and then starts a thread like [`std::thread::spawn`], but returns errors instead of panicking.
 ///
 /// # Errors
-/// If the prefixes could not be put in, the `io::Error` contains an [`Error`], and no thread was started. Otherwise as
+/// If the `lock` prefixes could not be restored, the `io::Error` contains an [`Error`], and no thread was started. Also the errors of
 /// [`std::thread::Builder::spawn`].
 #[cfg(feature = "std")]
 pub fn spawn<F, T>(body: F) -> std::io::Result<std::thread::JoinHandle<T>>
