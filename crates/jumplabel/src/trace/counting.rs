@@ -4,14 +4,14 @@
 //!   word    generation (32 bits) │ count (32 bits)       0 after a fork in the child: the system wipes the words there
 //! ```
 //!
-//! A reader first counts itself, and then loads a list. A thread that has taken a list away looks at the two counts until it has seen each
-//! of them at 0 once. Then it knows that nobody is in that list any more. The words take turns, so that new readers cannot keep both counts
+//! A reader first counts itself, and then loads a list. A thread that has taken a list away reads the two counts until it has seen each of them
+//! at 0 once. Then it knows that no reader is in that list any more. The two words take turns. Otherwise new readers could keep both counts
 //! above 0.
 //!
-//! A child of fork, or of a raw `clone`, has one thread. If that thread was in a probe, it was counted in an earlier generation, so it does
-//! not count itself off.
+//! A child of `fork`, or of a raw `clone`, has one thread. If that thread was in a probe, it was counted in an earlier generation, so in the
+//! child it does not count itself off.
 //!
-//! Nothing here allocates or knows of threads, so the model check can run this code as it is.
+//! This file allocates nothing and knows nothing of threads, so the model check can run its code unchanged.
 
 use super::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -21,11 +21,11 @@ const GENERATION_SHIFT: u32 = 32;
 #[repr(C, align(64))]
 pub struct Word(pub(super) AtomicU64);
 
-/// The words of readers. All zeroes are a valid value: nobody is inside.
+/// The two words of readers. All zeros are a valid value: no reader is inside.
 #[repr(C)]
 pub struct Readers {
     pub(super) words: [Word; 2],
-    /// Which of the two words new readers take.
+    /// The number of the word that new readers take.
     pub(super) turn: AtomicUsize,
 }
 
@@ -36,7 +36,7 @@ impl Word {
     /// Counts one reader in, and returns the generation in which the reader is counted. If the word is 0, this is a new generation, which
     /// `new_generation` gives.
     ///
-    /// One instruction both counts and looks at the generation, because a process may be forked between any two instructions.
+    /// One instruction both counts the reader and reads the generation, because a process may be forked between any two instructions.
     #[inline(always)]
     pub fn count_in(&self, new_generation: impl Fn() -> u32) -> u64 {
         let mut held = self.0.load(Ordering::Relaxed);
@@ -61,20 +61,20 @@ impl Word {
         }
     }
 
-    /// Whether nobody is inside.
+    /// Whether no reader is inside.
     pub fn is_empty(&self) -> bool {
         self.0.load(Ordering::SeqCst) & ((1 << GENERATION_SHIFT) - 1) == 0
     }
 }
 
 impl Readers {
-    /// The word for a reader who comes now.
+    /// The word for a reader that comes now.
     pub fn word(&self) -> &Word {
         &self.words[self.turn.load(Ordering::Relaxed) & 1]
     }
 
-    /// Under the lock: in which of the words the count is 0 now. If it is 0 in the word that new readers do not take, new readers take that
-    /// word from now on.
+    /// The words whose count is 0 now, as a bit for each. If the count is 0 in the word that new readers do not take, new readers take that word
+    /// from now on. Called under the lock.
     pub fn empty(&self) -> u8 {
         let [first, second] = self.words.each_ref().map(Word::is_empty);
         let turn = self.turn.load(Ordering::Relaxed) & 1;

@@ -21,14 +21,15 @@
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// Operators see the tracepoint as `group:name`. The name alone is the name of a static, a [`Tracepoint`](crate::Tracepoint), and also of a
-/// type. All probes get the same arguments, so the type of each argument is `Copy`, as integers and `&` references are. Probes return
-/// nothing. Names in the arguments are looked up where the declaration stands. Type parameters are not allowed.
+/// Operators see the tracepoint as `group:name`. The second name is the name of a static, a [`Tracepoint`](crate::Tracepoint), and also of a
+/// type. All probes get the same arguments. So the type of each argument must be `Copy`; integers and `&` references are. Probes return nothing.
+/// Names in the arguments mean names of the place where the declaration stands. Type parameters are not allowed.
 ///
-/// Tracers such as bpftrace find the tracepoint in the program's file as `group:name`, on x86-64, aarch64 and riscv64: [`usdt`](crate::usdt).
+/// On x86-64, aarch64 and riscv64, tracers such as bpftrace find the tracepoint in the program's file as `group:name`: see
+/// [`usdt`](crate::usdt).
 ///
-/// Costs 56 bytes of data, a trampoline, and a function that walks the list; with a note, a function more. Also costs what the records of a key
-/// and of a static call cost, with the `#[key(name)]` and `meta` of [`static_key!`](crate::static_key). Needs the feature `std` or `alloc`.
+/// Costs 56 bytes of data, a trampoline, and a function that walks the list; with a note, one more function. Also costs the records of a key and
+/// of a static call, with the `#[key(name)]` and `meta` of [`static_key!`](crate::static_key). Needs the feature `std` or `alloc`.
 #[macro_export]
 macro_rules! tracepoint {
     () => {};
@@ -101,7 +102,7 @@ macro_rules! __tracepoint_walk {
     ($group:ident $name:ident [$(($parameter:ident: $type:ty, $($place:literal)*))*] [] $more:tt) => {
         $crate::__usdt! { $group $name $(($parameter: $type, $($place)*))* }
         #[allow(clippy::too_many_arguments)]
-        #[inline(never)] // The function contains a record, which a program must have only once.
+        #[inline(never)] // Not inlined: it contains a record, which a program must have only once.
         fn __walk($($parameter: $type),*) {
             $crate::__tracepoint_record!($group $name);
             $crate::__usdt_emit!($($parameter)*);
@@ -113,8 +114,8 @@ macro_rules! __tracepoint_walk {
     };
 }
 
-/// The record of the tracepoint's key. It is in a function, and not in a module as with `record_key!`: if the tracepoint is declared in a
-/// function, a module there does not see the static.
+/// The record of the tracepoint's key. It is in a function, and not in a module as with `record_key!`. The reason: if the tracepoint is declared
+/// in a function, a module in that function does not see the static.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tracepoint_record {
@@ -138,11 +139,11 @@ macro_rules! __tracepoint_record {
 
 /// Calls the probes of a tracepoint: `emit!(packet, data.len(), port)`.
 ///
-/// Without a probe, it is one instruction that falls through, and the arguments are not evaluated. If the only probe is a plain `fn`, it
-/// calls the `fn` through a trampoline. With a closure, or with several probes, it calls a function that goes through the probes. Safe in
-/// signal handlers, if the probes are. Its type is `()`.
+/// Without a probe, it is one instruction that falls through, and the arguments are not evaluated. If the only probe is a plain `fn`, `emit!`
+/// calls it through a trampoline. With a closure, or with several probes, it calls a function that goes through the probes. Safe in signal
+/// handlers, if the probes are safe there. Its type is `()`.
 ///
-/// If a probe panics, the panic arrives here, and the probes after it are not called.
+/// If a probe panics, the panic leaves `emit!`, and the probes after that one are not called.
 #[macro_export]
 macro_rules! emit {
     ($($point:ident)::+ $(, $argument:expr)* $(,)?) => {

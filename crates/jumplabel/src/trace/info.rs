@@ -1,4 +1,4 @@
-//! A tracepoint as introspection shows it.
+//! The description of a tracepoint for introspection.
 
 use super::Probes;
 use crate::error::Error;
@@ -10,15 +10,14 @@ use crate::key_record::name::Number;
 pub struct TracepointInfo {
     /// The tracepoint's key. Its name is the tracepoint's name: `net:packet`.
     pub key: KeyInfo,
-    /// How many probes the tracepoint has. A tracer counts as one.
+    /// The number of probes of the tracepoint. A tracer counts as one.
     pub probes: usize,
     /// Whether a tracer such as bpftrace is attached: see [`usdt`](crate::usdt).
     pub traced: bool,
 }
 
 impl TracepointInfo {
-    /// The tracepoint that a key belongs to. `None` if the key belongs to no tracepoint, or if its object has another instance of the
-    /// library.
+    /// The tracepoint of a key. `None` if the key has no tracepoint, or if its object has another instance of the library.
     #[must_use]
     pub fn of(key: KeyInfo) -> Option<TracepointInfo> {
         let probes = key.meta::<Probes>()?;
@@ -34,12 +33,11 @@ impl core::fmt::Display for TracepointInfo {
     }
 }
 
-/// Calls `visit` for each tracepoint of the objects that use this instance of the library. Otherwise as
-/// [`for_each_key`](crate::for_each_key), which lists the keys of tracepoints, too. [`find_key`](crate::find_key) finds a tracepoint's key
-/// by the tracepoint's name.
+/// Calls `visit` for each tracepoint of the objects that use this instance of the library. Otherwise like [`for_each_key`](crate::for_each_key),
+/// which also lists the keys of tracepoints. [`find_key`](crate::find_key) finds a tracepoint's key by the tracepoint's name.
 ///
 /// # Errors
-/// As for [`for_each_key`](crate::for_each_key).
+/// The errors of [`for_each_key`](crate::for_each_key).
 pub fn for_each_tracepoint(mut visit: impl FnMut(TracepointInfo)) -> Result<(), Error> {
     crate::inspect::for_each_key(|key| TracepointInfo::of(key).into_iter().for_each(&mut visit))
 }

@@ -32,25 +32,25 @@
 //!
 //! # Why no probe is called with another probe's data, and no code is called that is gone
 //!
-//! Linux changes a function and its data at two moments, and so a thread could call the function of one probe with the data of another.
-//! That happened when one probe took the place of another (from one probe to none to one), and when all probes but one were removed (from N
-//! to two to one). Linux had to add waiting between the two moments (commits 231264d6927f, 352384d5c84e, f7ec41212563). Here the static
-//! call leads to two sorts of functions only:
+//! Linux changes a function and its data at two moments. So a thread could call the function of one probe with the data of another. That
+//! happened when one probe took the place of another (from one probe to none to one), and when all probes but one were removed (from N to two to
+//! one). Linux had to add a wait between the two moments (commits 231264d6927f, 352384d5c84e, f7ec41212563). Here the static call leads only to
+//! two sorts of functions:
 //!
-//! * A plain `fn`, which has no data. A thread that comes late still calls it with the right arguments.
-//! * The walk. It has no data either: it loads one pointer to a list. A list never changes, and in a list each probe and its data are one
-//!   object. A thread that comes late finds a later list, or none.
+//! * A plain `fn`, which has no data. A late thread still calls it with the right arguments.
+//! * The walk. It has no data either: it loads one pointer to a list. A list never changes, and in a list each probe forms one object with its
+//!   data. A late thread finds a later list, or none.
 //!
-//! So a call is right whatever the order of the steps. The order serves other promises. To add a probe, one transaction changes key and
-//! call, and then the list changes. If the transaction is refused, no thread has seen the probe. Until the new list is in place, the walk
-//! goes through the old list, which has all probes that were added before. A removal takes the same steps as an addition. The removal of
+//! So a call is right in any order of the steps. The order of the steps serves other promises. To add a probe, one transaction changes the key
+//! and the call, and then the list changes. If the transaction is refused, no thread has seen the probe. Until the new list is in place, the
+//! walk goes through the old list, which has all probes that were added before. A removal takes the same steps as an addition. The removal of
 //! the last probe turns the key off.
 //!
 //! # When data are freed
 //!
-//! Threads that walk count themselves (`readers`). A list that was replaced is retired. Once no thread can be in a retired list, the next
-//! change of any tracepoint frees it, or [`synchronize_probes`] does. A closure is dropped with the last list that it is in. If its drop
-//! panics, the panic comes out of the call that freed the list; if that call was adding a probe, the probe is removed again.
+//! Threads that walk a list count themselves (`readers`). A replaced list is retired. Once no thread can be in a retired list, the next change
+//! of any tracepoint frees it, or [`synchronize_probes`] does. A closure is dropped with the last list that contains it. If the closure's drop
+//! panics, the panic leaves the call that freed the list. If that call was adding a probe, the probe is removed again.
 
 mod counting;
 mod declare;
@@ -82,14 +82,14 @@ use probes::{Entry, Led};
 /// The type that [`tracepoint!`](crate::tracepoint) makes for each tracepoint.
 ///
 /// # Safety
-/// The default of the trampoline is its `Target`, and goes through the list of its tracepoint.
+/// The default of the trampoline is its `Target`, and it goes through the list of its tracepoint.
 #[doc(hidden)]
 pub unsafe trait Signature: Trampoline<Target = <Self as Trampoline>::Function> {
     type Closure: ?Sized + Send + Sync + 'static;
     fn closure(function: Self::Function) -> Arc<Self::Closure>;
 }
 
-/// A tracepoint. Declare it with [`tracepoint!`](crate::tracepoint), and emit by [`emit!`](crate::emit).
+/// A tracepoint. Declare it with [`tracepoint!`](crate::tracepoint), and emit it by [`emit!`](crate::emit).
 #[repr(C)]
 pub struct Tracepoint<S: Signature> {
     /// The call comes first, because the trampoline's entry names the address of the static.
@@ -112,25 +112,24 @@ impl<S: Signature> Tracepoint<S> {
 
     /// Adds a probe without data. As long as it is the only probe, the static call leads to it, and nothing is counted or loaded.
     ///
-    /// When `add` returns, every emission that starts later, on any thread, calls the probe (see [`Visibility`](crate::Visibility) for the
-    /// one exception). Probes are called in the order in which they were added. Costs some allocations and three system calls for the lock.
-    /// The first probe and the second also cost a flip. Blocks while another thread flips. A probe can call `add`. Not safe in signal
-    /// handlers, because it allocates.
+    /// When `add` returns, every emission that starts later, on any thread, calls the probe. (For the one exception, see
+    /// [`Visibility`](crate::Visibility).) Probes are called in the order in which they were added. Costs some allocations and three system
+    /// calls for the lock. The first probe and the second also cost a flip. Blocks while another thread flips. A probe can call `add`. Not safe
+    /// in signal handlers, because it allocates.
     ///
     /// # Errors
-    /// As [`Batch::commit`](crate::Batch::commit). On an error, nothing has changed, and the probe was not called.
+    /// The errors of [`Batch::commit`](crate::Batch::commit). On an error, nothing has changed, and the probe was not called.
     pub fn add(&'static self, probe: S::Function) -> Result<Probe<S>, Error> {
         self.insert(S::closure(probe), Some(probe))
     }
 
-    /// Adds a probe with data. The data are dropped after the probe was removed, once no thread is in the probe any more. Otherwise as
-    /// [`add`](Self::add). With such a probe, an emission costs two atomic changes of a counter, and a call through a pointer for each
-    /// probe.
+    /// Adds a probe with data. After the probe was removed, the data is dropped once no thread is in the probe. Otherwise like
+    /// [`add`](Self::add). With such a probe, an emission costs two atomic changes of a counter, and a call through a pointer for each probe.
     ///
-    /// Code that can be unloaded must add a closure even if it needs no data: [`synchronize_probes`] waits for closures only.
+    /// Code that can be unloaded must add a closure even if it needs no data, because [`synchronize_probes`] waits only for closures.
     ///
     /// # Errors
-    /// As [`add`](Self::add).
+    /// The errors of [`add`](Self::add).
     pub fn add_closure(&'static self, probe: Arc<S::Closure>) -> Result<Probe<S>, Error> {
         self.insert(probe, None)
     }
@@ -139,7 +138,7 @@ impl<S: Signature> Tracepoint<S> {
         static IDS: AtomicU64 = AtomicU64::new(0);
         let id = IDS.fetch_add(1, Ordering::Relaxed);
         let entry = Entry { id, closure, function };
-        // The `Probe` is made before the change. The change frees old closures, and if their drop panics, the `Probe` is dropped, which
+        // The `Probe` is made before the change. The change frees old closures. If their drop panics, the `Probe` is dropped, too, and this
         // removes the new probe.
         let probe = Probe { point: self, id };
         match self.change(&|probes| probes.push(entry.clone())) {
@@ -151,20 +150,20 @@ impl<S: Signature> Tracepoint<S> {
         }
     }
 
-    /// The number of probes. Stale at once.
+    /// The number of probes. The answer can be out of date at once.
     #[must_use]
     pub fn probes(&self) -> usize {
         self.probes.count()
     }
 
-    /// The tracepoint's key, which is on as long as there are probes. Use it to list its sites, or to [`prepare`](crate::prepare) it. If
-    /// you seal the key, a probe can come or go only if that does not flip the key.
+    /// The tracepoint's key, which is on as long as there are probes. Use it to list its sites, or to [`prepare`](crate::prepare) it. If you
+    /// seal the key, you can add or remove a probe only if that does not flip the key.
     #[must_use]
     pub const fn key(&'static self) -> &'static RawKey {
         self.key.raw()
     }
 
-    /// Calls `call` with each probe. For the walk of [`tracepoint!`](crate::tracepoint).
+    /// Calls `call` with each probe. The walk of [`tracepoint!`](crate::tracepoint) uses it.
     #[doc(hidden)]
     #[inline]
     pub fn each(&self, mut call: impl FnMut(&S::Closure)) {
@@ -179,8 +178,8 @@ impl<S: Signature> Tracepoint<S> {
             edit(probes);
             Ok(())
         };
-        // `leads_to` names the call's default, the walk, which has the tracepoint's record. So a program that adds probes has the record even if
-        // it emits nothing.
+        // `leads_to` names the call's default, the walk, which has the tracepoint's record. So a program that adds probes contains the record
+        // even if it emits nothing.
         let direct = |probes: &[Entry<S>]| match probes {
             [Entry { function: Some(function), .. }] => StaticCall::<S>::leads_to(*function),
             _ => 0,
@@ -193,7 +192,7 @@ impl<S: Signature> Tracepoint<S> {
         Led { key: self.key(), call: self.call.raw(), walk: 0 }
     }
 
-    /// What a watcher of semaphores needs.
+    /// The data that a watcher of semaphores needs.
     #[doc(hidden)]
     #[must_use]
     pub fn describe(&'static self, semaphore: &'static AtomicU16) -> Description {
@@ -207,7 +206,7 @@ impl<S: Signature> core::fmt::Debug for Tracepoint<S> {
     }
 }
 
-/// Stands for a probe of a tracepoint: if this value is dropped, the probe is removed. To leave the probe there for good,
+/// A probe that was added to a tracepoint. When this value is dropped, the probe is removed. To leave the probe there for ever,
 /// [`forget`](core::mem::forget) the value. [`Tracepoint::add`] returns it.
 #[must_use = "the probe is removed when this is dropped"]
 pub struct Probe<S: Signature> {
@@ -216,14 +215,14 @@ pub struct Probe<S: Signature> {
 }
 
 impl<S: Signature> Probe<S> {
-    /// Removes the probe, as a drop does, and returns the outcome.
+    /// Removes the probe, like a drop, and returns the outcome.
     ///
-    /// When `remove` returns, no emission that starts later calls the probe (see [`Visibility`](crate::Visibility)). Threads may still be
-    /// in the probe: [`synchronize_probes`] waits for those threads. The probe's data are dropped when they have left. `remove` costs as
-    /// much as [`Tracepoint::add`], and can be called in the same places.
+    /// When `remove` returns, no emission that starts later calls the probe (see [`Visibility`](crate::Visibility)). Threads may still be in the
+    /// probe: [`synchronize_probes`] waits for those threads. The probe's data is dropped when they have left. `remove` costs as much as
+    /// [`Tracepoint::add`], and can be called in the same places.
     ///
     /// # Errors
-    /// As [`Tracepoint::add`]. On an error, the probe stays. A drop cannot report the error.
+    /// The errors of [`Tracepoint::add`]. On an error, the probe stays. (A drop cannot report the error.)
     pub fn remove(self) -> Result<Outcome, Error> {
         core::mem::ManuallyDrop::new(self).take_off()
     }
@@ -245,18 +244,18 @@ impl<S: Signature> core::fmt::Debug for Probe<S> {
     }
 }
 
-/// Waits until every thread that is in a closure of some tracepoint has left it (Linux: `tracepoint_synchronize_unregister`), and until the
-/// data of probes that were removed before are dropped. This covers the tracepoints of this instance of the library.
+/// Waits until every thread that is now in a closure of any tracepoint has left it (Linux: `tracepoint_synchronize_unregister`). Also waits
+/// until the data of all probes that were already removed is dropped. This covers the tracepoints of this instance of the library.
 ///
-/// It does not wait for a plain `fn` that is the only probe: an emission calls that `fn` directly and counts nothing. It does not wait for
-/// threads that enter closures meanwhile. Costs a few system calls, and takes as long as the probes take. Not for signal handlers. In a
-/// child of `fork`, only the child's own threads count.
+/// It does not wait for a plain `fn` that is the only probe, because an emission calls that `fn` directly and counts nothing. Nor does it wait
+/// for threads that enter closures during the wait. Costs a few system calls, and takes as long as the probes take. Do not call it in signal
+/// handlers. In a forked child, only the child's own threads count.
 ///
 /// # Errors
-/// [`Error::Reentrant`] in a closure of a tracepoint, or in code that drops a closure: the thread would wait for itself. Also if this
-/// thread holds the [`Lock`](crate::Lock). Otherwise as [`RawKey::seal`](crate::RawKey::seal).
+/// [`Error::Reentrant`] in a closure of a tracepoint, or in code that drops a closure: the thread would wait for itself. The same error if this
+/// thread holds the [`Lock`](crate::Lock). Also the errors of [`RawKey::seal`](crate::RawKey::seal).
 pub fn synchronize_probes() -> Result<(), Error> {
-    // Before a variable of this thread is used: in an IFUNC resolver there is none yet.
+    // This comes before any use of a thread-local variable: in an IFUNC resolver there is none yet.
     patch::demand_registered()?;
     if readers::is_inside() {
         return Err(Error::Reentrant);

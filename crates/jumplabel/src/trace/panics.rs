@@ -1,11 +1,11 @@
-//! Panics of what closures drop.
+//! Panics in the drop of closures.
 
-/// With std, each closure is dropped even if the drop of another panics; then the panic goes on.
+/// With std, each closure is dropped even if the drop of another panics. After that, the panic continues.
 #[cfg(feature = "std")]
 mod caught {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-    /// The first panic.
+    /// The first panic, if there was one.
     pub(crate) type Dropped = std::thread::Result<()>;
 
     pub(crate) fn dropped<T>(closure: T) -> Dropped {
@@ -19,10 +19,10 @@ mod caught {
     }
 }
 
-/// Without std, nobody can catch a panic: it ends the program. (A probe of C is a function and a pointer. Nothing is called to drop it.)
+/// Without std, a panic cannot be caught: it ends the program. (A probe of C is a function and a pointer, and its drop calls nothing.)
 #[cfg(not(feature = "std"))]
 mod caught {
-    /// There is none.
+    /// There is no panic.
     pub(crate) type Dropped = Result<(), core::convert::Infallible>;
 
     pub(crate) fn dropped<T>(closure: T) -> Dropped {

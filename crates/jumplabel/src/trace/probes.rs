@@ -1,5 +1,5 @@
-//! The probes of a tracepoint: a list that never changes. A change puts a new list in its place. The old list is freed when no thread can
-//! be in it any more.
+//! The probes of a tracepoint: a list that never changes. A change puts a new list in its place. The old list is freed when no thread can be in
+//! it.
 //!
 //! ```text
 //!   Probes ──► ProbeList: probe, probe, ...        an emission loads this pointer once
@@ -22,7 +22,7 @@ use crate::patch::{self, Lock, Outcome, Request};
 use crate::platform::notices::Notices;
 use crate::raw::count::Change;
 
-/// The bit of the count of probes that says that there is a tracer.
+/// The bit of the count of probes that is set while there is a tracer.
 const TRACED: usize = 1 << (usize::BITS - 1);
 
 /// The pointer to the list of a tracepoint, without the type of the list's entries.
@@ -32,7 +32,7 @@ pub struct Probes {
     count: AtomicUsize,
 }
 
-/// The fields that every list begins with.
+/// The fields with which every list begins.
 struct Header {
     next: *mut Header,
     seen: u8,
@@ -61,25 +61,23 @@ impl<S: Signature> Clone for Entry<S> {
     }
 }
 
-/// The key and the static call of a tracepoint, which follow its probes.
+/// The key and the static call of a tracepoint. They follow the tracepoint's probes.
 #[derive(Clone, Copy)]
 pub struct Led<'a> {
     /// The key.
     pub key: &'a RawKey,
     /// The static call.
     pub call: &'a RawCall,
-    /// Where the call leads if not to a probe: the address of the walk, or 0 for the call's default.
+    /// The target of the call if it does not lead to a probe: the address of the walk, or 0 for the call's default.
     pub walk: usize,
 }
 
 /// A box with exactly one list. `None` if the list is empty.
 type New<E> = Option<Box<[ProbeList<E>]>>;
 
-/// Drops a list, and with it each closure that is in no other list. The drop of a closure's data may panic; this returns the first
-/// panic.
+/// Drops a list, and with it each closure that is in no other list. The drop of a closure's data may panic; the result is the first panic.
 unsafe fn free<E>(list: *mut Header) -> Dropped {
-    // SAFETY: the caller passes a list that was made with this function, and that nobody else has. The list is the only one in its
-    // box.
+    // SAFETY: the caller passes a list that was made with this function, and that no other code has. The list is the only one in its box.
     let list = unsafe { Box::from_raw(list.cast::<ProbeList<E>>()) };
     list.probes.into_iter().map(panics::dropped).fold(Ok(()), Result::and)
 }
@@ -94,11 +92,11 @@ impl<E> ProbeList<E> {
         Ok(Some(list.into_boxed_slice()))
     }
 
-    /// The probes of a list; none if the list is null. This makes no reference to the whole list, because a thread that retires the list
+    /// The probes of a list. If the list is null, no probes. This makes no reference to the whole list, because a thread that retires the list
     /// writes to its header.
     ///
     /// # Safety
-    /// The list stays as long as the result is used.
+    /// The list is not freed while the result is used.
     unsafe fn probes<'a>(list: *const ProbeList<E>) -> &'a [E] {
         // SAFETY: the caller keeps the list as long as it uses the result.
         if list.is_null() { &[] } else { unsafe { &(*list).probes } }
@@ -110,21 +108,21 @@ impl Probes {
         Probes { list: AtomicPtr::new(null_mut()), count: AtomicUsize::new(0) }
     }
 
-    /// How many probes there are, a tracer's included.
+    /// The number of probes. A tracer counts as one.
     pub(super) fn count(&self) -> usize {
         let count = self.count.load(Ordering::Relaxed);
         (count & !TRACED) + usize::from(count & TRACED != 0)
     }
 
-    /// Whether a tracer is attached, as far as the key and the call know.
+    /// Whether the key and the call are set for a tracer.
     pub(super) fn is_traced(&self) -> bool {
         self.count.load(Ordering::Relaxed) & TRACED != 0
     }
 
-    /// Under the lock: leads key and call to what the current list and a tracer need.
+    /// Sets the key and the call as the current list and a tracer need them. Called under the lock.
     #[cfg(jumplabel_usdt)]
     pub(super) fn trace(&self, is_traced: bool, led: Led<'_>, lock: &mut Lock) -> Result<(), Error> {
-        // SAFETY: a list, or null. It stays, because only a change replaces it, and that needs the lock.
+        // SAFETY: the pointer leads to a list, or is null. The list stays, because only a change replaces it, and a change needs the lock.
         let direct = unsafe { self.list.load(Ordering::Relaxed).as_ref() }.map(|list| list.direct);
         lead(direct, is_traced, led, lock)?;
         let count = self.count.load(Ordering::Relaxed) & !TRACED;
@@ -135,7 +133,7 @@ impl Probes {
     /// The current list: null if there is none.
     ///
     /// # Safety
-    /// This belongs to a tracepoint with entries of type `E`.
+    /// This is for a tracepoint with entries of type `E`.
     unsafe fn list<E>(&self) -> *mut ProbeList<E> {
         self.list.load(Ordering::SeqCst).cast()
     }
@@ -143,18 +141,18 @@ impl Probes {
     /// The current probes.
     ///
     /// # Safety
-    /// This belongs to a tracepoint with entries of type `E`. This thread is counted as long as the result is used.
+    /// This is for a tracepoint with entries of type `E`. This thread is counted as long as the result is used.
     pub(super) unsafe fn get<'a, E>(&self) -> &'a [E] {
         // SAFETY: the caller says that the list has such entries, and that this thread is counted. The list is freed only after the thread
         // has counted itself off.
         unsafe { ProbeList::probes(self.list()) }
     }
 
-    /// Replaces the list by an edited copy. Before that, the key and the call are changed for the new probes. `edit` gets a copy with room
-    /// for one more probe. `direct` is the address of the only probe's function, or 0, as in the header of a list.
+    /// Replaces the list by an edited copy. Before that, changes the key and the call for the new probes. `edit` gets a copy with room for one
+    /// more probe. `direct` is the address of the only probe's function, or 0, as in the header of a list.
     ///
     /// # Safety
-    /// This belongs to a tracepoint with entries of type `E`.
+    /// This is for a tracepoint with entries of type `E`.
     pub(super) unsafe fn change<E: Clone, X: From<Error>>(
         &self,
         edit: &dyn Fn(&mut Vec<E>) -> Result<(), X>,
@@ -169,7 +167,7 @@ impl Probes {
             // SAFETY: the caller says that the list has such entries. This thread is counted, so the list stays, and no other list gets its
             // address.
             let old = unsafe { self.list::<E>() };
-            // SAFETY: the same list, which stays because this thread is counted.
+            // SAFETY: the list stays, because this thread is counted.
             let probes = unsafe { ProbeList::probes(old) };
             let mut copy = with_room(probes.len() + 1)?;
             copy.extend_from_slice(probes);
@@ -186,7 +184,7 @@ impl Probes {
             self.replace(new, &lock);
             drop(inside);
             let unused = unused(readers::empty(), &lock);
-            // A function of `on_change` may wait for probes. So the lists that nobody is in are dropped before it is called.
+            // A function of `on_change` may wait for probes. So the lists that no thread is in are dropped before such a function is called.
             let notices = SendAtEnd(lock.take_notices());
             drop(lock);
             drop(unused);
@@ -195,13 +193,13 @@ impl Probes {
         }
     }
 
-    /// Under the lock: puts `new` in the place of the current list, and retires the current list.
+    /// Puts `new` in the place of the current list, and retires the current list. Called under the lock.
     fn replace<E>(&self, new: New<E>, _: &Lock) {
         let traced = self.count.load(Ordering::Relaxed) & TRACED;
         self.count.store(new.as_ref().map_or(0, |list| list[0].probes.len()) | traced, Ordering::Relaxed);
         let old = self.list.swap(new.map_or(null_mut(), |list| Box::into_raw(list).cast()), Ordering::SeqCst);
         if !old.is_null() {
-            // SAFETY: `old` is a list. Because of the lock nobody else looks at its header; readers look only at its probes.
+            // SAFETY: `old` is a list. The lock keeps other threads from its header; readers look only at its probes.
             unsafe { (*old).next = RETIRED.load(Ordering::Relaxed) };
             RETIRED.store(old, Ordering::Relaxed);
         }
@@ -216,7 +214,7 @@ fn lead(direct: Option<usize>, is_traced: bool, led: Led<'_>, lock: &mut Lock) -
     patch::commit_locked(&[key, led.call.request(target)?], lock)
 }
 
-/// Sends notices when it is dropped, also if the drop of a closure panics meanwhile.
+/// Sends the notices when it is dropped, even if the drop of a closure panics before that.
 struct SendAtEnd(Notices);
 
 impl Drop for SendAtEnd {
@@ -231,23 +229,23 @@ fn with_room<T>(count: usize) -> Result<Vec<T>, Error> {
     Ok(room)
 }
 
-/// Under the lock: lists that were replaced, and not freed yet.
+/// Lists that were replaced, and not freed yet. Used under the lock.
 static RETIRED: AtomicPtr<Header> = AtomicPtr::new(null_mut());
 
-/// Lists that nobody is in. They are freed when this is dropped. Do not drop this under the lock, because closures are dropped with the
+/// Lists that no thread is in. They are freed when this is dropped. Do not drop this under the lock, because closures are dropped with the
 /// lists.
 pub(super) struct Unused {
     first: *mut Header,
-    /// Counts this thread as one that frees, so that others can wait for it.
+    /// Counts this thread as one that frees lists, so that other threads can wait for it.
     _freeing: Option<Inside>,
 }
 
-/// Under the lock: the retired lists that nobody is in any more. `empty` says which of the readers' counts were 0.
+/// The retired lists that no thread is in. `empty` says which of the readers' counts were 0. Called under the lock.
 pub(super) fn unused(empty: u8, _: &Lock) -> Unused {
     let mut at = RETIRED.load(Ordering::Relaxed);
     let (mut kept, mut unused) = (null_mut(), null_mut());
     while !at.is_null() {
-        // SAFETY: a list that was retired. Because of the lock nobody else looks at its header; readers look only at its probes.
+        // SAFETY: this is a retired list. The lock keeps other threads from its header; readers look only at its probes.
         unsafe {
             (*at).seen |= empty;
             let chain = if (*at).seen == BOTH { &mut unused } else { &mut kept };
@@ -260,12 +258,12 @@ pub(super) fn unused(empty: u8, _: &Lock) -> Unused {
 }
 
 impl Drop for Unused {
-    /// If the drop of one list panics, all other lists are dropped before the panic goes on.
+    /// If the drop of one list panics, all other lists are dropped before the panic continues.
     fn drop(&mut self) {
         let mut freed = Ok(());
         while !self.first.is_null() {
             let list = self.first;
-            // SAFETY: a list that was retired, that nobody is in, and that is only in this chain.
+            // SAFETY: this is a retired list that no thread is in, and that is only in this chain.
             freed = unsafe {
                 self.first = (*list).next;
                 freed.and(((*list).free)(list))

@@ -1,4 +1,4 @@
-//! Tracepoints without types, for C. The macros of C make the call, the walk, and the place where a thread counts itself.
+//! Tracepoints without types, for C. The C macros make the call, the walk, and the place where a thread counts itself.
 //!
 //! ```text
 //!   trace_packet(80)                       the site of a key
@@ -7,8 +7,8 @@
 //!                                         └──► walk ──► list ──► each    if there are several probes, or a probe with data
 //! ```
 //!
-//! Here each emission counts its thread, whether or not the probes have data. So the owner of a removed probe can wait until no thread is
-//! in the probe any more, and can then unload the probe's code.
+//! Here each emission counts its thread, whether or not the probes have data. So the owner of a removed probe can wait until no thread is in the
+//! probe, and can then unload the probe's code.
 
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
@@ -33,13 +33,13 @@ pub struct RawTracepoint {
 pub struct RawProbe {
     /// The address of the function.
     pub function: usize,
-    /// The data that the function is called with.
+    /// The data that is passed to the function.
     pub data: *mut c_void,
     /// Probes of a higher priority are called earlier.
     pub priority: c_int,
 }
 
-/// The static call of a tracepoint, and the functions to which it can lead besides a probe.
+/// The static call of a tracepoint, and the functions to which it can lead if it does not lead to a probe.
 pub struct Lead<'call> {
     /// The call.
     pub call: &'call RawCall,
@@ -53,16 +53,16 @@ impl RawTracepoint {
     /// Replaces the list of probes by an edited copy. `edit` gets a copy with room for one more probe.
     ///
     /// # Errors
-    /// The errors of `edit`; otherwise as [`Tracepoint::add`](crate::Tracepoint::add). On an error, nothing has changed.
+    /// The errors of `edit`, and those of [`Tracepoint::add`](crate::Tracepoint::add). On an error, nothing has changed.
     ///
     /// # Safety
-    /// Each function may be called with its data and the arguments of the tracepoint. The call and the walk are the tracepoint's.
+    /// Each function may be called with its data and the arguments of the tracepoint. The call and the walk belong to the tracepoint.
     pub unsafe fn change<X: From<Error>>(
         &self,
         lead: &Lead<'_>,
         edit: &dyn Fn(&mut Vec<RawProbe>) -> Result<(), X>,
     ) -> Result<Outcome, X> {
-        // The static call passes null as data: so no thread can call the function of one probe with the data of another.
+        // The static call passes null as data. So no thread can call the function of one probe with the data of another.
         let direct = |probes: &[RawProbe]| match probes {
             [RawProbe { function, data, .. }] if data.is_null() => *function,
             _ => 0,
@@ -78,7 +78,7 @@ impl RawTracepoint {
     /// This thread is counted, by [`enter`], as long as the result is used.
     #[must_use]
     pub unsafe fn probes(&self) -> &[RawProbe] {
-        // SAFETY: all entries of the list come from `change`. By the contract, this thread is counted.
+        // SAFETY: all entries of the list come from `change`. The caller says that this thread is counted.
         unsafe { self.probes.get() }
     }
 }

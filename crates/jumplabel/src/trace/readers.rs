@@ -1,5 +1,5 @@
 //! Counts the threads that are in probes, and the threads that free lists. The process counts them in shared words
-//! ([`counting`](super::counting)), and each thread counts itself in a variable of its own.
+//! ([`counting`](super::counting)), and each thread counts itself in a thread-local variable.
 
 use core::marker::PhantomData;
 use core::ptr::{null, null_mut};
@@ -25,7 +25,7 @@ static WORDS: AtomicPtr<Words> = AtomicPtr::new(null_mut());
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 fn words() -> Option<&'static Words> {
-    // SAFETY: null, or from `make`, which zeroes the words; zeroes are valid.
+    // SAFETY: the pointer is null, or came from `make`, which zeroes the words; zeros are valid.
     unsafe { WORDS.load(Ordering::Acquire).as_ref() }
 }
 
@@ -41,20 +41,20 @@ pub(super) fn make() -> Result<(), Error> {
     let platform = platform::platform();
     let new = platform.allocate_wiped(size_of::<Words>()).ok_or(Error::OutOfMemory)?;
     if WORDS.compare_exchange(null_mut(), new.as_ptr().cast(), Ordering::AcqRel, Ordering::Relaxed).is_err() {
-        // SAFETY: the memory was allocated above, and nobody else has seen it.
+        // SAFETY: the memory was allocated above, and no other thread has seen it.
         unsafe { platform.release(new, size_of::<Words>()) };
     }
     Ok(())
 }
 
 /// Counts this thread as a reader. `None` if there has never been a list.
-#[inline(always)] // An emission of C: the libraries for C are built for size.
+#[inline(always)] // For emissions in C: the libraries for C are built for size, so the compiler would not inline it.
 #[must_use]
 pub fn enter() -> Option<Inside> {
     words().map(|words| Inside::of(words.readers.word()))
 }
 
-/// Counts this thread as one that frees.
+/// Counts this thread as one that frees lists.
 pub(super) fn free() -> Option<Inside> {
     words().map(|words| Inside::of(&words.freeing))
 }
@@ -64,12 +64,12 @@ pub(super) fn is_inside() -> bool {
     here(|here| here.depth.get() != 0)
 }
 
-/// For a test: if this is true, the module is its own broken twin, in which `empty` always says that nobody is in a list.
+/// For a test: if this is true, the module is its own broken twin. Then `empty` always says that no thread is in a list.
 #[cfg(test)]
 pub(super) static FREES_AT_ONCE: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
 
-/// Under the lock: which of the readers' counts are 0 now. If this thread itself is inside, it says that none is: in a process that is a
-/// copy of another, the system may have wiped the words, and they do not count this thread.
+/// The words of the readers whose count is 0 now. If this thread itself is inside, the answer is that no count is 0. The reason: in a forked
+/// process, the system may have wiped the words, so that they do not count this thread. Called under the lock.
 pub(super) fn empty() -> u8 {
     #[cfg(test)]
     if FREES_AT_ONCE.load(Ordering::Relaxed) {
@@ -85,18 +85,18 @@ struct ProbeCode {
     release: unsafe fn(&Words, &dyn platform::Platform),
 }
 
-/// Null as long as there has never been a list.
+/// Null until the first list is made.
 #[cfg(jumplabel_sites)]
 static PROBE_CODE: AtomicPtr<ProbeCode> = AtomicPtr::new(null_mut());
 
 #[cfg(jumplabel_sites)]
 fn probe_code() -> Option<(&'static ProbeCode, &'static Words)> {
-    // SAFETY: null, or a static.
+    // SAFETY: the pointer is null, or leads to a static.
     unsafe { PROBE_CODE.load(Ordering::Acquire).as_ref() }.zip(words())
 }
 
-/// In a child of fork: the system has wiped the words. If this thread is inside, this counts it again, for the threads that the child will
-/// start. (In builds without sites, and after a raw clone, the library does not hear of the fork. Then the child's other threads must not
+/// Called in a forked child, where the system has wiped the words. If this thread is inside, counts it again, for the threads that the child
+/// will start. (In builds without sites, and after a raw clone, the library is not informed of the fork. Then the child's other threads must not
 /// change lists while this thread is still in a probe.)
 #[cfg(jumplabel_sites)]
 pub(crate) fn forked() {
@@ -105,12 +105,12 @@ pub(crate) fn forked() {
     }
 }
 
-/// Called when this instance of the library is unloaded: nobody is inside, and nobody will come.
+/// Called when this instance of the library is unloaded. No thread is inside, and none will come.
 #[cfg(jumplabel_sites)]
 pub(crate) fn stop(platform: &dyn platform::Platform) {
     if let Some((code, words)) = probe_code() {
         WORDS.store(null_mut(), Ordering::Release);
-        // SAFETY: the words come from `make`, and nobody finds them any more.
+        // SAFETY: the words come from `make`, and no thread can find them any more.
         unsafe { (code.release)(words, platform) };
     }
 }
@@ -129,13 +129,13 @@ fn register() {
                 });
             }
         },
-        // SAFETY: `stop` passes the words that `make` allocated, and nobody finds them any more.
+        // SAFETY: `stop` passes the words that `make` allocated, and no thread can find them any more.
         release: |words, platform| unsafe {
             platform.release(core::ptr::NonNull::from(words).cast(), size_of::<Words>())
         },
     };
-    // `black_box` hides the value. If the compiler knew that there is only one value, it would call these functions wherever `PROBE_CODE`
-    // is looked at: in every program.
+    // `black_box` hides the value. If the compiler knew that there is only one value, it would call these functions directly at each use of
+    // `PROBE_CODE`, and so link them into every program.
     PROBE_CODE.store(core::hint::black_box((&raw const THESE).cast_mut()), Ordering::Release);
 }
 
@@ -156,14 +156,14 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// As two words, for C.
+    /// The value as two words, for C.
     #[must_use]
     pub fn into_raw(self) -> (*const (), u64) {
         let inside = core::mem::ManuallyDrop::new(self);
         (core::ptr::from_ref(inside.word).cast(), inside.generation)
     }
 
-    /// From the two words. `None` if the first is null.
+    /// The value from its two words. `None` if the first word is null.
     ///
     /// # Safety
     /// The words come from [`into_raw`](Self::into_raw) on this thread, and are passed once for each call of it. Or the first word is null.
@@ -188,7 +188,7 @@ impl Drop for Inside {
         here(|here| {
             let depth = here.depth.get() - 1;
             here.depth.set(depth);
-            // SAFETY: null, or what `forked` has stored: words stay as long as this instance of the library.
+            // SAFETY: the pointer is null, or `forked` has stored it. Words stay as long as this instance of the library.
             let again = unsafe { here.again.get().as_ref() };
             if let Some(word) = again.filter(|_| depth == 0) {
                 here.again.set(null());

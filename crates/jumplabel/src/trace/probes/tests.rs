@@ -1,4 +1,4 @@
-//! When data are dropped.
+//! The time at which the data of a probe is dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use super::readers::FREES_AT_ONCE;
 
 crate::tracepoint! { test, point(); }
 
-/// Whether data are dropped while a thread is in the probe that has them.
+/// Whether data is dropped while a thread is in the probe that uses it.
 fn drops_too_early() -> bool {
     static DROPS: AtomicUsize = AtomicUsize::new(0);
     struct Data;
@@ -20,8 +20,8 @@ fn drops_too_early() -> bool {
     let before = DROPS.load(Ordering::SeqCst);
     let (data, (entered, enters)) = (Data, channel());
     let entered = std::sync::Mutex::new(entered);
-    // With the broken twin, the closure is dropped while it runs. So `GO`, which the closure uses after it has reported that it runs,
-    // is a static and not in the closure.
+    // In the broken twin, the closure is dropped while it runs. The closure uses `GO` after it has reported that it runs. So `GO` is a static,
+    // and not in the closure.
     static GO: AtomicBool = AtomicBool::new(false);
     GO.store(false, Ordering::SeqCst);
     let closure = move || {
@@ -35,7 +35,7 @@ fn drops_too_early() -> bool {
     let emitter = std::thread::spawn(|| crate::emit!(point));
     enters.recv().unwrap();
     probe.remove().unwrap();
-    // These later changes each free the lists that they can free.
+    // Each of these later changes frees the lists that it can free.
     (0..4).for_each(|_| drop(point.add_closure(Arc::new(|| ())).unwrap()));
     let early = DROPS.load(Ordering::SeqCst) != before;
     GO.store(true, Ordering::SeqCst);
@@ -45,7 +45,7 @@ fn drops_too_early() -> bool {
     early
 }
 
-/// A copy that never becomes the list may be the last that holds a closure: `synchronize_probes` waits for a thread that drops a copy.
+/// A copy that never becomes the list may be the last that contains a closure. `synchronize_probes` waits for a thread that drops a copy.
 #[test]
 fn what_drops_a_copy_is_counted() {
     crate::tracepoint! { test, changed(); }
@@ -67,7 +67,7 @@ fn what_drops_a_copy_is_counted() {
     assert_eq!((&SAID.lock().unwrap()[..], changed.probes()), (&[Err(crate::Error::Reentrant)][..], 1));
 }
 
-/// The check finds the broken twin, which frees at once.
+/// The check notices the broken twin, which frees lists at once.
 #[test]
 #[cfg_attr(miri, ignore = "it finds the twin by itself")]
 fn data_stay_while_a_thread_is_in_them() {

@@ -1,4 +1,4 @@
-//! What `tracepoint!` makes for tracers: a function with a note, and a semaphore.
+//! The parts of a `tracepoint!` for tracers: a function with a note, and a semaphore.
 
 /// The function and the semaphore. The parameters are those of the tracepoint, each with its type and its places in the note.
 #[cfg(jumplabel_usdt)]
@@ -6,17 +6,18 @@
 #[macro_export]
 macro_rules! __usdt {
     ($group:ident $name:ident $(($parameter:ident: $type:ty, $($place:literal)*))*) => {
-        // Tracers count it up while they are attached: the kernel, for a uprobe that names it, or a tool, by /proc/PID/mem.
+        // Tracers add 1 to it while they are attached. The kernel does so for a uprobe that names the semaphore; a tool does so through
+        // /proc/PID/mem.
         #[unsafe(link_section = ".probes")]
         static __SEMAPHORE: ::core::sync::atomic::AtomicU16 = ::core::sync::atomic::AtomicU16::new(0);
         #[allow(clippy::too_many_arguments, clippy::undocumented_unsafe_blocks)]
         #[cold]
-        #[inline(never)] // It contains a note, which a program must have only once.
+        #[inline(never)] // Not inlined: it contains a note, which a program must have only once.
         fn __usdt($($parameter: $type),*) {
             #[allow(unused_imports)]
             use $crate::trace::usdt::place::Else as _;
             let __words: &[[u64; 2]] = &[$($crate::trace::usdt::place::Place::<$type>::words(&$parameter)),*];
-            // SAFETY: a nop.
+            // SAFETY: this is a nop.
             unsafe {
                 $crate::__usdt_note!(
                     ::core::stringify!($group), ::core::stringify!($name), __words.as_ptr(), __SEMAPHORE, __usdt,
@@ -39,7 +40,7 @@ macro_rules! __usdt_emit {
     };
 }
 
-/// What a watcher of semaphores needs.
+/// The data that a watcher of semaphores needs.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]
@@ -49,8 +50,8 @@ macro_rules! __usdt_description {
     };
 }
 
-/// A function that contains the note of a callsite of tracing, `Some(fn(&[u64; 4]))`: see
-/// [`__usdt_note_of_text`](crate::__usdt_note_of_text). The semaphore is `$offset` bytes behind the beginning of the static `$callsite`.
+/// A function that contains the note of a callsite of tracing, `Some(fn(&[u64; 4]))`: see [`__usdt_note_of_text`](crate::__usdt_note_of_text).
+/// The semaphore is `$offset` bytes after the beginning of the static `$callsite`.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]
@@ -58,11 +59,11 @@ macro_rules! __usdt_callsite {
     ($callsite:ident, $offset:expr, $target:expr $(,)?) => {{
         #[allow(clippy::undocumented_unsafe_blocks)]
         #[cold]
-        #[inline(never)] // It contains a note, which a program must have only once.
+        #[inline(never)] // Not inlined: it contains a note, which a program must have only once.
         fn __note(__words: &[u64; 4]) {
             const __TEXT: $crate::trace::usdt::text::Text =
                 $crate::trace::usdt::text::Text::of($target, ::core::line!());
-            // SAFETY: a nop.
+            // SAFETY: this is a nop.
             unsafe {
                 $crate::__usdt_note_of_text!(__TEXT, __words.as_ptr(), $callsite, $offset, __note);
             }

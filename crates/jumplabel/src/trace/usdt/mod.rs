@@ -8,12 +8,13 @@
 //!   the walk      nop, if the semaphore is above 0; then each probe of the list
 //! ```
 //!
-//! So a tracer counts as one probe more. The tracepoint is on as long as it has a tracer or any probe: neither takes away what the other needs.
-//! Whether a tracer is known is a bit in the count of probes. A look sets it under the lock, together with the key and the call: so several
-//! looks at once, and looks of a child of fork, find nothing half changed. As all of a look happens under the lock, objects can be unloaded
-//! meanwhile. Nothing here depends on the types of a tracepoint: code for each would cost 4 KB and a fifth of a second of the compiler.
+//! So a tracer counts as one more probe. The tracepoint is on as long as it has a tracer or any probe. Neither of the two removes anything that
+//! the other needs. A bit in the count of probes says whether a tracer is known. A look sets this bit under the lock, together with the key and
+//! the call. So several looks at the same time, and looks of a forked child, find no unfinished change. The whole look happens under the lock,
+//! so other threads may unload objects at the same time. Nothing here depends on the types of a tracepoint, because code for each type would
+//! cost 4 KB and a fifth of a second of the compiler.
 //!
-//! Nobody tells a process that a semaphore has changed. [`watch`] looks ten times a second.
+//! A process is not informed when a semaphore changes. So [`watch`] looks ten times a second.
 
 mod declare;
 #[doc(hidden)] // For the macros.
@@ -40,15 +41,16 @@ use crate::{
 };
 pub use watch::watch;
 
-/// What [`look`] found.
+/// The result of [`look`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Looked {
-    /// How many tracepoints have a note, and callsites of tracing, if these have keys.
+    /// The number of tracepoints that have a note. It includes callsites of tracing, if these have keys.
     pub tracepoints: usize,
-    /// How many of them a tracer is attached to.
+    /// The number of those that have a tracer.
     pub traced: usize,
-    /// Why one of them could not follow, such as a flip that was refused. It stays as it was; the next look tries again.
+    /// The reason why one of them could not follow its semaphore, such as a refused flip. That tracepoint stays as it was, and the next look
+    /// tries again.
     pub error: Option<Error>,
 }
 
@@ -60,26 +62,26 @@ impl Description {
 
 #[cfg(jumplabel_usdt)]
 impl Description {
-    /// Under the lock: whether there is a tracer.
+    /// Whether there is a tracer. Called under the lock.
     fn is_traced(&self, _: &Lock) -> bool {
-        // SAFETY: a static of an object that the lock keeps loaded.
+        // SAFETY: this is a static of an object that the lock keeps loaded.
         unsafe { &*self.semaphore }.load(Ordering::Relaxed) != 0
     }
 
-    /// Under the lock: whether key and call follow what the semaphore says.
+    /// Whether the key and the call agree with the semaphore. Called under the lock.
     fn follows(&self, lock: &Lock) -> bool {
-        // SAFETY: a static of an object that the lock keeps loaded.
+        // SAFETY: this is a static of an object that the lock keeps loaded.
         unsafe { &*self.probes.cast::<Probes>() }.is_traced() == self.is_traced(lock)
     }
 
-    /// Under the lock: has key and call follow.
+    /// Makes the key and the call agree with the semaphore. Called under the lock.
     fn follow(&self, lock: &mut Lock) -> Result<(), Error> {
         let is_traced = self.is_traced(lock);
         #[cfg(test)]
         if !is_traced && tests::FORGETS.load(Ordering::Relaxed) {
             return Ok(());
         }
-        // SAFETY: statics of an object that the lock keeps loaded.
+        // SAFETY: these are statics of an object that the lock keeps loaded.
         let (probes, led) =
             unsafe { (&*self.probes.cast::<Probes>(), Led { key: &*self.key, call: &*self.call, walk: 0 }) };
         probes.trace(is_traced, led, lock)
@@ -88,13 +90,13 @@ impl Description {
 
 #[cfg(jumplabel_usdt)]
 impl Record {
-    /// Under the lock: what the tracepoint of the key consists of, if it has one with a note.
+    /// The parts of the key's tracepoint, if the key has one with a note. Called under the lock.
     fn tracepoint(&self, _: &Lock) -> Option<Description> {
         if self.describe == 0 {
             return self.meta?().tracepoint;
         }
         let mut description = MaybeUninit::uninit();
-        // SAFETY: the macro of C leads to such a function, which fills in a description, and does nothing else.
+        // SAFETY: the C macro leads to a function of this type, which only fills in a description.
         unsafe {
             let describe = core::mem::transmute::<usize, extern "C" fn(*mut Description)>(self.describe);
             describe(description.as_mut_ptr());
@@ -103,15 +105,16 @@ impl Record {
     }
 }
 
-/// Looks at the semaphores of all tracepoints, and turns those on that a tracer has attached to, and those off that it has left, unless they
-/// have probes.
+/// Looks at the semaphores of all tracepoints. Turns a tracepoint on if a tracer has attached to it, and off if the tracer has left and there
+/// are no probes.
 ///
-/// It covers the tracepoints of all loaded objects that use this instance of the library. Costs a look at the record of each key, and a flip
-/// where a tracer has come or gone. Any thread may look at any time. Not for signal handlers. [`watch`] has a thread do it.
+/// It covers the tracepoints of all loaded objects that use this instance of the library. Costs a look at the record of each key, and a flip for
+/// each tracepoint that a tracer has attached to or left. Any thread may look at any time. Do not call it in signal handlers. [`watch`] starts a
+/// thread that calls it.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`]; if the lock cannot be taken, as [`RawKey::seal`](crate::RawKey::seal). Then nothing has changed. The error of a
-/// single tracepoint is in the result.
+/// [`Error::OutOfMemory`]. If the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal). On these errors, nothing has
+/// changed. The error of a single tracepoint is in the result.
 pub fn look() -> Result<Looked, Error> {
     let looked = Looked::default();
     #[cfg(jumplabel_usdt)]
@@ -122,8 +125,9 @@ pub fn look() -> Result<Looked, Error> {
 /// An `fn(bool, Looked) -> Looked`, or null.
 static HOOK: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
-/// Has `hook` called after each look, with whether a tracer has come to a tracepoint or gone: for what follows the key of a tracepoint, and for what
-/// has notes and semaphores of its own. It adds these to what the look has found. Replaces the hook before it.
+/// Registers `hook`. It is called after each look, with whether a tracer has attached to a tracepoint or left it. It is for code that follows
+/// the key of a tracepoint, and for code that has its own notes and semaphores. The hook adds these to the result of the look. Replaces the
+/// previous hook.
 #[doc(hidden)] // For the patched tracing-core.
 pub fn on_look(hook: fn(bool, Looked) -> Looked) {
     HOOK.store(hook as *mut (), Ordering::Release);
@@ -131,7 +135,7 @@ pub fn on_look(hook: fn(bool, Looked) -> Looked) {
 
 #[cfg(jumplabel_usdt)]
 fn look_at_all(mut looked: Looked) -> Result<Looked, Error> {
-    // An emission of C does nothing as long as its thread cannot be counted.
+    // An emission in C does nothing as long as its thread cannot be counted.
     super::readers::make()?;
     let mut lock = Lock::take()?;
     let mut stale = Owned::new(lock.platform());
@@ -150,7 +154,7 @@ fn look_at_all(mut looked: Looked) -> Result<Looked, Error> {
     drop(lock);
     let hook = HOOK.load(Ordering::Acquire);
     if !hook.is_null() {
-        // SAFETY: `on_look` stored such a function.
+        // SAFETY: `on_look` stored a function of this type.
         looked = unsafe {
             core::mem::transmute::<*mut (), fn(bool, Looked) -> Looked>(hook)(!stale.list.is_empty(), looked)
         };

@@ -1,4 +1,4 @@
-//! Where a tracer finds an argument of a tracepoint: what the note says, and the words that it leads to.
+//! The place where a tracer finds an argument of a tracepoint: the text in the note, and the words to which it leads.
 //!
 //! ```text
 //!   u32, i32, bool, char, *const T, &T, Option<&T>    the value            4@0(%rax) -4@0(%rax) ...
@@ -8,18 +8,19 @@
 
 use core::marker::PhantomData;
 
-/// A type of an argument. The sizes and words of the types above are inherent, so they come before those of [`Else`], which has all types.
+/// A type of an argument. The sizes and words of the types above are inherent items. So they take precedence over the items of [`Else`], which
+/// all types have.
 #[derive(Debug)]
 pub struct Place<T>(PhantomData<T>);
 
 /// The size in a note that stands for two words of 8 bytes.
 pub const PAIR: i32 = 16;
 
-/// What holds of all other types: tracers get the address of the value.
+/// The rule for all other types: tracers get the address of the value.
 pub trait Else<T> {
     /// The size in the note, negative if signed.
     const SIZE: i32 = 8;
-    /// The words that the note leads to.
+    /// The words to which the note leads.
     #[must_use]
     fn words(value: &T) -> [u64; 2] {
         [core::ptr::from_ref(value) as u64, 0]
@@ -33,7 +34,7 @@ macro_rules! values {
         impl Place<$type> {
             /// The size in the note, negative if signed.
             pub const SIZE: i32 = $size;
-            /// The words that the note leads to.
+            /// The words to which the note leads.
             #[must_use]
             pub fn words(value: &$type) -> [u64; 2] {
                 [*value as u64, 0]
@@ -51,7 +52,7 @@ macro_rules! pointers {
         impl<$t> Place<$type> {
             /// The size in the note.
             pub const SIZE: i32 = $size;
-            /// The words that the note leads to.
+            /// The words to which the note leads.
             #[must_use]
             pub fn words($value: &$type) -> [u64; 2] {
                 $words
@@ -71,7 +72,7 @@ pointers! {
 impl Place<&str> {
     /// The size in the note.
     pub const SIZE: i32 = PAIR;
-    /// The words that the note leads to.
+    /// The words to which the note leads.
     #[must_use]
     pub fn words(value: &&str) -> [u64; 2] {
         [value.as_ptr() as u64, value.len() as u64]

@@ -1,4 +1,4 @@
-//! A look gives back what it took, and nothing else.
+//! A look takes back exactly the changes of an earlier look, and nothing else.
 
 use core::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 
@@ -39,7 +39,7 @@ fn stays_on() -> bool {
     traced.key().is_enabled()
 }
 
-/// The check finds the broken twin, which keeps what it took.
+/// The check notices the broken twin, which does not take them back.
 #[test]
 fn a_tracer_leaves() {
     assert!(!stays_on());

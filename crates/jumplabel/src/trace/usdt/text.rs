@@ -1,31 +1,32 @@
-//! Notes whose names the compiler puts together: of what has a target and a line, and no name that an assembler could take.
+//! Notes whose names the compiler puts together. They are for code that has a target and a line, but no name that an assembler could take.
 //!
 //! ```text
 //!   h2::proto::streams, line 97     usdt:PROGRAM:h2:proto_streams_97
 //!   h2, line 5                      usdt:PROGRAM:h2:line_5
 //! ```
 //!
-//! Tools take letters, digits and `_`: all else is `_`. A long provider lacks its end, a long name its beginning.
+//! Tools accept letters, digits and `_`. Every other character becomes `_`. A provider that is too long loses its end, and a name that is too
+//! long loses its beginning.
 
-/// So many words are the names at most.
+/// The largest number of words that the names take.
 const WORDS: usize = 12;
-/// So many bytes is a provider at most.
+/// The largest number of bytes of a provider.
 const PROVIDER: usize = 32;
-/// So many bytes is what a name has in front of its line at most.
+/// The largest number of bytes in a name before its line number.
 const NAME: usize = 50;
 const _: () = assert!(PROVIDER + 1 + NAME + "_4294967295".len() + 1 < WORDS * 8);
 
-/// The provider and the name, as they stand in a note, each with a zero byte behind it.
+/// The provider and the name, as they stand in a note, each with a zero byte after it.
 #[derive(Clone, Copy, Debug)]
 pub struct Text {
-    /// How many bytes.
+    /// The number of bytes.
     pub size: u32,
-    /// The bytes, and zeros.
+    /// The bytes, then zeros.
     pub words: [u64; WORDS],
 }
 
 impl Text {
-    /// That of a target and a line.
+    /// The text for a target and a line.
     #[must_use]
     pub const fn of(target: &str, line: u32) -> Text {
         let (target, mut text) = (target.as_bytes(), Text { size: 0, words: [0; WORDS] });
@@ -44,14 +45,14 @@ impl Text {
         text
     }
 
-    /// The bytes behind the last whole word.
+    /// The bytes after the last whole word.
     #[must_use]
     pub const fn rest(&self) -> u64 {
         self.words[self.size as usize / 8]
     }
 
     const fn put(&mut self, byte: u8) {
-        // Notes exist on little-endian machines only.
+        // Notes exist only on little-endian machines.
         self.words[self.size as usize / 8] |= (byte as u64) << (self.size % 8 * 8);
         self.size += 1;
     }
@@ -64,7 +65,7 @@ impl Text {
         }
     }
 
-    /// A part of a target. `::` is one sign.
+    /// Appends a part of a target. `::` becomes one character.
     const fn put_name(&mut self, target: &[u8], mut at: usize, end: usize) {
         while at < end {
             let is_name = target[at].is_ascii_alphanumeric();
@@ -81,7 +82,7 @@ impl Text {
     }
 }
 
-/// Where the first `::` is, or the end.
+/// The position of the first `::`, or the end.
 const fn first_part(target: &[u8]) -> usize {
     let mut at = 0;
     while at < target.len() {
@@ -93,8 +94,8 @@ const fn first_part(target: &[u8]) -> usize {
     at
 }
 
-/// A note of a function that does nothing but contain it. `$function` is the function in which it stands, `$text` a constant of the type
-/// [`Text`], `$words` the address of four words of 8 bytes, and the semaphore is `$offset` bytes behind the symbol `$semaphore`.
+/// A note for a function whose only purpose is to contain the note. `$function` is that function, `$text` a constant of the type [`Text`], and
+/// `$words` the address of four words of 8 bytes. The semaphore is `$offset` bytes after the symbol `$semaphore`.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]

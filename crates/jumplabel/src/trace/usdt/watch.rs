@@ -10,19 +10,20 @@ use crate::platform::threads::{self, Thread};
 
 static THREAD: Thread = Thread { name: c"jumplabel-usdt", body: run };
 
-/// How long the thread sleeps between two looks.
+/// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The process whose thread looks; 0 if there is none. A child of fork has no thread, even if this number says that its parent has one.
+/// The process whose thread looks; 0 if there is none. In a forked child, the number can still be that of the parent; the child then has no such
+/// thread.
 static RUNS_IN: AtomicU32 = AtomicU32::new(0);
 
-/// Starts a thread that [looks](look) at the semaphores of all tracepoints ten times a second, until the process ends. If it runs already,
-/// does nothing.
+/// Starts a thread that [looks](look) at the semaphores of all tracepoints ten times a second, until the process ends. If it already runs, does
+/// nothing.
 ///
-/// So within a tenth of a second after a tracer has attached to a tracepoint, the tracepoint is on, and after the tracer has left, or has
-/// died, it is off, unless it has other probes. Costs a wake-up and a [look](look) each time. If a look fails, the thread tries again with
-/// the next one; call [`look`] to know why. A child of fork has no such thread until it calls this: tracepoints that are traced stay on
-/// there. The object with this instance of the library is never unloaded then. Not for signal handlers.
+/// So a tracepoint is on within a tenth of a second after a tracer has attached to it. After the tracer has left, or has died, the tracepoint is
+/// off within the same time, unless it has other probes. Costs a wake-up and a [look](look) each time. If a look fails, the thread tries again
+/// the next time; call [`look`] to learn the reason. A forked child has no such thread until it calls this function; tracepoints that are traced
+/// stay on in the child. From then on, the object with this instance of the library is never unloaded. Do not call it in signal handlers.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`] if no thread can be started; [`Error::TooEarly`] if no constructor of the library has run yet.
