@@ -1,6 +1,5 @@
-//! All layouts that a binary carries, and that the library's instances share. The macros and the C header emit them, the runtime reads
-//! them, and tools and tests look for them. docs/table-format.md explains them; tests/format.rs compares that document and the header with
-//! this file.
+//! All layouts that a binary carries, and that the library's instances share. The macros and the C header emit them, the runtime reads them, and
+//! tools and tests search for them. docs/table-format.md explains them. tests/format.rs compares that document and the C header with this file.
 //!
 //! ```text
 //!   section           holds                                               written at run time
@@ -40,7 +39,7 @@ pub const fn meta(arm: bool, kind: u8, offset: usize) -> u32 {
     }
 }
 
-/// The flag of the entries of a kind that have a prefix: as `arch/asm/x86/site_prefix.rs` emits it.
+/// For a kind whose sites have a site prefix, the flag that its entries carry, as `arch/asm/x86/site_prefix.rs` emits it. For other kinds, 0.
 const fn prefixed(kind: u8) -> u32 {
     let has_prefix = matches!(kind, BRANCH | SHORT | LOADING | SWITCH | OP);
     if cfg!(jumplabel_site_prefix) && has_prefix { PREFIXED } else { 0 }
@@ -55,18 +54,18 @@ pub const fn shape(default: bool, stride: usize) -> u32 {
     default as u32 | indirect | ((stride as u32) << OFFSET_SHIFT)
 }
 
-/// The address to which `word` leads: it holds the distance from its own address. The sum is computed on integers, from the word's address
-/// at run time, so that no compiler can take the result for a pointer into the table.
+/// The address to which `word` leads: `word` holds the distance from its own address to that address. The sum is computed on integers, from the
+/// word's address at run time. So no compiler can take the result for a pointer into the table.
 pub(crate) fn relative(word: *const i32) -> usize {
     // SAFETY: callers pass a word of a record or table entry, which is mapped and aligned.
     let distance = unsafe { word.read_volatile() };
     (word as usize).wrapping_add_signed(distance as isize)
 }
 
-/// A key record. It leads to one key, or to one array of keys, and to the [`Declaration`] of these.
+/// A key record. It leads to a key or an array of keys, and to its [`Declaration`].
 #[repr(C, align(4))]
 pub struct KeyRecord {
-    /// Leads to the static that the key lies in, or to the slot that holds the static's address.
+    /// Leads to the static that contains the key, or to the slot that holds the static's address.
     pub(crate) key: i32,
     /// Leads to the [`Declaration`].
     pub(crate) declaration: i32,
@@ -79,7 +78,7 @@ pub struct KeyRecord {
 pub struct Declaration<const TEXT: usize> {
     pub(crate) line: u32,
     pub(crate) column: u32,
-    /// How many keys there are: more than one for an array.
+    /// The number of keys: more than one for an array.
     pub(crate) count: u32,
     /// The result of [`shape`].
     pub(crate) shape: u32,
@@ -88,10 +87,10 @@ pub struct Declaration<const TEXT: usize> {
     /// The length of the module's path, which is the beginning of the path.
     pub(crate) module_len: u16,
     pub(crate) path_len: u16,
-    /// 0 if the declaration gives no name: then the path serves as the name.
+    /// 0 if the declaration gives no name; the path is then the name.
     pub(crate) name_len: u16,
     pub(crate) file_len: u16,
-    /// The path, the name and the file, one behind the other.
+    /// The path, the name and the file, one after the other.
     pub(crate) text: [u8; TEXT],
 }
 
@@ -130,9 +129,9 @@ pub struct Object {
     /// The index, made of entry numbers ordered by key and address. Null before the first flip.
     pub(crate) index: AtomicPtr<u32>,
     pub(crate) index_bytes: AtomicUsize,
-    /// Address of an entry because of which flips must be refused; 0 if there is none. `site::index` sets it when it builds the index.
+    /// The address of an entry that makes all flips impossible; 0 if there is none. `site::index` sets it when it builds the index.
     pub(crate) damaged: AtomicUsize,
-    /// Three words by which the platform knows where the object lies. They are 0 until the object's constructor has run.
+    /// Three words in which the platform keeps the object's position in memory. They are 0 until the object's constructor has run.
     pub(crate) place: [AtomicUsize; 3],
     table_start: i32,
     table_stop: i32,
@@ -152,10 +151,10 @@ pub(crate) const IN_PROGRAM: u32 = 1;
 /// A flag of [`Object`]: the object is never unloaded. Set under the lock.
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 pub(crate) const STAYS: u32 = 2;
-/// A flag of [`Object`]: the protection of its code has a bit that a change of protection would take away (aarch64: `PROT_BTI`).
+/// A flag of [`Object`]: the protection of its code has a bit that a change of protection would remove (aarch64: `PROT_BTI`).
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 pub(crate) const GUARDED: u32 = 4;
-/// A flag of [`Object`]: the object was loaded when lock prefixes were taken out. Set under the lock.
+/// A flag of [`Object`]: the object was already loaded when the library removed lock prefixes. Set under the lock.
 #[cfg_attr(not(jumplabel_prefixes), allow(dead_code))]
 pub(crate) const UP: u32 = 8;
 
@@ -182,15 +181,15 @@ impl Object {
         unsafe { section(&raw const self.lists_start, &raw const self.lists_stop) }
     }
 
-    /// Whether the object's linker gave bounds to its table and to its key records, and all these bounds lie in `addresses`. The linker
-    /// gives none if its script puts these sections into another section. In a build for an operating system, the table of an object
-    /// without sites has no bounds either.
+    /// Whether the object's linker gave bounds to its table and to its key records, and all these bounds lie in `addresses`. The linker gives no
+    /// bounds if its script puts these sections into another section. In a build for an operating system, the table of an object without sites
+    /// has no bounds either.
     #[must_use]
     pub fn has_bounds(&self, addresses: &core::ops::Range<usize>) -> bool {
         [&self.table_start, &self.table_stop, &self.keys_start, &self.keys_stop]
             .map(core::ptr::from_ref)
             .iter()
-            // If there is no such section, the bound is at address 0 or (AArch64) at the address of this word.
+            // If there is no such section, the bound is at address 0 or (on AArch64) at the address of this word.
             .all(|&bound| {
                 relative(bound) != bound as usize && (addresses.start..=addresses.end).contains(&relative(bound))
             })
@@ -220,14 +219,14 @@ impl Object {
         self.flags.load(Ordering::Relaxed) & flags != 0
     }
 
-    /// The words in which the platform noted where the object lies.
+    /// The words in which the platform keeps the object's position in memory.
     pub(crate) fn place(&self) -> [usize; 3] {
         self.place.each_ref().map(|word| word.load(Ordering::Relaxed))
     }
 }
 
 /// # Safety
-/// The two words stand for the bounds of a section of whole `T`s, or for the same address.
+/// The two words stand for the bounds of a section that contains whole `T`s, or for the same address.
 unsafe fn section<'a, T>(start: *const i32, stop: *const i32) -> &'a [T] {
     let (start, stop) = (relative(start), relative(stop));
     // If the object has no such section, the weak symbols of both bounds are undefined. Then both addresses are equal, or differ by at most
@@ -248,23 +247,23 @@ pub struct Runtime {
     pub(crate) magic: [u32; 2],
     /// [`VERSION`].
     pub(crate) version: u32,
-    /// Whether the instance is on the platform's list of instances, is not on it yet, or has left it; see `platform::instances`.
+    /// Whether the instance is on the platform's list of instances, is not on it yet, or has left it. See `platform::instances`.
     pub(crate) membership: AtomicU32,
-    /// 1 if the instance is never unloaded, and hears of forks and of the end of the process for all instances.
+    /// 1 if the instance is never unloaded, and handles forks and the end of the process for all instances.
     pub(crate) stays: AtomicU32,
     /// The phase of the instance's transaction; see `patch::in_flight`. Changed under the lock, or by a tool; see `format::process`.
     pub(crate) phase: AtomicU32,
     pub(crate) objects: AtomicPtr<Object>,
-    /// The next instance in the list whose first is [`Platform::runtimes`](crate::platform::Platform::runtimes).
+    /// The next instance in the list that [`Platform::runtimes`](crate::platform::Platform::runtimes) begins.
     pub(crate) next: AtomicPtr<Runtime>,
-    /// Leads to the state that the instances of a process share. The platform says what is in it. Null until it exists.
+    /// Leads to the state that the instances of a process share. The platform defines its contents. Null until the state exists.
     pub(crate) process_state: AtomicPtr<()>,
-    /// An `extern "C" fn()`, which an instance that holds the lock calls: it undoes or finishes the transaction that the instance of this
-    /// record had begun. Null as long as that instance has begun none.
+    /// An `extern "C" fn()`. An instance that holds the lock calls it: it undoes or finishes the transaction that the instance of this record
+    /// began. Null until that instance has begun a transaction.
     pub(crate) recover: AtomicPtr<()>,
-    /// An `extern "C" fn(usize, usize)`, which an instance that holds the lock calls. The two arguments are the bounds of an object that is
-    /// about to be unloaded. If both are 0, the process was forked in mid-flip, or an object was loaded. Null as long as the instance of
-    /// this record knows no patchables but keys.
+    /// An `extern "C" fn(usize, usize)`. An instance that holds the lock calls it. The arguments are the bounds of an object that is about to be
+    /// unloaded. If both are 0, the process was forked in mid-flip, or an object was loaded. Null while the only patchables that the instance of
+    /// this record knows are keys.
     pub(crate) tell: AtomicPtr<()>,
 }
 

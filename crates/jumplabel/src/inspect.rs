@@ -26,13 +26,13 @@ use named::each_named;
 pub use sites::{Site, for_each_mode_site, for_each_site, loading};
 
 /// Calls `visit` for each key that has a record, in all loaded objects. `static_key!`, `naked_key!`, `record_key!` and `tracepoint!` leave
-/// records, and so do declarations in C. Then for each key that a list gives a name to: [`List::names`](crate::List::names).
+/// records, and so do declarations in C. Then it calls `visit` for each key that a list gives a name to: [`List::names`](crate::List::names).
 ///
-/// It collects the keys under the lock, and visits them after it has released the lock: so `visit` can flip. Do not unload an object while
-/// its keys are visited, nor while you use anything that `visit` stored. Costs one binary search for each key in each object.
+/// The function collects the keys under the lock, and visits them after it has released the lock. So `visit` can flip keys. Do not unload an
+/// object while its keys are visited, nor while you use anything that `visit` stored. Costs one binary search for each key in each object.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`]. If the lock cannot be taken, as [`RawKey::seal`].
+/// [`Error::OutOfMemory`]. If the lock cannot be taken, the errors of [`RawKey::seal`].
 pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
     each_key(|record| 0..record.declaration().count, |_| true, visit).map(drop)
 }
@@ -43,7 +43,7 @@ pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
 /// Costs a comparison for each declaration. Do not unload the key's object while you use the result.
 ///
 /// # Errors
-/// [`Error::NoSuchKey`], [`Error::SeveralKeys`]; otherwise as [`for_each_key`].
+/// [`Error::NoSuchKey`], [`Error::SeveralKeys`], and the errors of [`for_each_key`].
 pub fn find_key(name: &str) -> Result<KeyInfo, Error> {
     let mut found = None;
     match each_key(|record| named(record, name), |key| key.is(name), |key| found = Some(key))? {
@@ -52,21 +52,21 @@ pub fn find_key(name: &str) -> Result<KeyInfo, Error> {
     }
 }
 
-/// Calls `visit` for each static call that `static_call!` declared and that some code calls, in all loaded objects; otherwise as
+/// Calls `visit` for each static call that `static_call!` declared and that some code calls, in all loaded objects. Otherwise like
 /// [`for_each_key`]. (The records belong to trampolines. powerpc64le has no trampolines, so nothing is listed there.)
 ///
 /// # Errors
-/// As for [`for_each_key`].
+/// The errors of [`for_each_key`].
 pub fn for_each_call(visit: impl FnMut(CallInfo)) -> Result<(), Error> {
     // SAFETY: `each_record` passes records of calls.
     each_record(Record::is_call, |record, sites| unsafe { CallInfo::of(record, sites) }, visit)
 }
 
-/// Calls `visit` for each static mode that `static_mode!` declared and that some code sets, in all loaded objects; otherwise as
+/// Calls `visit` for each static mode that `static_mode!` declared and that some code sets, in all loaded objects. Otherwise like
 /// [`for_each_key`].
 ///
 /// # Errors
-/// As for [`for_each_key`].
+/// The errors of [`for_each_key`].
 pub fn for_each_mode(visit: impl FnMut(ModeInfo)) -> Result<(), Error> {
     // SAFETY: `each_record` passes records of modes.
     each_record(Record::is_mode, |record, sites| unsafe { ModeInfo::of(record, sites) }, visit)
@@ -95,13 +95,13 @@ fn each_record<T: Copy>(
     visited.map(drop)
 }
 
-/// How many entries name the key, call or mode at `address`.
+/// The number of entries that name the key, call or mode at `address`.
 #[cfg(jumplabel_sites)]
 fn count(address: usize, held: &Held<Objects>) -> Result<usize, Error> {
     object::all(held).map(|object| index::count(object, address, held)).sum()
 }
 
-/// Visits those elements of each record that `which` chooses, and those of lists that `is` chooses. Returns how many it visited.
+/// Visits the elements of each record that `which` chooses, and the elements of lists that `is` chooses. Returns how many it visited.
 #[cfg(jumplabel_sites)]
 fn each_key(
     which: impl Fn(&Record) -> Range<u32>,
@@ -158,13 +158,13 @@ fn each_key(
     Ok(count)
 }
 
-/// Whether any site overlaps `range` of addresses. Another patcher should ask this before it writes there. (Linux:
-/// `jump_label_text_reserved`, whose end is inclusive; a Rust range's end is not.)
+/// Whether any site overlaps the addresses `range`. Another patcher should ask this before it writes there. (Linux: `jump_label_text_reserved`.
+/// Its end is inclusive; the end of a Rust range is not.)
 ///
-/// Costs a scan of all tables. Safe to call anywhere but in the middle of a flip.
+/// Costs a scan of all tables. Safe to call anywhere except in the middle of a flip.
 ///
 /// # Errors
-/// If the lock cannot be taken, as [`RawKey::seal`].
+/// If the lock cannot be taken, the errors of [`RawKey::seal`].
 pub fn text_reserved(range: core::ops::Range<usize>) -> Result<bool, Error> {
     Ok(text_reserved_locked(range, &Lock::take()?))
 }
@@ -172,16 +172,16 @@ pub fn text_reserved(range: core::ops::Range<usize>) -> Result<bool, Error> {
 /// [`text_reserved`] for a caller that holds the lock.
 #[must_use]
 pub fn text_reserved_locked(range: core::ops::Range<usize>, lock: &Lock) -> bool {
-    // Nobody has checked the tables: an entry can lead anywhere, so the addition saturates.
+    // The tables are not checked yet. An entry can lead anywhere, so the addition saturates.
     let end = |entry: &Entry| entry.code().saturating_add(entry.bytes());
     let overlaps = |entry: &Entry| entry.code() < range.end && range.start < end(entry) && !range.is_empty();
     object::all(&lock.objects).any(|object| object.table().iter().any(overlaps))
 }
 
-/// How many bytes all indexes take now. Flips allocate this memory, and do not give it back.
+/// The size of all indexes now, in bytes. Flips allocate this memory, and do not free it.
 ///
 /// # Errors
-/// If the lock cannot be taken, as [`RawKey::seal`](RawKey::seal).
+/// If the lock cannot be taken, the errors of [`RawKey::seal`](RawKey::seal).
 pub fn index_bytes() -> Result<usize, Error> {
     let lock = Lock::take()?;
     Ok(object::all(&lock.objects).map(|object| object.index_bytes.load(Ordering::Relaxed)).sum())
@@ -201,7 +201,7 @@ pub fn read_table(object: &crate::format::Object, key: usize, visit: impl FnMut(
     result
 }
 
-/// Collects under the lock what `fill` finds, releases the lock, and hands each item to `visit`, which can then do anything.
+/// Collects under the lock the items that `fill` finds, releases the lock, and hands each item to `visit`, which can then do anything.
 fn collect<T: Copy>(
     fill: impl FnOnce(&mut List<T>, &Held<Objects>) -> Result<(), Error>,
     mut visit: impl FnMut(T),

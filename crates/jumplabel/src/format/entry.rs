@@ -1,4 +1,4 @@
-//! An entry of a table, and the arms that it can lead to. [`format`](super) says what the bits of an entry's meta word mean.
+//! An entry of a table, and the arms that it can lead to. [`format`](super) explains the bits of an entry's meta word.
 
 use super::{ARM, INDIRECT, KIND_MASK, KIND_SHIFT, LOADING, OFFSET_SHIFT, OP, PREFIXED, relative};
 
@@ -11,13 +11,13 @@ pub struct Entry {
     meta: u32,
 }
 
-/// What is in a slot. lld, with an import library that GNU tools made, aligns those of a PE file to four bytes only.
+/// The contents of a slot. In a PE file, slots can be aligned to four bytes only: lld does that with an import library that GNU tools made.
 ///
 /// # Safety
-/// A slot is there.
+/// `slot` is the address of a slot.
 pub(crate) unsafe fn read_slot(slot: usize) -> usize {
     let slot = slot as *const usize;
-    // SAFETY: the caller says so; slots of ELF files are aligned.
+    // SAFETY: the caller passes the address of a slot. The slots of ELF files are aligned.
     unsafe { if cfg!(jumplabel_windows) { slot.read_unaligned() } else { slot.read() } }
 }
 
@@ -28,8 +28,9 @@ impl Entry {
         self.code == 0 || self.key == 0
     }
 
-    /// Whether the word that led to the site leads on from the entry. All linkers put code in front of the table. So if no code is there, a
-    /// linker dropped the site (lld: it leaves what the assembler wrote, a distance from the beginning of the site's section).
+    /// Whether the word that leads to the site leads to a place after the entry. All linkers put code in front of the table. So if there is no
+    /// code at that place, a linker dropped the site. (lld then leaves what the assembler wrote, a distance from the beginning of the site's
+    /// section.)
     #[cfg(jumplabel_windows)]
     pub(crate) fn leads_on(&self) -> bool {
         self.code > 0
@@ -41,8 +42,8 @@ impl Entry {
         relative(&raw const self.code)
     }
 
-    /// For a check: the address that the site jumps to. For other kinds, the kind says what is there: a stub, a list of arms, a trampoline,
-    /// or the site.
+    /// For a check: the address that the site jumps to. For other kinds, it is the address of a stub, a list of arms, a trampoline, or the site;
+    /// the kind says which.
     #[must_use]
     pub fn target(&self) -> usize {
         relative(&raw const self.target)
@@ -57,7 +58,7 @@ impl Entry {
             return word;
         }
         // SAFETY: an indirect entry's key word leads to a slot of its object's GOT or import table, which the loader fills before any code of
-        // the object runs. If an entry is damaged, the index says that its key is lost.
+        // the object runs. If an entry is damaged, the index says that its key is unknown.
         let slot = unsafe { read_slot(word) };
         slot.wrapping_add((self.meta >> OFFSET_SHIFT) as usize)
     }
@@ -65,8 +66,8 @@ impl Entry {
     /// The arms. The caller ensures that the entry is of a switch, an operation in place or an alternative.
     pub(crate) fn arms(&self) -> &[Arm] {
         let count = self.target() as *const u32;
-        // SAFETY: the caller ensures that the entry is of one of these kinds. The index has found its arms to be in the object's code, or
-        // the platform does not know the object's bounds, so that nobody can check them.
+        // SAFETY: the caller ensures that the entry is of one of these kinds. Either the index has found that its arms are in the object's code,
+        // or no check is possible because the platform does not know the object's bounds.
         unsafe { core::slice::from_raw_parts(count.add(1).cast(), count.read() as usize) }
     }
 
@@ -76,7 +77,7 @@ impl Entry {
         self.meta & super::UNLINKED != 0
     }
 
-    /// How many bytes in front of the site belong to its instruction, as far as the library knows.
+    /// The number of bytes in front of the site that belong to its instruction, as far as the library knows.
     #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
     pub(crate) fn bytes_in_front(&self) -> usize {
         jumplabel_format::front::bytes_in_front(self.meta)
@@ -94,23 +95,23 @@ impl Entry {
     }
 
     /// Whether the site can load the key's count: it is a check of a key declared `or_load`. Its target is a stub that loads the count. While
-    /// the site jumps there, the check is right whatever the state of the key is.
+    /// the site jumps to the stub, the check is right in every state of the key.
     #[must_use]
     pub fn loads(&self) -> bool {
         self.kind() == LOADING
     }
 
-    /// The address of the word in front of the stub, of a site that can load.
+    /// For a site that can load: the address of the word in front of the stub.
     pub(crate) fn arm_word(&self) -> usize {
         self.target().wrapping_sub(size_of::<i32>())
     }
 
-    /// The address to which a site that can load jumps, if it does not load. The caller ensures that the entry is of such a site.
+    /// For a site that can load: the address to which it jumps when it does not load. The caller ensures that the entry is of such a site.
     #[inline(never)]
     pub(crate) fn arm_address(&self) -> usize {
         let word = self.arm_word();
-        // SAFETY: the caller ensures that the entry is of such a site. The index has found the word to be in the object's code, or the
-        // platform does not know the object's bounds, so that nobody can check it. The word can lie at any address.
+        // SAFETY: the caller ensures that the entry is of such a site. Either the index has found that the word is in the object's code, or no
+        // check is possible because the platform does not know the object's bounds. The word can lie at any address.
         let distance = unsafe { (word as *const i32).read_unaligned() };
         word.wrapping_add_signed(distance as isize)
     }
@@ -128,15 +129,15 @@ impl Entry {
         self.kind() == OP && self.changes().0 != 0
     }
 
-    /// For an alternative: how many bytes of the site change, and whether the site jumps to its new arms instead of holding their
+    /// For an alternative: the number of bytes of the site that change, and whether the site jumps to its new arms instead of holding their
     /// instructions. For other entries: 0 and false.
     pub(crate) fn changes(&self) -> (usize, bool) {
         let word = if self.is_indirect() { 0 } else { self.meta >> OFFSET_SHIFT };
         ((word & 7) as usize, word & 8 != 0)
     }
 
-    /// The arm, the kind, and whether there is a prefix. Sites of one key that have these in common do the same in each state of the key,
-    /// and have equally many bytes.
+    /// The value of [`arm`](Self::arm), the kind, and whether there is a site prefix. Two sites of one key that have these in common do the same
+    /// in each state of the key, and have the same number of bytes.
     pub(crate) fn traits(&self) -> u32 {
         self.meta & (ARM | PREFIXED | KIND_MASK << KIND_SHIFT)
     }
@@ -149,7 +150,7 @@ pub struct Arm {
     address: i32,
 }
 
-/// The mode number of an arm that leads to no code, but to the name of the operation.
+/// The mode number of an arm that leads to the name of the operation, and not to code.
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 pub(crate) const NAME: u32 = 0xff;
 
@@ -166,7 +167,7 @@ impl Arm {
         relative(&raw const self.address)
     }
 
-    /// The length of the arm's instruction. In an alternative, that of all its instructions. 0 if the site can only jump to the arm.
+    /// The length of the arm's instruction. In an alternative, the length of all its instructions. 0 if the site can only jump to the arm.
     #[must_use]
     pub fn length(&self) -> usize {
         (self.mode >> 8) as usize
@@ -175,8 +176,8 @@ impl Arm {
     /// The bytes of the arm's instructions, or of the operation's name.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: the index has found that the entry's arms lead to code of its object, or the platform does not know the object's bounds,
-        // so that nobody can check them.
+        // SAFETY: either the index has found that the entry's arms lead to code of its object, or no check is possible because the platform does
+        // not know the object's bounds.
         unsafe { core::slice::from_raw_parts(self.address() as *const u8, self.length()) }
     }
 }

@@ -1,13 +1,13 @@
-//! The words that a tool reads, besides the tables, in a process whose threads it has stopped. It also writes some of them, and if it is
-//! killed while it changes keys, its last values stay there. The constants below are the offsets of these words, and values of the phase.
+//! Words that a tool reads, besides the tables, in a process whose threads it has stopped. It also writes some of them. If someone kills the
+//! tool while it changes keys, the tool's last values stay there. The constants below are the offsets of these words, and values of the phase.
 //!
 //! ```text
 //!   Runtime ── PROCESS_STATE ──► pointer ──► LOCK         0: nobody holds the lock
 //!      └─ PHASE                              CONSISTENT   0: the next thread that takes the lock sets all sites as their keys say
 //! ```
 //!
-//! Before the tool changes code, it stores 0 in `CONSISTENT`. When code and counts agree, it stores 1 again. A process that has never
-//! flipped has no process state, so it has no `CONSISTENT`. There, [`FORCED`] in `PHASE` does what a 0 in `CONSISTENT` does elsewhere.
+//! Before the tool changes code, it stores 0 in `CONSISTENT`. When code and counts agree, it stores 1 again. A process that has never flipped
+//! has no process state, so it has no `CONSISTENT`. In such a process, [`FORCED`] in `PHASE` means the same as a 0 in `CONSISTENT`.
 
 use core::mem::offset_of;
 
@@ -27,6 +27,6 @@ pub const CONSISTENT: usize = 4;
 
 /// The phase of an instance that is not flipping.
 pub const IDLE: u32 = 0;
-/// The phase that a tool gives to an instance without process state when it begins to change the process. If the tool does not finish, the
-/// instance knows by it that sites may not agree with their keys.
+/// The phase that a tool gives to an instance without process state when it begins to change the process. If the tool does not finish, this
+/// phase tells the instance that sites may not agree with their keys.
 pub const FORCED: u32 = 4;

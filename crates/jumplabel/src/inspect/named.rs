@@ -1,4 +1,4 @@
-//! Keys of a list's elements, by the names that their list gives them.
+//! Keys in elements of lists, by the names that their lists give them.
 //!
 //! ```text
 //!   for_each_key     under the lock: records ──► keys; __jump_lists ──► lists that give names
@@ -6,7 +6,8 @@
 //!                    under the lock: how many sites each has
 //! ```
 //!
-//! So a key has a name without a record, which takes 40 bytes and its texts: the element has what the function needs, such as a line.
+//! Such a key has a name without a record. A record would take 40 bytes and its texts; here the element has everything that the function needs,
+//! such as a line.
 
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -16,12 +17,13 @@ use crate::list::{self, List};
 
 type Each = fn(&'static List<()>, &mut dyn FnMut(NamedKey)) -> Result<(), Error>;
 
-/// [`each_of_all`] as soon as any list gives names. A program whose lists give none does not link that function.
+/// The address of [`each_of_all`], once any list gives names. A program whose lists give no names does not link that function.
 static EACH_OF_ALL: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
 impl<T: Sync + 'static> List<T> {
-    /// Has the keys of this list's elements listed and found by names, as if each had a record: by [`for_each_key`](crate::for_each_key),
-    /// [`find_key`](crate::find_key) and agents. `of` says which key an element has, and how it is called. Replaces the function before it.
+    /// Gives names to the keys of this list's elements. After that, [`for_each_key`](crate::for_each_key), [`find_key`](crate::find_key) and
+    /// agents list and find these keys as if each had a record. `of` returns the key of an element and its name. A second call replaces the
+    /// first function.
     ///
     /// ```
     /// use jumplabel::{NamedKey, StaticKeyFalse, list, list_element, static_branch_unlikely};
@@ -46,8 +48,8 @@ impl<T: Sync + 'static> List<T> {
     /// # Ok::<(), jumplabel::Error>(())
     /// ```
     ///
-    /// Costs nothing for each key but what the element has for it. `of` runs without the library's lock. Tools that read the file, and not the
-    /// process, do not see these keys. Does nothing in the fallback.
+    /// Costs nothing for each key except the data in its element. `of` runs without the library's lock. A tool that reads the file, and not the
+    /// process, does not see these keys. Does nothing in the fallback.
     pub fn names(&'static self, of: fn(&'static T) -> NamedKey) {
         self.names.of.store(of as *mut (), Ordering::Release);
         let each: Each = each::<T>;
@@ -57,14 +59,14 @@ impl<T: Sync + 'static> List<T> {
 }
 
 fn each<T: Sync + 'static>(list: &'static List<()>, visit: &mut dyn FnMut(NamedKey)) -> Result<(), Error> {
-    // SAFETY: `names` of a list of this type has stored this function there; the type changes nothing of the layout.
+    // SAFETY: `names` of a list of this type has stored this function there; the layout does not depend on the type.
     let list = unsafe { &*core::ptr::from_ref(list).cast::<List<T>>() };
-    // SAFETY: `names` has stored such a function, and before the one that is running.
+    // SAFETY: `names` has stored a function of this type there, before it stored the function that is running.
     let of: fn(&'static T) -> NamedKey = unsafe { core::mem::transmute(list.names.of.load(Ordering::Acquire)) };
     list.for_each(|element| visit(of(element)))
 }
 
-/// Visits the keys that lists give names to. The lock is not held.
+/// Visits the keys that lists give names to. The caller does not hold the lock.
 pub(crate) fn each_named(visit: &mut dyn FnMut(NamedKey)) -> Result<(), Error> {
     let each = EACH_OF_ALL.load(Ordering::Acquire);
     if each.is_null() {
@@ -77,7 +79,7 @@ pub(crate) fn each_named(visit: &mut dyn FnMut(NamedKey)) -> Result<(), Error> {
 
 fn each_of_all(visit: &mut dyn FnMut(NamedKey)) -> Result<(), Error> {
     for &list in list::addresses()?.list.iter() {
-        // SAFETY: `list_element!` leads to a list, and all types of lists have these fields in front.
+        // SAFETY: `list_element!` leads to a list, and lists of all types begin with these fields.
         let list = unsafe { &*(list as *const List<()>) };
         let each = list.names.each.load(Ordering::Acquire);
         if !each.is_null() {

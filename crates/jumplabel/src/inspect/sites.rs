@@ -1,4 +1,4 @@
-//! The sites of keys and modes, and what they hold.
+//! The sites of keys and modes, and their contents.
 
 use core::fmt;
 
@@ -27,15 +27,15 @@ pub struct Site {
     pub arm: bool,
     /// Whether the site is in the function of a naked key. Then the site decides what the function returns.
     pub naked: bool,
-    /// Whether the site loads now: it jumps to a stub that loads the key's count, and that goes on in the arm that the count says. Sites of
-    /// keys declared `or_load` begin like that.
+    /// Whether the site loads now: it jumps to a stub, which loads the key's count and continues in the arm that the count asks for. Sites of
+    /// keys declared `or_load` begin in this state.
     pub loads: bool,
     /// The bytes that the site holds now.
     pub bytes: Code,
-    /// The state of the site. `None` if something outside the library has written to the site, or to the prefix in front of it (x86).
+    /// The state of the site. `None` if something outside the library has written to the site, or to its site prefix (x86).
     pub state: Option<State>,
-    /// Whether something outside the library has written to the prefix in front of the site (x86): a jump that hooks the function ends there,
-    /// and threads do not run the site. Then `state` is `None`.
+    /// Whether something outside the library has written to the site prefix (x86). Then a jump that hooks the function ends there, and threads
+    /// do not run the site. In this case `state` is `None`.
     pub is_hooked: bool,
 }
 
@@ -66,7 +66,7 @@ impl fmt::Debug for Site {
 
 impl Site {
     /// # Safety
-    /// `entry` belongs to an object that is loaded, and that cannot be unloaded meanwhile. The index has checked the entry.
+    /// `entry` belongs to a loaded object, which cannot be unloaded during the call. The index has checked the entry.
     unsafe fn of(entry: &Entry) -> Site {
         let address = entry.code();
         // SAFETY: the caller says that the index has checked the entry, and that its object stays loaded.
@@ -86,7 +86,7 @@ impl Site {
             }
             kind => (target, kind.and_then(|kind| kind.decode::<Native>(bytes, displacement))),
         };
-        // SAFETY: as above.
+        // SAFETY: the caller says that the index has checked the entry, and that its object stays loaded.
         let is_hooked = unsafe { front::foreign_byte(entry) }.is_some();
         let state = state.filter(|_| !is_hooked);
         let (naked, loads) = (entry.kind() == NAKED, state == Some(State::LOADS));
@@ -94,14 +94,14 @@ impl Site {
     }
 }
 
-/// Calls `visit` for each site of `key`, in the order of objects and then of addresses. Returns how many there are.
+/// Calls `visit` for each site of `key`, in the order of objects and then of addresses. Returns the number of sites.
 ///
-/// It collects the sites under the lock, and visits them after it has released the lock: `visit` can flip. Costs one binary search for each
-/// object; the first call also builds the index.
+/// The function collects the sites under the lock, and visits them after it has released the lock. So `visit` can flip keys. Costs one binary
+/// search for each object; the first call also builds the index.
 ///
 /// # Errors
-/// [`Error::DamagedTable`] if a damaged entry belongs, or may belong, to this key. [`Error::OutOfMemory`]. If the lock cannot be taken, as
-/// [`RawKey::seal`].
+/// [`Error::DamagedTable`] if a damaged entry belongs, or may belong, to this key. [`Error::OutOfMemory`]. If the lock cannot be taken, the
+/// errors of [`RawKey::seal`].
 pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Error> {
     sites_of(key.address(), visit)
 }
@@ -110,7 +110,7 @@ pub fn for_each_site(key: &RawKey, visit: impl FnMut(Site)) -> Result<usize, Err
 /// it visits the operations in place. For both, [`Site::target`] is the address of the arms' list, and [`Site::state`] is `None`.
 ///
 /// # Errors
-/// As for [`for_each_site`].
+/// The errors of [`for_each_site`].
 pub fn for_each_mode_site(mode: &RawMode, visit: impl FnMut(Site)) -> Result<usize, Error> {
     sites_of(mode.address(), visit)
 }
@@ -128,15 +128,15 @@ fn sites_of(patchable: usize, visit: impl FnMut(Site)) -> Result<usize, Error> {
     collect(fill, visit)
 }
 
-/// How many sites load their keys now, in all loaded objects: those of keys declared `or_load` that were not patched yet. A program can ask
-/// this to find out whether its checks cost more than they must. [`prepare`](crate::prepare) patches those that should fall through. A flip
-/// of its key patches a site that should jump. [`for_each_site`] says of each site of a key whether it loads. 0 in the fallback, which has
-/// no sites.
+/// The number of sites that load their keys now, in all loaded objects: unpatched sites of keys declared `or_load`. A program can ask this to
+/// find out whether its checks cost more than they must. [`prepare`](crate::prepare) patches the sites that should fall through. A site that
+/// should jump is patched by a flip of its key. For each site of a key, [`for_each_site`] says whether it loads. 0 in the fallback, which has no
+/// sites.
 ///
 /// Costs a look at each table, and a read of each site of such keys. Sites that cannot be read are not counted.
 ///
 /// # Errors
-/// If the lock cannot be taken, as [`RawKey::seal`].
+/// If the lock cannot be taken, the errors of [`RawKey::seal`].
 pub fn loading() -> Result<usize, Error> {
     let lock = Lock::take()?;
     #[cfg(jumplabel_sites)]
@@ -145,7 +145,7 @@ pub fn loading() -> Result<usize, Error> {
         let held = &lock.objects;
         let entries = index::all_sound(held).map(|(entry, _)| entry);
         let readable = entries.filter(|entry| entry.loads() && readable::hidden(entry).is_none());
-        // SAFETY: the index has found these entries sound, their objects are loaded, and the lock is held.
+        // SAFETY: the index has found that these entries are sound, their objects are loaded, and the lock is held.
         Ok(readable.filter(|entry| unsafe { Site::of(entry) }.loads).count())
     }
     #[cfg(not(jumplabel_sites))]

@@ -1,6 +1,6 @@
 //! The macros: `list!` and `list_element!`.
 
-/// Declares a [`List`](crate::List): `list! { pub static CALLSITES: [Callsite]; }`. The elements' type is `Sync`.
+/// Declares a [`List`](crate::List): `list! { pub static CALLSITES: [Callsite]; }`. The type of the elements must be `Sync`.
 #[macro_export]
 macro_rules! list {
     () => {};
@@ -14,10 +14,10 @@ macro_rules! list {
     };
 }
 
-/// Puts a static on a [`List`](crate::List): `list_element!(CALLSITES, CALLSITE);`. Stands in a function, as a statement. The static is on the
-/// list as long as the function is in the program: if the linker drops the function, it drops the element.
+/// Puts a static on a [`List`](crate::List): `list_element!(CALLSITES, CALLSITE);`. Write it in a function, as a statement. The static is on the
+/// list as long as the function is in the program: if the linker drops the function, it also drops the element.
 ///
-/// Takes names of statics, with or without a path. Makes no instruction, and costs 8 bytes for each copy of the code.
+/// Takes the names of two statics, with or without paths. Makes no instruction, and costs 8 bytes for each copy of the code.
 #[macro_export]
 macro_rules! list_element {
     ($list:path, $element:path) => {{
@@ -33,7 +33,7 @@ macro_rules! list_element {
 macro_rules! __list_link {
     ($list:path, $element:path) => {
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: no instruction.
+        // SAFETY: this assembler contains no instruction.
         unsafe {
             $crate::__asm_without_code!(
                 [
@@ -49,8 +49,8 @@ macro_rules! __list_link {
     };
 }
 
-/// The assembler's macro for an element of a PE file, in which nothing ties the element to the function: an element stays on the list even
-/// if the linker drops the function.
+/// The assembler's macro for an element of a PE file. Nothing ties such an element to the function, so it stays on the list even if the linker
+/// drops the function.
 #[cfg(jumplabel_windows)]
 #[doc(hidden)]
 #[macro_export]
@@ -60,8 +60,8 @@ macro_rules! __listed_asm {
     };
 }
 
-/// The assembler's macro for an element: its number, the list, the element. The relocation keeps functions with different elements apart for
-/// a linker that folds identical code.
+/// The assembler's macro for an element: its number, the list, the element. Without the relocation, a linker that folds identical code could
+/// merge functions with different elements.
 #[cfg(not(jumplabel_windows))]
 #[doc(hidden)]
 #[macro_export]

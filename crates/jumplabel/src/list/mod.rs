@@ -1,4 +1,4 @@
-//! Lists whose elements macros make inside of functions: the callsites of a logging library, the points of a fault injector.
+//! Lists whose elements are made by macros inside functions: the callsites of a logging library, the points of a fault injector.
 //!
 //! ```text
 //!   with sites       object ──► __jump_lists: Listed, Listed, ...      no work at start; the linker drops it with the function
@@ -26,11 +26,11 @@ use crate::{
     platform::instances::RUNTIME,
 };
 
-/// A list of statics that macros make inside functions. [`list!`](crate::list!) declares the list, and
-/// [`list_element!`](crate::list_element!) puts a static on it. A list spans all loaded objects, those that are loaded later included.
+/// A list of statics that macros make inside functions. [`list!`](crate::list!) declares the list, and [`list_element!`](crate::list_element!)
+/// puts a static on it. A list spans all loaded objects, including those that are loaded later.
 ///
-/// A layer over keys needs such a list. Its macro makes a static with a key wherever a user calls the macro, and the layer later has to find
-/// all these statics:
+/// A layer over keys needs such a list. Its macro makes a static with a key at each place where a user calls the macro. Later the layer must
+/// find all these statics:
 ///
 /// ```
 /// use jumplabel::{StaticKeyFalse, list, list_element, static_branch_unlikely};
@@ -60,8 +60,8 @@ use crate::{
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// An element costs 8 bytes of read-only data, and nothing at start-up: no relocation, no constructor, no instruction. If the linker drops
-/// the function, it drops the element. In the fallback, an element costs a node of data and a constructor.
+/// An element costs 8 bytes of read-only data, and nothing at start-up: no relocation, no constructor, no instruction. If the linker drops the
+/// function, it also drops the element. In the fallback, an element costs a node of data and a constructor.
 #[derive(Debug)]
 #[repr(C)]
 pub struct List<T: 'static> {
@@ -76,7 +76,7 @@ pub struct List<T: 'static> {
 // SAFETY: a list hands out shared references to statics.
 unsafe impl<T: Sync> Sync for List<T> {}
 
-/// What a list has that gives names to the keys of its elements: functions of `inspect`, or null.
+/// The functions of a list that gives names to the keys of its elements: functions of `inspect`, or null.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Names {
@@ -90,10 +90,10 @@ impl Names {
     }
 }
 
-/// What happens to an object that has elements of a list.
+/// The event of an object that has elements of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectChange {
-    /// The object was loaded. No code of it runs but constructors.
+    /// The object was loaded. So far, only its constructors run.
     Loaded,
     /// The object is about to be unloaded.
     Unloading,
@@ -114,27 +114,27 @@ impl<T: Sync + 'static> List<T> {
         }
     }
 
-    /// Calls `visit` for each element, in the order of addresses, once for each.
+    /// Calls `visit` once for each element, in the order of addresses.
     ///
-    /// It collects the elements under the lock, and visits them after it has released the lock: so `visit` can flip. Do not unload an object
-    /// while its elements are visited, nor while you use anything that `visit` stored. Costs a look at the elements of all lists, and a sort.
-    /// Allocates from the platform. Safe in signal handlers, if `visit` is.
+    /// The function collects the elements under the lock, and visits them after it has released the lock. So `visit` can flip keys. Do not
+    /// unload an object while its elements are visited, nor while you use anything that `visit` stored. Costs a look at the elements of all
+    /// lists, and a sort. Allocates from the platform. Safe in signal handlers, if `visit` is safe there.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]; if the lock cannot be taken, as [`RawKey::seal`](crate::RawKey::seal). In the fallback [`Error::NoRecords`] if
-    /// no constructors were run. Then nothing was visited.
+    /// [`Error::OutOfMemory`]. If the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal). In the fallback,
+    /// [`Error::NoRecords`] if no constructors have run. After an error, nothing was visited.
     pub fn for_each(&'static self, visit: impl FnMut(&'static T)) -> Result<(), Error> {
         self.elements()?.list.iter().copied().for_each(visit);
         Ok(())
     }
 
-    /// Has `hook` called each time an object with elements of this list is loaded or is about to be unloaded, with these elements: once for
-    /// each copy of their code. Replaces the hook before it. Objects that are loaded already are not reported; ask
+    /// Registers `hook`. From now on, `hook` is called each time an object with elements of this list is loaded or is about to be unloaded. It
+    /// gets these elements, once for each copy of their code. Replaces the previous hook. Objects that are already loaded are not reported; ask
     /// [`for_each`](Self::for_each).
     ///
     /// The object's constructor or destructor calls `hook`, on the thread that calls `dlopen` or `dlclose`, while the dynamic loader holds its
-    /// lock. The library's lock is not held: `hook` can flip. If it panics, the process aborts. It
-    /// is not called if there is no memory for the elements, nor in the fallback.
+    /// lock. The library's lock is not held, so `hook` can flip keys. If `hook` panics, the process aborts. It is not called if there is no
+    /// memory for the elements, nor in the fallback.
     pub fn on_change(&'static self, hook: fn(ObjectChange, &[&'static T])) {
         self.hook.store(hook as *mut (), Ordering::Release);
         #[cfg(jumplabel_sites)]
@@ -155,7 +155,7 @@ impl<T> List<T> {
     }
 }
 
-/// The addresses of the lists that have elements, each once.
+/// The addresses of the lists that have elements. Each address comes once.
 pub(crate) fn addresses() -> Result<Owned<usize>, Error> {
     #[allow(unused_mut, reason = "in the fallback nothing leads from an object to its lists")]
     let mut lists = Owned::<usize>::new(platform());
@@ -172,14 +172,14 @@ pub(crate) fn addresses() -> Result<Owned<usize>, Error> {
     Ok(lists)
 }
 
-/// These elements, in the order of addresses, each once.
+/// These elements, in the order of addresses. Each element comes once.
 ///
 /// # Safety
-/// Each pointer leads to a `T` that stays there.
+/// Each pointer leads to a `T` that is never moved or freed.
 unsafe fn collect<T>(elements: impl Iterator<Item = *const T>) -> Result<Owned<&'static T>, Error> {
     let mut found = Owned::new(platform());
     for element in elements {
-        // SAFETY: the caller says so.
+        // SAFETY: the caller says that each pointer leads to a `T` that is never moved or freed.
         found.push(unsafe { &*element })?;
     }
     let address = |element: &&'static T| core::ptr::from_ref(*element) as usize;
@@ -191,18 +191,18 @@ unsafe fn collect<T>(elements: impl Iterator<Item = *const T>) -> Result<Owned<&
 /// The elements of the list at `list` among `listed`.
 ///
 /// # Safety
-/// The elements of that list are `T`s, and stay where they are.
+/// The elements of that list are `T`s, and are never moved or freed.
 #[cfg(jumplabel_sites)]
 unsafe fn of_list<'a, T>(listed: impl Iterator<Item = &'a Listed>, list: usize) -> Result<Owned<&'static T>, Error> {
-    // SAFETY: the caller says so.
+    // SAFETY: the caller says that the elements of that list are `T`s, and are never moved or freed.
     unsafe { collect(listed.filter(|one| one.list() == list).map(|one| one.element() as *const T)) }
 }
 
-/// [`tell_hooks`] as soon as any list has a hook. A program whose lists have none does not link that function.
+/// The address of [`tell_hooks`], once any list has a hook. A program whose lists have no hooks does not link that function.
 #[cfg(jumplabel_sites)]
 static TELL: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Calls the hooks of the lists that `object` has elements of. The lock is not held.
+/// Calls the hooks of the lists that `object` has elements of. The caller does not hold the lock.
 #[cfg(jumplabel_sites)]
 pub(crate) fn tell(object: &Object, change: ObjectChange) {
     let tell = TELL.load(Ordering::Acquire);
@@ -216,17 +216,18 @@ pub(crate) fn tell(object: &Object, change: ObjectChange) {
 #[cfg(jumplabel_sites)]
 fn tell_hooks(object: &Object, change: ObjectChange) {
     let mut last = 0;
-    // Each list once: in the order of addresses.
+    // Takes each list once, in the order of addresses.
     while let Some(list) = object.listed().iter().map(Listed::list).filter(|&list| list > last).min() {
         last = list;
-        // SAFETY: `list_element!` leads to a list, and all types of lists have the hook in front.
+        // SAFETY: `list_element!` leads to a list, and lists of all types begin with the hook.
         let hook = unsafe { &*(list as *const List<()>) }.hook.load(Ordering::Acquire);
         if hook.is_null() {
             continue;
         }
-        // SAFETY: `on_change` stored such a function, except that its elements have another type: references to both types are passed alike.
+        // SAFETY: `on_change` stored such a function. Only the type of its elements differs, and references to both types are passed in the same
+        // way.
         let hook: fn(ObjectChange, &[&'static ()]) = unsafe { core::mem::transmute(hook) };
-        // SAFETY: nobody uses the elements as anything but addresses, until the hook gets them with their own type.
+        // SAFETY: the elements are used only as addresses until the hook gets them with their own type.
         if let Ok(elements) = unsafe { of_list(object.listed().iter(), list) } {
             hook(change, &elements.list);
         }
@@ -258,7 +259,7 @@ impl Node<Element> {
     /// A node for `element` of `list`.
     #[must_use]
     pub const fn element<T: Sync>(list: &'static List<T>, element: &'static T) -> Self {
-        // SAFETY: all types of lists have the same fields.
+        // SAFETY: lists of all types have the same fields.
         let list = unsafe { &*core::ptr::from_ref(list).cast::<List<()>>() };
         Node::of(Element { list, element: core::ptr::from_ref(element).cast() })
     }
@@ -269,7 +270,7 @@ impl<T> List<T> {
     /// All elements.
     fn elements(&'static self) -> Result<Owned<&'static T>, Error> {
         demand_constructors()?;
-        // SAFETY: `Node::element` took a `T` for this list.
+        // SAFETY: `Node::element` accepts only a `T` for this list.
         unsafe { collect(chain::records(&self.first).map(|one| one.element.cast())) }
     }
 }

@@ -1,10 +1,11 @@
-//! What is in front of a site: [`jumplabel_format::front`]. Only x86 has something there.
+//! The byte in front of a site: [`jumplabel_format::front`]. Only x86 has one.
 
 use crate::error::Error;
 use crate::format::Entry;
 
 impl Entry {
-    /// The address of the first byte of the site's instruction that the library reads: the byte in front of the site, or the site.
+    /// The address where the site's instruction begins: the byte in front of the site or, without such a byte, the site. The library reads from
+    /// there on.
     #[inline(never)]
     pub(crate) fn start(&self) -> usize {
         self.code().wrapping_sub(self.bytes_in_front())
@@ -17,8 +18,8 @@ mod x86 {
     use crate::arch::Code;
     use jumplabel_format::front::{built_in_front, is_in_front};
 
-    /// What is in front of the site of `entry`, and possibly of other sites that have the entry's [`traits`](Entry::traits). `None` if
-    /// nothing there belongs to their instructions.
+    /// The byte in front of the site of `entry`. Other sites with the same [`traits`](Entry::traits) may have the same byte. `None` if no byte
+    /// in front belongs to the site's instruction.
     ///
     /// # Safety
     /// The byte in front of the site can be read, if the entry says that it belongs to the site's instruction.
@@ -28,11 +29,11 @@ mod x86 {
         (entry.bytes_in_front() != 0).then(|| unsafe { byte_in_front(entry.code()) })
     }
 
-    /// Whether `same` is in front of the site of `entry`, at `address`, or else no foreign byte: [`foreign_byte`] for loops over many sites.
-    /// The caller passes what [`byte`] returned for a site with the same traits that has no foreign byte.
+    /// Whether the byte in front of the site of `entry`, which is at `address`, is `same` or at least not foreign. This is [`foreign_byte`] for
+    /// loops over many sites. The caller passes as `same` the result of [`byte`] for a site that has the same traits and no foreign byte.
     ///
     /// # Safety
-    /// As for [`byte`].
+    /// The contract of [`byte`].
     #[inline]
     pub(crate) unsafe fn is_same(same: Option<u8>, entry: &Entry, address: usize) -> bool {
         // SAFETY: the caller says that the byte can be read.
@@ -46,20 +47,20 @@ mod x86 {
         unsafe { (address as *const u8).wrapping_sub(1).read() }
     }
 
-    /// What somebody else has put in front of the site.
+    /// The byte in front of the site, if it is foreign: someone else wrote it there.
     ///
     /// # Safety
-    /// As for [`byte`].
+    /// The contract of [`byte`].
     #[inline(never)]
     pub(crate) unsafe fn foreign_byte(entry: &Entry) -> Option<u8> {
         // SAFETY: the caller says that the byte can be read.
         unsafe { byte(entry) }.filter(|&byte| !is_in_front(entry.kind(), byte))
     }
 
-    /// The error for a site that has something else in front of it. `None` if all is as it was built.
+    /// The error for a site with a foreign byte in front of it. `None` if the byte is as it was built.
     ///
     /// # Safety
-    /// As for [`byte`].
+    /// The contract of [`byte`].
     #[cold]
     pub(crate) unsafe fn complaint(entry: &Entry) -> Option<Error> {
         let kind = entry.kind();

@@ -17,7 +17,7 @@
 //!                                                             in its object or, if the slot of the key's address is lost, all keys
 //! ```
 //!
-//! So an entry that a tool has broken blocks those flips that possibly need its site, and no others.
+//! So an entry that a tool has broken blocks only the flips that may need its site.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -42,16 +42,16 @@ pub(crate) fn entries<'held>(
     entries_behind(&mut 0, object, key, held)
 }
 
-/// Builds the index of `object`, if it is missing. Returns an error if `object` has an entry on which the library cannot rely now, and
-/// which is an entry of the key at `key`, or possibly of that key.
+/// Builds the index of `object`, if it is missing. Returns an error if the library cannot rely on an entry of `object` that belongs, or may
+/// belong, to the key at `key`.
 #[inline]
 pub(crate) fn demand(object: &Object, key: usize, held: &Held<Objects>) -> Result<(), Error> {
     order(object, held)?;
     if object.damaged.load(Ordering::Relaxed) == 0 { Ok(()) } else { demand_sound(object, Some(key), |_| true, held) }
 }
 
-/// As [`entries`], for a caller that asks for one key after the other, in the order of the keys' addresses. `place` is the position in the
-/// index at which the key before was found. At first it is 0. The caller has called [`demand`].
+/// Like [`entries`], for a caller that asks for one key after the other, in the order of the keys' addresses. `place` is the position in the
+/// index at which the previous key was found; at first it is 0. The caller has called [`demand`].
 pub(crate) fn entries_behind<'held>(
     place: &mut usize,
     object: &'held Object,
@@ -63,14 +63,14 @@ pub(crate) fn entries_behind<'held>(
     Ok(entries)
 }
 
-/// How many entries of `object` name the key at `key`.
+/// The number of entries of `object` that name the key at `key`.
 #[cfg(jumplabel_sites)]
 pub(crate) fn count(object: &Object, key: usize, held: &Held<Objects>) -> Result<usize, Error> {
     Ok(numbers(&mut 0, object, key, held)?.len())
 }
 
-/// The position in an index at which a key was found last. A flip looks for its key several times, and the next flip is often one of the
-/// same key. The position is only a guess, so nothing goes wrong if the index is another one by now.
+/// The position in an index at which the last key was found. A flip searches for its key several times, and the next flip is often a flip of the
+/// same key. The position is only a guess, so it does no harm if it is from another index.
 static LAST: AtomicUsize = AtomicUsize::new(0);
 
 fn numbers<'held>(
@@ -85,7 +85,7 @@ fn numbers<'held>(
     let names_it = |number: Option<&u32>| number.is_some_and(|&number| key_of(table, number) == key);
     *place += match order.get(*place..) {
         _ if *place == 0 && names_it(order.get(last)) && !names_it(order.get(last.wrapping_sub(1))) => last,
-        // The key is probably close to the one that was asked for before.
+        // The key is probably close to the previous key.
         Some(rest) if *place > 0 => near_below(rest, table, key),
         _ => below(order, table, key),
     };
@@ -95,7 +95,7 @@ fn numbers<'held>(
     Ok(from_there.get(..near_below(from_there, table, key.saturating_add(1))).unwrap_or_default())
 }
 
-/// Builds the index of `object`, if it is missing. Refuses the object if a copy of one of its sites runs instead of the site.
+/// Builds the index of `object`, if it is missing. Returns an error if a copy of one of the object's sites runs instead of the site.
 pub(crate) fn build(object: &Object, held: &Held<Objects>) -> Result<(), Error> {
     order(object, held)?;
     let Some(image) = object.image(held) else { return Ok(()) };
@@ -111,13 +111,13 @@ fn order<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'h
         return make(object, held);
     }
     let len = object.index_bytes.load(Ordering::Relaxed) / size_of::<u32>();
-    // SAFETY: `make` has allocated and published memory for `len` numbers. It is freed under the lock, when the object goes.
+    // SAFETY: `make` has allocated and published memory for `len` numbers. It is freed under the lock, when the object is unloaded.
     Ok(unsafe { core::slice::from_raw_parts(built, len) })
 }
 
 /// Builds the index of `object`.
 #[cold]
-#[inline(never)] // Image, which is large, is not to be on the stack of each flip.
+#[inline(never)] // Not inlined: an `Image` is large, and would be on the stack of each flip.
 fn make<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'held [u32], Error> {
     let table = object.table();
     let image = object.image(held);
@@ -128,7 +128,7 @@ fn make<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'he
     }
     let bytes = len * size_of::<u32>();
     let memory = held.platform().allocate(bytes).ok_or(Error::OutOfMemory)?.cast::<u32>();
-    // SAFETY: `allocate` gave zeroed memory of that size, aligned to 64 bytes, that nobody else has.
+    // SAFETY: `allocate` gave zeroed memory of that size, aligned to 64 bytes, that no other code uses.
     let order = unsafe { core::slice::from_raw_parts_mut(memory.as_ptr(), len) };
     let numbers = (0..).zip(table).filter(|(_, entry)| len == table.len() || key_of(entry).is_some());
     for (place, (number, _)) in order.iter_mut().zip(numbers) {
@@ -141,8 +141,8 @@ fn make<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'he
     Ok(order)
 }
 
-/// Looks at all entries before the library relies on any of them. If there are entries because of which flips must be refused, notes one of
-/// them in `object`. Returns how many entries name a key.
+/// Looks at all entries before the library relies on any of them. If any entry makes all flips impossible, stores the address of one such entry
+/// in `object`. Returns the number of entries that name a key.
 fn examine(object: &Object, image: Option<&Image>) -> usize {
     let (mut len, mut damaged) = (0, 0);
     for entry in object.table() {
@@ -156,8 +156,8 @@ fn examine(object: &Object, image: Option<&Image>) -> usize {
     len
 }
 
-/// Returns an error if `object` has an entry on which the library cannot rely now, for which `is_one` returns true, and which is an entry of
-/// the key at `key`, or possibly of that key. If `key` is `None`, the entry's key does not matter.
+/// Returns an error if `object` has an entry that meets three conditions. The library cannot rely on it now. `is_one` returns true for it. And
+/// it belongs, or may belong, to the key at `key`. If `key` is `None`, the third condition is left out.
 #[cold]
 #[inline(never)]
 pub(crate) fn demand_sound(
@@ -233,7 +233,7 @@ pub(crate) fn unsound<'held>(
 pub(crate) fn discard(object: &Object, held: &Held<Objects>) {
     let built = object.index.swap(core::ptr::null_mut(), Ordering::AcqRel);
     if let Some(memory) = core::ptr::NonNull::new(built) {
-        // SAFETY: the memory is from `allocate`, with this size. Nobody holds a slice of it, because this thread holds the lock.
+        // SAFETY: the memory came from `allocate`, with this size. No slice of it is in use, because this thread holds the lock.
         unsafe { held.platform().release(memory.cast(), object.index_bytes.load(Ordering::Relaxed)) };
     }
 }

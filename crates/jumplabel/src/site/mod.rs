@@ -10,10 +10,10 @@
 //!  key: a static with a count ◄───────┘  └────────────────────────────────────┘
 //! ```
 //!
-//! Each of these three words holds the distance from its own address (`here`). So a table needs no relocation and no work at start-up, and
-//! is never written. The first flip builds the [`index`], by which the sites of a key are found. The format is in docs/table-format.md.
+//! Each of these three words holds the distance from its own address (`here`). So a table needs no relocation and no work at start-up, and is
+//! never written. The first flip builds the [`index`], which finds the sites of a key. The format is in docs/table-format.md.
 //!
-//! No function here takes the lock, because its caller holds it. Users call those of [`inspect`](crate::inspect), which take the lock.
+//! No function here takes the lock, because its caller holds it. Users call the functions of [`inspect`](crate::inspect), which take the lock.
 
 pub(crate) mod front;
 pub mod index;
@@ -35,20 +35,20 @@ pub(crate) struct Entries<'held> {
 }
 
 impl<'held> Entries<'held> {
-    /// The entries with these numbers, which are from the index of the object with this table.
+    /// The entries with these numbers. The numbers are from the index of the object that has this table.
     fn new(table: &'held [Entry], numbers: &'held [u32]) -> Entries<'held> {
         Entries { table: table.as_ptr(), numbers }
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub(crate) fn len(self) -> usize {
         self.numbers.len()
     }
 
-    /// The entry at position `at`. `None` if there are not so many.
+    /// The entry at position `at`. `None` if there are not that many entries.
     #[inline]
     pub(crate) fn get(self, at: usize) -> Option<&'held Entry> {
-        // SAFETY: each number in an index is that of an entry of the table.
+        // SAFETY: each number in an index is the number of an entry of the table.
         self.numbers.get(at).map(|number| unsafe { &*self.table.add(*number as usize) })
     }
 
@@ -59,8 +59,8 @@ impl<'held> Entries<'held> {
 }
 
 impl Entry {
-    /// Whether the site jumps if its key is on (`enabled`) or off: Linux's `enabled ^ branch`. The site of a naked key is a function, and
-    /// its arm is false: it "jumps" while it returns true.
+    /// Whether the site jumps if its key is on (`enabled`) or off. This is Linux's `enabled ^ branch`. The site of a naked key is a function,
+    /// and [`arm`](Entry::arm) is false for it: it "jumps" while it returns true.
     #[must_use]
     pub fn jumps(&self, enabled: bool) -> bool {
         enabled != self.arm()
@@ -72,7 +72,7 @@ impl Entry {
         Kind::of(self.kind()).ok_or(unknown)
     }
 
-    /// How many bytes the site has. If the site's kind is not known, how many bytes a check has.
+    /// The number of bytes of the site. If the site's kind is not known, the number of bytes of a check.
     #[inline(never)]
     pub(crate) fn bytes(&self) -> usize {
         let (changes, _) = self.changes();

@@ -1,5 +1,4 @@
-//! Objects are executables and shared libraries. Each has a table of its own, and is registered with one of the [`instances`] of this
-//! library.
+//! Objects are executables and shared libraries. Each object has its own table, and is registered with one of the [`instances`] of this library.
 
 use core::sync::atomic::Ordering;
 
@@ -19,25 +18,25 @@ impl Object {
         (table.start as usize..table.end as usize).contains(&address)
     }
 
-    /// The distance from an address as the object's linker wrote it to that address at run time. 0 if the platform does not know it, or if
-    /// the object was linked for the address at which it lies.
+    /// The distance by which the object was moved when it was loaded: from the addresses that its linker wrote to the addresses at run time. 0
+    /// if the platform does not know it, or if the object lies at the address for which it was linked.
     pub(super) fn base(&self) -> usize {
         self.place[0].load(Ordering::Relaxed)
     }
 
-    /// The object's bounds in memory. `None` if the platform cannot tell them.
+    /// The object's bounds in memory. `None` if the platform does not know them.
     #[inline(never)]
     pub(crate) fn image<Of>(&self, held: &Held<Of>) -> Option<Image> {
         // SAFETY: these are the object's own words, and it is loaded, because it is in the list.
         unsafe { held.platform().image(self.place()) }
     }
 
-    /// Asks `platform` where the object lies, and notes the answer. Calls the dynamic loader.
+    /// Asks `platform` for the object's position in memory, and stores the answer. Calls the dynamic loader.
     #[cfg(jumplabel_sites)]
     pub(crate) fn locate(&self, platform: &dyn Platform) {
         let place = platform.place(core::ptr::from_ref(self) as usize);
         if place.words == [0; 3] && self.place() != [0; 3] {
-            return; // This platform does not know where the object lies. The platform before it did, so that answer stays.
+            return; // This platform does not know the object's position. The previous platform did, so its answer stays.
         }
         self.place.iter().zip(place.words).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
         let flag = |flag, is_set| if is_set { flag } else { 0 };
@@ -48,7 +47,7 @@ impl Object {
 
 /// All instances of this library. The lock keeps them loaded.
 pub(crate) fn runtimes(held: &Held<Objects>) -> impl Iterator<Item = &'static Runtime> + use<> {
-    // SAFETY: the lock is held.
+    // SAFETY: `held` shows that the lock is held.
     unsafe { instances::from(held.platform().runtimes()) }
 }
 
@@ -67,7 +66,7 @@ pub(crate) fn all<'held>(held: &'held Held<Objects>) -> impl Iterator<Item = &'h
     }))
 }
 
-/// An iterator of which a program has one copy, however many functions use it.
+/// An iterator whose code a program contains once, however many functions use it.
 pub(crate) struct Outlined<I>(pub(crate) I);
 
 impl<I: Iterator> Iterator for Outlined<I> {
@@ -79,15 +78,13 @@ impl<I: Iterator> Iterator for Outlined<I> {
     }
 }
 
-/// Whether a site can lie at `address`. That is so if `address` is code of some object, or if the platform does not know the bounds of some
-/// object.
+/// Whether a site can lie at `address`: `address` is code of some object, or the platform does not know the bounds of some object.
 #[inline(never)]
 pub(crate) fn contains_code(address: usize, held: &Held<Objects>) -> bool {
     all(held).any(|object| object.image(held).as_ref().is_none_or(|image| image.contains_code(address, Native::SIZE)))
 }
 
-/// Whether a function can lie at `address`. That is so if `address` is code of an object with a table or, as far as the platform can tell,
-/// other code.
+/// Whether a function can lie at `address`: `address` is code of an object with a table or, as far as the platform knows, other code.
 #[inline(never)]
 pub(crate) fn is_code(address: usize, held: &Held<Objects>) -> bool {
     let lies_in = |object: &Object| object.image(held).as_ref().is_some_and(|image| image.contains_code(address, 1));

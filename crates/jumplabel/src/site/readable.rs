@@ -1,16 +1,16 @@
-//! Says whether sites can be read. Code can be execute-only. A load from such code faults, and ends the program, because a flip blocks the
-//! signal that would report the fault. So whoever is going to read a site or arms asks here first. A *stretch* is a range of addresses that
-//! can be read, as the platform says. It is a page or, if the caller is going to ask about much else after it, several pages.
+//! Finds out whether sites can be read. Code can be execute-only. A load from such code faults, and ends the program, because a flip blocks the
+//! signal that would report the fault. So code that reads a site or arms must ask here first. A *stretch* is a range of addresses that the
+//! platform says can be read. It is one page or, if the caller will ask about many addresses after it, several pages.
 //!
 //! ```text
 //!   platform    [page][page]   [======= pages =======][======= pages =======]   the last stretch since `forget`; one that goes on
 //!   entries       .    .         first . . . . . . . . . . . . . .  last        where the last one ends makes that one longer
 //! ```
 //!
-//! The caller asks about entries in the order of their addresses: if the stretch holds the first and the last, it holds all. Arms and the
-//! words in front of stubs have a stretch of their own, because they can lie far from their sites.
+//! The caller asks about entries in the order of their addresses: if the stretch contains the first and the last, it contains all. Arms and the
+//! words in front of stubs have their own stretch, because they can lie far from their sites.
 //!
-//! All of this is called under the lock. Protections can change between two flips, so each transaction begins with nothing known.
+//! All of this is called under the lock. Protections can change between two flips, so each transaction starts without any known stretch.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -19,25 +19,25 @@ use crate::error::Error;
 use crate::format::{Entry, LOADING, OP, SWITCH};
 use crate::platform::platform;
 
-/// This many times in a transaction, the platform is asked for a page. After that, it is asked for a stretch of [`FAR`] bytes, which costs
-/// more. (The caller is looking at arms or stubs, or at all sites of an object: most of what it asks for lies close together.)
+/// The number of times in a transaction that the library asks the platform for a single page. After that, it asks for a stretch of [`FAR`]
+/// bytes, which costs more. (The caller is then looking at arms or stubs, or at all sites of an object, and most of these lie close together.)
 const CHEAP: usize = 8;
 const FAR: usize = 128 * 1024;
-/// If a patchable has more sites than this, and they lie close together, the platform is asked for all of them at once.
+/// If a patchable has more sites than this, and they lie close together, the library asks the platform for all of them at once.
 const MANY: usize = 32;
-/// Sites lie close together if there are no more bytes than this for each of them. Otherwise most pages between them have no site.
+/// Sites lie close together if there are at most this many bytes for each of them. Otherwise most pages between them have no site.
 const CLOSE: usize = 8192;
 
-/// Where a stretch begins and ends.
+/// The beginning and the end of a stretch.
 type Stretch = [AtomicUsize; 2];
 
-/// The last stretch that was asked for because of a site. Callers ask about sites in the order of their addresses, so one is enough.
+/// The last stretch that was asked for because of a site. Callers ask about sites in the order of their addresses, so one stretch is enough.
 static SITES: Stretch = [const { AtomicUsize::new(0) }; 2];
 /// The last stretch that was asked for because of arms or stubs.
 static OTHERS: Stretch = [const { AtomicUsize::new(0) }; 2];
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
-/// Forgets what is known.
+/// Forgets all stretches.
 pub(crate) fn forget() {
     ASKED.store(0, Ordering::Relaxed);
     SITES[1].store(0, Ordering::Relaxed);
@@ -48,8 +48,8 @@ fn known(stretch: &Stretch) -> [usize; 2] {
     stretch.each_ref().map(|word| word.load(Ordering::Relaxed))
 }
 
-/// The end of a stretch that holds `address`. 0 if `address` cannot be read. If no stretch is known that holds it, notes the one that the
-/// platform names as `stretch`. The caller is going to ask about `bytes` bytes, or as many as it takes to come to what it looks for.
+/// The end of a stretch that contains `address`. 0 if `address` cannot be read. If no known stretch contains it, asks the platform, and stores
+/// the answer in `stretch`. The caller will ask about `bytes` bytes, or about as many as it must look through.
 #[inline(never)]
 fn end_of(address: usize, bytes: usize, stretch: &Stretch) -> usize {
     for [start, end] in [known(&SITES), known(&OTHERS)] {
@@ -85,8 +85,8 @@ fn is_readable(address: usize, bytes: usize, stretch: &Stretch) -> bool {
     at != 0
 }
 
-/// The address of a part of `entry` that cannot be read: its site, the word in front of its stub or, if some arm or the list of arms cannot
-/// be read, that list. `None` if all can be read.
+/// The address of a part of `entry` that cannot be read: its site; the word in front of its stub; or the list of arms, if the list or one of the
+/// arms cannot be read. `None` if everything can be read.
 #[inline(never)]
 pub(crate) fn hidden(entry: &Entry) -> Option<usize> {
     let mut address = entry.code();
@@ -114,8 +114,8 @@ pub(crate) fn demand(entries: Entries<'_>) -> Result<(), Error> {
     }
 }
 
-/// Whether all sites of `entries` are known to be readable without another question to the platform. False if `entries` have arms or stubs.
-/// The caller passes entries of one patchable, in the order of their sites.
+/// Whether all sites of `entries` can be read, as far as that is known without another question to the platform. False if `entries` have arms or
+/// stubs. The caller passes entries of one patchable, in the order of their sites.
 #[inline(always)] // Called for each key, in each flip.
 fn are_known(entries: Entries<'_>) -> bool {
     let Some(first) = entries.get(0) else { return true };
@@ -126,8 +126,8 @@ fn are_known(entries: Entries<'_>) -> bool {
     start <= from && last.code().wrapping_add(8) <= end && !has_more(first) && !has_more(last)
 }
 
-/// What [`hidden`] returns for the first entry that cannot be read. `None` if all can. The caller passes entries of one patchable, in the
-/// order of their sites.
+/// The result of [`hidden`] for the first entry that cannot be read. `None` if all can be read. The caller passes entries of one patchable, in
+/// the order of their sites.
 #[inline(never)]
 fn first_hidden(entries: Entries<'_>) -> Option<usize> {
     let (count, last) = (entries.len(), entries.get(entries.len() - 1)?);
@@ -138,7 +138,7 @@ fn first_hidden(entries: Entries<'_>) -> Option<usize> {
         let end = end_of(start, if count > MANY && bytes <= CLOSE * count { bytes } else { 1 }, &SITES);
         // A site has seven bytes at most.
         let hidden = if !has_more(entry) && entry.code().wrapping_add(8) <= end { None } else { hidden(entry) };
-        // If this entry can be read, and its stretch holds the last site, too, the entries in between need no look.
+        // If this entry can be read, and its stretch also contains the last site, the entries in between need no look.
         if hidden.is_some() || (!has_more(entry) && !has_more(last) && last_end <= end) {
             return hidden;
         }
@@ -146,8 +146,8 @@ fn first_hidden(entries: Entries<'_>) -> Option<usize> {
     None
 }
 
-/// How many bytes `read_code` reads at a site: two if the site has two, otherwise at least four. (The site of a lock prefix has one byte,
-/// but its instruction goes on after it.)
+/// The number of bytes that `read_code` reads at a site: two if the site has two, otherwise at least four. (The site of a lock prefix has one
+/// byte, but its instruction continues after it.)
 pub(crate) fn read_bytes(entry: &Entry) -> usize {
     match entry.bytes() {
         #[cfg(jumplabel_short_engine)]
@@ -161,9 +161,9 @@ fn has_arms(entry: &Entry) -> bool {
     matches!(entry.kind(), SWITCH | OP)
 }
 
-/// Whether more than the entry's site is read: arms, or the word in front of a stub. Either all entries of a patchable have arms, or none
-/// has. It is the same with stubs, except that C's checks without a type have none, whatever the key is. The stubs of such a key's other
-/// checks lie among the sites, or directly after them.
+/// Whether more than the entry's site is read: arms, or the word in front of a stub. Either all entries of a patchable have arms, or none has.
+/// The same holds for stubs, with one exception: C's checks without a type never have stubs, whatever the key is. The stubs of such a key's
+/// other checks lie among the sites, or directly after them.
 fn has_more(entry: &Entry) -> bool {
     matches!(entry.kind(), SWITCH | OP | LOADING)
 }

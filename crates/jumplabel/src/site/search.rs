@@ -1,4 +1,4 @@
-//! Finds a key in the index of an object. Below, `numbers` is a part of the index: numbers of entries in `table`, in the order of their
+//! Finds a key in the index of an object. In this file, `numbers` is a part of the index: numbers of entries in `table`, in the order of their
 //! keys.
 
 use crate::format::Entry;
@@ -6,7 +6,7 @@ use crate::format::Entry;
 /// Returns the same as [`below`]. It is faster if the result is small.
 #[inline(never)]
 pub(super) fn near_below(numbers: &[u32], table: &[Entry], limit: usize) -> usize {
-    // All before `from` are below the limit.
+    // The keys of all entries before `from` are below the limit.
     let (mut from, mut near) = (0, 0);
     while numbers.get(near).is_some_and(|&number| key_of(table, number) < limit) {
         (from, near) = (near + 1, 2 * near + 1);
@@ -17,14 +17,14 @@ pub(super) fn near_below(numbers: &[u32], table: &[Entry], limit: usize) -> usiz
     from + below(numbers.get(from..near.min(numbers.len())).unwrap_or_default(), table, limit)
 }
 
-/// How many of the entries have a key at an address below `limit`.
+/// The number of entries that have a key at an address below `limit`.
 #[inline(never)]
 pub(super) fn below(numbers: &[u32], table: &[Entry], limit: usize) -> usize {
     numbers.partition_point(|&number| key_of(table, number) < limit)
 }
 
-/// The address of the key of the entry with this number. (Each number in an index has an entry. If one had none, the result would be the
-/// largest address.)
+/// The address of the key of the entry with this number. (Each number in an index has an entry. If a number had no entry, the result would be
+/// the largest address.)
 #[inline(never)]
 pub(super) fn key_of(table: &[Entry], number: u32) -> usize {
     table.get(number as usize).map_or(usize::MAX, Entry::key)

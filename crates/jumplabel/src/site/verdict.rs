@@ -1,18 +1,18 @@
-//! Whether the library can rely on an entry of a table. The figure at the top of [`index`](super::index) says what follows from that.
+//! Whether the library can rely on an entry of a table. The figure at the top of [`index`](super::index) shows the consequences.
 
 use super::readable;
 use crate::arch::{Kind, Native, Target};
 use crate::format::{self, Arm, Entry, KEY_BYTES, Object, entry};
 use crate::platform::Image;
 
-/// Whether the library can rely on an entry. If the platform does not know the object's bounds, only NULL and unknown kinds are found out.
+/// Whether the library can rely on an entry. If the platform does not know the object's bounds, only NULL and unknown kinds are noticed.
 #[derive(Clone, Copy)]
 pub(super) enum Verdict {
-    /// As far as one can see, the entry is right. The number is the address of its key.
+    /// As far as the library can see, the entry is right. The number is the address of its key.
     Sound(usize),
     /// Its key is NULL.
     Nobodys,
-    /// Its site lies in code that was freed. In a PE file also: the linker dropped its site or its key.
+    /// Its site lies in code that was freed. In a PE file, it may also be that the linker dropped the site or the key.
     Freed,
     /// Its site or its target is not code of the object, or its arms cannot be read now. The number is the address of its key.
     Damaged(usize),
@@ -20,7 +20,7 @@ pub(super) enum Verdict {
     Copied(usize),
     /// Its kind is not known. The number is the address of its key.
     Unknown(usize),
-    /// It does not lead to a key. If `anywhere`, it can belong to any key; otherwise, to any key that lies in its object.
+    /// It does not lead to a key. If `anywhere`, it may belong to any key; otherwise, to any key that lies in its object.
     Lost { anywhere: bool },
 }
 
@@ -44,14 +44,14 @@ impl Verdict {
             if !image.contains_slot(word) {
                 return Verdict::Lost { anywhere: true };
             }
-            // SAFETY: the word lies in a segment of the object, and is aligned where slots are.
+            // SAFETY: the word lies in a segment of the object, and is aligned if slots are aligned in this build.
             if is_null(unsafe { entry::read_slot(word) }) {
                 return Verdict::Nobodys;
             }
         } else if is_null(word) || word.wrapping_sub(object.base()) < HEADERS {
-            return Verdict::Nobodys; // The linker wrote NULL, address 0. At run time that is where the object is loaded.
+            return Verdict::Nobodys; // The linker wrote NULL, address 0. At run time this has become the address at which the object is loaded.
         } else if !image.contains_key(word) || object.table_contains(word) {
-            // In a PE file, the linker can lead a word to a key of another object ("auto-import"): then it may be anybody's.
+            // In a PE file, the linker may lead a word to a key of another object ("auto-import"): then the entry may belong to any key.
             return Verdict::Lost { anywhere: cfg!(jumplabel_windows) };
         }
         let key = entry.key();
@@ -81,8 +81,8 @@ impl Verdict {
     }
 }
 
-/// Whether the target of an entry is code of the object. If the target is a list of arms, whether that list and each arm are; if it is a
-/// stub, whether the word in front of it and the arm are. False if the arms, or that word, cannot be read.
+/// Whether the target of an entry is code of the object. For a list of arms, the list and each arm must be; for a stub, the word in front of it
+/// and the arm must be. False if the arms, or that word, cannot be read.
 fn leads_into(entry: &Entry, image: &Image) -> bool {
     let target = entry.target();
     let word = size_of::<u32>();
@@ -105,11 +105,11 @@ fn leads_into(entry: &Entry, image: &Image) -> bool {
         && entry.arms().iter().all(|arm| image.contains_code(arm.address(), arm.length().max(1)))
 }
 
-/// The bytes that every object begins with: the ELF header and a few program headers.
+/// The size of the headers with which every object begins: the ELF header and a few program headers.
 const HEADERS: usize = 256;
 
-/// Whether `address` is NULL, or that of a field of a static at NULL. Such an address is lower than any that systems let programs map
-/// (`vm.mmap_min_addr`).
+/// Whether `address` is NULL, or the address of a field of a static at NULL. Such an address is lower than all addresses that systems let
+/// programs map (`vm.mmap_min_addr`).
 const fn is_null(address: usize) -> bool {
     address < 0x8000
 }
