@@ -11,11 +11,11 @@ use core::sync::atomic::Ordering::{Acquire, Release};
 pub struct Assertion<'a> {
     /// The condition as it is written.
     pub condition: &'static str,
-    /// What the assertion says in place of the condition.
+    /// The message, which replaces the condition in the text.
     pub message: Option<Arguments<'a>>,
-    /// Where it stands.
+    /// The source file of the assertion.
     pub file: &'static str,
-    /// Where it stands: from 1.
+    /// The line of the assertion, counted from 1.
     pub line: u32,
     /// The module in which it stands.
     pub module: &'static str,
@@ -30,34 +30,34 @@ impl Display for Assertion<'_> {
     }
 }
 
-/// What is told of assertions that fail. If it returns, the program goes on behind the assertion.
+/// A function that gets each assertion that fails. If it returns, the program continues after the assertion.
 pub type Hook = fn(&Assertion<'_>);
 
 static HOOK: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
-/// Sets the hook of the process, for all assertions of Rust in this instance of the library. `None`, the default: an assertion that fails
-/// panics where it stands.
+/// Sets the hook of the process, for all assertions of Rust in this instance of the library. With `None`, the default, an assertion that fails
+/// panics.
 ///
-/// The hook runs in the thread whose assertion has failed, outside all locks of the library. It may panic, flip keys and replace itself. One atomic
-/// store; safe in signal handlers and after a fork.
+/// The hook runs in the thread whose assertion has failed, outside all locks of the library. It may panic, flip keys and replace itself. Costs
+/// one atomic store. Safe in signal handlers and after a fork.
 pub fn set_hook(hook: Option<Hook>) {
     HOOK.store(hook.map_or(null_mut(), |hook| hook as *mut ()), Release);
 }
 
-/// Tells the hook. `false`: there is none.
+/// Calls the hook. Returns false if there is none.
 #[doc(hidden)]
 #[cold]
 #[inline(never)]
 pub fn __is_told(assertion: &Assertion<'_>) -> bool {
-    // SAFETY: null is `None`, and all else in HOOK was a `Hook` (`set_hook`).
+    // SAFETY: null is `None`. Any other value in HOOK was a `Hook` (`set_hook`).
     let hook = unsafe { transmute::<*mut (), Option<Hook>>(HOOK.load(Acquire)) };
     hook.map(|hook| hook(assertion)).is_some()
 }
 
-/// The key of the assertions of this module: once in a module, for [`key_assert!`](crate::key_assert).
+/// Defines the key for the assertions of this module. Write it once in each module that uses [`key_assert!`](crate::key_assert).
 ///
-/// The key is named `assert:FILE`, with the path that rustc was given, and starts off. `JUMPLABEL='assert:*=on'` turns all of them on in a program
-/// with `jumplabel_agent::startup!()`; an agent does so later. Costs what any [`static_key!`](crate::static_key) costs.
+/// The key is named `assert:FILE`, with the path that rustc was given, and starts off. `JUMPLABEL='assert:*=on'` turns all of them on in a
+/// program with `jumplabel_agent::startup!()`; an agent can do that later. Costs the same as any [`static_key!`](crate::static_key).
 #[macro_export]
 macro_rules! assertions {
     () => {
@@ -69,7 +69,7 @@ macro_rules! assertions {
     };
 }
 
-/// An assertion that an operator turns on in the release build. Linux has `VM_WARN_ON` and its like for that, which are compiled in or out.
+/// An assertion that an operator turns on in the release build. (Linux has `VM_WARN_ON` and similar macros, which are compiled in or out.)
 ///
 /// ```
 /// use jumplabel::{assertions, key_assert};
@@ -90,15 +90,17 @@ macro_rules! assertions {
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// `key_assert!(in KEY; condition)` is for a group across modules, whose key is any that [`static_branch_unlikely!`](crate::static_branch_unlikely)
-/// takes. `assert:tree` is a good name for one: `assert:*` chooses it with the others.
+/// `key_assert!(in KEY; condition)` is for a group of assertions across modules. The key is any key that
+/// [`static_branch_unlikely!`](crate::static_branch_unlikely) takes. A good name for such a key is `assert:tree`: the pattern `assert:*` then
+/// chooses it with the others.
 ///
-/// *Off*: one nop, and neither condition nor message is evaluated. 16 bytes of table, and the arm behind the function. *On, if it fails*: the hook of
-/// [`set_hook`] is told; without a hook, it panics. It is safe in signal handlers if condition, message and hook are.
+/// *Off*: one nop; neither the condition nor the message is evaluated. Costs 16 bytes of table, and an arm after the function. *On, if it
+/// fails*: the hook of [`set_hook`] is called; without a hook, the assertion panics. Safe in signal handlers if the condition, the message and
+/// the hook are safe there.
 #[macro_export]
 macro_rules! key_assert {
     (in $($rest:tt)+) => { $crate::key_assert!(@key [] $($rest)+) };
-    // The key ends where the semicolon is.
+    // The key ends at the semicolon.
     (@key [$($key:tt)+] ; $condition:expr $(,)?) => {
         $crate::key_assert!(@on [$($key)+] $condition, ::core::option::Option::None)
     };
@@ -110,7 +112,7 @@ macro_rules! key_assert {
         if $crate::static_branch_unlikely!($($key)+) {
             let holds: bool = $condition;
             if !holds {
-                // Not `let`: what the message borrows lives as long as the `match`.
+                // A `match` instead of a `let`: the values that the message borrows live as long as the `match`.
                 match ($crate::assertion::Assertion {
                     condition: ::core::stringify!($condition),
                     message: $message,

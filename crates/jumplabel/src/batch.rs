@@ -43,17 +43,17 @@ pub use raw::{RawChange, Stay, commit_all, commit_all_by, set_ops};
 /// thread can meet some sites in their new state and others in their old state. Costs one core sync for the whole batch, or three if it
 /// changes pristine sites, static calls or modes. If a key is named twice, the last change wins.
 ///
-/// A batch has room for `N` changes (32 by default), and allocates nothing. [`set_all`] takes any number of changes. A build without sites
-/// and without `std` has no memory for more than 32, and refuses them as [`Error::OutOfMemory`].
+/// A batch has room for `N` changes (32 by default), and allocates nothing. [`set_all`] takes any number of changes. A build without sites and
+/// without `std` has no memory for more than 32 changes, and refuses more with [`Error::OutOfMemory`].
 ///
-/// The functions that fill a batch are inlined, so that an optimised program fills it where it lies, and does not copy it.
+/// The functions that fill a batch are inlined, so that an optimised program fills the batch in place, and does not copy it.
 #[must_use = "a batch does nothing until it is committed"]
 pub struct Batch<'key, const N: usize = 32> {
     /// The first `len` are initialised.
     requests: [MaybeUninit<Request<'key>>; N],
-    /// How many changes there are. If that is more than `N`, those after the first `N` are lost.
+    /// The number of changes. If that is more than `N`, those after the first `N` are lost.
     len: usize,
-    /// The error of the first change for which no request could be made.
+    /// The error of the first change that could not become a request.
     error: Option<Error>,
 }
 
@@ -109,7 +109,7 @@ impl<'key, const N: usize> Batch<'key, N> {
     /// Carries the changes out.
     ///
     /// # Errors
-    /// [`Error::BatchFull`]; otherwise as [`RawKey::enable`]. On any error, no key and no site has changed.
+    /// [`Error::BatchFull`]; and the errors of [`RawKey::enable`]. On any error, no key and no site has changed.
     #[inline(always)]
     pub fn commit(self) -> Result<Outcome, Error> {
         commit_listed(self.listed(), self.len, self.error)
@@ -118,7 +118,7 @@ impl<'key, const N: usize> Batch<'key, N> {
     /// The changes that fit in.
     #[inline(always)]
     fn listed(&self) -> &[Request<'key>] {
-        // SAFETY: `push` has initialised as many.
+        // SAFETY: `push` has initialised that many elements.
         unsafe { initialised(&self.requests, self.len.min(N)) }
     }
 }
@@ -132,15 +132,14 @@ impl<const N: usize> fmt::Debug for Batch<'_, N> {
 /// The first `len` of a list.
 ///
 /// # Safety
-/// They are initialised.
+/// The first `len` elements are initialised.
 #[inline(always)]
 const unsafe fn initialised<'a, 'key>(list: &'a [MaybeUninit<Request<'key>>], len: usize) -> &'a [Request<'key>] {
-    // SAFETY: the caller says so. A `MaybeUninit` has the layout of what is in it.
+    // SAFETY: the caller says that these elements are initialised. A `MaybeUninit` has the layout of its contents.
     unsafe { core::slice::from_raw_parts(list.as_ptr().cast(), len) }
 }
 
-/// Does the work of [`Batch::commit`], for batches of all sizes. `wanted` is the number of changes, of which `listed` are those that had
-/// room.
+/// Does the work of [`Batch::commit`], for batches of all sizes. `wanted` is the number of all changes; `listed` are the changes that had room.
 #[inline(never)]
 fn commit_listed(listed: &[Request<'_>], wanted: usize, error: Option<Error>) -> Result<Outcome, Error> {
     match error {
@@ -162,23 +161,23 @@ fn commit_listed(listed: &[Request<'_>], wanted: usize, error: Option<Error>) ->
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// The list of changes is made before the lock is taken. A list of up to 32 keys (8 in a kernel) is on the stack. A longer list is in
-/// memory that the platform gives: the program's allocator is never called. Safe in signal handlers, if the iterator is safe there.
+/// The function makes the list of changes before it takes the lock. A list of up to 32 keys (8 in a kernel) is on the stack. A longer list is in
+/// memory from the platform; the function never calls the program's allocator. Safe in signal handlers, if the iterator is safe there.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`] if there is no memory for the list; otherwise as [`RawKey::enable`]. On any error, no key and no site has
+/// [`Error::OutOfMemory`] if there is no memory for the list; and the errors of [`RawKey::enable`]. On any error, no key and no site has
 /// changed.
 pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Result<Outcome, Error> {
     commit_each(PROGRAM, keys.into_iter().map(|(key, on)| Ok(Request::of_key(key, Change::to(on)))))
 }
 
-/// [`prepare`](crate::prepare) for some keys: patches those of their sites that load and should fall through, all or none. Sites of other
-/// keys stay as they are. [`Outcome::sites`] is the number of sites that were patched.
+/// [`prepare`](crate::prepare) for some keys: of their sites, it patches those that load and should fall through, all or none. Sites of other
+/// keys stay as they are. [`Outcome::sites`] is the number of patched sites.
 ///
 /// A library calls this for its own keys declared `or_load`, and leaves those of others to the program. A site that loads and should jump
-/// goes on loading until its key is flipped: see [`OrLoadKey`](crate::OrLoadKey).
+/// continues to load until its key is flipped: see [`OrLoadKey`](crate::OrLoadKey).
 ///
-/// Costs what [`prepare`](crate::prepare) costs, and a flip of these sites. Safe in signal handlers, constructors, and before and after
+/// Costs the same as [`prepare`](crate::prepare), and a flip of these sites. Safe in signal handlers, in constructors, and before and after
 /// `fork`.
 ///
 /// ```
@@ -191,7 +190,7 @@ pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Re
 /// ```
 ///
 /// # Errors
-/// As [`prepare`](crate::prepare) and [`set_all`]. Nothing has changed then.
+/// The same as for [`prepare`](crate::prepare) and [`set_all`]. On any error, nothing has changed.
 pub fn prepare_keys<'key>(keys: impl IntoIterator<Item = &'key RawKey>) -> Result<Outcome, Error> {
     let mut requests = keys.into_iter().map(|key| Some(Request::of_key(key, Change::to(key.is_enabled()))));
     with_all(&mut requests, PROGRAM, |requests, _| patch::prepare_these(requests))
@@ -211,7 +210,7 @@ fn commit_each<'patchable, E: From<Error>>(
 }
 
 /// Calls `run` with all requests. If there are none, or if one is `None`, does nothing. Neither the iterator nor the error of a request has a
-/// type here, so that arrays of C's, of three sorts, and keys that are prepared have one copy of this.
+/// type here. So one copy of this code serves the three sorts of arrays in C and the keys that are prepared.
 fn with_all<'patchable>(
     requests: &mut dyn Iterator<Item = Option<Request<'patchable>>>,
     by: By,
@@ -227,14 +226,14 @@ fn with_all<'patchable>(
             continue;
         }
         if many.list.is_empty() {
-            // SAFETY: all were initialised.
+            // SAFETY: all elements were initialised.
             unsafe { initialised(&few, FEW) }.iter().try_for_each(|few| many.push(*few))?;
         }
         many.push(request)?;
     }
     match len {
         0 => Ok(Outcome::default()),
-        // SAFETY: the loop has initialised as many.
+        // SAFETY: the loop has initialised that many elements.
         _ if many.list.is_empty() => run(unsafe { initialised(&few, len) }, by),
         _ => run(&many.list, by),
     }

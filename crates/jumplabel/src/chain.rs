@@ -41,10 +41,10 @@ impl<R: Record> Node<R> {
         }
     }
 
-    /// Takes the node out of its chain. Called by a destructor of an object that can be unloaded while the chain stays.
+    /// Takes the node out of its chain. A destructor calls this if its object can be unloaded while the chain stays.
     #[cfg(jumplabel_dylib)]
     pub fn unlink(&'static self) {
-        // If the lock is refused, this thread holds it already. Either way nobody else takes nodes out.
+        // If the lock is refused, this thread holds it already. In both cases no other thread takes nodes out.
         let _lock = crate::patch::Lock::take_anyway();
         let node = core::ptr::from_ref(self).cast_mut();
         let first = self.record.first();
@@ -52,7 +52,7 @@ impl<R: Record> Node<R> {
         loop {
             let at = link.load(Ordering::Acquire);
             if at == node {
-                // Only one thing can get in the way: a constructor may have put a new head on the chain.
+                // The exchange fails only if a constructor has put a new node at the head of the chain.
                 match link.compare_exchange(at, self.next.load(Ordering::Acquire), Ordering::AcqRel, Ordering::Acquire)
                 {
                     Ok(_) => return,
@@ -61,7 +61,7 @@ impl<R: Record> Node<R> {
             } else if at.is_null() {
                 return;
             } else {
-                // SAFETY: a node in the chain, which is not null.
+                // SAFETY: `at` is a node in the chain, and not null.
                 link = unsafe { &(*at).next };
             }
         }
@@ -72,14 +72,14 @@ impl<R: Record> Node<R> {
 pub(crate) fn records<R: Record>(first: &AtomicPtr<Node<R>>) -> impl Iterator<Item = &'static R> + use<R> {
     let mut at = first.load(Ordering::Acquire);
     core::iter::from_fn(move || {
-        // SAFETY: null, or a node of an object that is loaded.
+        // SAFETY: `at` is null, or a node of an object that is loaded.
         let node: &'static Node<R> = unsafe { at.as_ref() }?;
         at = node.next.load(Ordering::Acquire);
         Some(&node.record)
     })
 }
 
-/// A node, with the constructor that puts it into its chain.
+/// A node, and the constructor that puts it into its chain.
 #[cfg(not(target_family = "wasm"))]
 #[doc(hidden)]
 #[macro_export]
@@ -105,7 +105,7 @@ macro_rules! __constructor {
     };
 }
 
-/// A destructor that takes the node out of its chain. The chain may be in another object, which stays when the object of the node is unloaded.
+/// A destructor that takes the node out of its chain. The chain may be in another object, which stays loaded when the node's object is unloaded.
 #[cfg(all(not(target_family = "wasm"), jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -124,7 +124,7 @@ macro_rules! __destructor {
     };
 }
 
-/// No destructor, because the chain is in the object of the node, and is unloaded together with the node.
+/// No destructor, because the chain is in the node's own object, and both are unloaded together.
 #[cfg(all(not(target_family = "wasm"), not(jumplabel_dylib)))]
 #[doc(hidden)]
 #[macro_export]

@@ -14,8 +14,8 @@
 //!   After a flip, the site holds a jump where enabled != arm.
 //! ```
 //!
-//! A site of a key declared `or_load` begins as a jump in each of these rows. It jumps to a stub that loads the key's count, and from its
-//! first flip on it is like any other: docs/how-it-works.md, "Where nothing may be patched".
+//! A site of a key declared `or_load` begins as a jump in all four rows. It jumps to a stub that loads the key's count. From its first flip on,
+//! it is like any other site: docs/how-it-works.md, "Where nothing may be patched".
 //!
 //! Linux: `static_branch_likely`, `static_branch_unlikely`, `static_branch_maybe` in include/linux/jump_label.h.
 
@@ -23,9 +23,9 @@ use crate::format::{BRANCH, JUMPS, LOADING, OFFSET_SHIFT, meta};
 use crate::key::Key;
 use crate::key_record::declaration::offset_in;
 
-/// The number that the assembler gets for a check of `key`, if `key` is a whole static. It is the entry's meta word, except that bit 7 says
-/// whether the site's first state is a jump. (The assembler does not copy this bit to the table.) All this is one number, because each
-/// constant costs the compiler as much as a function.
+/// The number that the assembler gets for a check of `key`, if `key` is a whole static. The number is the entry's meta word, with one exception:
+/// bit 7 says whether the site's first state is a jump. (The assembler does not copy this bit to the table.) It is one number, because each
+/// constant costs the compiler as much work as a function.
 #[doc(hidden)]
 #[must_use]
 pub const fn site_word<K: Key>(arm: bool, _key: &K) -> u64 {
@@ -56,16 +56,17 @@ pub const fn is_key<K: Key>(_: &K) {}
 
 /// Whether a key is on, with the code for "on" laid out in line.
 ///
-/// Takes a static [`StaticKey`](crate::StaticKey) or [`DeferredKey`](crate::DeferredKey), an element with a constant index of a static
-/// array, or a field of a static: `KEY`, `module::KEYS[3]`, `CONFIG.trace`, `CONFIG.hooks[1]`. A reference, a local or a parameter is none
-/// of these: if a key is chosen at run time, ask it with [`is_enabled`](crate::RawKey::is_enabled). `cargo build` reports each element that
-/// does not exist. `cargo check` reports it if the index is a literal.
+/// Takes a static [`StaticKey`](crate::StaticKey) or [`DeferredKey`](crate::DeferredKey), an element with a constant index of a static array, or
+/// a field of a static: `KEY`, `module::KEYS[3]`, `CONFIG.trace`, `CONFIG.hooks[1]`. A reference, a local variable or a parameter is not
+/// allowed: if a key is chosen at run time, ask it with [`is_enabled`](crate::RawKey::is_enabled). `cargo build` reports each element that does
+/// not exist. `cargo check` reports it if the index is a literal.
 ///
 /// A check is one instruction that falls through or jumps: no load, no compare. It writes no register, but the flags change. Safe anywhere,
-/// signal handlers included. A loop with a check is not vectorised: if it should be, lift the check out of the loop.
+/// signal handlers included. The compiler does not vectorise a loop that contains a check. For a loop that should be vectorised, move the check
+/// out of it.
 #[macro_export]
 macro_rules! static_branch_likely {
-    // Most keys are plain names. For them, this arm gives the compiler less work than the next arm would.
+    // Most keys are plain names. For them, this rule gives the compiler less work than the next one.
     ($($key:ident)::+) => { $crate::__site!(true, $($key)::+, [$crate::check::site_word]($($key)::+), let _ = &$($key)::+;) };
     ($($key:tt)+) => { $crate::__static_branch!(true, $($key)+) };
 }
@@ -74,7 +75,7 @@ macro_rules! static_branch_likely {
 /// [`static_branch_likely!`](crate::static_branch_likely).
 #[macro_export]
 macro_rules! static_branch_unlikely {
-    // Most keys are plain names. For them, this arm gives the compiler less work than the next arm would.
+    // Most keys are plain names. For them, this rule gives the compiler less work than the next one.
     ($($key:ident)::+) => { $crate::__site!(false, $($key)::+, [$crate::check::site_word]($($key)::+), let _ = &$($key)::+;) };
     ($($key:tt)+) => { $crate::__static_branch!(false, $($key)+) };
 }
@@ -108,7 +109,7 @@ macro_rules! if_sites {
     ({ $($sites:tt)* } else { $($fallback:tt)* }) => {{ $($fallback)* }};
 }
 
-/// Takes the user's expression for a key apart: the static that it names, and the place in that static.
+/// Splits the user's expression for a key into the static that it names, and the place in that static.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_branch {
@@ -122,7 +123,7 @@ macro_rules! __static_branch {
     ($arm:expr, $($function:ident)::+ ( $($arguments:tt)* ) $($rest:tt)*) => { $crate::__static_branch!(@not "a call") };
     ($arm:expr, $key:path) => { $crate::__site!($arm, $key, [$crate::check::site_word]($key), let _ = &$key;) };
     ($arm:expr, $($key:ident)::+ $(. $field:tt)+) => { $crate::__site_in!($arm, $($key)::+, ($($key)::+ $(. $field)+),) };
-    // The next two arms are for indexes that are literals.
+    // The next two rules are for indexes that are literals.
     ($arm:expr, $key:path $([ $index:literal ] $(. $field:tt)*)+) => {
         $crate::__site_in!($arm, $key, ($key $([ $index ] $(. $field)*)+), const _: () = )
     };
@@ -136,10 +137,10 @@ macro_rules! __static_branch {
     ($arm:expr, $($other:tt)*) => { $crate::__static_branch!(@not "this") };
 }
 
-/// A check of a key that lies somewhere in a static. For the sake of the compiler's messages, the expression also stands outside of the
-/// site. If it has indexes, it stands in a constant there. If all indexes are literals, the constant is an item: `cargo check` evaluates
-/// items, and so finds an element that does not exist. Other indexes may use generic parameters, which no item can name. Their constants
-/// are evaluated only when the program is built.
+/// A check of a key that lies somewhere in a static. The expression also stands outside the site, so that the compiler's messages are clear. An
+/// expression with indexes stands in a constant there. If all indexes are literals, the constant is an item. `cargo check` evaluates items, and
+/// so finds an element that does not exist. Other indexes may use generic parameters, which no item can name. The compiler evaluates their
+/// constants only when it builds the program.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_in {
@@ -148,7 +149,7 @@ macro_rules! __site_in {
     };
 }
 
-/// A site that is patched.
+/// A site that can be patched.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]

@@ -1,9 +1,9 @@
-//! What can go wrong with a flip, and what to do about it.
+//! The errors of flips and other functions, and what to do about them.
 //!
-//! An error means that nothing has changed: all sites of all keys in the transaction do what they did before, the counts are as before, and
-//! the protections of the pages are as before. There are two exceptions: [`Error::RollbackFailed`], and the errors of
-//! [`verify`](crate::verify). Two details can differ nevertheless. If the system refused core sync in mid-flip, a site may hold other bytes
-//! than before, which do the same. If the system refused `mprotect`, a page may stay open until the next flip.
+//! An error means that nothing has changed: all sites of all keys in the transaction do what they did before, the counts are as before, and the
+//! protections of the pages are as before. There are two exceptions: [`Error::RollbackFailed`], and the errors of [`verify`](crate::verify). Two
+//! details can differ all the same. If the system refused core sync in mid-flip, a site may hold other bytes than before, but these bytes do the
+//! same. If the system refused `mprotect`, a page may stay open until the next flip.
 
 mod debug;
 mod kind;
@@ -20,7 +20,7 @@ pub use refusal::{Refusal, Refusals, WriterKind};
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The system refused every writer (seccomp, MDWE, SELinux, a missing /proc, a sealed mapping, no memory). Or it refuses to block
+    /// The system refused every writer (seccomp, MDWE, SELinux, a missing /proc, a sealed mapping, no memory). Or the system refused to block
     /// signals; then no writer was tried.
     Denied {
         /// The refusal that each writer met; empty if signals could not be blocked.
@@ -35,7 +35,7 @@ pub enum Error {
         /// The bytes that the site holds.
         found: Code,
     },
-    /// A flip, or a list of sites, has to read code that cannot be read. The code is execute-only, or a protection key or `mprotect`
+    /// A flip, or a listing of sites, would have to read code that cannot be read. The code is execute-only, or a protection key or `mprotect`
     /// forbids the read. Nothing was read or written.
     Unreadable {
         /// Address of a site, or of the list of arms to which its entry leads.
@@ -63,7 +63,7 @@ pub enum Error {
     /// The calling thread would wait for itself. One of these is the reason:
     /// - The thread is already in the middle of a flip: this is a synchronous signal handler, or an atfork handler.
     /// - The thread holds a [`Lock`](crate::Lock).
-    /// - The thread has a [`scoped`](crate::RawKey::scoped) guard of the key, and asks for another.
+    /// - The thread has a [`scoped`](crate::RawKey::scoped) guard of the key, and asks for another guard.
     /// - The thread is in a probe, and waits for probes ([`synchronize_probes`](crate::synchronize_probes)).
     Reentrant,
     /// `inc` or `seal` of a key whose count is `i32::MAX`.
@@ -82,20 +82,20 @@ pub enum Error {
         /// The address.
         address: usize,
     },
-    /// A static mode was to be set to a number that it does not have.
+    /// A static mode was to be set to a number that is not one of its numbers.
     NoSuchMode {
-        /// How many numbers the mode has. The first one is 0.
+        /// The number of the mode's numbers. The first number is 0.
         count: u8,
     },
     /// The mode belongs to a table of operations. It changes only together with the table's calls: use [`Ops::set`](crate::Ops::set).
     IsTable,
-    /// An instruction of an operation cannot be put in place at the sites: [`arch::Fault`](crate::arch::Fault) has the rules.
+    /// An instruction of an operation cannot be placed at the sites. [`arch::Fault`](crate::arch::Fault) has the rules.
     UnfitOp {
         /// The name of the operation: a text that lives as long as its object is loaded.
         op: &'static str,
     },
-    /// An alternative has an instruction that the library does not know. Or it has one that works only at its own address, such as a short
-    /// jump out of the alternative.
+    /// An alternative has an instruction that the library does not know. Or an instruction works only at its own address, such as a short jump
+    /// out of the alternative.
     UnfitAlternative {
         /// Address of the site.
         address: usize,
@@ -105,24 +105,24 @@ pub enum Error {
         /// Address of the site.
         address: usize,
     },
-    /// Other threads run, and this change is not safe while they run. There are three cases:
+    /// Other threads run, and this change is safe only if no other thread runs. There are three cases:
     /// - Pristine sites change in several steps. Core sync was refused between the steps, and `remap` did not work either.
     /// - An operation in place is a whole instruction that must change at once, and `remap` did not work.
     /// - Lock prefixes were to be taken out, or alternatives to be applied or repaired.
     MultiThreaded {
-        /// Why core sync was refused; [`Refusal::NOT_TRIED`] if core sync would not help.
+        /// The reason why core sync was refused; [`Refusal::NOT_TRIED`] if core sync would not help.
         core_sync: Refusal,
-        /// Why `remap` was refused; [`Refusal::NOT_TRIED`] if it was not tried.
+        /// The reason why `remap` was refused; [`Refusal::NOT_TRIED`] if it was not tried.
         remap: Refusal,
     },
-    /// An entry of a table leads out of its object: the binary was damaged or rewritten by a tool. The entry belongs to the key of the
-    /// flip, or the damage hides to which key it belongs. Flips of other keys work.
+    /// A table entry leads out of its object: the binary was damaged, or a tool has rewritten it. The entry belongs to the flip's key, or it is
+    /// so damaged that its key is unknown. Flips of other keys work.
     DamagedTable {
         /// Address of the entry.
         entry: usize,
     },
-    /// A tool such as BOLT copied the code around the key's sites to other addresses. The program runs the copies, but the table still
-    /// lists the sites in the old code. Flips of keys that have no such site work.
+    /// A tool such as BOLT copied the code around the key's sites to other addresses. The program runs the copies, but the table still lists the
+    /// sites in the old code. Flips of keys without such sites work.
     CopiedCode {
         /// Address of a site in the old code.
         address: usize,
@@ -134,7 +134,8 @@ pub enum Error {
         /// Address of the object's record.
         object: usize,
     },
-    /// A CPU of a kernel has a number for which its platform has no room, so that no flip would stop it (jumplabel-kernel: `Kernel::online`).
+    /// A CPU of a kernel has a number that is too large for the kernel's platform, so no flip would stop this CPU (jumplabel-kernel:
+    /// `Kernel::online`).
     NoSuchCpu {
         /// The CPU's number.
         cpu: usize,
@@ -151,22 +152,23 @@ pub enum Error {
     NoSuchKey,
     /// Several keys have the name.
     SeveralKeys {
-        /// How many keys have the name.
+        /// The number of keys with this name.
         count: usize,
     },
-    /// The keys of this program are not known: it has no sites, and no constructor has run that lists them (WebAssembly has none).
+    /// The keys of this program are not known. It has no sites, and no constructor has run that lists its keys (WebAssembly has no
+    /// constructors).
     NoRecords,
     /// There is no memory for the index or for the list of changes (`mmap` was refused). Or there is no thread for a deferred dec (`clone`
     /// was refused).
     OutOfMemory,
     /// The batch is full, so it cannot take another change; see [`Batch::with_capacity`](crate::Batch::with_capacity).
     BatchFull {
-        /// How many changes the batch can hold.
+        /// The number of changes that the batch can hold.
         capacity: usize,
     },
-    /// Writing was refused in mid-batch, and every writer failed to undo the batch. Each site from `address` on may hold its old
-    /// instruction or its new one. The key's count is the old one. The next flip, of any key, first restores these sites; until the system
-    /// allows that, all flips fail with this error.
+    /// The system refused a write in mid-batch, and every writer failed to undo the batch. Each site from `address` on may hold its old
+    /// instruction or its new one. The key has its old count. The next flip, of any key, first restores these sites. Until the system allows
+    /// that, all flips fail with this error.
     RollbackFailed {
         /// The first site that could not be restored.
         address: usize,

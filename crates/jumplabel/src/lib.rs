@@ -48,16 +48,16 @@
 //! | do without `lock` prefixes while there is one thread | [`up`] |
 //! | run in a kernel | [`platform::Platform`], [`set_platform`] |
 //!
-//! Costs: a check is one instruction and 16 bytes of read-only table; a key is 8 bytes. If a program never flips, the library does nothing
-//! at start-up except that it links one record for each object. docs/how-it-works.md explains the mechanism; docs/safety.md has the
-//! promises and their limits.
+//! Costs: a check is one instruction and 16 bytes of read-only table; a key is 8 bytes. If a program never flips, the library's only work is to
+//! link one record for each object at start-up. docs/how-it-works.md explains the mechanism; docs/safety.md has the promises and their limits.
 //!
 //! Features: `linux` is for Linux user space, for programs with std and without it; programs without std link the C library. `windows` is the
-//! same for Windows (x86_64-pc-windows-gnu). `alloc` adds what needs an allocator, a thread of the library's own or a variable of each thread:
-//! tracepoints and deferred keys, on Linux without std on x86-64, aarch64 and riscv64. `std` (default) adds the rest: [`RawKey::scoped`]. Without
-//! these features, the crate depends on nothing outside its repository, and needs a [`platform::Platform`]. With `--cfg jumplabel_fallback`,
-//! under Miri, and on instruction sets without an arch file, a check is a load, a test and a jump, with the same API. `--cfg jumplabel_dylib` is
-//! for Rust `dylib`s: a site finds its key through the GOT.
+//! same for Windows (x86_64-pc-windows-gnu). `alloc` adds the parts that need an allocator, a thread of the library's own or a thread-local
+//! variable: tracepoints and deferred keys, on Linux without std on x86-64, aarch64 and riscv64. `std` (default) adds the rest:
+//! [`RawKey::scoped`]. Without these features, the crate depends on nothing outside its repository, and needs a [`platform::Platform`].
+//!
+//! With `--cfg jumplabel_fallback`, under Miri, and on instruction sets without an arch file, a check is a load, a test and a jump, with the
+//! same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: a site finds its key through the GOT.
 
 #![no_std]
 

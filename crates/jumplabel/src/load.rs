@@ -1,4 +1,5 @@
-//! What happens when objects come and go. Their constructors and destructors call these functions.
+//! Objects that are loaded and unloaded, and processes that are forked or end. The constructors and destructors of objects call the functions
+//! here.
 //!
 //! ```text
 //!   when an object is
@@ -24,11 +25,11 @@ use {
     core::sync::atomic::Ordering,
 };
 
-/// Replaces the platform. A kernel does that before its first flip. Registers the kernel's own table, so it does not matter whether the
-/// kernel runs constructors (`.init_array`). If objects are registered already, asks the new platform where they lie.
+/// Replaces the platform. A kernel does that before its first flip. Registers the kernel's own table, so it does not matter whether the kernel
+/// runs constructors (`.init_array`). For objects that are already registered, asks the new platform for their bounds.
 ///
 /// # Safety
-/// Nobody flips during this call. `platform` fulfils the contract of [`Platform`].
+/// No thread flips during this call. `platform` fulfils the contract of [`Platform`].
 pub unsafe fn set_platform(platform: &'static &'static dyn Platform) {
     custom::set(platform);
     #[cfg(jumplabel_sites)]
@@ -46,10 +47,10 @@ pub unsafe fn set_platform(platform: &'static &'static dyn Platform) {
 #[cfg(jumplabel_sites)]
 static CALLBACKS: Callbacks = Callbacks { forked, ending };
 
-/// Links `object` into the list. The object's constructor calls this. It allocates nothing, takes no lock and makes no system call, with
-/// two exceptions: if the object has sites of keys in other objects, or if anybody has flipped before, it takes the lock and brings the
-/// object's sites to the state of their keys before any thread can run them. And if the object has elements of a list with a hook, it
-/// calls the hook.
+/// Links `object` into the list. The object's constructor calls this. It allocates nothing, takes no lock and makes no system call, with two
+/// exceptions. First, if the object has sites of keys in other objects, or if the process has flipped before, it takes the lock and sets the
+/// object's sites to the state of their keys before any thread can run them. Second, if the object has elements of a list with a hook, it calls
+/// the hook.
 ///
 /// # Safety
 /// `object` is the record of a loaded object.
@@ -62,7 +63,7 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
         return;
     }
     patch::set_registered();
-    // A constructor that ran before this one can have flipped keys of this object already.
+    // A constructor that ran before this one may already have flipped keys of this object.
     let flipped = !RUNTIME.process_state.load(Ordering::Acquire).is_null();
     record.locate(platform());
     if RUNTIME.is_empty() {
@@ -79,8 +80,8 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
 
 #[cfg(jumplabel_sites)]
 fn link_and_catch_up(object: *mut Object, record: &Object) {
-    // The object is linked under the lock. So a flip either comes later, and finds the object, or came before, and this constructor sees
-    // the flipped keys. A constructor cannot report an error. If a site cannot be brought up to date, the next flip of its key repairs it.
+    // The object is linked under the lock. So a later flip finds the object, and this constructor sees the keys of an earlier flip. A
+    // constructor cannot report an error. If a site cannot be brought up to date, the next flip of its key repairs it.
     let lock = Lock::take_anyway();
     link(object, record);
     #[cfg(not(jumplabel_short_engine))]
@@ -128,8 +129,8 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
         return; // The process is ending. The object stays in the list, because threads and destructors can still flip.
     }
     list::tell(record, ObjectChange::Unloading);
-    // If the lock cannot be taken, then either this thread holds it already, or the process never made one. In both cases no other thread
-    // walks the list.
+    // If the lock cannot be taken, either this thread already holds it, or the process has never made a lock. In both cases no other thread
+    // reads the list.
     let lock = Lock::take_anyway();
     let mut link = &RUNTIME.objects;
     loop {
@@ -139,7 +140,7 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
         }
         if at == object {
             let next = record.next.load(Ordering::Acquire);
-            // This can fail only if `link` is the head: a constructor that does not hold the lock can put a new head there.
+            // The exchange can fail only if `link` is the head: a constructor that does not hold the lock can put a new head there.
             if link.compare_exchange(at, next, Ordering::AcqRel, Ordering::Acquire).is_ok() {
                 break;
             }
@@ -151,12 +152,12 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     }
     let Ok(mut lock) = lock else { return };
     index::discard(record, &lock.objects);
-    // If the platform cannot tell the object's bounds, what leads to any address is forgotten.
+    // If the platform does not know the object's bounds, everything that leads to any address is forgotten.
     let addresses = record.image(&lock.objects).map_or(0..usize::MAX, |image| image.bounds());
     if addresses.start != 0
         && let Some(sender) = notices::sender(lock.platform())
     {
-        // SAFETY: what lies there is about to be unloaded.
+        // SAFETY: the code and data at these addresses are about to be unloaded.
         unsafe { (sender.gone)(addresses.start, addresses.end) };
     }
     patch::unload(&addresses, &mut lock);
@@ -167,12 +168,12 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
         patch::release_lists(&mut lock);
         #[cfg(jumplabel_threads)]
         crate::trace::readers::stop(lock.platform());
-        // SAFETY: the last object of this instance is being unloaded, and the instance with it.
+        // SAFETY: the last object of this instance is being unloaded, and this instance with it.
         unsafe { lock.platform().stop(&mut lock.platform_state) };
     }
 }
 
-/// Called in a child of fork. `in_mid_flip`: another thread of the parent was possibly flipping at the time of the fork.
+/// Called in a forked child. `in_mid_flip`: another thread of the parent may have been flipping at the time of the fork.
 #[cfg(jumplabel_sites)]
 fn forked(in_mid_flip: bool) {
     #[cfg(jumplabel_threads)]
@@ -181,18 +182,17 @@ fn forked(in_mid_flip: bool) {
         crate::trace::readers::forked();
     }
     if let Some(sender) = notices::sender(platform()) {
-        // SAFETY: this process was forked from another.
+        // SAFETY: this process was forked.
         unsafe { (sender.gone)(0, 0) };
     }
     if in_mid_flip {
-        // Whoever takes the lock first puts the sites right. An error cannot be reported here, but the next flip meets it again.
+        // The first thread that takes the lock repairs the sites. An error cannot be reported here, but the next flip gets it again.
         drop(Lock::take_anyway());
     }
 }
 
-/// From now on, no object that is loaded now is unloaded. An object that is loaded later is unloaded like any other. If the lock cannot be
-/// taken (because the handler of a fault in the patcher ends the process), this does nothing: the destructors then unlink all objects but
-/// the program.
+/// From now on, no object that is loaded now is unloaded. An object that is loaded later is unloaded like any other. The lock cannot be taken if
+/// the handler of a fault in the patcher ends the process. Then this does nothing, and the destructors unlink all objects except the program.
 #[cfg(jumplabel_sites)]
 fn ending(keep: fn(usize) -> bool) {
     let (mut last, mut kept) = (0, false);
@@ -201,8 +201,8 @@ fn ending(keep: fn(usize) -> bool) {
     }
 }
 
-/// The lowest address above `last` at which an object other than the program has its record. In this order each record comes once, whatever
-/// is loaded and unloaded meanwhile. If `kept`, marks the object of the record at `last` as one that is never unloaded.
+/// The lowest address above `last` at which an object other than the program has its record. In this order each record comes once, even if
+/// objects are loaded and unloaded in between. If `kept` is true, marks the object whose record is at `last` as one that is never unloaded.
 #[cfg(jumplabel_sites)]
 #[inline(never)]
 fn other_behind(last: usize, kept: bool) -> Option<usize> {
@@ -220,16 +220,16 @@ fn other_behind(last: usize, kept: bool) -> Option<usize> {
     (next != usize::MAX).then_some(next)
 }
 
-// The object that contains this instance needs a record, a constructor and a destructor, even if the object has no keys and sites. The
+// The object that contains this instance needs a record, a constructor and a destructor, even if the object has no keys and no sites. The
 // constructor announces this instance to the others. The destructor takes this instance off the list of instances before it is unloaded.
 #[cfg(all(jumplabel_sites, not(jumplabel_windows)))]
 core::arch::global_asm!(crate::__object_asm!());
 #[cfg(all(jumplabel_sites, jumplabel_windows))]
 core::arch::global_asm!(crate::__object_asm!(), runtime = sym RUNTIME);
 
-/// The constructor and the destructor on Windows. Its loader calls the functions that an object lists in `.CRT$XL` (PE format, "The .tls
-/// Section"), when it has loaded the object, before all other constructors. `XLAB` comes behind the beginning of the list, `XLA`, and before
-/// what others put there.
+/// The constructor and the destructor on Windows. After Windows has loaded an object, before all other constructors, it calls the functions that
+/// the object lists in `.CRT$XL` (PE format, "The .tls Section"). `XLAB` comes after the beginning of the list, `XLA`, and before the functions
+/// that others put there.
 #[cfg(all(jumplabel_sites, jumplabel_windows))]
 #[used]
 #[unsafe(link_section = ".CRT$XLAB")]
@@ -243,7 +243,7 @@ extern "system" fn called_by_loader(_: *const c_void, occasion: u32, is_ending: 
     let object = (&raw const __jumplabel_object).cast_mut().cast();
     match occasion {
         DLL_PROCESS_ATTACH => register_own(),
-        // If the process ends, all other threads have ended, and no object goes before another.
+        // This runs only if the process does not end. (At its end all other threads have ended, and no object is unloaded before another.)
         // SAFETY: this is the record of this object, which is about to be unloaded.
         DLL_PROCESS_DETACH if is_ending.is_null() => unsafe { __jumplabel_unregister_object(object) },
         _ => {}

@@ -1,8 +1,8 @@
 //! One sort for everything that this library sorts: requests, site changes, the index.
 //!
 //! The standard library's sort puts a copy of some six kilobytes into the program for each type that is sorted. This sort does not know the
-//! type: it knows only the positions of entries, and it compares and swaps them through a trait object. So the program has one copy. It
-//! sorts in place, without memory of its own, in a time of O(n log n):
+//! type: it knows only the positions of entries, and it compares and swaps entries through a trait object. So the program contains one copy. The
+//! sort works in place, without memory of its own, in a time of O(n log n):
 //!
 //! ```text
 //!   if the input is sorted        one pass: the usual case, because linkers put table entries in the order of addresses
@@ -38,7 +38,7 @@ impl<T, F: Fn(&T, &T) -> bool> Places for Slice<'_, T, F> {
     }
 }
 
-/// Sorts `places`. Equal entries come in any order.
+/// Sorts `places`. Equal entries can end up in any order.
 pub(crate) fn sort_unstable_by<T>(places: &mut [T], less: impl Fn(&T, &T) -> bool) {
     let range = 0..places.len();
     sort(&mut Slice { places, less }, range);
@@ -48,7 +48,7 @@ pub(crate) fn sort_unstable_by<T>(places: &mut [T], less: impl Fn(&T, &T) -> boo
 fn sort(places: &mut dyn Places, range: Range<usize>) {
     let disordered = range.clone().skip(1).any(|at| places.less(at, at - 1));
     if disordered {
-        // The limit is twice the depth of cuts that always hit the middle.
+        // The limit is twice the depth that results if each cut hits the middle.
         quicksort(places, range.start, range.end, 2 * range.len().ilog2());
     }
 }
@@ -60,7 +60,7 @@ fn quicksort(places: &mut dyn Places, mut start: usize, mut end: usize, mut cuts
         }
         cuts -= 1;
         let cut = partition(places, start, end);
-        // Recurses into the smaller part, which is at most half. The loop goes on with the larger part.
+        // Recurses into the smaller part, which is at most half. The loop continues with the larger part.
         if cut - start < end - cut {
             quicksort(places, start, cut, cuts);
             start = cut + 1;
@@ -71,8 +71,8 @@ fn quicksort(places: &mut dyn Places, mut start: usize, mut end: usize, mut cuts
     }
 }
 
-/// Moves the entry in the middle to its final position, which it returns: entries before it are not greater then, and entries after it are
-/// not less.
+/// Moves the entry in the middle to its final position, and returns that position. Then the entries before it are not greater, and the entries
+/// after it are not less.
 fn partition(places: &mut dyn Places, start: usize, end: usize) -> usize {
     places.swap(start, start + (end - start) / 2);
     let (mut left, mut right) = (start, end);
@@ -127,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    /// Inputs of `len` entries that sorts are known to stumble over.
+    /// Inputs of `len` entries on which sorts are known to fail.
     fn inputs(len: u32) -> Vec<(&'static str, Vec<u32>)> {
         let shape = |of: fn(u32, u32) -> u32| (0..len).map(|at| of(at, len)).collect::<Vec<_>>();
         let mut random = 0x9e37_79b9_u32;
@@ -153,14 +153,14 @@ mod tests {
         ]
     }
 
-    /// An input that makes every cut at the middle place a bad one. Values are given out while the input is sorted: each pivot gets the
-    /// smallest value that is left.
+    /// An input that makes every cut a bad one if the pivot is in the middle. The values are chosen while the input is sorted: each pivot gets
+    /// the smallest remaining value.
     fn killer(len: u32) -> Vec<u32> {
         let (values, next) = (Cell::new(std::vec![u32::MAX; len as usize]), Cell::new(0));
         let mut places: Vec<u32> = (0..len).collect();
         sort_unstable_by(&mut places, |&a, &b| {
             let mut known = values.take();
-            // If neither has a value yet, `b` gets one: it is the pivot, or as good as the pivot.
+            // If neither entry has a value yet, `b` gets one: it is the pivot, or as good as the pivot.
             for at in [b, a] {
                 if known[a as usize] == u32::MAX && known[b as usize] == u32::MAX {
                     known[at as usize] = next.replace(next.get() + 1);

@@ -1,5 +1,5 @@
-//! Texts with numbers in them, piece by piece. `core::fmt` would do as much, with more code than a flip has: a program in C, or a kernel, whose
-//! only texts are those of this library, is smaller without it.
+//! Texts with numbers in them, piece by piece. `core::fmt` could do the same, but with more code than a whole flip has. A program in C, or a
+//! kernel, that has no other texts than this library's is smaller without it.
 //!
 //! ```text
 //!   an error ──► its text: piece, number, piece ──► Pieces ──► a Formatter       Rust: Display
@@ -9,7 +9,7 @@
 use core::ffi::CStr;
 use core::fmt;
 
-/// What takes the pieces of a text, one after the other.
+/// A function that takes the pieces of a text, one after the other.
 pub type Pieces<'a> = &'a mut dyn FnMut(&str);
 
 /// A number: `-12`.
@@ -44,7 +44,7 @@ pub fn bytes(bytes: &[u8], pieces: Pieces<'_>) {
     pieces(if bytes.is_empty() { "[]" } else { "]" });
 }
 
-/// What the system gave: `?` stands for what is not UTF-8.
+/// A name from the system. `?` stands for bytes that are not UTF-8.
 #[cold]
 pub fn name(name: &CStr, pieces: Pieces<'_>) {
     for chunk in name.to_bytes().utf8_chunks() {
@@ -55,7 +55,7 @@ pub fn name(name: &CStr, pieces: Pieces<'_>) {
     }
 }
 
-#[inline(never)] // Inlined, it is in a kernel a dozen times: 2.7 kB.
+#[inline(never)] // Inlined, a kernel would contain it a dozen times: 2.7 kB.
 fn digits(mut number: u64, base: u64, pieces: Pieces<'_>) {
     let mut text = [0; 20];
     let mut length = 0;
@@ -73,7 +73,7 @@ fn digits(mut number: u64, base: u64, pieces: Pieces<'_>) {
     pieces(unsafe { core::str::from_utf8_unchecked(all) });
 }
 
-/// Hands the pieces that `tell` has to a formatter.
+/// Passes the pieces from `tell` to a formatter.
 pub(crate) fn format(f: &mut fmt::Formatter<'_>, tell: impl FnOnce(Pieces<'_>)) -> fmt::Result {
     let mut done = Ok(());
     tell(&mut |piece| {
@@ -84,7 +84,7 @@ pub(crate) fn format(f: &mut fmt::Formatter<'_>, tell: impl FnOnce(Pieces<'_>)) 
     done
 }
 
-/// A line in a buffer of `ROOM` bytes. Nothing is allocated; what does not fit is cut off.
+/// A line in a buffer of `ROOM` bytes. Nothing is allocated. Text that does not fit is cut off.
 #[derive(Debug)]
 pub struct Line<const ROOM: usize> {
     bytes: [u8; ROOM],
@@ -92,7 +92,7 @@ pub struct Line<const ROOM: usize> {
 }
 
 impl<const ROOM: usize> Line<ROOM> {
-    /// The line that consists of the pieces that `tell` has, and of `end`, for which there is always room.
+    /// The line that consists of the pieces from `tell` and of `end`, for which there is always room.
     pub fn new(end: u8, tell: impl FnOnce(Pieces<'_>)) -> Line<ROOM> {
         let mut line = Line { bytes: [0; ROOM], length: 0 };
         tell(&mut |piece| line.push(piece));
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(told(|pieces| name(c"a\xc3\xa4\xffb\xc3", pieces)), "aä?b?");
     }
 
-    /// The end is there, whatever is cut off.
+    /// The end is always there, however much is cut off.
     #[test]
     fn cut_off() {
         let line = |text: &str| {

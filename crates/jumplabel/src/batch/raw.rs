@@ -20,7 +20,7 @@ pub enum RawChange<'patchable> {
     Dec(&'patchable RawKey),
     Call(&'patchable RawCall, usize),
     Mode(&'patchable RawMode, usize),
-    /// A change of a key for a while, or the end of such a change. If somebody else has set the key meanwhile, the end changes nothing.
+    /// A change of a key for a while, or the end of such a change. If someone else has set the key in between, the end changes nothing.
     For(Stay, &'patchable RawKey, bool),
     ModeFor(Stay, &'patchable RawMode, usize),
 }
@@ -42,10 +42,10 @@ impl Stay {
     }
 }
 
-/// [`set_all`] for keys, static calls and modes. It takes every item before anything changes: so if an item is an error, nothing changes.
+/// [`set_all`] for keys, static calls and modes. It takes all items before it changes anything. So if an item is an error, nothing changes.
 ///
 /// # Errors
-/// As [`set_all`]; [`Error::NoSuchMode`]; or the first error among the items.
+/// The errors of [`set_all`]; [`Error::NoSuchMode`]; or the first error among the items.
 ///
 /// # Safety
 /// The number beside a [`RawCall`] is the address of a function of the call's type, or 0 for the call's default.
@@ -53,17 +53,17 @@ impl Stay {
 pub unsafe fn commit_all<'patchable, E: From<Error>>(
     changes: impl IntoIterator<Item = Result<RawChange<'patchable>, E>>,
 ) -> Result<Outcome, E> {
-    // SAFETY: the caller says so of the addresses of functions.
+    // SAFETY: the caller says that each address beside a call is a function of the call's type, or 0.
     unsafe { commit_all_by(AskedBy::Program, changes) }
 }
 
-/// [`commit_all`] for whoever asked.
+/// [`commit_all`] with the one who asks for the change: the program or someone else.
 ///
 /// # Errors
-/// As [`commit_all`].
+/// The errors of [`commit_all`].
 ///
 /// # Safety
-/// As for [`commit_all`].
+/// The contract of [`commit_all`].
 #[doc(hidden)]
 pub unsafe fn commit_all_by<'patchable, E: From<Error>>(
     by: AskedBy,
@@ -90,10 +90,10 @@ pub unsafe fn commit_all_by<'patchable, E: From<Error>>(
 /// [`Ops::set`](crate::Ops::set) without types, for the C API. `calls` are the table's static calls, with their targets. Calls no hooks.
 ///
 /// # Errors
-/// As [`Ops::set`](crate::Ops::set); [`Error::NoSuchMode`]; or the first error among the items.
+/// The errors of [`Ops::set`](crate::Ops::set); [`Error::NoSuchMode`]; or the first error among the items.
 ///
 /// # Safety
-/// As for [`commit_all`].
+/// The contract of [`commit_all`].
 #[doc(hidden)]
 pub unsafe fn set_ops<'patchable, E: From<Error>>(
     ops: &'patchable RawOps,

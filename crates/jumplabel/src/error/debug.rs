@@ -4,8 +4,8 @@ use core::fmt;
 
 use super::Error;
 
-/// Prints what a derived `Debug` prints. `unwrap` brings this code into every program, and a derived one is twice as
-/// large, because it has code for each name.
+/// Prints the same as a derived `Debug`. `unwrap` brings this code into every program. A derived `Debug` is twice as large, because it has
+/// separate code for each name.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_struct(self.name());
@@ -57,7 +57,7 @@ impl fmt::Debug for Error {
 
 impl Error {
     /// The name of the variant.
-    #[inline(never)] // Otherwise `fmt` has a copy of what it does next for each name.
+    #[inline(never)] // Inlined, `fmt` would contain a copy of its next steps for each name.
     const fn name(&self) -> &'static str {
         match self {
             Error::Denied { .. } => "Denied",

@@ -2,14 +2,14 @@
 
 use super::Error;
 
-/// What the caller can do about an error. [`Error::kind`] returns it.
+/// A sort of errors: the caller can do the same about all of them. [`Error::kind`] returns it.
 ///
-/// An [`Error`] has the details, and its message says what to do. A program that only has to decide how to go on can match on the kind:
-/// later versions will add errors, but hardly any kinds.
+/// An [`Error`] has the details, and its message says what to do. A program that only decides how to continue can match on the kind: later
+/// versions will add errors, but hardly any kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The system refuses: go on in the old state, or try again when the system allows more. [`Error::Denied`], [`Error::MultiThreaded`],
+    /// The system refuses: continue in the old state, or try again when the system allows more. [`Error::Denied`], [`Error::MultiThreaded`],
     /// [`Error::OutOfMemory`], [`Error::RollbackFailed`].
     System,
     /// Something else is at the code, such as a debugger or a probe: remove it, and try again. [`Error::ForeignBytes`],
@@ -19,7 +19,7 @@ pub enum ErrorKind {
     /// [`Error::UnknownKind`], [`Error::NoBounds`], [`Error::NoRecords`], [`Error::OutOfRange`], [`Error::UnfitOp`],
     /// [`Error::UnfitAlternative`].
     Object,
-    /// It is too early for the call, or this thread is in the midst of another flip: try again later. [`Error::TooEarly`],
+    /// It is too early for the call, or this thread is in the middle of another flip: try again later. [`Error::TooEarly`],
     /// [`Error::NoPlatform`], [`Error::Reentrant`].
     Moment,
     /// The count of a key, or the seal of a key, call or mode, forbids the change: the users disagree about it. [`Error::Overflow`],
@@ -32,7 +32,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What the caller can do about this error.
+    /// The sort of this error, which says what the caller can do about it.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         match self {
@@ -68,7 +68,7 @@ mod tests {
 
     use std::vec::Vec;
 
-    /// The document of a kind names exactly the errors of that kind.
+    /// The doc of each kind names exactly the errors of that kind.
     #[test]
     fn documented() {
         let source = include_str!("kind.rs");

@@ -1,5 +1,4 @@
-//! The message of an error: the fact, and what to do about it. It is made of pieces, because programs in C have it
-//! without `core::fmt`.
+//! The message of an error: the fact, and what to do about it. It is made of pieces, because programs in C use it without `core::fmt`.
 
 use core::ffi::CStr;
 use core::fmt;
@@ -22,7 +21,7 @@ const PROBES: &[&[u8]] = if cfg!(any(target_arch = "x86_64", target_arch = "x86"
     &[]
 };
 
-/// Whether a site seems to hold a breakpoint or a uprobe. (No instruction that jumplabel writes for a key begins like one.)
+/// Whether a site seems to hold a breakpoint or a uprobe. (No instruction that jumplabel writes for a key begins like these.)
 fn is_probe(found: &Code) -> bool {
     PROBES.iter().any(|probe| found.starts_with(probe))
 }
@@ -33,7 +32,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// Messages that C's `jumplabel_strerror` has, too. A program that has both tables of messages has these once, because they are the same bytes.
+/// Messages that C's `jumplabel_strerror` also has. A program that has both tables of messages contains these texts only once, because their
+/// bytes are the same.
 #[doc(hidden)] // For the C API.
 pub mod same_in_c {
     use core::ffi::CStr;
@@ -62,7 +62,7 @@ enum Number {
 use Number::{Address, Of};
 
 /// Most messages: a piece, a number, a piece.
-#[inline(never)] // It is called for fifteen errors.
+#[inline(never)] // Fifteen errors call it.
 fn around(pieces: Pieces<'_>, before: &str, number: Number, after: &str) {
     pieces(before);
     match number {
@@ -73,7 +73,7 @@ fn around(pieces: Pieces<'_>, before: &str, number: Number, after: &str) {
 }
 
 impl Error {
-    /// The message, piece by piece: as `Display` has it.
+    /// Passes on the message, piece by piece: the same text as `Display`.
     #[doc(hidden)] // For the C API.
     #[cold]
     pub fn tell(&self, pieces: Pieces<'_>) {

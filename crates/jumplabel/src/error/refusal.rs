@@ -1,13 +1,14 @@
-//! The writers, and why they were refused.
+//! The writers, and the reasons why they were refused.
 
 use core::fmt;
 
 use super::Error;
 use crate::text::{self, Pieces};
 
-/// Why a writer, or core sync, was refused: an error number of the system (on Windows: of `GetLastError`), or one of the constants below.
+/// The reason why a writer, or core sync, was refused: an error number of the system (on Windows: of `GetLastError`), or one of the constants
+/// below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Refusal(i32); // One number and no enum: that makes a program with one key a kilobyte smaller.
+pub struct Refusal(i32); // A number instead of an enum: this makes a program with one key a kilobyte smaller.
 
 impl Refusal {
     /// The writer, or core sync, was not tried.
@@ -31,7 +32,7 @@ impl Refusal {
 }
 
 impl Refusal {
-    /// As `Display` has it.
+    /// The same text as `Display`.
     #[doc(hidden)] // For the C API.
     #[cold]
     pub fn tell(self, pieces: Pieces<'_>) {
@@ -60,7 +61,7 @@ pub enum WriterKind {
     Procmem,
     /// Makes the pages writable for the batch: cheapest for many sites. On Windows, this is the only writer, by `VirtualProtect`.
     Mprotect,
-    /// Edits a private copy of the pages, and moves the copy over the text: never modifies a page that is being executed.
+    /// Edits a private copy of the pages, and moves the copy over the text. So it never modifies a page that is being executed.
     Remap,
     /// A writer of another platform, such as a kernel.
     Custom,
@@ -80,7 +81,7 @@ impl WriterKind {
         Self::named_by(name.as_bytes())
     }
 
-    /// As [`named`](Self::named), for a name that need not be UTF-8.
+    /// [`named`](Self::named) for a name that need not be UTF-8.
     #[doc(hidden)] // For the C API.
     pub fn named_by(name: &[u8]) -> Result<Option<WriterKind>, Error> {
         if name == b"auto" {
@@ -103,7 +104,7 @@ impl WriterKind {
     }
 }
 
-/// The writers that refused, and why.
+/// The writers that refused, with their reasons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refusals([Refusal; WriterKind::ALL.len()]);
 
@@ -120,7 +121,7 @@ impl Refusals {
     /// No writer refused.
     pub(crate) const NONE: Refusals = Refusals([Refusal::NOT_TRIED; WriterKind::ALL.len()]);
 
-    /// Notes a refusal. If a writer refuses several times, the last one counts.
+    /// Records a refusal. If a writer refuses several times, the last one counts.
     pub(crate) fn note(&mut self, kind: WriterKind, refusal: Refusal) {
         if let Some(place) = self.0.get_mut(kind as usize) {
             *place = refusal;
@@ -141,7 +142,7 @@ impl Refusals {
 }
 
 impl Refusals {
-    /// As `Display` has them.
+    /// The same text as `Display`.
     #[doc(hidden)] // For the C API.
     #[cold]
     pub fn tell(&self, pieces: Pieces<'_>) {

@@ -19,20 +19,21 @@ use crate::platform::platform;
 use crate::raw::key::RawKey;
 use crate::raw::mode::RawMode;
 
-/// Who asked for a change. The numbers are those of `JUMPLABEL_BY_*` in C.
+/// The one who asked for a change. The numbers are those of `JUMPLABEL_BY_*` in C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AskedBy {
-    /// The program, by any function of this crate or of the C API: also a guard, a tracepoint's first probe, or the thread of deferred keys.
+    /// The program, by any function of this crate or of the C API. This includes guards, the first probe of a tracepoint, and the thread of
+    /// deferred keys.
     Program,
-    /// Whoever started the program, by the variable `JUMPLABEL`.
+    /// The one who started the program, by the variable `JUMPLABEL`.
     Startup,
-    /// An operator, by an agent: also a fleet's, whose agents cannot tell it from another.
+    /// An operator, by an agent. An operator of a fleet counts, too: agents cannot distinguish the two.
     Operator {
         /// The user that has connected to the agent.
         uid: u32,
     },
-    /// An agent, which took back what an operator had asked for a while.
+    /// An agent, when it took back a change that an operator had asked for only for a while.
     Revert,
 }
 
@@ -56,7 +57,7 @@ impl AskedBy {
     }
 }
 
-/// What has changed, and what it became.
+/// A key or mode that has changed, and its new state.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Changed<'a> {
@@ -64,14 +65,15 @@ pub enum Changed<'a> {
     Key {
         /// The key.
         key: &'a RawKey,
-        /// What the flip made it. Another thread may have flipped it again: [`RawKey::is_enabled`] says what it is.
+        /// The state that this flip gave the key. Another thread may have flipped the key again: [`RawKey::is_enabled`] returns the present
+        /// state.
         on: bool,
     },
     /// A mode was set.
     Mode {
         /// The mode.
         mode: &'a RawMode,
-        /// What the flip made it. [`RawMode::get`] says what it is.
+        /// The number that this flip gave the mode. [`RawMode::get`] returns the present number.
         number: u8,
     },
 }
@@ -87,23 +89,23 @@ impl Changed<'_> {
     }
 }
 
-/// A function that is registered. To drop this does not remove the function: [`remove`](Self::remove) does.
+/// A registered function. Dropping this value does not remove the function: [`remove`](Self::remove) does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnChange {
     id: u32,
 }
 
 impl OnChange {
-    /// Removes the function, and returns how many calls of it still run, in other threads or around this call. Never waits. From when this
-    /// returns, no call begins. Another `remove` of the same registration says again how many run. Once that is 0, none runs any more, although a
-    /// thread that was about to call can be counted for a moment.
+    /// Removes the function, and returns how many of its calls still run, in other threads or around this call. Never waits. After this returns,
+    /// no new call begins. Another `remove` of the same registration again returns how many calls run. Once it returns 0, no call runs. (Until
+    /// then, the count may for a moment include a thread that was about to call.)
     ///
-    /// So whoever frees what the function uses, or unloads its object, first calls this until it returns 0. In the function itself, that
-    /// would be for ever, because it counts its own call.
+    /// So before you free anything that the function uses, or unload its object, call this until it returns 0. Do not do that in the function
+    /// itself: the loop would never end, because the function's own call is counted.
     ///
-    /// Costs a few atomic operations. Safe in signal handlers, and before and after `fork`. In a child of `fork`, the calls that ran when it was
-    /// forked do not count, also not the one that forked.
-    #[allow(clippy::must_use_candidate)] // The function can be there for good.
+    /// Costs a few atomic operations. Safe in signal handlers, and before and after `fork`. In a forked child, the calls that ran at the time of
+    /// the fork do not count, not even the call that forked.
+    #[allow(clippy::must_use_candidate)] // A function can stay registered for ever.
     pub fn remove(self) -> usize {
         platform().notifiers().map_or(0, |notifiers| notifiers.remove(self.id)) as usize
     }
@@ -132,56 +134,58 @@ impl OnChange {
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// *When.* In the thread that flips, after the flip has committed and the library's lock is released, before the function that flipped
-/// returns. Once for each key that went on or off, and for each mode that got another number; not for an `inc` of a key that is on. For a
-/// batch, when all of it has committed; not for one that was refused. For flips under a [`Lock`], when the lock is dropped. Also for a flip
-/// whose `Ok` says `Visibility::Eventual`.
+/// *When.* The function runs in the thread that flips. It runs after the flip has committed and the library has released its lock, and before
+/// the call that flipped returns. It is called once for each key that went on or off, and for each mode that got another number; not for an
+/// `inc` of a key that is on. For a batch, the calls come after all of it has committed; a refused batch causes none. For flips under a
+/// [`Lock`], the calls come when the lock is dropped. A flip whose `Ok` says `Visibility::Eventual` also causes calls.
 ///
-/// *Order.* Functions are called one after the other, in no particular order, and so are the keys of a batch. Calls for flips of different
-/// threads can run at the same time, and in another order than the flips. So a function that keeps a copy of a state reads the state
-/// that the key has *now*, under a lock of its own: then the last call leaves the right copy.
+/// *Order.* Functions are called one after the other, in no particular order. The same holds for the keys of a batch. Calls for flips of
+/// different threads can run at the same time, and in another order than the flips. So a function that keeps a copy of a state must read the
+/// key's *present* state, under a lock of its own: then the last call leaves the right copy.
 ///
-/// *What it may do.* All that the thread may do where it flips, with the signals and the locks that the thread has there. It may flip, also the
-/// key that has changed. Then functions are called for that flip before it returns, in calls inside this one. A thread that is 8 flips deep is refused the next,
-/// with [`Error::Reentrant`]; nobody counts in kernels, in the fallback without std, and for a 33rd thread that calls functions at the same
-/// time. It may register and remove, also itself. Waiting for a thread that waits for the library's lock is no deadlock, because nobody holds
-/// that lock. It must not end the thread, nor be cancelled (`pthread_cancel`): such a call counts for ever. A panic in it aborts the process.
+/// *What it may do.* The function may do everything that the thread may do at the place where it flips, with the signals and the locks that the
+/// thread has there. It may flip keys, even the key that has changed. Then functions are called for that flip before it returns, in calls inside
+/// this one. A thread that is 8 flips deep is refused the next, with [`Error::Reentrant`]. The depth is not counted in kernels, in the fallback
+/// without std, and for a 33rd thread that calls functions at the same time. The function may register and remove functions, even itself. It may
+/// wait for a thread that waits for the library's lock: this is no deadlock, because no thread holds that lock during the call. It must not end
+/// the thread, nor be cancelled (`pthread_cancel`): such a call counts for ever. If it panics, the process aborts.
 ///
-/// *Where flips come from.* For a flip in a signal handler, functions are called in the handler: they must be safe there. For a flip in a
-/// constructor or in a handler of `fork`, they are called there. For a deferred `dec`, they are called in the library's own thread. A child of
-/// `fork` keeps the functions. All instances of the library in a process share them, so it does not matter which of them flips. No function is
-/// called for a change from outside of the process (`jumplabel set --force`), for one by a process that shares the memory and is killed in the
-/// middle of a flip, and for static calls and tables of operations, which only the program changes.
+/// *Where flips come from.* If a signal handler flips, the functions are called in the handler, so they must be safe there. If a constructor or
+/// a handler of `fork` flips, they are called there. For a deferred `dec`, they are called in the library's own thread. A forked child keeps the
+/// functions. All instances of the library in a process share them, so it does not matter which instance flips. No function is called for three
+/// sorts of changes: a change from outside the process (`jumplabel set --force`); a change by a process that shares the memory and is killed in
+/// the middle of a flip; and a change of a static call or a table of operations, which only the program changes.
 ///
 /// *Unloading.* Remove a function before its object is unloaded, and wait until its calls have ended. If an object that has keys or sites is
-/// unloaded without that, its functions are removed, but nobody waits for calls that run. An object without keys is unloaded
-/// unnoticed, with its functions registered. The instance
-/// of the library that registers first calls all functions: if it is in a plugin, the plugin is never unloaded.
+/// unloaded without that, the library removes its functions, but does not wait for calls that still run. If an object without keys is unloaded,
+/// the library does not notice, and its functions stay registered. The instance of the library that registers first calls all functions. If that
+/// instance is in a plugin, the plugin is never unloaded.
 ///
-/// *Cost.* A lock. Up to 64 functions can be registered. A flip costs some instructions more, also if there is none. If there is one, a flip
-/// takes a page of memory until all functions were called, and is refused with [`Error::OutOfMemory`] without that. Not for signal handlers.
+/// *Cost.* Registering takes a lock. Up to 64 functions can be registered. A flip costs a few more instructions, even if no function is
+/// registered. If one is registered, a flip takes a page of memory until all functions were called. If there is no memory for that, the flip is
+/// refused with [`Error::OutOfMemory`]. Do not register functions in signal handlers.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`] if 64 functions are registered already, or if there is no memory for the table.
+/// [`Error::OutOfMemory`] if 64 functions are already registered, or if there is no memory for the table.
 pub fn on_change<F: Fn(&Changed<'_>, AskedBy) + Sync>(function: &'static F) -> Result<OnChange, Error> {
     register(0, function)
 }
 
 impl RawKey {
-    /// Registers `function`: it is called whenever this key goes on or off. Otherwise as [`on_change`].
+    /// Registers `function`: it is called whenever this key goes on or off. Otherwise like [`on_change`].
     ///
     /// # Errors
-    /// As [`on_change`].
+    /// The errors of [`on_change`].
     pub fn on_change<F: Fn(&Changed<'_>, AskedBy) + Sync>(&self, function: &'static F) -> Result<OnChange, Error> {
         register(self.address(), function)
     }
 }
 
 impl RawMode {
-    /// Registers `function`: it is called whenever this mode is set to another number. Otherwise as [`on_change`].
+    /// Registers `function`: it is called whenever this mode is set to another number. Otherwise like [`on_change`].
     ///
     /// # Errors
-    /// As [`on_change`].
+    /// The errors of [`on_change`].
     pub fn on_change<F: Fn(&Changed<'_>, AskedBy) + Sync>(&self, function: &'static F) -> Result<OnChange, Error> {
         register(self.address(), function)
     }
@@ -189,16 +193,16 @@ impl RawMode {
 
 fn register<F: Fn(&Changed<'_>, AskedBy) + Sync>(of: usize, function: &'static F) -> Result<OnChange, Error> {
     /// # Safety
-    /// `data` is a static `F`, and what `changed` leads to lives as long as the call.
+    /// `data` is a static `F`. The key or mode of `changed` lives as long as the call.
     unsafe extern "C" fn call<F: Fn(&Changed<'_>, AskedBy)>(changed: *const RawChanged, data: *mut c_void) {
-        // SAFETY: the caller passes a change of a key or a mode that lives, and the data that were registered.
+        // SAFETY: the caller passes a change of a live key or mode, and the data that was registered.
         let (raw, function) = unsafe { (&*changed, &*data.cast::<F>()) };
         let by = AskedBy::of([raw.by as u32, raw.uid]);
-        // SAFETY: one of them is null, and the other one lives: a patchable lives until the flip has returned, and one that is flipped under a
-        // `Lock`, of so functions are called later, lives for good.
+        // SAFETY: one of the two is null, and the other is alive. A patchable lives until the flip has returned. If it is flipped under a
+        // `Lock`, functions are called later, but such a patchable lives for ever.
         let changed = match unsafe { raw.key.cast::<RawKey>().as_ref() } {
             Some(key) => Changed::Key { key, on: raw.state != 0 },
-            // SAFETY: as above.
+            // SAFETY: the key is null, so this is the mode, which is alive for the reason given above for the key.
             None => Changed::Mode { mode: unsafe { &*raw.mode.cast::<RawMode>() }, number: raw.state as u8 },
         };
         function(&changed, by);
@@ -212,7 +216,7 @@ fn register<F: Fn(&Changed<'_>, AskedBy) + Sync>(of: usize, function: &'static F
 /// number of the registration, which is above 0.
 ///
 /// # Errors
-/// As [`on_change`].
+/// The errors of [`on_change`].
 ///
 /// # Safety
 /// Any thread that flips may call the function with these data until [`remove_raw`] has returned 0.
@@ -220,15 +224,15 @@ fn register<F: Fn(&Changed<'_>, AskedBy) + Sync>(of: usize, function: &'static F
 pub unsafe fn on_change_raw(of: usize, function: Notify, data: *mut c_void) -> Result<u32, Error> {
     let platform = platform();
     let notifiers = platform.notifiers().ok_or(Error::OutOfMemory)?;
-    // The sender of this instance serves all instances, unless another instance has given one before.
+    // The sender of this instance serves all instances, unless another instance has already given its sender.
     if notices::sender(platform).is_none() {
         platform.stay();
         notices::set_sender(&sender::SENDER, notifiers);
     }
     // SAFETY: the caller says that the function may be called with these data.
     let id = unsafe { notifiers.register(of, function, data) };
-    // Whoever has not seen the function has committed before this returns: whoever registers, and then reads a state, misses nothing. (A thread
-    // that has the lock already flips nothing meanwhile.)
+    // A flip that has not seen the function has committed before this returns. So a caller that registers, and then reads a state, misses no
+    // change. (If this thread already holds the lock, no other thread flips now.)
     drop(Lock::take_anyway());
     id
 }

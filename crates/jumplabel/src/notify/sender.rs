@@ -1,4 +1,4 @@
-//! The sender of notices: lists them, and calls the functions of the table for each. Only programs that register functions have it.
+//! The sender of notices. It lists them and, for each notice, calls the registered functions. Only programs that register functions contain it.
 
 use core::ffi::{c_int, c_void};
 use core::ptr::null;
@@ -10,7 +10,7 @@ use crate::platform::{Platform, platform};
 
 pub(super) static SENDER: Sender = Sender { room, add, send, gone };
 
-/// Room for this many is asked for from the beginning: a platform without sites has blocks of that size to give.
+/// The list has room for this many from the beginning: a platform without sites has blocks of this size.
 const FEW: usize = 32;
 
 fn table() -> Option<(&'static dyn Platform, &'static Notifiers)> {
@@ -19,7 +19,7 @@ fn table() -> Option<(&'static dyn Platform, &'static Notifiers)> {
 }
 
 unsafe extern "C" fn room(notices: *mut Notices, more: usize) -> u32 {
-    // SAFETY: the caller has a `Notices` of its own.
+    // SAFETY: the caller passes a `Notices` that only it uses.
     let notices = unsafe { &mut *notices };
     let Some((platform, notifiers)) = table() else { return ROOM };
     if more == 0 || notices.by == NOBODY || notifiers.is_empty() {
@@ -32,15 +32,15 @@ unsafe extern "C" fn room(notices: *mut Notices, more: usize) -> u32 {
 }
 
 unsafe extern "C" fn add(notices: *mut Notices, of: usize, setting: usize) {
-    // SAFETY: the caller has a `Notices` of its own.
+    // SAFETY: the caller passes a `Notices` that only it uses.
     let notices = unsafe { &mut *notices };
-    // If a function was registered since `room` was called, there is no room, and the function does not have to be called.
+    // If a function was registered after the call of `room`, there is no room, but the function need not be called.
     let mut notice = Some(Notice { of, setting }).filter(|_| notices.by != NOBODY);
     notices.list.extend(true, || notice.take());
 }
 
 unsafe extern "C" fn send(notices: *mut Notices) {
-    // SAFETY: the caller has a `Notices` of its own.
+    // SAFETY: the caller passes a `Notices` that only it uses.
     let Notices { list, by: [by, uid], .. } = unsafe { &mut *notices };
     let Some((platform, notifiers)) = table() else { return };
     if !list.is_empty() {
