@@ -129,7 +129,7 @@ fn text(error: c_int) -> &'static CStr {
         EINVAL => c"not the address of a static key, or of an array of changes (NULL, misaligned, or in an object that was unloaded), a static call or a probe that is NULL, or not the number of a mode; or the system refuses msync, which tells whether an address is mapped",
         EROFS => c"the key is sealed: it cannot change any more",
         ERANGE => same_in_c::UNDERFLOW,
-        EDEADLK => c"this thread is in the middle of a flip, or holds jump_label_lock(): use the _cpuslocked form, or flip later",
+        EDEADLK => c"this thread is in a flip, or eight calls of on_change deep, or holds jump_label_lock(): use the _cpuslocked form, or flip later",
         ENOSYS => c"nothing can write this code: procmem cannot change calls that a table lists, so allow another writer; or this build of the library writes no code: use one with sites, for Linux",
         EOVERFLOW => same_in_c::OVERFLOW,
         EADDRINUSE => c"a site holds foreign bytes: remove the breakpoint, uprobe or other patcher there and flip again",

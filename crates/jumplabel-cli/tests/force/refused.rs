@@ -177,7 +177,7 @@ fn traced() {
     let pid = busy.pid.cast_signed();
     // SAFETY: of our child, which lets anybody trace it.
     assert_eq!(unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0, 0) }, 0);
-    busy.set(&THERE).refused(3, "traces it already (a debugger, strace)");
+    busy.set(&THERE).refused(3, "traces it already (a debugger, strace, another `jumplabel --force`)");
     // SAFETY: as above.
     unsafe {
         libc::ptrace(libc::PTRACE_INTERRUPT, pid, 0, 0);

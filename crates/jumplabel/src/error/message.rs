@@ -142,7 +142,7 @@ impl Error {
             ),
             Error::Reentrant => pieces(
                 "this thread would wait for itself. It is in the middle of a flip: flip later. Or it holds the lock: flip with enable_locked \
-                 and the like. Or it has a guard of the key: drop that first",
+                 and the like. Or it flips in a function of on_change, eight deep. Or it has a guard of the key: drop that first",
             ),
             Error::Overflow => pieces(const { of_c(same_in_c::OVERFLOW) }),
             Error::Underflow => pieces(const { of_c(same_in_c::UNDERFLOW) }),
