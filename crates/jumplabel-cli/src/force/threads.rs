@@ -245,7 +245,9 @@ pub fn unreachable(pid: Pid, error: &Error) -> Failure {
     let why = match (error.kind(), tracer, user, scope) {
         (ErrorKind::NotFound, ..) => "there is no such process".to_owned(),
         (_, Some(tracer), ..) if is_refused => {
-            format!("process {tracer} traces it already (a debugger, strace, another `jumplabel --force`): end that first")
+            format!(
+                "process {tracer} traces it already (a debugger, strace, another `jumplabel --force`): end that first"
+            )
         }
         (.., Some(user), _) if is_refused && own != 0 && user != own => {
             format!("it belongs to user {user}: be that user, or root")
