@@ -6,7 +6,7 @@ NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, 
 export PATH := $(if $(findstring /,$(CARGO)),$(dir $(abspath $(firstword $(CARGO)))):)$(PATH)
 
 .PHONY: demo check test test-all release-check setup setup-all setup-release lint lint-all sets core wide rest release torture torture-short bench doc
-.PHONY: packages source deb upstream arches wine elsewhere kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall dist
+.PHONY: packages source deb site upstream arches wine elsewhere kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall dist
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
 demo: cargo
@@ -191,6 +191,10 @@ source: cargo
 
 deb: cargo
 	@packaging/deb $(or $(DIST),target/dist)
+
+# The documents as a site, with the APIs, the errors, a report: target/site/index.html.
+site: cargo
+	@cargo xtask site
 
 doc: cargo
 	cargo doc --workspace --no-deps

@@ -89,11 +89,12 @@ fn others() {
     others.for_each(|document| try_document(document));
 }
 
-const DOCUMENTS: [&str; 22] = [
+const DOCUMENTS: [&str; 23] = [
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "docs/README.md",
     "docs/benchmarks.md",
     "docs/building.md",
     "docs/c.md",

@@ -12,6 +12,7 @@ mod registry;
 mod sbom;
 mod sets;
 mod setup;
+mod site;
 mod stages;
 mod targets;
 mod wine;
@@ -93,6 +94,8 @@ enum Task {
     Registry { folder: PathBuf },
     /// Prints which crates are part of what is installed, and which only build and test it: a bill of materials (CycloneDX 1.5)
     Sbom,
+    /// Makes the documentation a site, in target/site: documents, APIs, errors, a report of measurements. Checks its links
+    Site,
     /// Runs commands beside each other, as many as there are processors, the first ones first
     ///
     /// Shows what each printed when it has ended, and how long it took. If one fails, no other is started, and this fails.
@@ -208,6 +211,7 @@ fn run(task: Task) -> Result<()> {
         }
         Task::Registry { folder } => registry::run(&sh, &folder),
         Task::Sbom => sbom::run(&sh),
+        Task::Site => site::run(&sh),
         Task::Sets { sets } => sets::run(&sh, &sets),
     }
 }

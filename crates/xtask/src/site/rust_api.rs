@@ -1,0 +1,63 @@
+//! The API of Rust: rustdoc's pages of the crates that others use.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+use xshell::{Shell, cmd};
+
+use super::pages::Pages;
+
+/// rustdoc's own folder: in that of `make doc` are pages of other crates, too.
+const BUILT: &str = "target/site-api";
+
+/// Adds the page that leads to them. Returns the crates.
+pub fn add(sh: &Shell, pages: &mut Pages) -> Result<Vec<String>> {
+    let metadata: Value =
+        serde_json::from_str(&cmd!(sh, "cargo metadata --no-deps --format-version 1").quiet().read()?)?;
+    let packages = metadata["packages"].as_array().context("cargo lists packages")?;
+    let crates: Vec<_> = packages.iter().filter(|package| is_for_others(package)).collect();
+    let text = |package: &Value, field: &str| package[field].as_str().unwrap_or_default().to_owned();
+    let mut page = String::from(
+        "# Rust API\n\nrustdoc's pages: what each function does, what it costs, its errors, and whether signal handlers may call it. \
+         [Features](features.md) has programs; [Errors](errors.md) what went wrong.\n\n| crate | |\n|---|---|\n",
+    );
+    for package in &crates {
+        let (name, about) = (text(package, "name"), text(package, "description"));
+        page += &format!("| [`{name}`](api/{}/index.html) | {about} |\n", name.replace('-', "_"));
+    }
+    pages.add("rust-api.md", page);
+    Ok(crates.iter().map(|package| text(package, "name")).collect())
+}
+
+/// Whether it is published, and a library.
+fn is_for_others(package: &Value) -> bool {
+    let kinds = package["targets"].as_array().into_iter().flatten().flat_map(|target| target["kind"].as_array());
+    package["publish"].is_null() && !kinds.flatten().any(|kind| kind == "bin")
+}
+
+/// Builds the pages.
+pub fn build(sh: &Shell, crates: &[String], to: &Path) -> Result<()> {
+    let built = Path::new(BUILT).join("doc");
+    if built.exists() {
+        fs::remove_dir_all(&built)?;
+    }
+    let chosen = crates.iter().flat_map(|name| ["-p", name]);
+    cmd!(sh, "cargo doc --quiet --no-deps --lib {chosen...} --target-dir {BUILT}").quiet().run()?;
+    Ok(cmd!(sh, "cp --recursive {built} {to}").quiet().run()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::is_for_others;
+
+    #[test]
+    fn libraries_of_others() {
+        let package = |publish, kind| is_for_others(&json!({ "publish": publish, "targets": [{ "kind": [kind] }] }));
+        assert!(package(json!(null), "lib"));
+        assert!(!package(json!([]), "lib") && !package(json!(null), "bin"));
+    }
+}
