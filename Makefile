@@ -6,7 +6,7 @@ NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, 
 export PATH := $(if $(findstring /,$(CARGO)),$(dir $(abspath $(firstword $(CARGO)))):)$(PATH)
 
 .PHONY: demo check test test-all release-check setup setup-all setup-release lint lint-all sets core wide rest release torture torture-short bench doc
-.PHONY: packages source deb site upstream arches wine elsewhere kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall dist
+.PHONY: packages source deb site site-check upstream arches wine elsewhere kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall dist
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
 demo: cargo
@@ -36,7 +36,7 @@ test-all: cargo linker
 
 # What takes hours: before a release.
 release-check: cargo linker
-	cargo xtask stages setup-release release packages upstream kernels-long torture
+	cargo xtask stages setup-release release packages site-check upstream kernels-long torture
 
 setup: cargo linker
 	@cargo xtask setup
@@ -70,8 +70,9 @@ README := readme rules_and_blocks commands_in_the_text links_lead_somewhere flag
 WIDE_PROJECTS := builds objects rewritten compile_cost lints
 WIDE := capi cli documents compile_fail fail logged patched tracing workspaces
 ONLY_WIDE := smoke fleet tools packages
+ONLY_RELEASE := site
 LINTED := layers public_api
-ALONE := $(filter-out $(PROJECTS) $(BUILDING) $(WIDE) $(WIDE_PROJECTS) $(ONLY_WIDE) $(LINTED),$(basename $(notdir $(wildcard crates/*/tests/*.rs))))
+ALONE := $(filter-out $(PROJECTS) $(BUILDING) $(WIDE) $(WIDE_PROJECTS) $(ONLY_WIDE) $(ONLY_RELEASE) $(LINTED),$(basename $(notdir $(wildcard crates/*/tests/*.rs))))
 
 # C and C++ with one gcc and one clang: what each part of the headers does, in its ordinary configuration.
 C := agent arms batches calls::in_other_objects conformance::gcc conformance::clang conformance::broken_twins consumers::plain_cc consumers::pkg_config \
@@ -195,6 +196,10 @@ deb: cargo
 # The documents as a site, with the APIs, the errors, a report: target/site/index.html.
 site: cargo
 	@cargo xtask site
+
+# The same; then each page in Chromium, as on a phone and on a desk, in dark and light.
+site-check: cargo
+	cargo test -p xtask --test site -- --ignored --nocapture
 
 doc: cargo
 	cargo doc --workspace --no-deps

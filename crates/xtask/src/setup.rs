@@ -51,7 +51,7 @@ const ALL_TOOLS: &[(&str, &str)] = &[
     (wine::c::LLD, "lld-19"),
 ];
 
-/// Those that the tests of Debian's packages need, a part of `make release-check`.
+/// Those that the tests of Debian's packages and of the site need, parts of `make release-check`.
 const PACKAGING: &[(&str, &str)] = &[
     ("dpkg-buildpackage", "dpkg-dev"),
     ("dh", "debhelper"),
@@ -59,6 +59,7 @@ const PACKAGING: &[(&str, &str)] = &[
     ("lintian", "lintian"),
     ("abidiff", "abigail-tools"),
     ("mmdebstrap", "mmdebstrap"),
+    ("chromium", "chromium"),
 ];
 
 /// Libraries that tests link, by one of their headers, and their packages.

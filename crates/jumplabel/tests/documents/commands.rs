@@ -103,6 +103,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("make torture", Exists("an hour")),
     ("make upstream", Exists("a part of make release-check")),
     ("make packages", Exists("a part of make release-check")),
+    ("make site-check", Exists("a part of make release-check")),
     ("make mutants", Exists("many hours")),
     ("make mutants MUTANTS=\"--file crates/jumplabel/src/raw/count.rs\"", Exists("an hour")),
     ("make mutants MUTANTS=\"--shard 3/50\"", Exists("an hour")),

@@ -1,0 +1,121 @@
+//! The documentation as a site: each page in Chromium, as wide as a phone and as a desk, dark and light. `make site-check` runs it, a part of
+//! `make release-check`.
+#![cfg(target_os = "linux")]
+
+#[path = "site/browser.rs"]
+mod browser;
+#[path = "site/server.rs"]
+mod server;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use browser::{Browser, CHROMIUM};
+use jumplabel_testing::breadth::has;
+use server::{Page, Server};
+
+/// Widths in CSS pixels: a phone's, and a desk's.
+const WIDTHS: [u32; 2] = [390, 1280];
+/// A light theme, and the dark one that readers of dark pages get.
+const THEMES: [&str; 2] = ["light", "navy"];
+
+/// Pages that are broken on purpose: what is put into a page, `LONG` being a long line, and what must be said of it. The first one is whole: code
+/// may scroll.
+const TWINS: [(&str, &str, &str); 8] = [
+    ("whole", "<pre><code>LONG</code></pre>", ""),
+    ("wide", "<pre style='overflow: visible'><code style='overflow: visible'>LONG</code></pre>", "scrolls sideways"),
+    (
+        "hidden",
+        "<p style='overflow: hidden; white-space: nowrap; width: 9em'>what is too long is cut off, and nobody can read it</p>",
+        "is cut",
+    ),
+    (
+        "low",
+        "<p style='overflow: hidden; height: 1.2em; width: 9em'>what is too high is cut off, and nobody can read it</p>",
+        "is cut",
+    ),
+    ("outside", "<p style='position: fixed; left: 95vw; width: 20em'>this is beside the page</p>", "is outside"),
+    (
+        "small",
+        "<svg viewBox='0 0 2000 100'><text y='50' font-size='11'>a chart that is shrunk</text></svg>",
+        "is small",
+    ),
+    ("pale", "<p style='color: #888; background: #999'>grey on grey</p>", "is hard to read"),
+    (
+        "scroller",
+        "<div style='overflow: auto'><p style='width: 2000px'>text in a box that is none of those which may scroll</p></div>",
+        "scrolls sideways",
+    ),
+];
+
+/// What a search finds, and what it must not.
+const SEARCHES: [(&str, bool); 3] = [("membarrier", true), ("jumplabel_prepare_key", true), ("caffelatte", false)];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The pages below a folder. Those of rustdoc are rustdoc's business; toc.html is the list of pages for browsers that run nothing.
+fn pages(site: &Path, folder: &Path) -> Vec<String> {
+    let mut pages = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.strip_prefix(site).unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() && name != "api" {
+            pages.extend(self::pages(site, &path));
+        } else if name.ends_with(".html") && name != "toc.html" {
+            pages.push(name);
+        }
+    }
+    pages.sort();
+    pages
+}
+
+/// `make site` succeeds, and its pages can be read: nothing is cut or beside the page, only code, tables and charts scroll sideways, and text
+/// differs from what it stands on. The search finds what there is.
+#[test]
+#[ignore = "minutes, and Chromium: make release-check"]
+fn each_page_can_be_read() {
+    if !has(CHROMIUM) {
+        return;
+    }
+    let made = Command::new("make").arg("site").current_dir(root()).env_remove("MAKEFLAGS").output().unwrap();
+    let said = String::from_utf8_lossy(&made.stdout) + String::from_utf8_lossy(&made.stderr);
+    assert!(made.status.success(), "{said}");
+    println!("{said}");
+
+    let site = root().join("target/site");
+    let all = pages(&site, &site);
+    assert!(all.len() > 60, "{all:?}");
+    let page = std::fs::read_to_string(site.join("security.html")).unwrap();
+    let twins = TWINS.map(|(name, text, _)| Page {
+        name: format!("twin-{name}.html"),
+        text: page.replacen("</main>", &format!("{}</main>", text.replace("LONG", &"a long line ".repeat(30))), 1),
+    });
+    let twin_names: Vec<_> = twins.iter().map(|twin| twin.name.clone()).collect();
+
+    let server = Server::start(&site, twins.into());
+    let searches = SEARCHES.map(|(word, _)| word.to_owned());
+    let browser = Browser::start(&server.look(&[all.clone(), twin_names].concat(), &WIDTHS, &THEMES, &searches));
+    let seen = server.result(&browser);
+    println!("{}", seen.lines().next().unwrap_or_default());
+
+    let looks = (all.len() + TWINS.len()) * WIDTHS.len() * THEMES.len();
+    assert!(seen.starts_with(&format!("{looks} looks\n")), "{seen}");
+    let problems: Vec<_> = seen.lines().skip(1).collect();
+    let of_pages: Vec<_> =
+        problems.iter().filter(|line| !line.starts_with("twin-") && !line.starts_with("search ")).collect();
+    assert!(of_pages.is_empty(), "{} problems:\n{of_pages:#?}", of_pages.len());
+    for (name, _, problem) in TWINS {
+        let of_twin: Vec<_> = problems.iter().filter(|line| line.starts_with(&format!("twin-{name}.html"))).collect();
+        let is_found =
+            if problem.is_empty() { of_twin.is_empty() } else { of_twin.iter().any(|line| line.contains(problem)) };
+        assert!(is_found, "{name}: {of_twin:#?}");
+    }
+    for (word, is_there) in SEARCHES {
+        for width in WIDTHS {
+            let line = format!("search {word} at {width}: {}", if is_there { "found" } else { "nothing" });
+            assert!(problems.contains(&line.as_str()), "{line}: {problems:#?}");
+        }
+    }
+}
