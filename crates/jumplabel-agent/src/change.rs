@@ -6,14 +6,14 @@ use jumplabel_selector::{Assignment, Selector};
 use crate::subject::{Kind, Subject};
 use crate::tracepoints::{self, Part};
 
-/// A subject, and what it is to be.
+/// A subject, and the state that it is to get.
 #[derive(Clone, Copy)]
 pub struct Change<'all> {
     pub subject: &'all Subject,
     pub to: To,
 }
 
-/// What a key or a mode is to be.
+/// The state that a key or a mode is to get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
     Key(bool),
@@ -22,19 +22,19 @@ pub enum To {
     Mode(usize),
 }
 
-/// Why nothing was chosen, or nothing has changed.
+/// Why a request chose or changed nothing.
 #[derive(Debug)]
 pub enum Refusal {
-    /// The words make no sense, or not for what they choose.
+    /// The words make no sense, or do not fit the subjects that they choose.
     Meaningless(String),
-    /// Nothing matches this selector; what was meant, as [`Subject::meant`] says it.
+    /// Nothing matches this selector. The text suggests what was meant, as [`Subject::meant`] says it.
     Nothing(Selector, String),
-    /// The program, its system, or the state of a key forbids it.
+    /// The program, the system, or the state of a key forbids it.
     Forbidden(String),
 }
 
 impl To {
-    /// As the grammar writes it behind a selector.
+    /// The assignment as the grammar writes it after a selector.
     pub fn assignment(self) -> String {
         match self {
             To::Key(true) => "=on".to_owned(),
@@ -47,7 +47,7 @@ impl To {
 }
 
 impl Change<'_> {
-    /// What the subject is afterwards, as the tool prints it.
+    /// The subject's state after the change, as the tool prints it.
     pub fn state(&self) -> String {
         let word = |on: bool| if on { "on" } else { "off" }.to_owned();
         match (&self.subject.kind, self.to) {
@@ -60,8 +60,8 @@ impl Change<'_> {
     }
 }
 
-/// What the items choose, and what that is to be: of two items for one subject, the last. A user more or less cannot be taken together
-/// with something else.
+/// The changes that the items ask for. If two items choose one subject, the last counts; but `+1` and `-1` cannot be combined with any other
+/// change of the subject.
 pub fn choose<'all>(all: &'all [Subject], items: &[Selector]) -> Result<Vec<Change<'all>>, Refusal> {
     let (mut tos, parts) = (vec![None; all.len()], Subject::parts(all));
     for item in items {
@@ -79,7 +79,7 @@ fn counts(to: To) -> bool {
     matches!(to, To::Inc | To::Dec)
 }
 
-/// The numbers of those among all.
+/// The subjects that one item chooses, as indices into `all`, and the state for each.
 fn chosen_by(all: &[Subject], parts: &[Part], item: &Selector) -> Result<Vec<(usize, To)>, Refusal> {
     let meaningless = |why: &str| Refusal::Meaningless(why.to_owned());
     let what = "say what it is to be: =on, =off, +1, -1, or =NUMBER for a mode";
@@ -98,7 +98,7 @@ fn chosen_by(all: &[Subject], parts: &[Part], item: &Selector) -> Result<Vec<(us
             Err(why) => unfit = Some(format!("{} {why}", subject.name)),
         }
     }
-    // A pattern may also match what cannot be this.
+    // A pattern may also match subjects that cannot have this state.
     match unfit {
         _ if !chosen.is_empty() => Ok(chosen),
         Some(why) => Err(Refusal::Meaningless(why)),
@@ -106,7 +106,7 @@ fn chosen_by(all: &[Subject], parts: &[Part], item: &Selector) -> Result<Vec<(us
     }
 }
 
-/// What the subject is to be; or why it cannot be that.
+/// The state that the assignment asks for, or why the subject cannot have it.
 fn target(subject: &Subject, assignment: &Assignment) -> Result<To, String> {
     if let Some(why) = subject.forbids() {
         return Err(why);
@@ -128,7 +128,7 @@ fn target(subject: &Subject, assignment: &Assignment) -> Result<To, String> {
     }
 }
 
-/// The number of a mode.
+/// The number that an assignment to a mode asks for.
 fn number(assignment: &Assignment) -> Option<usize> {
     match assignment {
         Assignment::Target(target) if target.bytes().all(|byte| byte.is_ascii_digit()) => target.parse().ok(),
@@ -136,7 +136,8 @@ fn number(assignment: &Assignment) -> Option<usize> {
     }
 }
 
-/// Carries them out, all or nothing. `stay`: of changes for a while, whether that begins or ends. `by`: what the program hears of who asked.
+/// Carries the changes out, all or none. `stay`: for changes that are made for a while, whether that time begins or ends. `by`: the one who
+/// asked, as the program hears it.
 pub fn commit(changes: &[Change<'_>], stay: Option<Stay>, by: AskedBy) -> Result<Outcome, Refusal> {
     let raw = changes.iter().filter_map(|change| match (&change.subject.kind, change.to) {
         (Kind::Key(info), To::Key(on)) => {
@@ -149,7 +150,7 @@ pub fn commit(changes: &[Change<'_>], stay: Option<Stay>, by: AskedBy) -> Result
         }
         _ => None, // `target` makes no other.
     });
-    // SAFETY: no call is among them.
+    // SAFETY: the changes are of keys and modes. Only a change of a static call has a condition.
     unsafe { jumplabel::commit_all_by(by, raw.map(Ok)) }.map_err(|error: Error| {
         Refusal::Forbidden(match changes {
             [change] => format!("{}: {error}", change.subject.name),

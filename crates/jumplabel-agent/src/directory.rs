@@ -6,37 +6,37 @@
 //!   └─ NAME.PID.sock                  0600; NAME is that of the program, or the one that it was given
 //! ```
 //!
-//! A process that is killed leaves its socket. Whoever starts an agent in the directory removes those of processes that are gone.
+//! A process that is killed leaves its socket. The next agent that starts in the directory removes the sockets of processes that are gone.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
-/// What tells one agent from others.
+/// The socket of one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Socket {
-    /// Of the program, or of its choice.
+    /// The agent's name: that of the program, or one that the program has chosen.
     pub name: String,
-    /// The process.
+    /// The number of the process.
     pub pid: u32,
-    /// Where it is.
+    /// The socket's path.
     pub path: PathBuf,
 }
 
-/// Letters, digits, `.`, `-` and `_`: so many.
+/// The longest name of an agent, in letters, digits, `.`, `-` and `_`.
 const LONGEST: usize = 32;
 
-/// Whether the process runs with more rights than its user, who therefore decides nothing by the environment.
+/// True if the process has more rights than the user who started it. Then that user's environment must decide nothing.
 pub(crate) fn has_more_rights() -> bool {
-    // SAFETY: no condition.
+    // SAFETY: `getauxval` has no condition.
     (unsafe { libc::getauxval(libc::AT_SECURE) }) != 0
 }
 
-/// Where agents of this user are, if nobody says where. Reads the environment, unless the process has more rights than its user.
+/// The directory of this user's agents, unless somebody names another. Reads the environment, unless the process has more rights than its user.
 ///
 /// # Errors
-/// Says what to do: neither of both is there.
+/// There is neither `XDG_RUNTIME_DIR` nor `/run/user/UID`. The error says what to do.
 pub fn default() -> io::Result<PathBuf> {
     let runtime = if has_more_rights() { None } else { std::env::var_os("XDG_RUNTIME_DIR") };
     if let Some(runtime) = runtime.map(PathBuf::from).filter(|path| path.is_absolute()) {
@@ -45,10 +45,10 @@ pub fn default() -> io::Result<PathBuf> {
     of_user(rustix::process::geteuid().as_raw())
 }
 
-/// Where those of a user are who has set no `XDG_RUNTIME_DIR`.
+/// The directory of a user's agents, if that user has set no `XDG_RUNTIME_DIR`.
 ///
 /// # Errors
-/// As for [`default`].
+/// Those of [`default`].
 pub fn of_user(uid: u32) -> io::Result<PathBuf> {
     let user = PathBuf::from(format!("/run/user/{uid}"));
     if user.is_dir() {
@@ -59,7 +59,7 @@ pub fn of_user(uid: u32) -> io::Result<PathBuf> {
     Err(io::Error::new(io::ErrorKind::NotFound, why))
 }
 
-/// The sockets in a directory, by name and process; what else is there is none of ours.
+/// The agents' sockets in a directory, by name and process. It skips anything else there.
 ///
 /// # Errors
 /// If the directory cannot be read.
@@ -74,18 +74,18 @@ pub fn sockets(directory: &Path) -> io::Result<Vec<Socket>> {
     Ok(sockets)
 }
 
-/// Where the socket of this process is to be.
+/// The path for the socket of this process.
 pub(crate) fn socket(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!("{name}.{}.sock", std::process::id()))
 }
 
-/// Whether an agent can have the name.
+/// True if an agent can have this name.
 pub(crate) fn is_name(name: &str) -> bool {
     let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     (1..=LONGEST).contains(&name.len()) && name.bytes().all(is_fit) && !name.starts_with('.')
 }
 
-/// The name of this program, or as much of it as an agent can have.
+/// The name of this program, shortened and changed to one that an agent can have.
 pub(crate) fn name_of_program() -> String {
     let program = std::env::current_exe().ok();
     let file = program.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
@@ -94,7 +94,7 @@ pub(crate) fn name_of_program() -> String {
     if is_name(&name) { name } else { "program".to_owned() }
 }
 
-/// Makes the directory, if it is not there, and looks at whose it is.
+/// Makes the directory if it is not there, and checks its owner and mode.
 pub(crate) fn prepare(directory: &Path) -> io::Result<()> {
     let with_name = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", directory.display()));
     match rustix::fs::mkdir(directory, Mode::RWXU) {

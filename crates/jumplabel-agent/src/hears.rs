@@ -1,4 +1,4 @@
-//! Functions that hear of flips, for keys and modes that a selector chooses.
+//! Functions that hear of flips of the keys and modes that a selector chooses.
 
 use std::fmt;
 
@@ -11,14 +11,14 @@ use crate::subject::Subject;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum HearError {
-    /// The selector makes no sense, or not here.
+    /// The selector makes no sense, or cannot be used here.
     Selector {
         /// The selector.
         selector: String,
-        /// What is wrong.
+        /// What is wrong with it.
         why: String,
     },
-    /// By the library, as for [`jumplabel::on_change()`].
+    /// The library refused, as [`jumplabel::on_change()`] says.
     Refused(jumplabel::Error),
 }
 
@@ -33,7 +33,8 @@ impl fmt::Display for HearError {
 
 impl std::error::Error for HearError {}
 
-/// Has `told` called whenever a key or a mode that the selector chooses has changed, whoever asked; with its name, as lists show it.
+/// Registers `told`: the library calls it whenever a key or a mode that the selector chooses has changed, whoever asked for that. It gets the
+/// name as lists show it.
 ///
 /// ```
 /// # jumplabel::static_key! { #[key(name = "net.trace")] static TRACE: false; }
@@ -42,15 +43,15 @@ impl std::error::Error for HearError {}
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// [`jumplabel::on_change()`] says when it is called, and what it may do. Moreover:
+/// [`jumplabel::on_change()`] says when it is called, and what it may do. In addition:
 ///
-/// * For an operator it is called in the agent's thread, where signals are blocked. No client is served meanwhile. It must not wait for an
+/// * If an operator asked, the agent's thread calls it, where signals are blocked, and the agent serves no client meanwhile. It must not wait for an
 ///   answer of the agent, nor call [`pause`](crate::pause), nor wait for a thread that does.
-/// * The selector may choose nothing yet: what is loaded later is looked at, too.
-/// * Each flip of any key costs a list of all keys, in the thread that flips. So it is not for programs that flip often, nor for flips in
-///   signal handlers. For these, there is `RawKey::on_change`.
-/// * If there is no memory for that list, or keys cannot be listed, it is not called for that flip.
-/// * What is registered takes some memory for good, also after `remove`.
+/// * The selector may choose nothing yet: it also applies to objects that are loaded later.
+/// * Each flip of any key costs a list of all keys, in the thread that flips. So do not use it in programs that flip often, or that flip in signal
+///   handlers. `RawKey::on_change` is for these.
+/// * If there is no memory for that list, or the keys cannot be listed, it does not hear of that flip.
+/// * Each registration takes some memory for good, even after `remove`.
 ///
 /// # Errors
 /// [`HearError`].
@@ -64,15 +65,15 @@ pub fn on_change(
             told(&name, changed, by);
         }
     }));
-    // SAFETY: it is freed below, if at all.
+    // SAFETY: `hear` is never freed, unless the registration below fails.
     jumplabel::on_change(unsafe { &*hear }).map_err(|error| {
-        // SAFETY: it was not registered, so nobody else knows it.
+        // SAFETY: `hear` comes from `Box::into_raw`, and was not registered, so nobody else knows it.
         drop(unsafe { Box::from_raw(hear) });
         HearError::Refused(error)
     })
 }
 
-/// What a selector without a value chooses.
+/// A selector without a value, which chooses keys and modes.
 #[doc(hidden)]
 pub struct Chooser(What);
 

@@ -1,4 +1,4 @@
-//! The layers that the program has handed to its agent ([`jumplabel_layer`]), and which names are theirs.
+//! The layers ([`jumplabel_layer`]) that the program has handed to its agent, and the names that belong to them.
 //!
 //! ```text
 //!   fail:save     a key, and `fail:` is the prefix of a layer that was served      what the layer says of the name
@@ -6,7 +6,7 @@
 //!   fail:other    a key, and no layer was served, or it does not know the name     nobody can set it
 //! ```
 //!
-//! A list that only grows. Looking at it takes no lock, so that a process may fork meanwhile.
+//! The layers are in a list that only grows. Reading it takes no lock, so a process may fork meanwhile.
 
 use std::fmt;
 use std::ptr;
@@ -21,10 +21,10 @@ struct Served {
 
 static FIRST: AtomicPtr<Served> = AtomicPtr::new(ptr::null_mut());
 
-/// What a layer says of one of its names.
+/// A layer's report of one of its names.
 pub struct Said {
     pub layer: &'static Handle,
-    /// Without the prefix.
+    /// The name without the prefix.
     pub name: String,
     pub value: Option<String>,
     pub revision: u64,
@@ -32,7 +32,7 @@ pub struct Said {
     pub sites: usize,
 }
 
-/// Another layer has the prefix already.
+/// The error of [`serve`]: another layer has the prefix already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServeError {
     prefix: &'static str,
@@ -50,10 +50,10 @@ impl fmt::Display for ServeError {
 
 impl std::error::Error for ServeError {}
 
-/// Has agents of this process list and configure the names of a layer: `serve(jumplabel_fail::layer())`.
+/// Lets agents of this process list and configure the names of a layer: `serve(jumplabel_fail::layer())`.
 ///
-/// It counts at once and for good, before and after [`start`](crate::start), and in children of a fork. A second time changes nothing. Costs a
-/// few words of memory. Not for signal handlers.
+/// This counts at once and for good, before and after [`start`](crate::start), and in children of a fork. A second call for the same layer changes
+/// nothing. Costs a few words of memory. Not for signal handlers.
 ///
 /// # Errors
 /// Another layer has the prefix already, perhaps another copy of the same crate, in a shared library. Nothing is changed then.
@@ -76,12 +76,12 @@ pub fn serve(layer: &'static Handle) -> Result<(), ServeError> {
 }
 
 fn from(first: *const Served) -> impl Iterator<Item = &'static Handle> {
-    // SAFETY: elements are whole before they are in the list, and are never freed.
+    // SAFETY: elements are complete before they enter the list, and are never freed.
     let of = |element: *const Served| unsafe { element.as_ref() };
     std::iter::successors(of(first), move |element: &&Served| of(element.next)).map(|element| element.layer)
 }
 
-/// All of them.
+/// All layers that are served.
 pub fn served() -> impl Iterator<Item = &'static Handle> {
     from(FIRST.load(Ordering::Acquire))
 }
@@ -91,7 +91,7 @@ pub fn of(name: &str) -> Option<&'static Handle> {
     served().find(|layer| name.starts_with(layer.prefix()))
 }
 
-/// What all of them say.
+/// The reports of all layers.
 pub fn all_said() -> Vec<Said> {
     let mut all = Vec::new();
     for layer in served() {
@@ -109,7 +109,7 @@ pub fn all_said() -> Vec<Said> {
     all
 }
 
-/// Why a key of this name cannot be flipped, as the end of a sentence that begins with the name; `None` if nobody has it as a layer.
+/// Why a key of this name cannot be flipped, as the end of a sentence that begins with the name. `None` if the name is not one of a layer.
 pub fn forbids(name: &str) -> Option<String> {
     if let Some(layer) = of(name) {
         let (kind, values, prefix) = (layer.kind(), layer.values(), layer.prefix());
@@ -123,7 +123,7 @@ pub fn forbids(name: &str) -> Option<String> {
 }
 
 impl Said {
-    /// With the prefix.
+    /// The name with the prefix.
     pub fn full_name(&self) -> String {
         format!("{}{}", self.layer.prefix(), self.name)
     }

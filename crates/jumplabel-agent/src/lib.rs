@@ -1,6 +1,6 @@
 //! Lets an operator list and set the keys of a program from outside, if the program allows it.
 //!
-//! [`startup!`] has the environment variable `JUMPLABEL` set keys before `main`:
+//! [`startup!`] makes the environment variable `JUMPLABEL` set keys before `main`:
 //!
 //! ```text
 //!   JUMPLABEL='net.*=on,file:src/cache.rs=off' ./server      selectors with what they choose is to be, in this order
@@ -23,9 +23,9 @@
 //!   hears        functions that hear of flips
 //! ```
 //!
-//! The crate `jumplabel-selector` has the grammar. A program that says neither pays nothing. The agent is for Linux only. On Windows,
-//! `startup!` heeds `JUMPLABEL`, and says of `JUMPLABEL_AGENT` that there is none. Elsewhere it does nothing, and there is no more than the
-//! protocol.
+//! The crate `jumplabel-selector` has the grammar. A program that uses neither `startup!` nor `start` pays nothing. The agent is for Linux only. On
+//! Windows, `startup!` obeys `JUMPLABEL`, and replies to `JUMPLABEL_AGENT` that there is no agent. On other systems it does nothing, and the
+//! crate has only the protocol.
 
 #[cfg(target_os = "linux")]
 mod agent;
@@ -72,15 +72,15 @@ pub use layer::{ServeError, serve};
 #[cfg(any(target_os = "linux", windows))]
 pub use startup::startup;
 
-/// Has the environment variable `JUMPLABEL` set keys before `main`, and `JUMPLABEL_AGENT` start an agent. Say it once, in the program; not in
-/// a function.
+/// Makes the environment variable `JUMPLABEL` set keys before `main`, and `JUMPLABEL_AGENT` start an agent. Write it once in the program, outside
+/// of functions.
 ///
 /// ```
 /// jumplabel_agent::startup!();
 /// # fn main() {}
 /// ```
 ///
-/// Keys that nobody may change by the agent are named here, as for [`no_remote`]:
+/// It also takes selectors of keys that nobody may change by the agent, as [`no_remote`] does:
 ///
 /// ```
 /// jumplabel::static_key! {
@@ -91,8 +91,8 @@ pub use startup::startup;
 /// # fn main() {}
 /// ```
 ///
-/// It is [`startup()`] as a constructor: behind those that register the keys of the program, and in front of the program's own. Costs a look at
-/// the environment if the variables are not set.
+/// It registers [`startup()`] as a constructor. That runs after the constructors that register the program's keys, and before the program's own.
+/// Costs a look at the environment if the variables are not set.
 #[macro_export]
 macro_rules! startup {
     () => {
@@ -103,8 +103,8 @@ macro_rules! startup {
     };
 }
 
-// Registration has 00000 and 00001, and the standard library 00099; those of programs begin at 00101.
-// On Windows the list is the C library's, and what is in `.CRT$XCU` is the program's.
+// Constructors run in the order of their numbers: registration has 00000 and 00001, the standard library 00099, and a program's begin at 00101.
+// On Windows the C library runs the list, and a program's constructors are in `.CRT$XCU`.
 #[cfg(any(target_os = "linux", windows))]
 #[doc(hidden)]
 #[macro_export]

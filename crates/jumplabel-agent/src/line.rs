@@ -3,10 +3,10 @@
 #[cfg(not(windows))]
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// A pipe that has room takes so many bytes without blocking (Linux: `PIPE_BUF`).
+/// A pipe that has room takes up to this many bytes without blocking (Linux: `PIPE_BUF`).
 const WHOLE: usize = 4096;
 
-/// One line on standard error. If that is closed or full, there is nobody to tell: it never waits. It takes no lock, so that a process
+/// Writes one line to standard error. It never waits: if standard error is closed or full, the line is lost. It takes no lock, so a process
 /// may fork meanwhile.
 pub fn say(message: &str) {
     let mut line = format!("jumplabel: {}", printable(message));
@@ -26,13 +26,13 @@ fn write(line: &[u8]) {
     }
 }
 
-/// It waits if standard error is full: nothing asks a pipe for room there.
+/// Writes the line. It waits if standard error is full, because Windows has no way to ask a pipe for room.
 #[cfg(windows)]
 fn write(line: &[u8]) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), line);
 }
 
-/// Without characters that steer a terminal or end a line.
+/// The text without characters that steer a terminal or end a line.
 pub fn printable(text: &str) -> String {
     text.chars().map(|char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char }).collect()
 }

@@ -1,5 +1,5 @@
-//! What a tool finds in the memory of a process with this library, whether an agent runs there or not. It tells `jumplabel set --force`
-//! where the socket of the agent is, and which keys nobody may change from outside. The struct `Outside` has this layout:
+//! Data that a tool reads from the memory of a process with this library, whether an agent runs there or not. `jumplabel set --force` learns
+//! from it where the agent's socket is, and which keys nobody may change from outside. The struct `Outside` has this layout:
 //!
 //! ```text
 //!   0   MAGIC, VERSION          in data that the program may write, at a multiple of 8
@@ -18,22 +18,22 @@ use jumplabel_selector::What;
 
 /// The first eight bytes.
 pub const MAGIC: [u32; 2] = [0x6167_6a6c, 0x746e_e65e];
-/// Of this layout.
+/// The version of this layout.
 pub const VERSION: u32 = 1;
-/// Where the number of the process is.
+/// The offset of the process's number.
 pub const PID: usize = offset_of!(Outside, pid);
-/// Where the address of the socket's path is.
+/// The offset of the address of the socket's path.
 pub const SOCKET: usize = offset_of!(Outside, socket);
-/// Where the address of what `startup!` declares is.
+/// The offset of the address of the selectors that `startup!` declares.
 pub const DECLARED: usize = offset_of!(Outside, declared);
-/// Where their number is.
+/// The offset of the number of these selectors.
 pub const COUNT: usize = offset_of!(Outside, count);
-/// Where the address of the first selector of `no_remote` is.
+/// The offset of the address of the first selector of `no_remote`.
 pub const FORBIDDEN: usize = offset_of!(Outside, forbidden);
-/// Where the text of such a selector is.
+/// The offset of the text in such a selector.
 pub const TEXT: usize = offset_of!(Forbidden, text);
 
-/// A text of the program's, which is there for good.
+/// A text of the program, which lives forever.
 #[doc(hidden)]
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ pub struct Text {
     length: usize,
 }
 
-// SAFETY: nobody writes to it.
+// SAFETY: nobody writes to the text.
 unsafe impl Sync for Text {}
 
 impl Text {
@@ -52,7 +52,7 @@ impl Text {
     }
 
     pub(crate) fn get(self) -> &'static str {
-        // SAFETY: by `new`.
+        // SAFETY: `new` has taken address and length from a `&'static str`.
         unsafe { std::str::from_utf8_unchecked(std::slice::from_raw_parts(self.address, self.length)) }
     }
 }
@@ -61,10 +61,10 @@ impl Text {
 #[repr(C)]
 pub(crate) struct Forbidden {
     pub next: *const Forbidden,
-    /// As it was written.
+    /// The selector as it was written.
     pub text: Text,
     pub what: What,
-    /// The program's words.
+    /// The reason, in the program's words.
     pub reason: Option<&'static str>,
 }
 
@@ -90,18 +90,18 @@ pub(crate) static OUTSIDE: Outside = Outside {
 };
 
 impl Outside {
-    /// Says that an agent runs, and where it listens.
+    /// Publishes that an agent runs, and where it listens.
     pub fn agent(&self, pid: u32, socket: &'static std::ffi::CStr) {
         self.socket.store(socket.as_ptr().cast_mut().cast(), Ordering::Release);
         self.pid.store(pid, Ordering::Release);
     }
 
-    /// Says that none runs.
+    /// Publishes that no agent runs.
     pub fn no_agent(&self) {
         self.pid.store(0, Ordering::Release);
     }
 
-    /// Notes what `startup!` names; the first time.
+    /// Publishes the selectors of `startup!`. Only the first call counts.
     pub fn declare(&self, texts: &'static [Text]) {
         let first = texts.as_ptr().cast_mut();
         if self.declared.compare_exchange(ptr::null_mut(), first, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
@@ -109,11 +109,12 @@ impl Outside {
         }
     }
 
-    /// What `startup!` names.
+    /// The selectors of `startup!`.
     pub fn declared(&self) -> &'static [Text] {
         match self.count.load(Ordering::Acquire) {
             0 => &[],
-            // SAFETY: a slice that `declare` was given, which says its length last.
+            // SAFETY: `declare` has stored the address and then the length of a slice that lives forever. The length is there, so the address is,
+            // too.
             count => unsafe { std::slice::from_raw_parts(self.declared.load(Ordering::Acquire), count) },
         }
     }

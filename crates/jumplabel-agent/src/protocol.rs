@@ -1,4 +1,4 @@
-//! What a tool and an agent say to each other: docs/operating.md has it with examples.
+//! The messages between a tool and an agent. docs/operating.md shows them with examples.
 //!
 //! ```text
 //!   request  hello                                          answer  one line of JSON each: Answer
@@ -22,12 +22,12 @@ use serde_json::value::RawValue;
 
 pub use request::{Request, duration, item, rate, split_items};
 
-/// Of the answers. It changes if a field changes its meaning or goes; new fields do not change it.
+/// The version of the answers. It changes if a field changes its meaning or vanishes; a new field does not change it.
 pub const VERSION: u32 = 1;
-/// A request, with the end of its line, has at most so many bytes.
+/// The longest request, in bytes, with the end of its line.
 pub const LONGEST: usize = 4096;
 
-/// What the agent says: one of these in a line. `status` is the exit code of the tool: docs/operating.md.
+/// An answer or event of the agent: one line. `status` is the exit code of the tool, which docs/operating.md explains.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Answer {
@@ -35,53 +35,53 @@ pub struct Answer {
     pub version: u32,
     /// 0 as asked, 1 nothing matched or something differs, 2 the request makes no sense, 3 out of reach, 4 refused.
     pub status: u8,
-    /// Why it is not 0.
+    /// Why the status is not 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Of `hello`.
+    /// The answer to `hello`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hello: Option<Hello>,
-    /// Of `list`.
+    /// The answer to `list`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keys: Option<Vec<Row>>,
-    /// Of `check`: a sentence for each.
+    /// The answer to `check`: a sentence for each difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differences: Option<Vec<String>>,
-    /// Of `verify`.
+    /// The answer to `verify`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,
-    /// Of `set`.
+    /// The answer to `set`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub set: Option<Done>,
-    /// Behind `watch`.
+    /// An event that follows a `watch`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event: Option<Happened>,
-    /// Of `trace`: how many names are followed.
+    /// The answer to `trace`: how many names are followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follows: Option<usize>,
-    /// Behind `trace`.
+    /// Records that follow a `trace`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traced: Option<Traced>,
 }
 
-/// What has happened at names that a client follows.
+/// Records of names that a client follows.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Traced {
-    /// A JSON object each, as the layer makes them, oldest first.
+    /// The records, oldest first. Each is a JSON object that the layer has made.
     pub records: Vec<Box<RawValue>>,
-    /// How many others there were: more than the limit allows, or than the client has read.
+    /// How many records were lost: more than the limit allows, or more than the client has read.
     #[serde(default, skip_serializing_if = "is_none")]
     pub lost: u64,
 }
 
-/// Who is there.
+/// The process that answers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Hello {
-    /// What the socket is called.
+    /// The name in the socket's path.
     pub name: String,
-    /// The process.
+    /// The number of the process.
     pub pid: u32,
-    /// Its file, if the system tells.
+    /// The program's file, if the system tells it.
     pub program: Option<String>,
     /// Whether `set` is refused.
     pub read_only: bool,
@@ -92,9 +92,10 @@ pub struct Hello {
 pub struct Row {
     /// Its name.
     pub key: String,
-    /// `key`, `tracepoint`, `call` or `mode`; `name`: what a layer has without a key.
+    /// `key`, `tracepoint`, `call` or `mode`; or `name` if a layer has the name without a key.
     pub kind: String,
-    /// `on` or `off`; where a call leads; a mode's number of how many; what is configured for a name of a layer.
+    /// For a key `on` or `off`; for a call the function that it leads to; for a mode its number and how many there are; for a name of a layer the
+    /// value that is configured.
     pub state: String,
     /// How many users a key has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,16 +109,16 @@ pub struct Row {
     /// In how many seconds the agent takes a change back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverts_in: Option<u64>,
-    /// Who made it what it is; not there if that was not by the agent.
+    /// Who set its state; missing if that was not done by the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,
-    /// Of a tracepoint: how many probes it has, if the agent knows.
+    /// For a tracepoint: how many probes it has, if the agent knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<usize>,
-    /// Of a name of a layer: what else there is to know.
+    /// For a name of a layer: what else there is to know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// How many of its sites do not do what it is.
+    /// How many of its sites do not do what its state says.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub differing: usize,
     /// How many of its sites load it, because nobody has patched them.
@@ -138,7 +139,7 @@ fn is_none(number: &u64) -> bool {
 pub struct Since {
     /// How many seconds ago.
     pub seconds: u64,
-    /// Who asked for it. Not there if the time of an earlier `set` was over.
+    /// Who asked for the change; missing if the agent took an earlier `set` back because its time was over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Peer>,
 }
@@ -146,37 +147,37 @@ pub struct Since {
 /// A place in a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Declared {
-    /// Its path, as the compiler was told it.
+    /// The path of the file, as the compiler was told it.
     pub file: String,
-    /// Line.
+    /// The line.
     pub line: u32,
-    /// Column.
+    /// The column.
     pub column: u32,
 }
 
 /// What a transaction has done, or would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {
-    /// What was not so before.
+    /// The subjects whose state has changed.
     pub changes: Vec<Changed>,
-    /// Items for `set` that take it back; empty if nothing has changed.
+    /// The items for a `set` that takes the changes back; empty if nothing has changed.
     pub undo: String,
-    /// When the agent does that by itself.
+    /// In how many seconds the agent takes them back by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverts_in: Option<u64>,
-    /// Whether it was not carried out.
+    /// True if the transaction was not carried out.
     pub dry_run: bool,
     /// Pages of code that were written to.
     pub pages: usize,
-    /// How long that took.
+    /// How long the transaction took.
     pub nanoseconds: u64,
-    /// What else holds: a sentence each.
+    /// Remarks, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 impl Done {
-    /// What to note if sites were brought back of keys that are so already.
+    /// The note that sites were repaired whose keys had the state already; `None` if there are none.
     #[must_use]
     pub fn brought_back(sites: usize) -> Option<String> {
         let what = "did something else than their keys say, which stay as they are: they are brought back";
@@ -184,32 +185,32 @@ impl Done {
     }
 }
 
-/// One of its changes.
+/// One change of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
     /// Its name.
     pub key: String,
-    /// What it was.
+    /// The state before.
     pub from: String,
-    /// What it is, or, of a dry run, would be. Of `+1` and `-1` also how many users: `on/2`.
+    /// The state afterwards; after a dry run, the state that it would have. For `+1` and `-1` with the number of users: `on/2`.
     pub to: String,
     /// How many sites it has.
     pub sites: usize,
 }
 
-/// What `verify` has found.
+/// The result of `verify`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verified {
-    /// How many sites something outside the library had changed: they do again what their keys say.
+    /// How many sites something outside the library had changed. They do what their keys say again.
     pub sites: usize,
 }
 
-/// A process that asked.
+/// A process that has connected to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Peer {
-    /// Whose it is.
+    /// The user that it belongs to.
     pub uid: u32,
-    /// The one that connected; 0 if it is in a container that this one cannot see into.
+    /// The number of the process; 0 if it is in a container that this process cannot see into.
     pub pid: u32,
 }
 
@@ -218,21 +219,21 @@ pub struct Peer {
 pub struct Happened {
     /// Seconds since 1970.
     pub time: f64,
-    /// Who asked for it. Not there if the time of an earlier `set` was over.
+    /// Who asked for the change; missing if the agent took an earlier `set` back because its time was over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Peer>,
-    /// What.
+    /// The change.
     #[serde(flatten)]
     pub done: Done,
 }
 
 impl Answer {
-    /// One that says: as asked.
+    /// An answer that reports success.
     pub fn new() -> Answer {
         Answer { version: VERSION, ..Answer::default() }
     }
 
-    /// One that says why not.
+    /// An answer that reports an error.
     pub fn error(status: u8, error: String) -> Answer {
         Answer { status, error: Some(error), ..Answer::new() }
     }

@@ -13,23 +13,23 @@ use crate::outside::{OUTSIDE, Text};
 use crate::subject::Subject;
 use crate::tracepoints::Part;
 
-/// Sets keys and modes as the environment variable `JUMPLABEL` says; for programs that do not let [`startup!`](crate::startup!) do it. The
-/// second call does nothing.
+/// Sets keys and modes as the environment variable `JUMPLABEL` says. It is for programs that do not use [`startup!`](crate::startup!). A second
+/// call does nothing.
 ///
-/// Of an object that is loaded later nothing is set, and a mode is found if some code of the program sets it. Each selector is one flip of
-/// all that it chooses, all or nothing. What cannot be done is one line on standard error each, and the program goes on. A process that
-/// runs with more rights than its user (`AT_SECURE`: setuid, file capabilities) ignores the variable. `help` ends the process by `_exit`,
-/// so that nothing else of the program is run. If the variable `JUMPLABEL_AGENT` is set, an agent is started then: see
+/// It does not set keys of objects that are loaded later, and it finds a mode only if some code of the program sets that mode. Each selector is
+/// one flip of all that it chooses, all or nothing. Each failure is one line on standard error, and the program goes on. A process that runs
+/// with more rights than its user (`AT_SECURE`: setuid, file capabilities) ignores the variable. `help` ends the process by `_exit`, so nothing
+/// else of the program runs. If the variable `JUMPLABEL_AGENT` is set, an agent is started after the keys are set: see
 /// [`Options::from_words`](crate::Options::from_words).
 ///
-/// Costs a look at the environment if the variable is not set; otherwise that of the flips, and of one list of all keys for each selector. Not for
-/// signal handlers. No other thread may change the environment meanwhile, unless by the standard library. A child of a fork has the keys
-/// of its parent.
+/// Costs a look at the environment if the variable is not set; otherwise the flips, and one list of all keys for each selector. Not for signal
+/// handlers. No other thread may change the environment meanwhile, except by the standard library. A child of a fork has the keys of its
+/// parent.
 pub extern "C" fn startup() {
     with_no_remote(&[]);
 }
 
-/// The same, and an agent lets nobody change what these choose.
+/// The same as [`startup`]; moreover, an agent lets nobody change what these selectors choose.
 pub fn with_no_remote(selectors: &'static [Text]) {
     static DONE: AtomicBool = AtomicBool::new(false);
     if DONE.swap(true, Ordering::Relaxed) {
@@ -69,7 +69,7 @@ fn set(value: &str) {
     }
 }
 
-/// A file of a size that such files have.
+/// Reads a file of at most 1 MiB.
 fn read(path: &str) -> io::Result<Vec<u8>> {
     const LONGEST: u64 = 1 << 20;
     let mut text = Vec::new();
@@ -80,19 +80,19 @@ fn read(path: &str) -> io::Result<Vec<u8>> {
     }
 }
 
-/// What is neither a pipe, nor a device, nor a directory: the program must not wait for whoever writes.
+/// The error for a pipe, a device or a directory: the program must not wait for a writer.
 fn not_regular() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "not a regular file: nothing of it is done")
 }
 
-/// Does what one item says, if it says something. `place` is where it stands, for the message.
+/// Applies one item; an empty one does nothing. `place` is the item's place, for the message.
 fn apply(place: &str, item: &str) {
     let item = item.trim();
     if item.is_empty() {
         return;
     }
     if let Err(error) = try_apply(item) {
-        // The grammar's messages quote the item.
+        // Messages that begin with a backquote quote the item already: those of the grammar.
         let quoted = if error.starts_with('`') { String::new() } else { format!("`{item}`: ") };
         say(&format!("{place}{quoted}{error}"));
     }
@@ -110,14 +110,14 @@ fn try_apply(item: &str) -> Result<(), String> {
         })
 }
 
-/// Prints what there is, as the tool does.
+/// Prints all keys and modes, as the tool does.
 fn help() -> io::Result<()> {
     let all = Subject::all().map_err(io::Error::other)?;
     let row = |subject: &Subject| {
         [subject.name.clone(), subject.state(), subject.sites.to_string(), format!("{}:{}", subject.file, subject.line)]
     };
     let head = ["KEY", "STATE", "SITES", "DECLARED"].map(str::to_owned);
-    // As in a list that the tool prints.
+    // The tool's lists leave these calls out, too.
     let listed = all.iter().zip(Subject::parts(&all)).filter(|(_, part)| *part != Part::Call);
     let rows: Vec<_> = [head].into_iter().chain(listed.map(|(subject, _)| row(subject))).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);

@@ -11,9 +11,9 @@ use jumplabel_selector::{Selector, What};
 use crate::layer::{self, Said};
 use crate::tracepoints::{self, Part, Row};
 
-/// One of them.
+/// A key, a static call, a mode, or a name of a layer.
 pub struct Subject {
-    /// As introspection displays it.
+    /// The name as introspection displays it.
     pub name: String,
     pub file: &'static str,
     pub line: u32,
@@ -21,21 +21,21 @@ pub struct Subject {
     pub sites: usize,
     pub address: usize,
     pub kind: Kind,
-    /// Of a key: whether it is on, and not only until a deferred dec is carried out.
+    /// For a key: true if it is on and does not turn off by itself, as it does if only a deferred dec holds it.
     pub is_held: bool,
-    /// Whether it has its state for a while only, and the program has asked for nothing since.
+    /// True if it has its state for a while only, and the program has asked for nothing since.
     pub is_lent: bool,
-    /// What its layer says of it.
+    /// The report of its layer, if it belongs to one.
     pub said: Option<Rc<Said>>,
 }
 
-/// What it is, and its state.
+/// The kind of a subject, with its state.
 pub enum Kind {
     Key(KeyInfo),
-    /// Where it leads.
+    /// A static call, with the function that it leads to.
     Call(String),
     Mode(ModeInfo),
-    /// A name that a layer has without a key.
+    /// A name that a layer knows though no key has it.
     Name,
 }
 
@@ -69,7 +69,8 @@ impl Subject {
         Subject { name, file, line, column, sites, address, kind, is_held: false, is_lent: false, said }
     }
 
-    /// All that are declared and loaded, in no order. No layer is asked: the caller may be in a flip of a layer's, under the layer's lock.
+    /// All keys, calls and modes that are declared and loaded, in no order. It asks no layer: the caller may be in a flip of a layer, under the
+    /// layer's lock.
     pub fn declared() -> Result<Vec<Subject>, Error> {
         let mut all = Vec::new();
         jumplabel::for_each_key(|info| all.push(Subject::of_key(info)))?;
@@ -78,7 +79,7 @@ impl Subject {
         Ok(all)
     }
 
-    /// All that are loaded, by their names, and what layers say.
+    /// All subjects that are loaded, sorted by name, with the reports of layers.
     pub fn all() -> Result<Vec<Subject>, Error> {
         let mut all = Subject::declared()?;
         let mut said: HashMap<String, Rc<Said>> =
@@ -92,23 +93,23 @@ impl Subject {
         Ok(all)
     }
 
-    /// Whether it is a key that no tracepoint has.
+    /// True if it is a key, and not that of a tracepoint.
     fn is_plain_key(&self) -> bool {
         matches!(self.kind, Kind::Key(info) if TracepointInfo::of(info).is_none())
     }
 
-    /// Why it cannot be set as keys are, if it belongs to a layer: the end of a sentence that begins with its name.
+    /// Why it cannot be set like a key: it belongs to a layer. The text is the end of a sentence that begins with its name.
     pub fn forbids(&self) -> Option<String> {
         if self.is_plain_key() || matches!(self.kind, Kind::Name) { layer::forbids(&self.name) } else { None }
     }
 
-    /// What was meant by an item that matches none of these, as the end of a sentence, and what lists them.
+    /// A suggestion for an item that matches nothing, as the end of a sentence. The command that lists the names follows it.
     pub fn meant(all: &[Subject], item: &Selector) -> String {
         let meant = jumplabel_selector::did_you_mean(&item.what, all.iter().map(|subject| &*subject.name));
         if meant.is_empty() { ";".to_owned() } else { meant }
     }
 
-    /// The part that each has in a tracepoint.
+    /// The part that each subject has in a tracepoint.
     pub fn parts(all: &[Subject]) -> Vec<Part> {
         tracepoints::parts(all.iter().map(Subject::row))
     }
@@ -117,7 +118,7 @@ impl Subject {
         Row { name: &self.name, kind: self.word(), place: (self.file, self.line, self.column) }
     }
 
-    /// How many probes a tracepoint has; `None` of what is none, and of one of C.
+    /// How many probes a tracepoint has. `None` if it is no tracepoint, or one of C.
     pub fn probes(&self) -> Option<usize> {
         self.tracepoint().map(|tracepoint| tracepoint.probes)
     }
@@ -126,14 +127,14 @@ impl Subject {
         if let Kind::Key(info) = self.kind { TracepointInfo::of(info) } else { None }
     }
 
-    /// What else there is to know of it.
+    /// A remark on the subject, if there is one.
     pub fn note(&self) -> Option<String> {
         let said = self.said.as_ref().map(|said| said.note.clone()).filter(|note| !note.is_empty());
         let is_traced = self.tracepoint().is_some_and(|tracepoint| tracepoint.traced);
         said.or_else(|| is_traced.then(|| tracepoints::TRACED.to_owned()))
     }
 
-    /// As the tool prints it.
+    /// The state, as the tool prints it.
     pub fn state(&self) -> String {
         if let Some(value) = self.said.as_ref().and_then(|said| said.value.clone()) {
             return value;
@@ -146,7 +147,7 @@ impl Subject {
         }
     }
 
-    /// The tool's word for what it is.
+    /// The tool's word for this kind of subject.
     pub fn word(&self) -> &'static str {
         match self.kind {
             Kind::Key(info) if TracepointInfo::of(info).is_some() => "tracepoint",
@@ -157,7 +158,7 @@ impl Subject {
         }
     }
 
-    /// Whether it is chosen; an error if this process cannot know.
+    /// True if the selector chooses it; an error if this process cannot know.
     pub fn is(&self, what: &What) -> Result<bool, &'static str> {
         Ok(match what {
             What::Name(glob) => {
@@ -182,17 +183,17 @@ fn object(address: usize) -> Option<String> {
         fn GetModuleHandleExW(flags: u32, address: *const u16, module: *mut usize) -> i32;
         fn GetModuleFileNameW(module: usize, path: *mut u16, length: u32) -> u32;
     }
-    /// `GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS`, and that the module is not kept.
+    /// `GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS`, with the flag that leaves the module's count alone.
     const BY_ADDRESS: u32 = 4 | 2;
     let (mut module, mut path) = (0, [0; 4096]);
-    // SAFETY: a place for the result, and one for a path with its length.
+    // SAFETY: the system writes to `module`, and to `path`, whose length it gets.
     let length = unsafe {
         if GetModuleHandleExW(BY_ADDRESS, address as *const u16, &raw mut module) == 0 {
             return None;
         }
         GetModuleFileNameW(module, path.as_mut_ptr(), path.len() as u32)
     };
-    // As selectors are written.
+    // Selectors have slashes.
     path.get(..length as usize).map(|path| String::from_utf16_lossy(path).replace('\\', "/"))
 }
 
@@ -201,19 +202,19 @@ fn object(address: usize) -> Option<String> {
 fn object(address: usize) -> Option<String> {
     let found = |address: usize| {
         let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-        // SAFETY: a place for the result. Of the address it only compares the number.
+        // SAFETY: the loader writes to `info`. It does not access `address`, but only compares the number.
         let any = unsafe { libc::dladdr(address as *const c_void, info.as_mut_ptr()) };
-        // SAFETY: all zeros are one, and a result another.
+        // SAFETY: `info` is valid with all zeros, and with a result.
         (any != 0).then(|| unsafe { info.assume_init() })
     };
-    // SAFETY: no condition.
+    // SAFETY: `getauxval` has no condition.
     let headers = unsafe { libc::getauxval(libc::AT_PHDR) } as usize;
     match (found(address), found(headers)) {
         (Some(object), Some(program)) if object.dli_fbase != program.dli_fbase && !object.dli_fname.is_null() => {
-            // SAFETY: the loader's name of an object that is loaded.
+            // SAFETY: the loader keeps the name of an object while the object is loaded.
             Some(unsafe { CStr::from_ptr(object.dli_fname) }.to_string_lossy().into_owned())
         }
-        // The loader has no path of the program; in a static one there is no other object.
+        // The loader has no path of the program. A static program has no other object.
         _ => Some(std::env::current_exe().ok()?.to_string_lossy().into_owned()),
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-/// What is known of a key, call or mode.
+/// The facts of a key, call or mode that decide its part.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     /// Its name.
@@ -16,7 +16,7 @@ pub struct Row<'a> {
     pub place: (&'a str, u32, u32),
 }
 
-/// The part that one has in a tracepoint.
+/// The part that a key or call has in a tracepoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// It has none.
@@ -27,7 +27,7 @@ pub enum Part {
     Call,
 }
 
-/// The part of each.
+/// The part that each row has in a tracepoint.
 pub fn parts<'a>(rows: impl IntoIterator<Item = Row<'a>>) -> Vec<Part> {
     let rows: Vec<Row<'a>> = rows.into_iter().collect();
     let is_key = |row: &Row<'_>| matches!(row.kind, "key" | "tracepoint") && !row.place.0.is_empty();
@@ -46,14 +46,14 @@ pub fn parts<'a>(rows: impl IntoIterator<Item = Row<'a>>) -> Vec<Part> {
     parts
 }
 
-/// Why a tracepoint has no users more or less: the library turns it off for the last probe, which it cannot do if others hold it on.
+/// Why `+1` and `-1` are refused for a tracepoint: when the last probe goes, the library turns the tracepoint off, which fails if others hold it on.
 pub const NOT_COUNTED: &str = "is a tracepoint, which its probes turn on and off: with a user more they could not be removed; it can be =on or =off";
 
-/// Of a tracepoint whose semaphore a tracer has counted up.
+/// The remark on a tracepoint whose semaphore a tracer has counted up.
 pub const TRACED: &str = "a tracer is attached";
 
-/// What else holds of a tracepoint that somebody else than the program turns on or off; nothing, if that does what its name says. The number of
-/// probes may not be known.
+/// A remark on a tracepoint that an operator turns on or off; `None` if it then does what its state says. The number of probes may be
+/// unknown.
 pub fn note(name: &str, on: bool, probes: Option<usize>) -> Option<String> {
     let again = "the program turns it on or off again when it adds or removes a probe";
     Some(match probes {
@@ -66,7 +66,7 @@ pub fn note(name: &str, on: bool, probes: Option<usize>) -> Option<String> {
     })
 }
 
-/// The last component.
+/// The last component of a name.
 fn last(name: &str) -> &str {
     name.rsplit(':').next().unwrap_or(name)
 }
@@ -82,7 +82,7 @@ fn belong_together() {
         (row("tp_func_packet", "call", 2), Part::Call),
         (row("tp_func_packet", "call", 3), Part::None),
         (row("tp_func_other", "call", 2), Part::None),
-        // A key and a call of one name, which a macro may declare.
+        // A macro may declare a key and a call of one name. They are no tracepoint.
         (row("app::hash", "key", 4), Part::None),
         (row("app::hash", "call", 4), Part::None),
         (nowhere("packet", "key"), Part::None),

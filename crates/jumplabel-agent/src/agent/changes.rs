@@ -1,7 +1,7 @@
-//! The last change of each key and mode that the agent has made, and who asked for it.
+//! The last change that the agent made of each key and mode, and who asked for it.
 //!
-//! It is shown while the key has the value of that change. The agent does not see what the program changes: if the program turns a key off
-//! and on again, the earlier change is still shown.
+//! Lists show a change as long as the key still has the value that it set. The agent does not see changes that the program makes: if the
+//! program turns a key off and on again, lists still show the earlier change.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use crate::change::Change;
 use crate::protocol::{Peer, Since};
 use crate::subject::Subject;
 
-/// So many are kept; of more, the latest.
+/// The agent keeps this many changes, the latest ones.
 const MOST: usize = 4096;
 
 struct Made {
@@ -18,16 +18,16 @@ struct Made {
     by: Option<Peer>,
     address: usize,
     name: String,
-    /// What it was made.
+    /// The state that the change set.
     state: String,
 }
 
-/// All of them, the latest last.
+/// All changes that the agent remembers, the latest last.
 #[derive(Default)]
 pub struct Changes(VecDeque<Made>);
 
 impl Changes {
-    /// Notes what a transaction has made.
+    /// Notes the changes that a transaction has made.
     pub fn note(&mut self, changes: &[Change<'_>], by: Option<Peer>, when: Instant) {
         for change in changes {
             let &Change { subject: &Subject { address, ref name, .. }, .. } = change;
@@ -39,7 +39,7 @@ impl Changes {
         }
     }
 
-    /// The last of a subject, if that is still so.
+    /// The last change of a subject, if the subject still has the state that it set.
     pub fn of(&self, subject: &Subject, now: Instant) -> Option<Since> {
         let is_it = |made: &&Made| made.address == subject.address && made.name == subject.name;
         let made = self.0.iter().find(is_it).filter(|made| made.state == subject.state())?;

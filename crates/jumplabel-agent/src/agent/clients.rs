@@ -1,4 +1,4 @@
-//! Clients: the requests of each that are not answered yet, and the answers that it has not read. Nothing here waits.
+//! Clients: each one's requests that wait for an answer, and its answers that wait to be read. Nothing here blocks.
 //!
 //! ```text
 //!   input    up to a line; nothing is read while an answer is unsent: who does not read is not served
@@ -16,17 +16,17 @@ use super::inherited::{CAPACITY, Kept};
 use super::streams::STAND_INS;
 use crate::protocol::{Answer, LONGEST, Peer};
 
-/// The most at a time. If one more comes, one that [`Clients::add`] chooses has to go. The table of descriptors also has room
-/// for the socket, for the one that comes, and for what stands in for streams meanwhile.
+/// The most clients at a time. If one more comes, [`Clients::add`] chooses one that has to go. The table of descriptors also has room for the
+/// listening socket, for the client that comes, and for the descriptors that stand in for streams meanwhile.
 const MOST: usize = CAPACITY - 2 - STAND_INS;
-/// So many of them may watch.
+/// At most this many clients may watch.
 const WATCHERS: usize = MOST / 2;
-/// A watcher that has not read so much is cut off.
+/// The agent cuts off a watcher that has more bytes unread than this.
 const UNREAD_EVENTS: usize = 64 << 10;
-/// If all answers that were not read are larger than that, those who have them are cut off.
+/// If the unread answers of all clients have more bytes than this, the agent cuts off those who do not read.
 const UNREAD: usize = 4 << 20;
 
-/// A connection.
+/// A client's connection.
 pub struct Client {
     fd: Kept,
     pub peer: Peer,
@@ -34,24 +34,24 @@ pub struct Client {
     unsent: Vec<u8>,
     pub watches: bool,
     pub follows: Option<Follows>,
-    /// Whether it has ever sent a request that makes sense.
+    /// True once it has sent a request that makes sense.
     has_asked: bool,
-    /// The round in which it came.
+    /// The round in which it connected.
     joined: u64,
     /// The round in which it last sent something.
     active: u64,
     end: End,
 }
 
-/// How far its end is.
+/// How close the connection is to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Open,
-    /// It sends no more.
+    /// The client sends nothing more.
     Half,
-    /// It is to be closed when it has read its answer.
+    /// The agent closes it once the client has read its answer.
     Last,
-    /// It is to be closed now.
+    /// The agent closes it now.
     Gone,
 }
 
@@ -72,7 +72,7 @@ impl Client {
         }
     }
 
-    /// What it is to be polled for; that it has gone is always told.
+    /// The events to poll for. `poll` always reports that a client has gone.
     pub fn waits_for(&self) -> PollFlags {
         match self.end {
             _ if !self.unsent.is_empty() => PollFlags::OUT,
@@ -81,7 +81,7 @@ impl Client {
         }
     }
 
-    /// Whether it can be answered without waiting for anything.
+    /// True if the agent can answer it without waiting for anything.
     pub fn is_ready(&self) -> bool {
         self.unsent.is_empty() && self.end != End::Gone && self.has_line()
     }
@@ -90,7 +90,7 @@ impl Client {
         self.input.contains(&b'\n') || self.input.len() >= LONGEST
     }
 
-    /// Sends and reads what is possible.
+    /// Sends and reads as much as is possible now.
     pub fn exchange(&mut self, ready: PollFlags, round: u64) {
         if ready.intersects(PollFlags::OUT | PollFlags::HUP | PollFlags::ERR) {
             self.flush();
@@ -117,7 +117,7 @@ impl Client {
         }
     }
 
-    /// The next line, if it is whole and the answer to the one before was read; or what is wrong with it.
+    /// The next line, if it is complete and the client has read the answer to the line before; or an answer that says what is wrong with the line.
     pub fn line(&mut self) -> Option<Result<String, Answer>> {
         if !self.is_ready() {
             return None;
@@ -133,14 +133,14 @@ impl Client {
         Some(String::from_utf8(line).map_err(|_| Answer::error(2, "a request is a line of UTF-8".to_owned())))
     }
 
-    /// Notes that it has sent a request that makes sense.
+    /// Notes that the client has sent a request that makes sense.
     pub fn asked(&mut self) {
         self.has_asked = true;
     }
 
-    /// Adds an answer. It goes as soon as the client reads.
+    /// Adds an answer. The agent sends it as soon as the client reads.
     pub fn answer(&mut self, answer: &Answer) {
-        // Numbers and texts: nothing that JSON has not.
+        // An answer has only numbers and texts, which JSON can express.
         if serde_json::to_writer(&mut self.unsent, answer).is_err() {
             self.end = End::Gone;
         }
@@ -148,7 +148,7 @@ impl Client {
         self.flush();
     }
 
-    /// Tells it why it has to go, if it has read all answers.
+    /// If the client has read all answers, tells it why it has to go.
     fn turn_away(mut self) {
         if self.unsent.is_empty() {
             let why = format!("the agent serves {MOST} clients, and this one was silent for longest when another came");
@@ -171,12 +171,12 @@ impl Client {
         self.unsent = Vec::new();
     }
 
-    /// Whether it waits for what it is told without asking.
+    /// True if the client gets events that it does not ask for one by one: it watches or follows.
     fn stays(&self) -> bool {
         self.watches || self.follows.is_some()
     }
 
-    /// Whether it reads what it is told.
+    /// True if the client keeps up with reading.
     pub fn reads(&self) -> bool {
         self.unsent.len() <= UNREAD_EVENTS
     }
@@ -197,26 +197,26 @@ impl AsFd for Client {
     }
 }
 
-/// All of them.
+/// All clients.
 #[derive(Default)]
 pub struct Clients {
     pub all: Vec<Client>,
 }
 
 impl Clients {
-    /// Closes what is to be closed; whether anything was.
+    /// Closes the connections that have ended. True if there was one.
     pub fn close(&mut self) -> bool {
         let before = self.all.len();
         self.all.retain(|client| !client.is_done());
         self.all.len() < before
     }
 
-    /// Takes a newcomer in. If all places are taken, one of the others goes, and is told why: never one that watches, one of root's only
-    /// if all others are root's, one that has asked something only if all others have. Among equals, it is the one that has been silent
-    /// for longest.
+    /// Takes a newcomer in. If all places are taken, one of the others goes, and is told why. It is never one that watches. It is one of root's
+    /// only if all others are root's, and one that has asked something only if all others have. Among equals, the one that has been silent for
+    /// longest goes.
     pub fn add(&mut self, newcomer: Client) {
         if self.all.len() >= MOST {
-            // Whoever came in this round could not ask anything yet.
+            // A client that came in this round could not ask anything yet.
             let could_ask = |client: &Client| client.has_asked || client.joined < newcomer.joined;
             let candidates = self.all.iter().enumerate().filter(|(_, client)| !client.stays());
             let order = |client: &Client| (!could_ask(client), client.peer.uid == 0, client.has_asked, client.active);
@@ -227,12 +227,12 @@ impl Clients {
         self.all.push(newcomer);
     }
 
-    /// Whether another one may watch.
+    /// True if one more client may watch.
     pub fn may_watch(&self) -> bool {
         self.all.iter().filter(|client| client.stays()).count() < WATCHERS
     }
 
-    /// Tells all that watch.
+    /// Sends an event to all clients that watch.
     pub fn tell(&mut self, event: &Answer) {
         for client in self.all.iter_mut().filter(|client| client.watches) {
             client.answer(event);
@@ -242,7 +242,7 @@ impl Clients {
         }
     }
 
-    /// Cuts off those who do not read, if there is too much of it: not the one that was answered last.
+    /// If too much is unread, cuts off clients that do not read; never the client that was answered last.
     pub fn bound(&mut self, last: usize) {
         let unread = |all: &[Client]| all.iter().map(|client| client.unsent.len()).sum::<usize>();
         while unread(&self.all) > UNREAD {
@@ -255,16 +255,16 @@ impl Clients {
     }
 }
 
-/// Who is at the other end of a connection (unix(7): `SO_PEERCRED`): of one that was accepted, who has connected; else who listens. The number
-/// of a process that this one cannot see is 0.
+/// The process at the other end of a connection (unix(7): `SO_PEERCRED`). For an accepted connection, this is the process that connected;
+/// otherwise it is the one that listens. The number of a process that this one cannot see is 0.
 ///
 /// # Errors
-/// If it is no socket.
+/// If the descriptor is no socket.
 pub fn peer(fd: BorrowedFd<'_>) -> rustix::io::Result<Peer> {
     let mut found = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
     let mut length = size_of_val(&found) as libc::socklen_t;
-    // rustix takes the number of a process for one that is not 0; it is 0 if the process is in another container.
-    // SAFETY: a place for the result, and its length.
+    // rustix assumes that the number of a process is not 0. But it is 0 if the process is in another container.
+    // SAFETY: the kernel writes the result to `found`, which is `length` bytes long.
     let failed = unsafe {
         libc::getsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut found).cast(), &raw mut length)
     };

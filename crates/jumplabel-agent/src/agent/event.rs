@@ -1,46 +1,46 @@
-//! What an agent tells the program, which can log it: one line each.
+//! Events that an agent reports to the program, which can log them: one line each.
 
 use std::fmt;
 
 use crate::protocol::{Happened, Peer};
 
-/// Something that a program or its log wants to know. Displays as one line.
+/// An event that a program or its log wants to know. It displays as one line.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A client, or the end of the time that one asked for, has changed something.
+    /// Something has changed: a client asked for it, or the time of an earlier change was over.
     Changed(Happened),
-    /// A client asked for a change, and was refused.
+    /// A client asked for a change, and the agent refused it.
     Refused {
-        /// Who asked.
+        /// The client that asked.
         by: Peer,
         /// Why the agent refused.
         why: String,
     },
-    /// The time of a change is over, and it was not taken back.
+    /// The time of a change is over, but the agent did not take the change back.
     Kept {
         /// The key whose change stays.
         key: String,
         /// Why the agent did not take it back.
         why: String,
     },
-    /// Sites did not do what their keys say, because something outside the library had changed them. They do again.
+    /// Something outside the library had changed sites, so that they did not do what their keys say. The agent has repaired them.
     Repaired {
-        /// How many.
+        /// How many sites.
         sites: usize,
-        /// Who asked for a look; not there if it was time for one.
+        /// Who asked for the look at the sites; `None` if the agent looked by itself.
         by: Option<Peer>,
     },
-    /// A client follows what happens at names of layers, or does not any more.
+    /// A client began or ended to follow names of layers.
     Followed {
-        /// Who asked.
+        /// The client that asked.
         by: Peer,
-        /// What; nothing at the end.
+        /// The names that it follows; `None` if it follows none any more.
         what: Option<String>,
     },
-    /// Somebody else's process has connected, and was cut off.
+    /// A process of another user has connected, and the agent cut it off.
     Foreign(Peer),
-    /// The agent cannot do its work now: no descriptors, no memory. It goes on when it can.
+    /// The agent cannot do its work now, because it has no descriptors or no memory. It goes on when it can.
     Trouble(String),
 }
 
@@ -73,7 +73,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// As logs name it.
+/// Displays a peer as logs name it.
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "uid {} (pid {})", self.uid, self.pid)

@@ -24,37 +24,37 @@ use crate::protocol::{Answer, Peer, Traced};
 
 /// How often records are taken.
 const PERIOD: Duration = Duration::from_millis(50);
-/// So many records in a second, if nobody says how many.
+/// The limit of records in a second, if a client sets none.
 const PER_SECOND: u32 = 10_000;
-/// So many bytes of records go into an answer: so little is unsent of a client that does not read.
+/// At most this many bytes of records go into one answer. So not more than that is unsent to a client that does not read.
 const PART: usize = 32 << 10;
-/// If a layer has refused to end something, it is asked again after this.
+/// If a layer has refused to stop following something, the agent asks it again after this time.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// What all of them follow together.
+/// The names that all clients together follow.
 #[derive(Default)]
 pub struct Followers {
-    /// Layers that were told to follow something.
+    /// Layers that now follow something.
     active: Vec<&'static Handle>,
-    /// Who they are.
+    /// The clients that follow something.
     who: Vec<Peer>,
     next: Option<Instant>,
-    /// When layers are told again what is followed, because one has refused.
+    /// When to tell the layers again what is followed, because one has refused.
     again: Option<Instant>,
 }
 
 impl Followers {
-    /// When records are to be taken, or layers to be told again what is followed.
+    /// When to take records next, or to tell layers again what is followed.
     pub fn next(&self) -> Option<Instant> {
         [self.next, self.again].into_iter().flatten().min()
     }
 
-    /// Whether it is time to tell layers again what is followed.
+    /// True if it is time to tell layers again what is followed.
     fn is_due_again(&self) -> bool {
         self.again.is_some_and(|again| again <= Instant::now())
     }
 
-    /// `trace`: the client follows some names, and no more what it followed before.
+    /// Answers `trace`: the client follows these names, and no longer what it followed before.
     pub fn answer(
         &mut self,
         clients: &mut Clients,
@@ -77,7 +77,7 @@ impl Followers {
         Ok(Answer { follows: Some(added?), ..Answer::new() })
     }
 
-    /// How many names there are.
+    /// Lets a client follow the names that the items choose. Returns how many names these are.
     fn add(
         &mut self,
         clients: &mut [Client],
@@ -90,14 +90,14 @@ impl Followers {
         let before = clients[at].follows.replace(follows);
         if let Err(why) = self.update(clients) {
             clients[at].follows = before;
-            // It was so before. What is refused now is tried again.
+            // The client follows again what it followed before. If a layer refuses that, `end` tries again later.
             let _ = self.update(clients);
             return Err((4, why));
         }
         Ok(count)
     }
 
-    /// Ends what only clients followed that are not among these any more. What there is to log.
+    /// Ends the following of names that only departed clients followed. Returns the events to log.
     pub fn end(&mut self, clients: &[Client]) -> Vec<Event> {
         let mut gone = self.who.clone();
         for peer in of(clients).map(|(peer, _)| peer) {
@@ -113,7 +113,7 @@ impl Followers {
         ended.chain(failed.map(|why| Event::Trouble(format!("what nobody follows is still noted: {why}")))).collect()
     }
 
-    /// Tells all layers what all clients follow. The first error, if there is one.
+    /// Tells each layer the names that all clients together follow. Returns the first error, if there is one.
     fn update(&mut self, clients: &[Client]) -> Result<(), String> {
         self.who = of(clients).map(|(peer, _)| peer).collect();
         let per_second = of(clients).map(|(_, follows)| follows.per_second).max().unwrap_or(0);
@@ -137,7 +137,7 @@ impl Followers {
         result
     }
 
-    /// Takes the records that there are, and tells them, if it is time.
+    /// If it is time, takes the new records, and sends them to the clients.
     pub fn tell(&mut self, clients: &mut [Client]) {
         let now = Instant::now();
         if self.next.is_none_or(|next| next > now) {
@@ -158,7 +158,7 @@ impl Followers {
     }
 }
 
-/// Tells a client its records, as far as it reads; the rest is lost.
+/// Sends a client as many of its records as it keeps up with; the rest is lost.
 fn tell(client: &mut Client) {
     let Some(follows) = client.follows.as_mut() else { return };
     let (records, mut lost) = (std::mem::take(&mut follows.records), std::mem::take(&mut follows.lost));

@@ -1,4 +1,4 @@
-//! What a client follows: names of layers.
+//! The names of layers that one client follows.
 
 use std::collections::HashMap;
 
@@ -11,25 +11,25 @@ use super::refused::{self, Refused};
 use crate::layer;
 use crate::subject::Subject;
 
-/// What a client follows.
+/// The names that a client follows, and the records that wait for it.
 pub struct Follows {
     pub names: Vec<Name>,
     pub per_second: u32,
-    /// Whether it follows a name, by the layer's prefix and the name: of those that had records.
+    /// Whether the client follows a name, by the layer's prefix and the name. It has only names that had records.
     known: HashMap<(&'static str, String), bool>,
-    /// That it has not been told.
+    /// The records that the client has not been told.
     pub records: Vec<Box<RawValue>>,
     pub lost: u64,
 }
 
-/// A name of a layer, without the prefix.
+/// A layer's name, without the prefix.
 pub struct Name {
     pub layer: &'static Handle,
     pub name: String,
 }
 
 impl Follows {
-    /// What some items choose.
+    /// The names that the items choose, at most `per_second` records in a second.
     pub fn chosen(items: &[Selector], per_second: u32) -> Result<Follows, Refused> {
         let names = chosen(&refused::all()?, items)?;
         Ok(Follows { names, per_second, known: HashMap::new(), records: Vec::new(), lost: 0 })
@@ -48,7 +48,7 @@ pub fn is_same(one: &Handle, other: &Handle) -> bool {
     std::ptr::eq(one, other)
 }
 
-/// The names that some items choose.
+/// The names that the items choose.
 fn chosen(all: &[Subject], items: &[Selector]) -> Result<Vec<Name>, Refused> {
     let mut names = Vec::new();
     for item in items {
@@ -83,7 +83,7 @@ fn chosen(all: &[Subject], items: &[Selector]) -> Result<Vec<Name>, Refused> {
     Ok(names)
 }
 
-/// A name that the layer knows, and does not list: a module, say.
+/// A name that the layer knows but does not list, such as a module.
 fn without_key(item: &Selector) -> Option<Name> {
     let What::Name(glob) = &item.what else { return None };
     let layer = layer::of(glob.text())?;

@@ -1,12 +1,12 @@
-//! Descriptors that a child of a fork must not keep.
+//! Closes the agent's descriptors in a child of a fork, which must not keep them.
 //!
 //! ```text
 //!   parent   listener, clients ──┐ fork: the handlers hold the lock, so that
 //!   child    copies of them    ──┘ each descriptor that exists is in the table     child's handler: closes them all
 //! ```
 //!
-//! If a child kept the listener, a client would find the socket of a dead parent open, and wait for an answer. If it kept a client's
-//! connection, the client would not see the parent close it. A raw `clone` and `vfork` run no handlers; `exec` closes all.
+//! If a child kept the listener, a client could still connect to the socket of a dead parent, and would wait for an answer. If the child kept a
+//! client's connection, the client would not see the parent close it. A raw `clone` and `vfork` run no handlers; `exec` closes all.
 
 use std::cell::UnsafeCell;
 use std::io;
@@ -14,24 +14,24 @@ use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The most that may be open at a time.
+/// The most descriptors that may be open at a time.
 pub const CAPACITY: usize = 69;
 
 static OPEN: Mutex<[RawFd; CAPACITY]> = Mutex::new([-1; CAPACITY]);
 
-/// The lock, while a fork holds it. Only who holds it looks.
+/// The lock's guard while a fork holds the lock. Only the thread that holds the lock accesses this.
 struct ForksLock(UnsafeCell<Option<MutexGuard<'static, [RawFd; CAPACITY]>>>);
 
-// SAFETY: only the thread that holds the lock looks, as the handlers of one fork do, one after the other.
+// SAFETY: only the thread that holds the lock accesses it. The handlers of one fork run one after the other.
 unsafe impl Sync for ForksLock {}
 
 static FORKS_LOCK: ForksLock = ForksLock(UnsafeCell::new(None));
 
-/// A descriptor that children do not keep.
+/// A descriptor that children of a fork do not keep.
 pub struct Kept(ManuallyDrop<OwnedFd>);
 
 impl Kept {
-    /// What `open` opens. It must not wait: forks wait for it.
+    /// Calls `open`, and keeps the descriptor that it opens. `open` must not wait, because forks wait for it.
     pub fn open(open: impl FnOnce() -> rustix::io::Result<OwnedFd>) -> io::Result<Kept> {
         let mut table = lock();
         let place = table.iter_mut().find(|place| **place < 0).ok_or(io::ErrorKind::QuotaExceeded)?;
@@ -40,7 +40,7 @@ impl Kept {
         Ok(Kept(ManuallyDrop::new(fd)))
     }
 
-    /// Whether its number is one of those that standard streams have.
+    /// True if it has the number of a standard stream.
     pub fn is_of_stream(&self) -> bool {
         self.0.as_raw_fd() <= libc::STDERR_FILENO
     }
@@ -57,7 +57,8 @@ impl Drop for Kept {
         let (mut table, number) = (lock(), self.0.as_raw_fd());
         if let Some(place) = table.iter_mut().find(|place| **place == number) {
             *place = -1;
-            // SAFETY: nothing uses it any more. What is not in the table was closed by `child`.
+            // SAFETY: `self` ends here, so nothing uses the descriptor any more. It is still open: one that is not in the table was closed by
+            // `child`.
             unsafe { ManuallyDrop::drop(&mut self.0) };
         }
     }
@@ -67,21 +68,21 @@ fn lock() -> MutexGuard<'static, [RawFd; CAPACITY]> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has forks do this. Once in a process and its children. False if there is no memory for that.
+/// Registers the handlers of fork, once in a process and its children. False if there is no memory for that.
 pub fn register() -> bool {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
-    // SAFETY: handlers of this object, which is not unloaded while its thread runs.
+    // SAFETY: the handlers are functions of this object, which is not unloaded while its thread runs.
     *REGISTERED.get_or_init(|| unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) } == 0)
 }
 
 extern "C" fn prepare() {
     let guard = lock();
-    // SAFETY: this thread holds the lock.
+    // SAFETY: this thread holds the lock, so no other accesses `FORKS_LOCK`.
     unsafe { *FORKS_LOCK.0.get() = Some(guard) };
 }
 
 extern "C" fn parent() {
-    // SAFETY: this thread holds the lock, since `prepare`.
+    // SAFETY: this thread has held the lock since `prepare`, so no other accesses `FORKS_LOCK`.
     drop(unsafe { (*FORKS_LOCK.0.get()).take() });
 }
 
@@ -89,7 +90,7 @@ extern "C" fn child() {
     // SAFETY: the child's one thread is a copy of the one that took the lock in `prepare`.
     let Some(mut table) = (unsafe { (*FORKS_LOCK.0.get()).take() }) else { return };
     for place in table.iter_mut().filter(|place| **place >= 0) {
-        // SAFETY: a copy of the parent's; the thread that owned it is not here.
+        // SAFETY: the child has a copy of the parent's descriptor. The thread that owned it does not run here, so nobody uses the number.
         unsafe { libc::close(*place) };
         *place = -1;
     }

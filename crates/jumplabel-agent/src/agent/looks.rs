@@ -1,4 +1,4 @@
-//! Looks at sites, which something outside the library may have changed, and brings them back.
+//! Looks for sites that something outside the library has changed, and repairs them.
 
 use std::time::{Duration, Instant};
 
@@ -10,16 +10,16 @@ use super::verbs;
 use crate::protocol::Verified;
 use crate::subject::Kind;
 
-/// When the agent looks by itself.
+/// The looks that the agent takes by itself.
 pub struct Looks {
     interval: Option<Duration>,
     next: Option<Instant>,
-    /// Why the last look failed; empty if it did not.
+    /// Why the last look failed; empty if it did not fail.
     trouble: String,
 }
 
 impl Looks {
-    /// Never, if there is no interval.
+    /// A look in each interval; none at all if `interval` is `None`.
     pub fn every(interval: Option<Duration>) -> Looks {
         let next = interval.and_then(|interval| Instant::now().checked_add(interval));
         Looks { interval, next, trouble: String::new() }
@@ -30,10 +30,11 @@ impl Looks {
         self.next
     }
 
-    /// Looks at all sites, if it is time; what there is to tell. A look that fails as the last one did tells nothing new.
+    /// Looks at all sites, if it is time, and returns what there is to report. If a look fails for the same reason as the last one, it reports
+    /// nothing.
     pub fn look(&mut self, now: Instant) -> Option<Event> {
         self.next.filter(|&next| next <= now)?;
-        // Counted from now: a look that takes longer than the interval leaves a pause, too.
+        // The interval counts from now, so there is a pause even after a look that takes longer than the interval.
         self.next = self.interval.and_then(|interval| now.checked_add(interval));
         let (event, trouble) = match verify(&[]) {
             Ok(Verified { sites: 0 }) => (None, String::new()),
@@ -46,7 +47,7 @@ impl Looks {
     }
 }
 
-/// `verify`. Of what the selectors choose, keys are looked at; without a selector, everything is.
+/// Answers `verify`: looks at the keys that the selectors choose, or at everything if there is no selector.
 pub fn verify(items: &[Selector]) -> Result<Verified, Refused> {
     if items.is_empty() {
         let outcome = jumplabel::verify().map_err(|error| (4, error.to_string()))?;

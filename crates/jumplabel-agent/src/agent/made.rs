@@ -8,14 +8,14 @@ use super::reverts::Reverts;
 use crate::protocol::Done;
 use crate::subject::Subject;
 
-/// What the agent knows of changes that it has made.
+/// The agent's record of its changes.
 #[derive(Default)]
 pub struct Made {
-    /// What is taken back.
+    /// Changes of keys and modes that are to be taken back.
     pub reverts: Reverts,
-    /// Who made what it is.
+    /// The last change of each key and mode, and who asked for it.
     pub changes: Changes,
-    /// The same of names of layers.
+    /// The same for names of layers.
     pub configured: Configured,
 }
 
@@ -25,13 +25,13 @@ impl Made {
         [self.reverts.next(), self.configured.next()].into_iter().flatten().min()
     }
 
-    /// Tries what is due later, because nobody knows what there is.
+    /// Postpones all tries: the agent could not list the subjects, so it does not know what there is.
     pub fn postpone(&mut self, until: Instant) {
         self.reverts.postpone(until);
         self.configured.postpone(until);
     }
 
-    /// Takes back what is due; tries again at `again` what is refused. What was done, and what was not, with the reason.
+    /// Takes back what is due, and tries refused changes again at `again`. Returns what was done, and what was not taken back, with the reason.
     pub fn take_back(&mut self, all: &[Subject], now: Instant, again: Instant) -> (Vec<Done>, Vec<(String, String)>) {
         let (mut done, mut kept) = self.reverts.carry_out(all, now, again, &mut self.changes);
         let (more, others) = self.configured.carry_out(all, now, again);

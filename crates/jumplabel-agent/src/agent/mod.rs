@@ -37,48 +37,48 @@ pub use options::Options;
 use crate::directory;
 use crate::outside::OUTSIDE;
 
-/// The agent of this process; null if it has none. What it leads to is never freed.
+/// The agent of this process; null if it has none. The `Running` that it points to is never freed.
 static RUNNING: AtomicPtr<Running> = AtomicPtr::new(ptr::null_mut());
 
-/// Whether some thread is about to start one. No lock: a process may fork meanwhile.
+/// True while a thread starts an agent. This is no lock, because a process may fork meanwhile.
 static STARTING: AtomicBool = AtomicBool::new(false);
 
-/// What others than its thread must know.
+/// The part of the agent that other threads need to know.
 struct Running {
     pid: u32,
     path: PathBuf,
-    /// The same for the handler at the exit.
+    /// The socket's path again, for the handler that runs at the exit.
     socket: CString,
-    /// How an agent is to be in children of a fork.
+    /// The options of agents in children of a fork; `None` if these get none.
     children: Option<Options>,
-    /// Held while keys are used that an unloaded object would take along.
+    /// Held while the agent uses keys, which would vanish with an object that is unloaded.
     keys: Mutex<()>,
 }
 
-/// Why there is no agent.
+/// Why no agent was started.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
-    /// There is one already.
+    /// The process has an agent already, with this socket.
     Running(PathBuf),
-    /// Another thread is about to start one.
+    /// Another thread is just starting one.
     Starting,
-    /// A word of `JUMPLABEL_AGENT` that means nothing.
+    /// `JUMPLABEL_AGENT` has a word that means nothing.
     Word(String),
-    /// A name that no agent can have.
+    /// No agent can have this name.
     Name(String),
-    /// A selector for [`no_remote`](crate::no_remote) that protects nothing.
+    /// A selector for [`no_remote`](crate::no_remote) protects nothing.
     NoRemote {
         /// The selector.
         selector: String,
-        /// What is wrong.
+        /// What is wrong with it.
         why: String,
     },
-    /// The directory or the socket.
+    /// Making the directory or the socket failed.
     Socket(io::Error),
-    /// The thread.
+    /// Starting the thread failed.
     Thread(io::Error),
-    /// The program runs without `lock` prefixes, and they could not be put in for a second thread.
+    /// The program runs without `lock` prefixes, and the library could not put them back for a second thread.
     Up(jumplabel::Error),
 }
 
@@ -112,21 +112,21 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// Starts an agent as it is by default: [`Options::start`].
+/// Starts an agent with the default options: [`Options::start`].
 ///
 /// # Errors
-/// As for that.
+/// Those of [`Options::start`].
 pub fn start() -> Result<PathBuf, StartError> {
     Options::new().start()
 }
 
 impl Options {
-    /// Starts the agent: a thread, and a socket, whose path it gives back.
+    /// Starts the agent: a thread and a socket. Returns the socket's path.
     ///
-    /// Costs a thread that sleeps until somebody connects, and less than 64 KiB of memory. With it the process has two threads: what takes a
-    /// single one (`unshare` of a user namespace, [`jumplabel::up`]) has to come before. The socket is removed when the process
-    /// exits. A child of a fork has no agent, unless [`children`](Self::children) says so, and may start one of its own. The object that this code is in must not be unloaded. Not for
-    /// signal handlers.
+    /// Costs a thread that sleeps until somebody connects, and less than 64 KiB of memory. With it the process has two threads, so do first what
+    /// works only with one thread: `unshare` of a user namespace, [`jumplabel::up`]. The exit of the process removes the socket. A child of a
+    /// fork has no agent, unless [`children`](Self::children) says so; it may start one of its own. The object that this code is in must not be
+    /// unloaded. Not for signal handlers.
     ///
     /// # Errors
     /// [`StartError`]. Then there is no agent, and nothing is left but the directory, and what [`no_remote`](crate::no_remote) forbids.
@@ -172,16 +172,16 @@ impl Options {
 
 /// The agent of this process, if it has one: a child of a raw `clone` has the memory of its parent, but not its agent.
 fn running() -> Option<&'static Running> {
-    // SAFETY: null, or one that is never freed.
+    // SAFETY: `RUNNING` is null or points to a `Running` that is never freed.
     let running = unsafe { RUNNING.load(Ordering::Acquire).as_ref() };
     running.filter(|running| running.pid == std::process::id())
 }
 
-/// Has forks and the end of the process come here. False if there is no memory for that.
+/// Registers handlers of fork and of the exit. False if there is no memory for that.
 fn handlers() -> bool {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     extern "C" fn child() {
-        // SAFETY: null, or one that is never freed.
+        // SAFETY: `RUNNING` is null or points to a `Running` that is never freed.
         let parents = unsafe { RUNNING.swap(ptr::null_mut(), Ordering::AcqRel).as_ref() };
         OUTSIDE.no_agent();
         STARTING.store(false, Ordering::Release);
@@ -196,24 +196,24 @@ fn handlers() -> bool {
             remove(running);
         }
     }
-    // SAFETY: handlers of this object, which is not unloaded while its thread runs.
+    // SAFETY: the handlers are functions of this object, which is not unloaded while its thread runs.
     let register = || unsafe { libc::pthread_atfork(None, None, Some(child)) == 0 && libc::atexit(end) == 0 };
     inherited::register() && *REGISTERED.get_or_init(register)
 }
 
-/// If it cannot be removed, whoever starts the next agent there does it.
+/// Removes the socket. If that fails, the next agent that starts in the directory removes it.
 fn remove(running: &Running) {
     socket::remove(running.socket.as_c_str());
 }
 
-/// While it lives, the agent touches no key. See [`pause`].
+/// While it exists, the agent uses no key. See [`pause`].
 #[must_use = "the agent goes on when it is dropped"]
 pub struct Pause {
     _guard: Option<MutexGuard<'static, ()>>,
 }
 
-/// Waits until the agent touches no key, and keeps it from that. Hold it while an object that declares keys is unloaded (`dlclose`): the agent
-/// may have found its keys just before.
+/// Waits until the agent uses no key, and then keeps it from using any. Hold the result while an object that declares keys is unloaded
+/// (`dlclose`): the agent may have found its keys just before.
 ///
 /// ```
 /// let pause = jumplabel_agent::pause();
@@ -221,8 +221,8 @@ pub struct Pause {
 /// drop(pause);
 /// ```
 ///
-/// No client is served meanwhile. Costs a lock; nothing where no agent runs. Not for signal handlers, and not in what
-/// [`Options::log`] is given, nor in a function that hears of flips ([`on_change`](crate::on_change)).
+/// The agent serves no client meanwhile. Costs a lock; nothing where no agent runs. Do not call it in signal handlers, in the function given to
+/// [`Options::log`], or in a function that hears of flips ([`on_change`](crate::on_change)).
 pub fn pause() -> Pause {
     Pause { _guard: running().map(Running::using_keys) }
 }

@@ -1,5 +1,4 @@
-//! Keys that the agent must not change: a list that only grows. Looking at it takes no lock, so that a process may fork
-//! meanwhile.
+//! Keys that the agent must not change. They are in a list that only grows. Reading it takes no lock, so a process may fork meanwhile.
 
 use std::sync::atomic::Ordering;
 
@@ -9,28 +8,28 @@ use super::StartError;
 use crate::outside::{Forbidden, OUTSIDE, Text};
 use crate::subject::Subject;
 
-/// What `startup!` names, and these. Only now, when an agent starts, are all keys looked at.
+/// Forbids what these selectors and those of `startup!` choose. An agent calls this when it starts, because only then can it look at all keys.
 pub fn forbid(selectors: &[(String, Option<String>)]) -> Result<(), StartError> {
     let mut declared = OUTSIDE.declared().iter().map(|text| text.get());
     declared.try_for_each(no_remote)?;
     selectors.iter().try_for_each(|(selector, reason)| forbid_one(selector, reason.as_deref()))
 }
 
-/// Forbids the agent to change what a selector without a value chooses: `auth.*`, `file:src/license.rs`. What guards a permission belongs
-/// here. `set` refuses all of a request that would change one of them, and `list` says which they are.
+/// Forbids the agent to change anything that this selector (without a value) chooses: `auth.*`, `file:src/license.rs`. Name keys here that
+/// guard a permission. `set` refuses a request as a whole if it would change one of them, and `list` says which they are.
 ///
-/// It counts at once and for good, before and after [`start`](crate::start), and in children of a fork. It also counts for what is loaded
-/// later. It is about the agent, and about `jumplabel set --force`, which reads it in the process's memory: who starts the program sets keys by the
-/// variable `JUMPLABEL`, and the program its own.
+/// The ban counts at once and for good, before and after [`start`](crate::start), and in children of a fork. It also counts for objects that are
+/// loaded later. It binds the agent, and `jumplabel set --force`, which reads the list in the process's memory. It does not bind the user who
+/// starts the program with the variable `JUMPLABEL`, nor the program itself.
 ///
 /// # Errors
-/// [`StartError::NoRemote`] if the selector makes no sense or chooses nothing, so that a word that is misspelt protects nothing unseen.
-/// If the key's object is loaded later, say it then.
+/// [`StartError::NoRemote`] if the selector makes no sense or chooses nothing: a misspelt word must not protect nothing unseen. If the key is in
+/// an object that is loaded later, call this once it is loaded.
 pub fn no_remote(selector: &str) -> Result<(), StartError> {
     forbid_one(selector, None)
 }
 
-/// [`no_remote`], and a reason, which an operator who tries to change such a key is told. Of several reasons, the last one.
+/// Like [`no_remote`], with a reason that an operator sees who tries to change such a key. If there are several reasons, the last one counts.
 ///
 /// ```
 /// # jumplabel::static_key! { #[key(name = "auth.strict")] static STRICT: true; }
@@ -43,13 +42,13 @@ pub fn no_remote(selector: &str) -> Result<(), StartError> {
 /// ```
 ///
 /// # Errors
-/// As [`no_remote`].
+/// Those of [`no_remote`].
 pub fn no_remote_because(selector: &str, reason: &str) -> Result<(), StartError> {
     forbid_one(selector, Some(reason))
 }
 
 fn forbid_one(selector: &str, reason: Option<&str>) -> Result<(), StartError> {
-    // Of one selector, the newest element counts.
+    // If a selector is in the list twice, the newest element counts.
     let known = each().find(|element| element.text.get() == selector);
     if known.is_some_and(|element| reason.is_none() || element.reason == reason) {
         return Ok(());
@@ -70,21 +69,21 @@ fn forbid_one(selector: &str, reason: Option<&str>) -> Result<(), StartError> {
     let element = Box::into_raw(Box::new(Forbidden { next: first, text, what, reason }));
     while let Err(other) = OUTSIDE.forbidden.compare_exchange(first, element, Ordering::AcqRel, Ordering::Acquire) {
         first = other;
-        // SAFETY: nobody else knows it yet.
+        // SAFETY: the element is not in the list yet, so nobody else knows it.
         unsafe { (*element).next = first };
     }
     Ok(())
 }
 
-/// All of them.
+/// All elements, the newest first.
 fn each() -> impl Iterator<Item = &'static Forbidden> {
-    // SAFETY: elements are whole before they are in the list, and are never freed.
+    // SAFETY: elements are complete before they enter the list, and are never freed.
     let of = |element: *const Forbidden| unsafe { element.as_ref() };
     std::iter::successors(of(OUTSIDE.forbidden.load(Ordering::Acquire)), move |element| of(element.next))
 }
 
 impl Forbidden {
-    /// The sentence for who tries to change what has this name.
+    /// The message for an operator who tries to change something of this name.
     pub fn refuses(&self, name: &str) -> String {
         format!("{name}: the program lets nobody change it from outside ({}): nothing is set", self.why())
     }
@@ -96,18 +95,18 @@ impl Forbidden {
     }
 }
 
-/// What forbids to change it.
+/// The element that forbids a change of the subject, if there is one.
 pub fn forbids(subject: &Subject) -> Option<&'static Forbidden> {
-    // What cannot be answered was refused above.
+    // `forbid_one` has refused selectors that this process cannot decide.
     first(|what| subject.is(what).unwrap_or(true))
 }
 
-/// What forbids to configure a name without a key.
+/// The element that forbids to configure a name without a key, if there is one.
 pub fn forbids_name(name: &str) -> Option<&'static Forbidden> {
     first(|what| matches!(what, What::Name(glob) if glob.matches(name)))
 }
 
-/// The newest one that chooses it: one with a reason, if there is any.
+/// The newest element whose selector fits; one with a reason comes first.
 fn first(is_it: impl Fn(&What) -> bool) -> Option<&'static Forbidden> {
     let mut those = each().filter(|element| is_it(&element.what));
     let newest = those.next()?;

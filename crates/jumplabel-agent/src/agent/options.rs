@@ -8,10 +8,10 @@ use super::{StartError, event::Event};
 use crate::protocol::duration;
 use crate::{directory, line};
 
-/// Who is told what happens.
+/// The function that hears each event.
 pub type Log = Arc<dyn Fn(&Event) + Send + Sync>;
 
-/// How an agent is to be; [`Options::start`] starts it.
+/// The options of an agent; [`Options::start`] starts it.
 ///
 /// ```
 /// # jumplabel::static_key! { #[key(name = "auth.strict")] static STRICT: true; }
@@ -46,7 +46,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// As [`start`](crate::start) has them.
+    /// The default options, those of [`start`](crate::start).
     pub fn new() -> Options {
         let log: Log = Arc::new(|event| line::say(&event.to_string()));
         let (name, directory) = (None, None);
@@ -54,8 +54,8 @@ impl Options {
         Options { name, directory, read_only: false, no_remote, unblocked, children: false, verifies: None, log }
     }
 
-    /// As the variable `JUMPLABEL_AGENT` says it, words with commas between them: `1` or `on`; `read-only`; `children`;
-    /// `verify=SECONDS`; `name=NAME`; `dir=PATH`. `None` for `0`, `off` and nothing at all.
+    /// The options that a value of the variable `JUMPLABEL_AGENT` asks for. The value is words with commas between them: `1` or `on`;
+    /// `read-only`; `children`; `verify=SECONDS`; `name=NAME`; `dir=PATH`. `None` for `0`, `off` and the empty value.
     ///
     /// # Errors
     /// [`StartError::Word`].
@@ -81,13 +81,14 @@ impl Options {
         Ok(Some(options))
     }
 
-    /// What tools find it by, as `@NAME`: up to 32 letters, digits, `.`, `-` and `_`. The name of the program's file otherwise.
+    /// The name by which tools find the agent, as `@NAME`: up to 32 letters, digits, `.`, `-` and `_`. The default is the name of the program's
+    /// file.
     pub fn name(mut self, name: impl Into<String>) -> Options {
         self.name = Some(name.into());
         self
     }
 
-    /// Where the socket is to be, instead of [`directory::default`]. It is made with mode 0700 if it is not there.
+    /// The directory of the socket, instead of [`directory::default`]. The agent makes it with mode 0700 if it is not there.
     pub fn directory(mut self, path: impl Into<PathBuf>) -> Options {
         self.directory = Some(path.into());
         self
@@ -102,52 +103,53 @@ impl Options {
     /// Starts an agent in each child of a fork, too, with the same options: for a program that becomes a daemon, whose process is a child of
     /// the one that was started.
     ///
-    /// That is done by a handler of `fork` (`pthread_atfork`), in the child, before its own code: it gets a second thread, and its socket.
-    /// The program's allocator must work there, as those of the C libraries do. A child that goes on by `exec` leaves the socket's file
-    /// behind. A program that forks often should not ask for it, but start an agent itself where it wants one.
+    /// A handler of `fork` (`pthread_atfork`) does that in the child, before the child's own code: the child gets a second thread, and its
+    /// socket. The program's allocator must work there, as those of the C libraries do. A child that calls `exec` leaves the socket's file
+    /// behind. A program that forks often should not use this option, but start an agent itself where it wants one.
     pub fn children(mut self) -> Options {
         self.children = true;
         self
     }
 
-    /// Looks at all sites in this interval, and brings back those that something outside the library has changed: a uprobe that was removed,
-    /// memory that was given back to the file. It tells how many; what cannot be brought back is trouble, told each time.
+    /// Looks at all sites in this interval, and repairs those that something outside the library has changed: a uprobe that was removed, memory that
+    /// was given back to the file. The agent reports how many it has repaired; if a repair fails, it reports trouble each time.
     ///
-    /// Costs a read of all sites each time, and that the thread wakes up.
+    /// Each look costs a read of all sites, and wakes the thread up.
     pub fn verify_every(mut self, interval: Duration) -> Options {
         self.verifies = Some(interval);
         self
     }
 
-    /// As [`no_remote`](crate::no_remote). [`start`](Self::start) reports what is wrong with it.
+    /// Forbids changes as [`no_remote`](crate::no_remote) does. [`start`](Self::start) reports what is wrong with the selector.
     pub fn no_remote(mut self, selector: impl Into<String>) -> Options {
         self.no_remote.push((selector.into(), None));
         self
     }
 
-    /// As [`no_remote_because`](crate::no_remote_because). [`start`](Self::start) reports what is wrong with it.
+    /// Forbids changes as [`no_remote_because`](crate::no_remote_because) does. [`start`](Self::start) reports what is wrong with the selector.
     pub fn no_remote_because(mut self, selector: impl Into<String>, reason: impl Into<String>) -> Options {
         self.no_remote.push((selector.into(), Some(reason.into())));
         self
     }
 
-    /// Leaves a signal open in the agent's thread, which blocks all others. For the signal of `jumplabel::platform::core_sync_by_signal`, which
-    /// every thread must answer.
+    /// Does not block this signal in the agent's thread, which blocks all others. It is for the signal of
+    /// `jumplabel::platform::core_sync_by_signal`, which every thread must answer.
     pub fn unblocked(mut self, signal: i32) -> Options {
         self.unblocked.push(signal);
         self
     }
 
-    /// Tells `log` what happens; otherwise it is one line on standard error, which is dropped if nobody reads it.
+    /// Calls `log` with each event. Without this option the agent writes each event as one line to standard error, which is lost if nobody
+    /// reads it.
     ///
-    /// It is called in the agent's thread, where signals are blocked. No client is served while it runs. It must not panic, and not wait for
-    /// an answer of the agent.
+    /// The agent's thread calls it, and signals are blocked there. The agent serves no client while `log` runs. `log` must not panic, and must not
+    /// wait for an answer of the agent.
     pub fn log(mut self, log: impl Fn(&Event) + Send + Sync + 'static) -> Options {
         self.log = Arc::new(log);
         self
     }
 
-    /// The name that it is to have.
+    /// The name that the agent is to have.
     pub(super) fn chosen_name(&self) -> Result<String, StartError> {
         match &self.name {
             None => Ok(directory::name_of_program()),

@@ -1,4 +1,4 @@
-//! What is taken back when its time is over.
+//! Changes that the agent takes back when their time is over.
 //!
 //! ```text
 //!   set K=on for 30        pending: K back to off, in 30 s
@@ -8,12 +8,12 @@
 //!   K+1 for 30, twice      two of -1
 //! ```
 //!
-//! A key that has changed otherwise meanwhile is left alone, and so is one whose state the program has asked for itself: the change was
-//! lent ([`Stay`]), and whatever the program asks for ends that. If the program has got users of its own, they stay. Names are kept, not
-//! addresses alone: an object may be unloaded, and another one may come to its place.
+//! The agent leaves a key alone that has changed otherwise meanwhile. It also leaves a key alone if the program itself has asked for that
+//! state: the agent's change was lent ([`Stay`]), and any request of the program ends that. If the program has added users of its own, they
+//! stay. The agent remembers a name beside each address, because an object may be unloaded, and another one may be loaded at its place.
 //!
-//! What is refused (a uprobe at a site, a writer that the system forbids) stays pending, and is tried again every second: whoever asked for
-//! a change "for 30 s" is gone by then. The log has one line for each reason.
+//! If the library refuses (a uprobe is at a site, the system forbids the writer), the change stays pending, and the agent tries again every
+//! second: the operator who asked for "30 s" is gone by then. The log has one line for each reason.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ use crate::change::{self, Change, Refusal, To};
 use crate::protocol::Done;
 use crate::subject::{Kind, Subject};
 
-/// So many may be pending.
+/// At most this many changes may be pending.
 const MOST: usize = 4096;
 
 struct Pending {
@@ -33,33 +33,33 @@ struct Pending {
     name: String,
     set: To,
     back: To,
-    /// Why that was refused when it was tried last.
+    /// Why the last try was refused.
     refused: Option<String>,
 }
 
-/// What the log says of what is refused.
+/// The log's words for a change that was refused.
 pub const AGAIN: &str = "the agent tries again every second";
 
-/// All of them.
+/// All pending changes.
 #[derive(Default)]
 pub struct Reverts {
     pending: Vec<Pending>,
 }
 
 impl Change<'_> {
-    /// What takes it back.
+    /// The state that takes this change back.
     pub fn back(&self) -> To {
         match (&self.subject.kind, self.to) {
             (_, To::Inc) => To::Dec,
             (_, To::Dec) => To::Inc,
             (Kind::Mode(info), _) => To::Mode(info.number.into()),
-            // A user that has left by a deferred dec does not come back.
+            // A deferred dec that has removed a user is not undone.
             (Kind::Key(_), _) => To::Key(self.subject.is_held),
             (Kind::Call(_) | Kind::Name, to) => to, // never chosen
         }
     }
 
-    /// Whether it is not so already.
+    /// True if it changes anything: the subject does not have this state already.
     pub fn is_one(&self) -> bool {
         let shows_otherwise = |on: bool| matches!(&self.subject.kind, Kind::Key(info) if info.enabled != on);
         self.back() != self.to || matches!(self.to, To::Key(on) if shows_otherwise(on))
@@ -67,23 +67,23 @@ impl Change<'_> {
 }
 
 impl Reverts {
-    /// When the next is due.
+    /// When the next change is to be taken back.
     pub fn next(&self) -> Option<Instant> {
         self.pending.iter().map(|pending| pending.due).min()
     }
 
-    /// In how many seconds that of a subject is due.
+    /// In how many seconds the agent takes the subject's change back.
     pub fn seconds_left(&self, subject: &Subject, now: Instant) -> Option<u64> {
         let of = self.pending.iter().filter(|pending| pending.is_of(subject)).map(|pending| pending.due).min()?;
         Some(of.saturating_duration_since(now).as_millis().div_ceil(1000) as u64)
     }
 
-    /// Whether so many more can be noted.
+    /// True if there is room for `count` more.
     pub fn has_room(&self, count: usize) -> bool {
         self.pending.len() + count <= MOST
     }
 
-    /// Notes what was asked for, and whether and when it is taken back. Whether anything is.
+    /// Notes changes that were asked for, and whether and when they are taken back. True if at least one is.
     pub fn note(&mut self, changes: &[Change<'_>], due: Option<Instant>) -> bool {
         let mut any = false;
         for change in changes {
@@ -106,12 +106,12 @@ impl Reverts {
         any
     }
 
-    /// Tries what is due later, because nobody knows what there is.
+    /// Postpones all tries: the agent could not list the subjects, so it does not know what there is.
     pub fn postpone(&mut self, until: Instant) {
         self.pending.iter_mut().for_each(|pending| pending.due = pending.due.max(until));
     }
 
-    /// Takes back what is due; tries again at `again` what is refused. What was done, and what was not, with the reason.
+    /// Takes back what is due, and tries refused changes again at `again`. Returns what was done, and what was not taken back, with the reason.
     pub fn carry_out(
         &mut self,
         all: &[Subject],
@@ -157,8 +157,9 @@ impl Pending {
     }
 }
 
-/// In one transaction; or, if that is refused, in one each, so that what can be taken back is. The same key can be among them several times
-/// as a user more or less, which a transaction cannot have. What was done, and why each that was not was refused.
+/// Takes these changes back in one transaction. If that is refused, it makes a transaction for each change, so that as many as possible are
+/// taken back. It does so at once if a key is among them twice, by `+1` or `-1`, which one transaction does not allow. Returns what was done,
+/// and for each change why it was refused, if it was.
 fn together(
     changes: &[Change<'_>],
     all: &[Subject],
@@ -189,7 +190,7 @@ fn together(
     (done, refused)
 }
 
-/// What that came to. Of a key that the program has users of, it is one user less.
+/// Describes a transaction that took changes back. If the program has users of its own at a key, the key only loses one user.
 fn returned(changes: &[Change<'_>], all: &[Subject], outcome: Outcome) -> Done {
     let mut done = Done::of(changes, all, Some(outcome));
     for (shown, change) in done.changes.iter_mut().zip(changes) {
@@ -202,7 +203,7 @@ fn returned(changes: &[Change<'_>], all: &[Subject], outcome: Outcome) -> Done {
     done
 }
 
-/// The moment in so many seconds; none if that is beyond all time.
+/// The moment in this many seconds; `None` if no clock can show it.
 pub fn due(now: Instant, seconds: u32) -> Option<Instant> {
     now.checked_add(Duration::from_secs(seconds.into()))
 }

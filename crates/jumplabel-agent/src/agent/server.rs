@@ -29,11 +29,11 @@ use super::streams::beside_streams;
 use super::verbs;
 use crate::protocol::{Answer, Done, Happened, Hello, Peer, Request};
 
-/// Of the thread. Pages that it does not touch cost nothing.
+/// The size of the thread's stack. Pages that it does not touch cost nothing.
 const STACK: usize = 512 << 10;
-/// So many are accepted between two looks at the clients.
+/// The agent accepts at most this many clients before it serves the clients again.
 const ACCEPTED: usize = 16;
-/// How long the socket is left alone if no descriptor is free, and what is due if it is refused.
+/// How long the agent leaves the socket alone if no descriptor is free, and waits before it tries refused changes again.
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub struct Server {
@@ -46,7 +46,7 @@ pub struct Server {
     made: Made,
     looks: Looks,
     followers: Followers,
-    /// Until when nobody is accepted.
+    /// The agent accepts nobody until this moment.
     paused: Option<Instant>,
     round: u64,
 }
@@ -59,11 +59,11 @@ impl Server {
         Server { listener, name, read_only, log, running, clients, made, looks, followers, paused, round }
     }
 
-    /// Starts the thread, in which all signals are blocked but these.
+    /// Starts the thread. It blocks all signals but these.
     pub fn spawn(mut self, unblocked: &[i32]) -> io::Result<()> {
         let builder = std::thread::Builder::new().name("jumplabel-agent".to_owned()).stack_size(STACK);
         let mut before = std::mem::MaybeUninit::zeroed();
-        // SAFETY: sets of signals. A thread begins with those of the one that starts it, which gets its own back.
+        // SAFETY: the pointers lead to sets of signals. The new thread inherits this thread's signal mask, which is restored below.
         unsafe {
             let mut all = std::mem::MaybeUninit::zeroed();
             libc::sigfillset(all.as_mut_ptr());
@@ -104,7 +104,7 @@ impl Server {
         }
     }
 
-    /// Waits until there is something to do: whether somebody has connected, and what each client is ready for.
+    /// Waits until there is something to do. Returns whether somebody has connected, and which events each client is ready for.
     fn wait(&mut self) -> Option<(bool, Vec<PollFlags>)> {
         let now = Instant::now();
         self.paused = self.paused.filter(|&end| end > now);
@@ -153,7 +153,8 @@ impl Server {
         }
     }
 
-    /// Nobody is there any more; or there is no descriptor or no memory: then the socket stays ready, and asking again at once would not end.
+    /// Handles a failed `accept`. Either the client is gone, or there is no descriptor or no memory. In the second case the socket stays ready, so a
+    /// try at once would repeat without end.
     fn not_accepted(&mut self, error: &io::Error) {
         match Errno::from_io_error(error) {
             Some(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => {}
@@ -181,7 +182,7 @@ impl Server {
         client.answer(&answer);
     }
 
-    /// Answers: what the client hears was logged before. Then tells those who watch.
+    /// Logs what a request has changed, answers the client, and then tells those who watch.
     fn request(&mut self, at: usize, request: Request) {
         let watches = request == Request::Watch;
         let mut event = None;
@@ -251,7 +252,7 @@ impl Server {
         found.into_iter().for_each(|event| self.tell(event));
     }
 
-    /// Takes back what is due.
+    /// Takes back the changes that are due.
     fn revert(&mut self) {
         let now = Instant::now();
         if self.made.next().is_none_or(|due| due > now) {
@@ -273,7 +274,7 @@ impl Server {
         kept.into_iter().for_each(|(key, why)| self.tell(Event::Kept { key, why }));
     }
 
-    /// Tells the program, and, of a change, those who watch.
+    /// Tells an event to the program, and, if it is a change, to those who watch.
     fn tell(&mut self, event: Event) {
         (self.log)(&event);
         if let Event::Changed(happened) = event {

@@ -1,4 +1,4 @@
-//! Makes the socket so that nobody else can connect, and removes those that dead processes have left.
+//! Makes the socket so that no other user can connect, and removes sockets that dead processes have left.
 
 use std::io;
 use std::path::Path;
@@ -11,7 +11,7 @@ use rustix::process::Pid;
 use super::inherited::Kept;
 use crate::directory;
 
-/// Clients that have not been accepted yet. Further ones wait.
+/// How many clients may wait to be accepted; `connect` of further ones waits.
 const BACKLOG: i32 = 128;
 
 /// Listens at `path` in `directory`.
@@ -27,7 +27,7 @@ pub fn listen(directory: &Path, path: &Path) -> io::Result<Kept> {
     directory::prepare(directory)?;
     sweep(directory);
     let listener = Kept::open(new)?;
-    // The file gets the mode of the socket, but for what umask takes away: at no time may others connect.
+    // The file gets the mode of the socket, without the bits in umask. So nobody else may connect at any time.
     rustix::fs::fchmod(&listener, Mode::RUSR | Mode::WUSR)?;
     let mut bound = rustix::net::bind(&listener, &address);
     if bound == Err(Errno::ADDRINUSE) {
@@ -36,7 +36,7 @@ pub fn listen(directory: &Path, path: &Path) -> io::Result<Kept> {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
         }
         if is_stale(&address) {
-            // Of an earlier process of this number, or of the program that called `exec`.
+            // An earlier process of this number has left it, or this process has before it called `exec`.
             rustix::fs::unlink(path).map_err(with_name)?;
             bound = rustix::net::bind(&listener, &address);
         }
@@ -54,12 +54,13 @@ fn new() -> Result<std::os::fd::OwnedFd, Errno> {
     rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
 }
 
-/// Whether nobody listens there any more.
+/// True if nobody listens at the address any more.
 fn is_stale(address: &SocketAddrUnix) -> bool {
     new().is_ok_and(|socket| rustix::net::connect(&socket, address) == Err(Errno::CONNREFUSED))
 }
 
-/// Whether a socket of this user has the name: a link to one is none, and a regular file refuses connections as a stale socket does.
+/// True if a socket of this user has the name. A link to a socket does not count, nor does a regular file, which refuses connections as a
+/// stale socket does.
 fn is_own_socket(path: impl rustix::path::Arg) -> bool {
     rustix::fs::lstat(path).is_ok_and(|found| {
         FileType::from_raw_mode(found.st_mode) == FileType::Socket
@@ -67,15 +68,15 @@ fn is_own_socket(path: impl rustix::path::Arg) -> bool {
     })
 }
 
-/// Removes a socket of this user. Whatever else has the name stays.
+/// Removes a socket of this user. Anything else of that name stays.
 pub fn remove(path: impl rustix::path::Arg + Copy) {
     if is_own_socket(path) {
         let _ = rustix::fs::unlink(path);
     }
 }
 
-/// Removes the sockets of processes that are gone. A process in another container may be one that this one cannot see: if it listens, it
-/// is left alone.
+/// Removes the sockets of processes that are gone. A process in another container may be alive though this one cannot see it: if it listens,
+/// its socket stays.
 fn sweep(directory: &Path) {
     for socket in directory::sockets(directory).unwrap_or_default() {
         let pid = i32::try_from(socket.pid).ok().and_then(Pid::from_raw);

@@ -1,7 +1,7 @@
-//! Keeps what the library opens off the numbers 0, 1 and 2.
+//! Keeps the numbers 0, 1 and 2 away from descriptors that the library opens.
 //!
-//! A program may be started without standard streams, and the system gives each new descriptor the lowest free number. A connection with
-//! the number 1 would get all that the program prints.
+//! A program may be started without standard streams, and the system gives each new descriptor the lowest free number. If a connection had the
+//! number 1, the program would print into it.
 //!
 //! ```text
 //!   0 closed   1 closed   2 the program's        before

@@ -17,7 +17,7 @@ use crate::protocol::{Answer, Changed, Declared, Done, Peer, Row};
 use crate::subject::{Kind, Subject};
 use crate::tracepoints::{self, Part};
 
-/// What some items choose, each once; all, if there is none.
+/// The subjects that the items choose, each once; all subjects if there are no items.
 pub fn chosen<'all>(all: &'all [Subject], items: &[Selector]) -> Result<Vec<&'all Subject>, Refused> {
     let mut is_chosen = vec![items.is_empty(); all.len()];
     for item in items {
@@ -34,7 +34,7 @@ pub fn chosen<'all>(all: &'all [Subject], items: &[Selector]) -> Result<Vec<&'al
     Ok(all.iter().zip(is_chosen).filter_map(|(subject, is_chosen)| is_chosen.then_some(subject)).collect())
 }
 
-/// `list`.
+/// Answers `list`.
 pub fn list(items: &[Selector], made: &Made) -> Result<Answer, Refused> {
     let (all, now) = (all()?, Instant::now());
     let row = |subject: &Subject| -> Result<Row, Refused> {
@@ -60,7 +60,7 @@ pub fn list(items: &[Selector], made: &Made) -> Result<Answer, Refused> {
     Ok(Answer { keys: Some(rows?), ..Answer::new() })
 }
 
-/// `check`: what differs is no error, but the status is 1; what is in the code and should not be there is one, and the status is 4.
+/// Answers `check`. If a state differs, that is no error, but the status is 1. If a site holds code that should not be there, the status is 4.
 pub fn check(items: &[Selector]) -> Result<Answer, Refused> {
     let all = all()?;
     let (mut differences, mut status) = (Vec::new(), 0);
@@ -85,7 +85,7 @@ pub fn check(items: &[Selector]) -> Result<Answer, Refused> {
     Ok(Answer { status, differences: Some(differences), ..Answer::new() })
 }
 
-/// Whether it is that. What a subject cannot be at all makes no sense.
+/// Whether the subject has this state. It is an error to ask for a state that such a subject cannot have.
 fn is(subject: &Subject, wanted: &Assignment) -> Result<bool, Refused> {
     let cannot = |what: &str| Err((2, format!("{} cannot be `{}`: it is {what}", subject.name, wanted.value())));
     if let Some(said) = &subject.said {
@@ -107,7 +107,7 @@ fn is(subject: &Subject, wanted: &Assignment) -> Result<bool, Refused> {
     }
 }
 
-/// A sentence for each site of a key that does not do what the key is.
+/// A sentence for each site of a key that does not do what the key says.
 fn damage(subject: &Subject) -> Result<Vec<String>, Refused> {
     let (name, mut sentences) = (&subject.name, Vec::new());
     each_difference(subject, |site| {
@@ -123,14 +123,14 @@ fn damage(subject: &Subject) -> Result<Vec<String>, Refused> {
     Ok(sentences)
 }
 
-/// Visits each site of a key that does not do what the key is. Returns how many sites load the key.
+/// Visits each site of a key that does not do what the key says. Returns how many sites load the key.
 fn each_difference(subject: &Subject, mut visit: impl FnMut(&jumplabel::Site)) -> Result<usize, Refused> {
     let Kind::Key(info) = subject.kind else { return Ok(0) };
     let mut loading = 0;
     let look = |site: jumplabel::Site| {
         loading += usize::from(site.loads);
         let differs = site.state.is_none_or(|state| {
-            // A site that loads follows the key. The program may have changed it since it was listed.
+            // A site that loads follows the key at once. And the program may have changed the key after it was listed.
             let is_told = !site.loads && info.key.is_enabled() == info.enabled;
             is_told && state.action::<Native>() != usize::from(site.arm != info.enabled)
         });
@@ -142,7 +142,7 @@ fn each_difference(subject: &Subject, mut visit: impl FnMut(&jumplabel::Site)) -
     visited.map(|_| loading).map_err(|error| (4, format!("{}: {error}", subject.name)))
 }
 
-/// `set`: all or nothing. What is so already is left alone.
+/// Answers `set`: all changes or none. It leaves subjects alone that have the state already.
 pub fn set(
     items: &[Selector],
     seconds: Option<u32>,
@@ -186,14 +186,15 @@ pub fn set(
     Ok(done)
 }
 
-/// Of changes to what is so already: something outside the library may have changed the sites. How many were brought back.
+/// Repairs the sites of subjects that have the state already: something outside the library may have changed these sites. Returns how many
+/// sites it repaired.
 fn bring_back<'a>(changes: impl Iterator<Item = &'a Change<'a>>, by: AskedBy) -> Result<usize, Refused> {
     let mut sites = 0;
     for change in changes {
         let name = &change.subject.name;
         let outcome = match change.subject.kind {
             Kind::Key(info) => info.key.verify().map_err(|error| (4, format!("{name}: {error}")))?,
-            // For a while or not, as it was.
+            // This keeps whether the mode has its state for a while only.
             _ => change::commit(&[*change], Some(Stay::Begins), by).map_err(of)?,
         };
         sites += outcome.sites;
@@ -202,7 +203,7 @@ fn bring_back<'a>(changes: impl Iterator<Item = &'a Change<'a>>, by: AskedBy) ->
 }
 
 impl Done {
-    /// What a transaction of these comes to.
+    /// Describes a transaction of these changes.
     pub(super) fn of(changes: &[Change<'_>], all: &[Subject], outcome: Option<Outcome>) -> Done {
         let undo: Vec<_> =
             changes.iter().map(|change| exactly(change.subject, all) + &change.back().assignment()).collect();
@@ -231,7 +232,7 @@ impl Changed {
     }
 }
 
-/// What holds of tracepoints that are turned on or off: the program does that, too, whenever it adds or removes a probe.
+/// Notes for tracepoints that the changes turn on or off: the program turns them on or off, too, whenever it adds or removes a probe.
 fn notes(changes: &[Change<'_>], all: &[Subject]) -> Vec<String> {
     if changes.is_empty() {
         return Vec::new();
@@ -245,7 +246,7 @@ fn notes(changes: &[Change<'_>], all: &[Subject]) -> Vec<String> {
     of_tracepoints.filter_map(note).collect()
 }
 
-/// A selector that chooses this one: with the place of its declaration, if others have its name.
+/// A selector that chooses this subject alone. If others have the same name, the selector also has the place of the declaration.
 fn exactly(subject: &Subject, all: &[Subject]) -> String {
     let Subject { name, file, line, column, .. } = subject;
     let is_alone = all.iter().filter(|other| other.name == *name).count() == 1;

@@ -1,35 +1,35 @@
-//! What a tool asks, and how that is written in a line.
+//! The requests of a tool, and how a line expresses them.
 
 use std::fmt;
 use std::str::FromStr;
 
 use jumplabel_selector::Selector;
 
-/// What a client asks.
+/// A client's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Who is there.
+    /// Asks which process answers.
     Hello,
-    /// What there is; all, if there is no selector.
+    /// Lists what the selectors choose; everything if there is no selector.
     List(Vec<Selector>),
-    /// Whether keys are what they are to be, and whether their sites do that.
+    /// Checks that keys have the states given, and that their sites do what the keys say.
     Check(Vec<Selector>),
-    /// Brings sites back that something outside the library has changed; those of all keys, calls and modes, if there is no selector.
+    /// Repairs sites that something outside the library has changed. Without a selector, it looks at those of all keys, calls and modes.
     Verify(Vec<Selector>),
-    /// One transaction.
+    /// Changes states in one transaction.
     Set {
-        /// What is to be what.
+        /// The subjects and their new states.
         items: Vec<Selector>,
-        /// When it is taken back.
+        /// After how many seconds the agent takes the changes back.
         seconds: Option<u32>,
-        /// Only says what would change.
+        /// True if the agent shall only say what would change.
         dry_run: bool,
     },
-    /// To be told each change that the agent makes.
+    /// Asks for an event for each change that the agent makes.
     Watch,
-    /// To be told what happens at names of layers.
+    /// Asks for records of what happens at names of layers.
     Trace {
-        /// Which names.
+        /// The names.
         items: Vec<Selector>,
         /// How many records in a second, at most.
         per_second: Option<u32>,
@@ -43,7 +43,7 @@ impl FromStr for Request {
         let line = line.trim_ascii();
         let (verb, rest) = line.split_at(line.find(|char: char| char.is_ascii_whitespace()).unwrap_or(line.len()));
         let first = rest.split_ascii_whitespace().next();
-        // They stand behind the items, which have values.
+        // These words follow the items, which have values.
         let are_items = match verb {
             "set" => !matches!(first, None | Some("for" | "dry-run")),
             "trace" => !matches!(first, None | Some("at")),
@@ -100,14 +100,14 @@ impl FromStr for Request {
     }
 }
 
-/// The items that a text begins with, and the rest of it, which a blank is in front of.
+/// The items at the beginning of a text, and the rest of the text, which begins with a blank.
 fn items(text: &str) -> Result<(Vec<Selector>, &str), String> {
     let (items, rest) = split(text)?;
     let items: Result<_, _> = items.iter().map(|item| item.parse()).collect();
     Ok((items?, rest))
 }
 
-/// Splits items that have commas between them: what [`item`] has written.
+/// Splits a list of items with commas between them, as [`item`] writes it.
 ///
 /// # Errors
 /// If a string of JSON in it has no end, or is not followed by a comma.
@@ -142,7 +142,7 @@ fn split(text: &str) -> Result<(Vec<String>, &str), String> {
     }
 }
 
-/// An item as it stands in a line: a string of JSON, if something in it separates items.
+/// An item as a line contains it: a string of JSON if it has characters that separate items.
 #[must_use]
 pub fn item(text: &str) -> String {
     if text.contains(separates) || text.starts_with('"') {
@@ -163,14 +163,14 @@ fn without_values(verb: &str, items: Vec<Selector>) -> Result<Vec<Selector>, Str
     }
 }
 
-/// `30` or `30s`.
+/// Reads a duration in seconds: `30` or `30s`.
 pub fn duration(word: &str) -> Result<u32, String> {
     let number = word.strip_suffix('s').unwrap_or(word);
     let seconds = if number.bytes().all(|byte| byte.is_ascii_digit()) { number.parse().ok() } else { None };
     seconds.filter(|&seconds| seconds > 0).ok_or_else(|| format!("`{word}`: for takes seconds: 30 or 30s"))
 }
 
-/// How many records in a second.
+/// Reads a number of records in a second.
 pub fn rate(word: &str) -> Result<u32, String> {
     let number = if word.bytes().all(|byte| byte.is_ascii_digit()) { word.parse().ok() } else { None };
     number.filter(|&number| number > 0).ok_or_else(|| format!("`{word}`: give a number of records in a second: 1000"))
@@ -189,14 +189,14 @@ impl Request {
         }
     }
 
-    /// Whether what an item chooses has a blank or a comma in it. Those of a value are written in a string of JSON.
+    /// True if the name or the path that the item chooses has a blank or a comma. A value may have them, too, but a string of JSON holds it.
     pub fn has_separators(&self) -> bool {
         let what = |item: &Selector| Selector { assignment: None, ..item.clone() }.to_string();
         self.parts().1.iter().any(|item| what(item).contains(separates))
     }
 }
 
-/// As a line, without its end.
+/// Displays a request as a line, without its end.
 impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (verb, items) = self.parts();

@@ -75,7 +75,7 @@ fn items() {
 }
 
 proptest! {
-    /// What is read is written so that it is read as the same.
+    /// A request that is read from a line and written again reads as the same request.
     #[test]
     fn any_line(line in "(set|list|check|verify|trace|\\PC*) ?[ a-z0-9=,:*+()\"-]{0,40}( for [0-9]{1,11}s?)?( dry-run)?( at [0-9]{1,11})?\\PC{0,9}") {
         if let Ok(request) = line.parse::<Request>() {

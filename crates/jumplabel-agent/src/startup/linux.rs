@@ -1,4 +1,4 @@
-//! What the start-up variables need of Linux.
+//! Linux's part of the start-up variables.
 
 use std::fs::File;
 use std::io;
@@ -15,9 +15,9 @@ pub(super) fn start(words: &str) -> Result<(), crate::StartError> {
     Options::from_words(words)?.map_or(Ok(()), |options| options.start().map(drop))
 }
 
-/// Ends the process. `exit` would run destructors of what was not constructed yet.
+/// Ends the process. `exit` would run destructors of objects that are not constructed yet.
 pub(super) fn exit(status: i32) -> ! {
-    // SAFETY: no condition.
+    // SAFETY: `_exit` has no condition.
     unsafe { libc::_exit(status) }
 }
 
@@ -28,7 +28,7 @@ pub(super) fn open(path: &str) -> io::Result<File> {
     if !is_regular(&rustix::fs::stat(path)?) {
         return Err(not_regular());
     }
-    // Some files of the kernel's are regular, and reading them waits (/proc/kmsg).
+    // Some files of the kernel are regular, but a read waits (/proc/kmsg). `O_NONBLOCK` prevents that.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
     let file = File::from(beside_streams(|| rustix::fs::open(path, flags, Mode::empty()))?);
     if is_regular(&rustix::fs::fstat(&file)?) { Ok(file) } else { Err(not_regular()) }

@@ -1,26 +1,26 @@
-//! What the start-up variables need of Windows.
+//! Windows's part of the start-up variables.
 
 use std::fs::File;
 use std::io;
 
 use super::not_regular;
 
-/// False: a program has the rights of whoever starts it. One that is raised gets the environment of the user whose rights it has.
+/// Always false: a program has the rights of whoever starts it. An elevated one gets the environment of the user whose rights it has.
 pub(super) fn has_more_rights() -> bool {
     false
 }
 
-/// There is no agent.
+/// Fails: there is no agent on Windows.
 pub(super) fn start(_: &str) -> Result<(), &'static str> {
     Err("there is none on Windows; JUMPLABEL sets keys when a program starts")
 }
 
-/// Ends the process. `exit` would run destructors of what was not constructed yet.
+/// Ends the process. `exit` would run destructors of objects that are not constructed yet.
 pub(super) fn exit(status: i32) -> ! {
     unsafe extern "C" {
         fn _exit(status: i32) -> !;
     }
-    // SAFETY: no condition.
+    // SAFETY: `_exit` has no condition.
     unsafe { _exit(status) }
 }
 

@@ -10,7 +10,7 @@ use crate::agent::no_remote;
 use crate::agent::refused::{self, Refused};
 use crate::subject::Subject;
 
-/// What the items choose, each name once: of two items for one name, the last.
+/// The names that the items choose, each once. If two items choose one name, the last counts.
 pub fn choose(layer: &Handle, all: &[Subject], items: &[Selector]) -> Result<Vec<Wanted>, Refused> {
     let mut chosen: BTreeMap<String, Wanted> = BTreeMap::new();
     for item in items {
@@ -53,7 +53,7 @@ pub fn choose(layer: &Handle, all: &[Subject], items: &[Selector]) -> Result<Vec
     Ok(chosen.into_values().collect())
 }
 
-/// A name that nothing is configured for, and that has no key.
+/// Handles an item that names something without a key and without a configuration.
 fn without_key(layer: &Handle, all: &[Subject], item: &Selector, value: Option<String>) -> Result<Wanted, Refused> {
     let nothing = || (1, refused::nothing(item, &Subject::meant(all, item)));
     let What::Name(glob) = &item.what else { return Err(nothing()) };
@@ -64,7 +64,7 @@ fn without_key(layer: &Handle, all: &[Subject], item: &Selector, value: Option<S
     Ok(Wanted { name: name.to_owned(), value, before: None, revision: 0, sites })
 }
 
-/// What an item says; `None` if it takes away what there is.
+/// The value that an item sets; `None` if the item removes what is configured.
 fn value(layer: &Handle, item: &Selector) -> Result<Option<String>, Refused> {
     match &item.assignment {
         Some(Assignment::Target(value)) if value == REMOVE => Ok(None),

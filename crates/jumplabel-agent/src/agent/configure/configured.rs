@@ -1,4 +1,4 @@
-//! What the agent has configured, and what of it is taken back when its time is over.
+//! The names that the agent has configured, and when it takes each configuration back.
 //!
 //! ```text
 //!   set fail:a=return for 30        pending: fail:a back to what it had, or nothing, in 30 s
@@ -6,8 +6,9 @@
 //!   set fail:a=panic                nothing pending
 //! ```
 //!
-//! A batch of a layer has a revision. Whatever the program itself has configured since has another one, and stays. What is refused though
-//! nobody has configured anything stays pending, and is tried again every second.
+//! Each batch of a layer has a revision. If the program itself configures a name, that has another revision, and the agent leaves it alone. If
+//! the layer refuses to take something back though nobody else has configured the name, it stays pending, and the agent tries again every
+//! second.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -20,10 +21,10 @@ use crate::layer;
 use crate::protocol::{Done, Peer, Since};
 use crate::subject::Subject;
 
-/// So many names are kept.
+/// The agent remembers at most this many names.
 const MOST: usize = 4096;
 
-/// What the agent has configured for a name.
+/// The agent's last configuration of a name.
 struct Made {
     when: Instant,
     by: Option<Peer>,
@@ -34,23 +35,23 @@ struct Made {
 #[derive(Clone)]
 struct Pending {
     due: Instant,
-    /// `None`: nothing.
+    /// The value to go back to. `None`: no value.
     back: Option<String>,
-    /// Why that was refused when it was tried last.
+    /// Why the last try was refused.
     refused: Option<String>,
 }
 
-/// By the name with its prefix.
+/// The configurations, by the name with its prefix.
 #[derive(Default)]
 pub struct Configured(BTreeMap<String, Made>);
 
 impl Configured {
-    /// Whether so many more can be taken back.
+    /// True if `count` more can be taken back.
     pub fn has_room(&self, count: usize) -> bool {
         self.0.len() + count <= MOST
     }
 
-    /// Notes what was configured, and whether and when it is taken back.
+    /// Notes a configuration, and whether and when it is taken back.
     pub fn note(
         &mut self,
         layer: &Handle,
@@ -65,7 +66,7 @@ impl Configured {
         let back = earlier.and_then(|made| made.pending).map_or_else(|| wanted.before.clone(), |pending| pending.back);
         let pending = due.map(|due| Pending { due, back, refused: None });
         let revision = if wanted.value.is_some() { revision } else { 0 };
-        // Of what is removed for good there is nothing to show.
+        // A name that is removed for good has nothing to show.
         if (pending.is_some() || wanted.value.is_some()) && self.0.len() < MOST {
             self.0.insert(full_name, Made { when, by, revision, pending });
         }
@@ -76,31 +77,31 @@ impl Configured {
         self.0.get(&subject.name).filter(|made| made.revision == said.revision)
     }
 
-    /// Who has configured what the subject has now.
+    /// Who has set the value that the subject has now.
     pub fn since(&self, subject: &Subject, now: Instant) -> Option<Since> {
         let made = self.of(subject)?;
         Some(Since { seconds: now.saturating_duration_since(made.when).as_secs(), by: made.by })
     }
 
-    /// In how many seconds that is taken back.
+    /// In how many seconds the agent takes that value back.
     pub fn seconds_left(&self, subject: &Subject, now: Instant) -> Option<u64> {
         let due = self.of(subject)?.pending.as_ref()?.due;
         Some(due.saturating_duration_since(now).as_millis().div_ceil(1000) as u64)
     }
 
-    /// When the next is due.
+    /// When the next configuration is to be taken back.
     pub fn next(&self) -> Option<Instant> {
         self.0.values().filter_map(|made| made.pending.as_ref()).map(|pending| pending.due).min()
     }
 
-    /// Tries what is due later, because nobody knows what there is.
+    /// Postpones all tries: the agent could not list the subjects, so it does not know what there is.
     pub fn postpone(&mut self, until: Instant) {
         let pending = self.0.values_mut().filter_map(|made| made.pending.as_mut());
         pending.for_each(|pending| pending.due = pending.due.max(until));
     }
 
-    /// Takes back what is due: all of a layer in one batch, or, if that is refused, each by itself; tries again at `again` what is refused.
-    /// What was done, and what was not, with the reason.
+    /// Takes back what is due: all names of a layer in one batch or, if that is refused, each name by itself. It tries refused ones again at
+    /// `again`. Returns what was done, and the names that were not taken back, with the reason.
     pub fn carry_out(&mut self, all: &[Subject], now: Instant, again: Instant) -> (Vec<Done>, Vec<(String, String)>) {
         let is_due = |made: &Made| made.pending.as_ref().is_some_and(|pending| pending.due <= now);
         let names: Vec<String> = self.0.iter().filter(|(_, made)| is_due(made)).map(|(name, _)| name.clone()).collect();
@@ -166,7 +167,7 @@ impl Configured {
     }
 }
 
-/// Those of which a layer says something, of this name with its prefix.
+/// The subjects of this name (with its prefix) that a layer knows.
 fn said_of<'all>(all: &'all [Subject], name: &str) -> impl Iterator<Item = &'all Subject> {
     all.iter().filter(move |subject| subject.name == name && subject.said.is_some())
 }

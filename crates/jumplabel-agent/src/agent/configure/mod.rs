@@ -1,4 +1,4 @@
-//! `set` of names that belong to a layer.
+//! The request `set`, for names that belong to a layer.
 //!
 //! ```text
 //!   mod           the layer that a request is for; one batch
@@ -21,21 +21,21 @@ use super::reverts;
 use crate::layer;
 use crate::protocol::{Changed, Done, Peer, item};
 
-/// What a name is to have.
+/// A name, and the value that it is to have.
 #[derive(Clone)]
 pub struct Wanted {
-    /// Without the prefix.
+    /// The name without the prefix.
     name: String,
-    /// `None`: nothing.
+    /// `None`: no value.
     value: Option<String>,
     before: Option<String>,
-    /// Of what it has now.
+    /// The revision of its value now.
     revision: u64,
-    /// `None`: the name has no key.
+    /// How many sites it has. `None`: the name has no key.
     sites: Option<usize>,
 }
 
-/// The layer that all items are for, if it is not keys that they are for. A batch is of keys, or of one layer.
+/// The layer that all items belong to; `None` if they choose keys. One batch is either of keys or of one layer.
 pub fn layer_of(items: &[Selector]) -> Result<Option<&'static Handle>, Refused> {
     let of = |item: &Selector| match &item.what {
         What::Name(glob) => layer::of(glob.text()),
@@ -56,7 +56,7 @@ pub fn layer_of(items: &[Selector]) -> Result<Option<&'static Handle>, Refused> 
     ))
 }
 
-/// `set`: all or nothing.
+/// Answers `set`: all items or none.
 pub fn set(
     layer: &'static Handle,
     items: &[Selector],
@@ -94,7 +94,7 @@ pub fn set(
     Ok(done)
 }
 
-/// What a batch comes to.
+/// Describes what a batch changes.
 fn of<'a>(layer: &Handle, changes: impl Iterator<Item = &'a Wanted> + Clone) -> Done {
     let name = |wanted: &Wanted| format!("{}{}", layer.prefix(), wanted.name);
     let state = |value: &Option<String>| value.clone().unwrap_or_else(|| "off".to_owned());
