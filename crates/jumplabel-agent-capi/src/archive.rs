@@ -1,6 +1,6 @@
-//! The names of libjumplabel-agent.a are hidden, as those of libjumplabel.a: src/archive.rs of jumplabel-capi says why.
+//! Hides the names of libjumplabel-agent.a, as libjumplabel.a hides its names: src/archive.rs of jumplabel-capi says why.
 
-/// Those of libjumplabel, which is in it.
+/// The names of libjumplabel, which is part of libjumplabel-agent.a.
 #[cfg(feature = "capi")]
 #[path = "../../jumplabel-capi/src/archive.rs"]
 mod capi;

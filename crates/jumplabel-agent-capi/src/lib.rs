@@ -7,7 +7,7 @@
 //!   program ──► libjumplabel-agent.a      in place of libjumplabel.a: all of that, and the agent, in one instance
 //! ```
 //!
-//! They are libraries of their own, so that a program without an agent has no thread's, no socket's and no parser's code in it.
+//! These libraries are separate from libjumplabel, so a program without an agent contains no code for a thread, a socket or a parser.
 
 #![cfg(target_os = "linux")]
 
@@ -22,32 +22,32 @@ use std::io::{self, ErrorKind};
 use jumplabel::platform::RawChanged;
 use jumplabel_agent::{Chooser, Options, Pause, StartError};
 
-/// `jumplabel_agent_log_fn`: a line, and what the program gave.
+/// `jumplabel_agent_log_fn`: it gets a line, and the pointer that the program gave.
 type Log = Option<unsafe extern "C" fn(*const c_char, *mut c_void)>;
 
-/// A function of the program's for lines, or standard error.
+/// The receiver of lines: a function of the program, or standard error.
 #[derive(Clone, Copy)]
 struct Lines {
     log: Log,
     data: *mut c_void,
 }
 
-// SAFETY: the header says that the function is called in another thread.
+// SAFETY: the header warns that another thread calls the function, so the program gives a function and data that bear it.
 unsafe impl Send for Lines {}
 // SAFETY: one thread at a time calls the function: the agent's, or the caller's if no agent starts.
 unsafe impl Sync for Lines {}
 
 impl Lines {
-    /// Tells the program; false if it does not want to know.
+    /// Gives a line to the program's function. False if there is no such function.
     fn say(&self, line: &str) -> bool {
         let Some(log) = self.log else { return false };
         let line = std::ffi::CString::new(line.replace('\0', "?")).unwrap_or_default();
-        // SAFETY: a line that lives as long as the call; the header says what `data` is.
+        // SAFETY: `line` lives as long as the call. `data` is what the program gave with `log`, as the header demands.
         unsafe { log(line.as_ptr(), self.data) };
         true
     }
 
-    /// The error's number, once the program knows what it means.
+    /// Reports an error to the program, and returns its number.
     fn refused(&self, error: &StartError) -> c_int {
         let line = format!("no agent: {error}");
         if !self.say(&line) {
@@ -69,7 +69,7 @@ fn errno(error: &StartError) -> c_int {
     }
 }
 
-/// A message in front has taken the number away.
+/// The system's number of an error. A message in front of the error has taken the number away; then the kind decides.
 fn of_system(error: &io::Error) -> c_int {
     error.raw_os_error().unwrap_or(match error.kind() {
         ErrorKind::NotFound => libc::ENOENT,
@@ -95,10 +95,10 @@ pub extern "C" fn jumplabel_startup() {
     jumplabel_agent::startup();
 }
 
-/// Starts the agent, with the words of `JUMPLABEL_AGENT`; 0 or an error.
+/// Starts the agent with options in the words of `JUMPLABEL_AGENT`; 0 or an error.
 ///
 /// # Safety
-/// `words` is null or a string; `log` takes what `data` is, in another thread.
+/// `words` is null or a string; `log` accepts `data`, in another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_agent_start(words: *const c_char, log: Log, data: *mut c_void) -> c_int {
     let lines = Lines { log, data };
@@ -136,10 +136,10 @@ pub unsafe extern "C" fn jumplabel_agent_no_remote_because(selector: *const c_ch
     jumplabel_agent::no_remote_because(&selector, &reason).map_or_else(|error| lines.refused(&error), |()| 0)
 }
 
-/// `jumplabel_agent_changed_fn`: a name, a change, and what the program gave.
+/// `jumplabel_agent_changed_fn`: it gets a name, a change, and the pointer that the program gave.
 type Told = unsafe extern "C" fn(*const c_char, *const RawChanged, *mut c_void);
 
-/// What is registered for [`jumplabel_agent_on_change`].
+/// The registration that [`jumplabel_agent_on_change`] makes.
 struct Hearing {
     chooser: Chooser,
     told: Told,
@@ -149,12 +149,12 @@ struct Hearing {
 /// # Safety
 /// `hearing` is a [`Hearing`] that is never freed, and `changed` lives as long as the call.
 unsafe extern "C" fn hear(changed: *const RawChanged, hearing: *mut c_void) {
-    // SAFETY: the caller passes both.
+    // SAFETY: the caller passes a change that lives as long as the call, and a `Hearing` that is never freed.
     let (change, Hearing { chooser, told, data }) = unsafe { (&*changed, &*hearing.cast::<Hearing>()) };
     let address = if change.key.is_null() { change.mode } else { change.key };
     if let Some(name) = chooser.name(address as usize) {
         let name = std::ffi::CString::new(name.replace('\0', "?")).unwrap_or_default();
-        // SAFETY: a name that lives as long as the call; the header says what `data` is.
+        // SAFETY: `name` lives as long as the call. `data` is what the program gave with `told`, as the header demands.
         unsafe { told(name.as_ptr(), changed, *data) };
     }
 }
@@ -173,12 +173,12 @@ pub unsafe extern "C" fn jumplabel_agent_on_change(
     let (Some(selector), Some(told)) = (unsafe { text(selector) }, told) else { return -libc::EINVAL };
     let Ok(chooser) = Chooser::new(&selector) else { return -libc::EINVAL };
     let hearing = Box::into_raw(Box::new(Hearing { chooser, told, data }));
-    // SAFETY: the caller says that any thread may call `told`; what is around it is never freed.
+    // SAFETY: the caller guarantees that any thread may call `told`. The `Hearing` around it is never freed, once it is registered.
     match unsafe { jumplabel::on_change_raw(0, hear, hearing.cast()) } {
         Ok(number) => number as c_int,
-        // There is no place for it.
+        // The library's table has no place for it.
         Err(_) => {
-            // SAFETY: nobody else knows it.
+            // SAFETY: `hearing` comes from `Box::into_raw`, and was not registered, so nobody else knows it.
             drop(unsafe { Box::from_raw(hearing) });
             -libc::ENOMEM
         }
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn jumplabel_agent_on_change(
 /// [`jumplabel_agent::serve`]; 0 or an error.
 ///
 /// # Safety
-/// Null, or what the layer's own function gives, and there as long as the process.
+/// `layer` is null or comes from the layer's own function, and it lives as long as the process.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_agent_serve(layer: *const c_void) -> c_int {
     // SAFETY: the caller passes null or a layer of some build of this repository.
@@ -198,7 +198,7 @@ pub unsafe extern "C" fn jumplabel_agent_serve(layer: *const c_void) -> c_int {
     }
 }
 
-/// What the header knows as `struct jumplabel_agent_paused`.
+/// `struct jumplabel_agent_paused` of the header.
 pub struct Paused {
     _pause: Pause,
 }
@@ -209,7 +209,7 @@ pub extern "C" fn jumplabel_agent_pause() -> Box<Paused> {
     Box::new(Paused { _pause: jumplabel_agent::pause() })
 }
 
-/// The agent goes on.
+/// Lets the agent go on.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_agent_resume(paused: Option<Box<Paused>>) {
     drop(paused);
