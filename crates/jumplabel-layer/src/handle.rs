@@ -1,4 +1,4 @@
-//! A layer as functions and texts of C.
+//! A layer as functions and texts in C's format, which other builds understand.
 //!
 //! ```text
 //!   agent                        layer, perhaps of another build of this crate
@@ -13,10 +13,10 @@ use std::ffi::c_void;
 
 use crate::{Done, Entry, Layer, Setting};
 
-/// Of the structures below.
+/// The version of the structures below.
 const VERSION: u32 = 2;
 
-/// A text that is borrowed for the length of a call, or lives as long as the program. A null address: no text.
+/// A text that is borrowed for the length of a call, or lives as long as the program. A null address stands for no text.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Text {
@@ -41,7 +41,7 @@ struct RawSetting {
     only_at: u64,
 }
 
-/// Calls back with what `data` is of.
+/// A function that receives a text. `data` is the pointer that came with the function.
 type Say = extern "C" fn(data: *mut c_void, text: Text);
 type Visit = extern "C" fn(data: *mut c_void, entry: *const RawEntry);
 type Tell = extern "C" fn(data: *mut c_void, name: Text, record: Text);
@@ -62,7 +62,7 @@ pub struct Handle {
     covers: extern "C" fn(Text, Text) -> bool,
 }
 
-// SAFETY: texts and functions that live as long as the program, and that nobody changes.
+// SAFETY: the texts and functions live as long as the program, and nobody changes them.
 unsafe impl Sync for Handle {}
 
 impl Text {
@@ -75,23 +75,23 @@ impl Text {
     }
 
     /// # Safety
-    /// Null, or from `of` of a text that lives as long as `'a`.
+    /// The text is null, or `of` made it of a text that lives as long as `'a`.
     unsafe fn get<'a>(self) -> Option<&'a str> {
-        // SAFETY: the caller vouches for a text, whose bytes are UTF-8.
+        // SAFETY: the caller guarantees that `of` made it of a text, whose bytes are UTF-8.
         (!self.at.is_null())
             .then(|| unsafe { std::str::from_utf8_unchecked(std::slice::from_raw_parts(self.at, self.length)) })
     }
 
     /// # Safety
-    /// As `get`.
+    /// The same as for `get`.
     unsafe fn or_empty<'a>(self) -> &'a str {
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees what `get` demands.
         unsafe { self.get() }.unwrap_or_default()
     }
 }
 
 impl Handle {
-    /// That of a layer.
+    /// The handle of a layer.
     #[must_use]
     pub const fn of<L: Layer>() -> Handle {
         let [prefix, kind, values] = [Text::of(L::PREFIX), Text::of(L::KIND), Text::of(L::VALUES)];
@@ -100,43 +100,43 @@ impl Handle {
         Handle { version: VERSION, prefix, kind, values, entries, takes, check, configure, follow, records, covers }
     }
 
-    /// One that comes from C. `None` if it is null, or of a version that this one does not know.
+    /// A handle that comes from C. `None` if it is null, or has a version that this build does not know.
     ///
     /// # Safety
-    /// Null, or from [`Handle::of`] in any build of this crate, and there as long as the program.
+    /// `handle` is null or comes from [`Handle::of`] in any build of this crate, and it lives as long as the program.
     #[must_use]
     pub unsafe fn from_c(handle: *const c_void) -> Option<&'static Handle> {
-        // SAFETY: the caller's. All versions begin with their number.
+        // SAFETY: the caller passes null or a handle of some version. All versions begin with their number.
         let version = unsafe { handle.cast::<u32>().as_ref() }?;
-        // SAFETY: the caller's; a `Handle` of this version.
+        // SAFETY: it is a `Handle` of this version, which lives as long as the program, as the caller guarantees.
         (*version == VERSION).then(|| unsafe { &*handle.cast() })
     }
 
     /// [`Layer::PREFIX`].
     #[must_use]
     pub fn prefix(&self) -> &'static str {
-        // SAFETY: `of` made it of a static text.
+        // SAFETY: `of` made the text of a static one.
         unsafe { self.prefix.or_empty() }
     }
 
     /// [`Layer::KIND`].
     #[must_use]
     pub fn kind(&self) -> &'static str {
-        // SAFETY: `of` made it of a static text.
+        // SAFETY: `of` made the text of a static one.
         unsafe { self.kind.or_empty() }
     }
 
     /// [`Layer::VALUES`].
     #[must_use]
     pub fn values(&self) -> &'static str {
-        // SAFETY: `of` made it of a static text.
+        // SAFETY: `of` made the text of a static one.
         unsafe { self.values.or_empty() }
     }
 
     /// [`Layer::entries`].
     pub fn entries(&self, mut visit: impl FnMut(Entry<'_>)) {
         extern "C" fn visited(data: *mut c_void, entry: *const RawEntry) {
-            // SAFETY: `data` is that of the call below, and the layer passes an entry that lives as long as this call.
+            // SAFETY: `data` is the pointer of the call below, and the layer passes an entry that lives as long as this call.
             let (visit, entry) = unsafe { (&mut *data.cast::<&mut dyn FnMut(Entry<'_>)>(), &*entry) };
             // SAFETY: the layer's texts live as long as this call.
             let (name, value, note) = unsafe { (entry.name.or_empty(), entry.value.get(), entry.note.or_empty()) };
@@ -156,7 +156,7 @@ impl Handle {
     /// [`Layer::check`].
     ///
     /// # Errors
-    /// As for that.
+    /// Those of the layer's function.
     pub fn check(&self, name: &str, value: &str) -> Result<(), String> {
         let mut why = String::new();
         let is_one = (self.check)(Text::of(name), Text::of(value), said, (&raw mut why).cast());
@@ -166,7 +166,7 @@ impl Handle {
     /// [`Layer::configure`].
     ///
     /// # Errors
-    /// As for that.
+    /// Those of the layer's function.
     pub fn configure(&self, settings: &[Setting<'_>], dry_run: bool) -> Result<Done, String> {
         let raw = |setting: &Setting<'_>| RawSetting {
             name: Text::of(setting.name),
@@ -184,7 +184,7 @@ impl Handle {
     /// [`Layer::follow`].
     ///
     /// # Errors
-    /// As for that.
+    /// Those of the layer's function.
     pub fn follow(&self, names: &[&str], per_second: u32) -> Result<(), String> {
         let raw: Vec<Text> = names.iter().copied().map(Text::of).collect();
         let mut why = String::new();
@@ -195,7 +195,7 @@ impl Handle {
     /// [`Layer::records`].
     pub fn records(&self, mut visit: impl FnMut(&str, &str)) -> u64 {
         extern "C" fn told(data: *mut c_void, name: Text, record: Text) {
-            // SAFETY: `data` is that of the call below, and the layer's texts live as long as this call.
+            // SAFETY: `data` is the pointer of the call below, and the layer's texts live as long as this call.
             let (visit, name, record) =
                 unsafe { (&mut *data.cast::<&mut dyn FnMut(&str, &str)>(), name.or_empty(), record.or_empty()) };
             visit(name, record);
@@ -211,14 +211,14 @@ impl Handle {
     }
 }
 
-/// Notes why something was refused.
+/// Receives the reason of a refusal, and keeps it in the caller's `String`.
 extern "C" fn said(data: *mut c_void, text: Text) {
     // SAFETY: `data` is a `String` of the caller's, and the text lives as long as this call.
     let (why, text) = unsafe { (&mut *data.cast::<String>(), text.or_empty()) };
     why.push_str(text);
 }
 
-/// Tells the other side, if it was refused.
+/// Returns a success. If the layer refused, it tells the other side why.
 fn tell<T>(result: Result<T, String>, say: Say, data: *mut c_void) -> Option<T> {
     result.map_err(|why| say(data, Text::of(&why))).ok()
 }
@@ -234,7 +234,7 @@ extern "C" fn entries<L: Layer>(visit: Visit, data: *mut c_void) {
 extern "C" fn takes<L: Layer>(name: Text, to: *mut usize) -> bool {
     // SAFETY: the agent's text lives as long as this call.
     let Some(sites) = L::takes(unsafe { name.or_empty() }) else { return false };
-    // SAFETY: a place for the number.
+    // SAFETY: the agent passes a place for the number.
     unsafe { *to = sites };
     true
 }
@@ -254,7 +254,7 @@ extern "C" fn configure<L: Layer>(
     revision: *mut u64,
     pages: *mut usize,
 ) -> bool {
-    // SAFETY: the agent passes so many, which live as long as this call.
+    // SAFETY: the agent passes an array of `count` elements, which lives as long as this call.
     let raw = if count == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(settings, count) } };
     let setting = |raw: &RawSetting| {
         // SAFETY: the agent's texts live as long as this call.
@@ -263,7 +263,7 @@ extern "C" fn configure<L: Layer>(
     };
     let settings: Vec<Setting<'_>> = raw.iter().map(setting).collect();
     let Some(done) = tell(L::configure(&settings, dry_run), say, data) else { return false };
-    // SAFETY: places for both numbers.
+    // SAFETY: the agent passes places for both numbers.
     unsafe {
         *revision = done.revision;
         *pages = done.pages;
@@ -272,7 +272,7 @@ extern "C" fn configure<L: Layer>(
 }
 
 extern "C" fn follow<L: Layer>(names: *const Text, count: usize, per_second: u32, say: Say, data: *mut c_void) -> bool {
-    // SAFETY: the agent passes so many, which live as long as this call.
+    // SAFETY: the agent passes an array of `count` elements, which lives as long as this call.
     let raw = if count == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(names, count) } };
     // SAFETY: the agent's texts live as long as this call.
     let names: Vec<&str> = raw.iter().map(|name| unsafe { name.or_empty() }).collect();

@@ -1,4 +1,4 @@
-//! What goes through a handle, there and back.
+//! Calls through a handle, with their arguments and answers.
 
 use std::ffi::c_void;
 
@@ -70,7 +70,7 @@ static SILENT: Handle = Handle::of::<Silent>();
 
 static ECHO: Handle = Handle::of::<Echo>();
 
-/// All that goes through comes out as it was.
+/// Arguments and answers come out of a handle as they went in.
 #[test]
 fn there_and_back() {
     assert_eq!([ECHO.prefix(), ECHO.kind(), ECHO.values()], ["echo:", "an echo", "write anything"]);
@@ -97,7 +97,7 @@ fn there_and_back() {
     assert_eq!([ECHO.covers("a", "ab"), ECHO.covers("b", "ab")], [true, false]);
 }
 
-/// What a layer does not say is that there is nothing to follow.
+/// A layer without `follow` refuses to follow anything, and says that there is nothing to follow.
 #[test]
 fn nothing_to_follow() {
     assert_eq!(SILENT.follow(&["a"], 1), Err("a silence has no events that anybody could follow".to_owned()));
@@ -105,11 +105,11 @@ fn nothing_to_follow() {
     assert_eq!([SILENT.covers("a", "a"), SILENT.covers("a", "b")], [true, false]);
 }
 
-/// Of C comes null, this version, or another one.
+/// A handle from C may be null, of this version, or of another one.
 #[test]
 fn versions() {
     let of = |at: *const c_void| {
-        // SAFETY: null, a handle, or what begins as one of another version.
+        // SAFETY: `at` is null, a handle, or a number like that at the beginning of another version's handle.
         unsafe { Handle::from_c(at) }.is_some()
     };
     assert!(!of(std::ptr::null()) && of((&raw const ECHO).cast()) && !of((&raw const OTHER).cast()));
