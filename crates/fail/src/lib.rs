@@ -1,17 +1,17 @@
-//! [`jumplabel_fail`] under the name of the crate `fail`, and with its feature `failpoints`, so that `[patch.crates-io]` can put it in the
-//! place of that crate, for a program and all its dependencies.
+//! [`jumplabel_fail`] under the name of the crate `fail`, with its feature `failpoints`. So `[patch.crates-io]` can replace that crate by this
+//! one, for a program and all its dependencies.
 
 #[cfg(feature = "failpoints")]
 pub use jumplabel_fail::fail_point;
 pub use jumplabel_fail::{FailGuard, FailScenario, cfg, cfg_callback, list, remove, sync};
 
-/// Whether fail points are compiled in: the feature `failpoints`.
+/// True if fail points are compiled in: the feature `failpoints`.
 #[must_use]
 pub const fn has_failpoints() -> bool {
     cfg!(feature = "failpoints")
 }
 
-/// A fail point. Nothing, without the feature `failpoints`.
+/// A fail point. Without the feature `failpoints` it expands to nothing.
 #[cfg(not(feature = "failpoints"))]
 #[macro_export]
 macro_rules! fail_point {

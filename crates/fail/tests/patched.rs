@@ -13,7 +13,7 @@ fn a_dependency_that_knows_nothing_of_it() {
     for (program, points, says) in [
         (&with, "", format!("true Ok(()) {} Ok(())\n", keys("off"))),
         (&with, "dependency::save=return(full)", format!("true Err(\"full\") {} Ok(())\n", keys("on"))),
-        // Without the feature, nothing of a point is left.
+        // Without the feature, a point leaves no trace.
         (&without, "dependency::save=return(full)", "false Ok(()) [] Ok(())\n".to_owned()),
     ] {
         let output = Command::new(program).env("FAILPOINTS", points).output().unwrap();

@@ -1,6 +1,6 @@
-//! The names of libjumplabel-fail.a are hidden, as those of libjumplabel.a: src/archive.rs of jumplabel-capi says why.
+//! Hides the names of libjumplabel-fail.a, as libjumplabel.a hides its names: src/archive.rs of jumplabel-capi says why.
 
-/// Those of libjumplabel, which is in it. (A link within this crate, so that its package has the file.)
+/// The names of libjumplabel, which is part of libjumplabel-fail.a. (The file is a link within this crate, so that its package has it.)
 #[cfg(feature = "capi")]
 #[path = "libjumplabel.rs"]
 mod capi;

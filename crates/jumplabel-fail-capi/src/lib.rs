@@ -6,7 +6,7 @@
 //!   this crate              in a Rust program with C code: one registry for both
 //! ```
 //!
-//! They are libraries of their own, so that a program without fail points stays as it is.
+//! These libraries are separate from libjumplabel, so a program without fail points stays as it is.
 
 mod archive;
 
@@ -19,11 +19,11 @@ use std::io::Write;
 
 use jumplabel_fail::c::{self, OwnerOfC, Refused};
 
-/// `jumplabel_fail_fn`: what a point does, and what the program gave.
+/// `jumplabel_fail_fn`: the action of a point. It gets the pointer that the program gave.
 type Callback = Option<unsafe extern "C" fn(*mut c_void)>;
 type Visit = Option<unsafe extern "C" fn(*const c_char, *const c_char, *mut c_void)>;
 
-/// What points of objects that are linked with this library lead to.
+/// The owner of the points in objects that are linked with this library.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)] // a name of C
 pub static jumplabel_fail_owner_: OwnerOfC = OwnerOfC::THIS;
@@ -47,7 +47,7 @@ fn c_string(text: &str) -> CString {
     CString::new(text.replace('\0', "?")).unwrap_or_default()
 }
 
-/// 0; or the error's number, once the thread can ask what it means.
+/// Returns 0, or the number of the error after it has stored the reason, which `jumplabel_fail_error` returns.
 fn done(result: Result<(), Refused>) -> c_int {
     let (errno, why) = match result {
         Ok(()) => return 0,
@@ -58,13 +58,13 @@ fn done(result: Result<(), Refused>) -> c_int {
     -errno
 }
 
-/// As a program in C does it: a line on standard error, and its end.
+/// Panics as a program in C does: writes a line to standard error, and ends the program.
 fn panic(text: &str) -> ! {
     print(text);
     std::process::abort();
 }
 
-/// A line on standard error, unless the program has a logger of Rust's.
+/// Writes a line to standard error, unless the program has a logger of Rust.
 fn print(text: &str) {
     if log::log_enabled!(log::Level::Info) {
         log::info!("{text}");
@@ -73,49 +73,49 @@ fn print(text: &str) {
     }
 }
 
-/// A point that is on. Whether its function is to return; then `*to` is the text, of this library, or null.
+/// Runs a point that is on. True if the function around the point is to return; then `*to` is null, or a text that this library has allocated.
 ///
 /// # Safety
-/// A text of this length; `to` is null, or a place for a pointer.
+/// `name` is a text of this length; `to` is null, or a place for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_fail_reach_(name: *const c_char, length: usize, to: *mut *mut c_char) -> bool {
-    // SAFETY: the macro's literal.
+    // SAFETY: the macro passes a literal and its length.
     let name = unsafe { std::slice::from_raw_parts(name.cast(), length) };
     let name = String::from_utf8_lossy(name);
     let Some(argument) = c::reach(&name, panic, print) else { return false };
     if to.is_null() {
         panic(&format!("Return is not supported for the fail point \"{name}\""));
     }
-    // SAFETY: the macro's variable.
+    // SAFETY: the macro passes the address of its variable.
     unsafe { *to = argument.map_or(std::ptr::null_mut(), |text| c_string(&text).into_raw()) };
     true
 }
 
-/// Frees what `jumplabel_fail_reach_` has given.
+/// Frees a text of `jumplabel_fail_reach_`.
 ///
 /// # Safety
-/// Null, or from there.
+/// `text` is null or comes from `jumplabel_fail_reach_`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_fail_free_(text: *mut c_char) {
     if !text.is_null() {
-        // SAFETY: from `into_raw`.
+        // SAFETY: `text` comes from `into_raw` in `jumplabel_fail_reach_`.
         drop(unsafe { CString::from_raw(text) });
     }
 }
 
-/// Whether anything is configured: for points of files without sites.
+/// True if any point is configured. Points of files without sites ask that.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_fail_is_any_() -> bool {
     c::is_any()
 }
 
-/// Takes away all that is configured, then configures what FAILPOINTS says; 0 or an error.
+/// Removes all configurations, then applies that of the variable FAILPOINTS; 0 or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_fail_setup() -> c_int {
     done(c::setup())
 }
 
-/// Takes away all that is configured.
+/// Removes all configurations.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_fail_teardown() {
     c::teardown();
@@ -124,7 +124,7 @@ pub extern "C" fn jumplabel_fail_teardown() {
 /// [`jumplabel_fail::cfg`]; 0 or an error.
 ///
 /// # Safety
-/// Null or strings.
+/// `name` and `actions` are null or strings.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_fail_cfg(name: *const c_char, actions: *const c_char) -> c_int {
     // SAFETY: the caller passes null or strings.
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn jumplabel_fail_cfg(name: *const c_char, actions: *const
     done(name.and_then(|name| c::cfg(name, actions?)))
 }
 
-/// What the program gave.
+/// The pointer that the program gave with its function.
 struct Data(*mut c_void);
 
 impl Data {
@@ -141,15 +141,15 @@ impl Data {
     }
 }
 
-// SAFETY: the header says that the function is called in any thread that comes to the point.
+// SAFETY: the header warns that any thread that reaches the point calls the function with this pointer.
 unsafe impl Send for Data {}
-// SAFETY: the header says that several threads may call it at a time.
+// SAFETY: the header warns that several threads may call the function at a time.
 unsafe impl Sync for Data {}
 
 /// [`jumplabel_fail::cfg_callback`]; 0 or an error.
 ///
 /// # Safety
-/// `name` is null or a string; `callback` takes what `data` is, in any thread.
+/// `name` is null or a string; `callback` accepts `data`, in any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_fail_cfg_callback(
     name: *const c_char,
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn jumplabel_fail_cfg_callback(
     let data = Data(data);
     let configure = |name: &str| {
         let callback = callback.ok_or_else(|| Refused::Text("NULL is no function".to_owned()))?;
-        // SAFETY: the caller's function and its data.
+        // SAFETY: the caller guarantees that `callback` accepts `data`, in any thread.
         c::cfg_callback(name, move || unsafe { callback(data.get()) })
     };
     done(name.and_then(configure))
@@ -179,10 +179,10 @@ pub unsafe extern "C" fn jumplabel_fail_remove(name: *const c_char) {
     }
 }
 
-/// [`jumplabel_fail::list`]: how many there are.
+/// [`jumplabel_fail::list`]; returns how many points are configured.
 ///
 /// # Safety
-/// `visit` is null, or takes what `data` is.
+/// `visit` is null, or accepts `data`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_fail_list(visit: Visit, data: *mut c_void) -> c_long {
     let mut all = jumplabel_fail::list();
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn jumplabel_fail_list(visit: Visit, data: *mut c_void) ->
     if let Some(visit) = visit {
         for (name, actions) in &all {
             let (name, actions) = (c_string(name), c_string(actions));
-            // SAFETY: strings that live as long as the call, and the caller's data.
+            // SAFETY: the strings live as long as the call, and the caller guarantees that `visit` accepts `data`.
             unsafe { visit(name.as_ptr(), actions.as_ptr(), data) };
         }
     }
@@ -203,13 +203,13 @@ pub extern "C" fn jumplabel_fail_sync() -> c_int {
     done(jumplabel_fail::sync().map_err(|error| Refused::Keys(error.to_string())))
 }
 
-/// Why the last call of this thread that has failed did so; it lives until the next one that does.
+/// The reason of this thread's last call that failed. It lives until the next call that fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_fail_error() -> *const c_char {
     WHY.with_borrow(|why| why.as_ptr())
 }
 
-/// For `jumplabel_agent_serve`.
+/// The layer of fail points, for `jumplabel_agent_serve`.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_fail_layer() -> *const c_void {
     c::layer()

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a point does when it is reached.
+/// One thing that a point does when a thread reaches it.
 #[derive(Clone)]
 pub enum Task {
     Off,
@@ -12,18 +12,18 @@ pub enum Task {
     Sleep(Duration),
     Panic(Option<String>),
     Print(Option<String>),
-    /// Waits until the point is configured anew.
+    /// Waits until somebody configures the point again.
     Pause,
     Yield,
-    /// Waits without sleeping.
+    /// Waits busily, without sleep.
     Delay(Duration),
     Callback(Arc<dyn Fn() + Send + Sync>),
 }
 
-/// A task, how often it is done, and how many times at most.
+/// A task, with the probability that it is done, and how many times at most.
 pub struct Action {
     task: Task,
-    /// From 0 to 1; above, it is as 1.
+    /// The probability, from 0 to 1. A value above 1 counts as 1.
     frequency: f32,
     left: Option<usize>,
 }
@@ -33,17 +33,17 @@ impl Action {
         Action { task: Task::Callback(Arc::new(callback)), frequency: 1.0, left: None }
     }
 
-    /// The actions that `text` says.
+    /// Parses the actions in `text`.
     ///
     /// # Errors
-    /// A text that says what is wrong, as the crate `fail` has it.
+    /// A text that says what is wrong, in the words of the crate `fail`.
     pub fn parse_all(text: &str) -> Result<Vec<Action>, String> {
         text.split("->").map(Action::parse).collect()
     }
 
     fn parse(text: &str) -> Result<Action, String> {
         let text = text.trim();
-        // The argument first, because it can hold any of the other signs.
+        // This takes the argument off first, because it may contain any of the other signs.
         let (head, argument) = match text.split_once('(') {
             Some((head, rest)) => (head, Some(rest.strip_suffix(')').ok_or("parentheses do not match")?)),
             None => (text, None),
@@ -61,7 +61,7 @@ impl Action {
         Ok(Action { task: Task::parse(name, argument)?, frequency, left })
     }
 
-    /// The task, if it is its turn: a random number says so, and the count is not used up.
+    /// The task if this action has its turn: a random number decides, and the count must not be used up.
     pub fn take(&mut self) -> Option<Task> {
         if self.left == Some(0) || (self.frequency < 1.0 && fastrand::f32() >= self.frequency) {
             return None;
@@ -70,7 +70,7 @@ impl Action {
         Some(self.task.clone())
     }
 
-    /// Whether it does nothing, always: what comes after it is never reached.
+    /// True if it always does nothing. Then the actions after it are never reached.
     pub fn is_off(&self) -> bool {
         matches!(self.task, Task::Off) && self.frequency >= 1.0 && self.left.is_none()
     }
@@ -130,7 +130,7 @@ impl fmt::Debug for Task {
 mod tests {
     use super::Action;
 
-    /// What is understood of a text.
+    /// The actions of a text, in words.
     fn parsed(text: &str) -> Result<String, String> {
         let actions = Action::parse_all(text)?;
         let shown = actions.iter().map(|action| format!("{:?} {:?} {:?}", action.frequency, action.left, action.task));
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// A count is used up; a share is one.
+    /// A count is used up after its number of turns. A probability holds for its share of turns.
     #[test]
     fn turns() {
         let mut action = Action::parse("80%100*return").unwrap();

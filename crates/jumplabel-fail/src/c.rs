@@ -1,4 +1,5 @@
-//! Points of C and C++: `JUMPLABEL_FAIL_POINT` of `<jumplabel/fail.h>`. The functions are those of the crate jumplabel-fail-capi.
+//! Rust's part of the fail points of C and C++: `JUMPLABEL_FAIL_POINT` of `<jumplabel/fail.h>`. The crate jumplabel-fail-capi exports the
+//! functions.
 
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -10,23 +11,23 @@ use crate::registry;
 pub use crate::registry::Refused;
 use crate::scenario;
 
-/// Does what is configured for a point. Returns the argument of a `return`.
+/// Does what a point is configured to do. Returns the argument of a `return`.
 #[must_use]
 pub fn reach(name: &str, panic: fn(&str) -> !, print: fn(&str)) -> Option<Option<String>> {
     registry::reach(name, How { panic, print })
 }
 
-/// Whether anything is configured: a point without a key asks that.
+/// True if any point is configured. A point without a key asks that.
 #[must_use]
 pub fn is_any() -> bool {
     registry::HAS_NO_KEY.store(true, Ordering::Relaxed);
     registry::ANY.is_enabled()
 }
 
-/// Takes out all points, then configures what the variable `FAILPOINTS` says.
+/// Removes the configuration of all points, then applies that of the variable `FAILPOINTS`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// What is wrong with the variable.
 pub fn setup() -> Result<(), Refused> {
     scenario::start()
 }
@@ -34,7 +35,7 @@ pub fn setup() -> Result<(), Refused> {
 /// [`crate::cfg`].
 ///
 /// # Errors
-/// As for that.
+/// Those of [`crate::cfg`].
 pub fn cfg(name: &str, actions: &str) -> Result<(), Refused> {
     let list = Action::parse_all(actions).map_err(Refused::Text)?;
     registry::configure_one(name.to_owned(), actions, list)
@@ -43,17 +44,17 @@ pub fn cfg(name: &str, actions: &str) -> Result<(), Refused> {
 /// [`crate::cfg_callback`].
 ///
 /// # Errors
-/// As for that.
+/// Those of [`crate::cfg_callback`].
 pub fn cfg_callback(name: &str, callback: impl Fn() + Send + Sync + 'static) -> Result<(), Refused> {
     registry::configure_one(name.to_owned(), "callback", vec![Action::callback(callback)])
 }
 
-/// Takes out all points.
+/// Removes the configuration of all points.
 pub fn teardown() {
     registry::end();
 }
 
-/// [`crate::layer()`], as C has it.
+/// [`crate::layer()`] as a pointer for C.
 #[must_use]
 pub fn layer() -> *const c_void {
     std::ptr::from_ref(crate::layer()).cast()

@@ -12,14 +12,14 @@ use crate::registry::{self, ANY, Changes, HAS_NO_KEY, Points, point_of};
 
 struct FailPoints;
 
-/// Fail points for an agent, which lists and configures them from then on: `jumplabel list 4711 'fail:*'`,
+/// The fail points as a layer. An agent that is given it lists and configures them: `jumplabel list 4711 'fail:*'`,
 /// `jumplabel set 4711 'fail:before_save=2*return(disk full)->off' --for 30s`.
 ///
 /// ```text
 /// jumplabel_agent::serve(jumplabel_fail::layer())?;
 /// ```
 ///
-/// Whoever can ask the agent can then have the program panic: its own user and root, who can end it as well.
+/// Anyone who may ask the agent can then make the program panic: the program's own user, and root, who could end it anyway.
 #[must_use = "give it to an agent"]
 pub fn layer() -> &'static Handle {
     static HANDLE: Handle = Handle::of::<FailPoints>();
@@ -35,7 +35,7 @@ impl Layer for FailPoints {
     fn entries(visit: &mut dyn FnMut(Entry<'_>)) {
         let points = registry::read();
         let mut names: BTreeSet<&str> = points.keys().map(String::as_str).collect();
-        // What cannot be listed has no keys.
+        // If the keys cannot be listed, no point has a key.
         let _ = jumplabel::for_each_key(|key| names.extend(point_of(&key)));
         for name in names {
             let Some(point) = points.get(name) else {
@@ -43,7 +43,7 @@ impl Layer for FailPoints {
                 continue;
             };
             let reached = match point.reached() {
-                // Nobody comes there while the key is off.
+                // The count says nothing: while the key is off, no thread reaches the point.
                 0 if point.is_off => String::new(),
                 0 => "not reached".to_owned(),
                 1 => "reached once".to_owned(),
@@ -53,7 +53,7 @@ impl Layer for FailPoints {
         }
     }
 
-    /// Points whose names are computed have no keys of their own: any name may be one of them, if there are such points.
+    /// Points with computed names have no keys of their own. If there are such points, any name may be one of theirs.
     fn takes(name: &str) -> Option<usize> {
         let is_computed = || jumplabel::for_each_site(&ANY, |_| ()).is_ok_and(|sites| sites > 0);
         (!name.is_empty() && (HAS_NO_KEY.load(Ordering::Relaxed) || is_computed())).then_some(0)

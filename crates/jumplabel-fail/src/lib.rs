@@ -1,6 +1,6 @@
 //! Fail points: places in a program where a test, or an operator, injects errors, panics, delays. The API and the grammar are those of the
-//! crate [`fail`](https://docs.rs/fail); what differs is the cost. A point that nobody has configured is one nop, however many other points
-//! are configured: its check is a [static key](jumplabel), which turns on with the configuration of its name.
+//! crate [`fail`](https://docs.rs/fail); the cost differs. A point that nobody has configured is one nop, however many other points
+//! are configured: its check is a [static key](jumplabel), which turns on when its name is configured.
 //!
 //! ```
 //! use jumplabel_fail::{FailScenario, fail_point};
@@ -18,17 +18,17 @@
 //! # Ok::<(), String>(())
 //! ```
 //!
-//! Points are always compiled in: that is what a nop is for. The package `fail` of this repository, which re-exports this crate under the
-//! old name, compiles them in with its feature `failpoints`, as before.
+//! Points are always compiled in, because a nop costs so little. The package `fail` of this repository re-exports this crate under the
+//! old name, and compiles points in only with its feature `failpoints`, as before.
 //!
-//! *Names.* The key of a point is called `fail:` and the point's name: [`jumplabel::find_key`] finds it, and the tool lists it. If the name
-//! is not a literal, but computed, the point asks one key that all such points share, and that is on while anything is configured.
+//! *Names.* The key of a point is called `fail:` and the point's name: [`jumplabel::find_key`] finds it, and the tool lists it. Points whose
+//! names are computed, not literals, share one key, which is on while anything is configured.
 //!
-//! *What differs from `fail`.* In the form with a condition, the key is asked first: while the point is off, the condition is not evaluated.
-//! A frequency that is negative or not a number is an error, where `fail` panics when the point is reached. A callback, or any other action,
-//! can configure points, its own too.
+//! *Differences from `fail`.* In the form with a condition, the point asks its key first: while the point is off, it does not evaluate the
+//! condition. A frequency that is negative or not a number is an error at once, where `fail` panics when a thread reaches the point. A callback,
+//! like any other action, can configure points, even its own.
 //!
-//! *From outside.* [`layer()`] is what an agent is given, so that an operator lists and configures points of a running program.
+//! *From outside.* An agent that is given [`layer()`] lets an operator list and configure the points of a running program.
 //!
 //! *Objects that are loaded later.* A configuration turns on the points of all objects that are loaded. After `dlopen`, call [`sync`].
 #![deny(missing_docs)]
@@ -46,13 +46,13 @@ pub use layer::layer;
 pub use registry::{cfg, cfg_callback, eval, list, remove, sync};
 pub use scenario::{FailGuard, FailScenario};
 
-/// Whether fail points are compiled in. They always are.
+/// Returns true: fail points are always compiled in.
 #[must_use]
 pub const fn has_failpoints() -> bool {
     true
 }
 
-/// What the macro needs.
+/// Items that the macro uses.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::owner::{OWNER, Owner};
@@ -77,11 +77,11 @@ pub mod __private {
 /// }
 /// ```
 ///
-/// The function gets what stands in the parentheses of `return(...)`, and returns what the function around the point returns.
+/// The function gets the text in the parentheses of `return(...)`. Its result is what the function around the point returns.
 ///
-/// Costs one nop while the point is not configured, 8 bytes of data and some 100 of read-only records and texts. While it is configured:
-/// two locks, and the actions. With a name that is no literal: one nop while no point is configured at all, and a look into the registry
-/// while one is.
+/// Costs one nop while the point is not configured, 8 bytes of data and some 100 of read-only records and texts. While it is configured, it
+/// costs two locks and the actions. If the name is no literal, the point costs one nop while no point at all is configured, and a look into the
+/// registry while one is.
 ///
 /// # Panics
 /// If an action says so, and if `return` is configured for the form without a function.

@@ -1,5 +1,5 @@
-//! Which points belong to this copy of the crate. Several copies can be in one process, and each has a registry. Each turns its own points on and
-//! off, and those of no other.
+//! Tells which points belong to this copy of the crate. One process may have several copies, each with a registry. Each copy turns its own points
+//! on and off, and no others.
 //!
 //! ```text
 //!   Rust   the meta of the key ──► OWNER
@@ -10,25 +10,25 @@
 
 use jumplabel::KeyInfo;
 
-/// What the key of a point has as its meta.
+/// The value that the key of a point has as its meta.
 pub struct Owner(());
 
 #[doc(hidden)]
 pub static OWNER: Owner = Owner(());
 
-/// What `jumplabel_fail_owner_` is. (It leads to the owner, because a linker may copy a variable of a library into the program.)
+/// The type of `jumplabel_fail_owner_`. It points to the owner, because a linker may copy a variable of a library into the program.
 #[repr(transparent)]
 pub struct OwnerOfC(*const Owner);
 
-// SAFETY: an address that nobody changes.
+// SAFETY: it holds an address, which nobody changes.
 unsafe impl Sync for OwnerOfC {}
 
 impl OwnerOfC {
-    /// That of this copy.
+    /// The owner that stands for this copy.
     pub const THIS: OwnerOfC = OwnerOfC(&raw const OWNER);
 }
 
-/// Whether a key is that of a point of this copy.
+/// True if the key belongs to a point of this copy.
 pub fn owns(key: &KeyInfo) -> bool {
     key.meta::<Owner>().is_some_and(|owner| std::ptr::eq(owner, &raw const OWNER)) || owns_of_c(key)
 }
@@ -37,8 +37,8 @@ fn owns_of_c(key: &KeyInfo) -> bool {
     if key.path != "jumplabel_fail_point" || !key.module.is_empty() {
         return false;
     }
-    // SAFETY: the macro alone declares keys with this path. Behind the key, which has 8 bytes, is the address of an `OwnerOfC`.
+    // SAFETY: only the macro declares keys with this path. The key has 8 bytes, and the address of an `OwnerOfC` follows it.
     let owner = unsafe { *((key.key.address() + 8) as *const *const OwnerOfC) };
-    // SAFETY: the macro's, or null.
+    // SAFETY: `owner` is null, or the address that the macro has put there.
     unsafe { owner.as_ref() }.is_some_and(|owner| std::ptr::eq(owner.0, &raw const OWNER))
 }

@@ -6,16 +6,16 @@ use std::time::Instant;
 
 use crate::action::{Action, Task};
 
-/// What is configured for a name. If something else is configured, that is another `Point`.
+/// The configuration of a name. Another configuration of the name is another `Point`.
 pub struct Point {
     pub text: String,
-    /// Whether it does nothing, so that its key stays off.
+    /// True if it does nothing, so that its key stays off.
     pub is_off: bool,
-    /// Whether the text says all of it: no action is a callback.
+    /// True if the text describes all actions: none of them is a callback.
     pub is_text: bool,
-    /// Of the batch that configured it.
+    /// The revision of the batch that configured it.
     pub revision: u64,
-    /// How many times a thread has come here.
+    /// How many times a thread has reached it.
     reached: AtomicU64,
     /// `None` once it has ended.
     actions: Mutex<Option<Vec<Action>>>,
@@ -34,18 +34,18 @@ impl Point {
         self.reached.load(Ordering::Relaxed)
     }
 
-    /// No code of the program runs under this lock.
+    /// Takes the lock. No code of the program runs under it.
     fn lock(&self) -> MutexGuard<'_, Option<Vec<Action>>> {
         self.actions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// It is not configured any more. Threads that pause go on.
+    /// Ends this configuration. Threads that pause go on.
     pub fn end(&self) {
         *self.lock() = None;
         self.ended.notify_all();
     }
 
-    /// Does the first action whose turn it is, but for what `how` does. Returns the argument of a `return`.
+    /// Does the first action that has its turn; `how` panics and prints. Returns the argument of a `return`.
     pub fn reach(&self, name: &str, how: How) -> Option<Option<String>> {
         self.reached.fetch_add(1, Ordering::Relaxed);
         let mut actions = self.lock();
@@ -72,7 +72,7 @@ impl Point {
     }
 }
 
-/// What differs between Rust and C.
+/// How a point panics and prints, which differs between Rust and C.
 #[derive(Clone, Copy)]
 pub struct How {
     pub panic: fn(&str) -> !,
@@ -80,6 +80,6 @@ pub struct How {
 }
 
 impl How {
-    /// Rust's.
+    /// Rust's ways.
     pub const RUST: How = How { panic: |text| panic!("{text}"), print: |text| log::info!("{text}") };
 }

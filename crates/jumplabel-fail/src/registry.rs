@@ -1,4 +1,4 @@
-//! Which points are configured, and the keys that say so.
+//! The registry: the points that are configured, and the keys that say so.
 //!
 //! ```text
 //!   cfg("a", "return")          fail_point!("a")            fail_point!(computed)
@@ -18,25 +18,25 @@ use crate::owner;
 use crate::point::{How, Point};
 
 static_key! {
-    /// On while any point is configured: the key of points whose names are no literals.
+    /// On while any point is configured. Points whose names are not literals share this key.
     #[doc(hidden)]
     #[key(name = "fail:")]
     pub static ANY: false;
 }
 
-/// Whether a point of C that has no key was reached.
+/// True once a thread has reached a point of C that has no key.
 pub static HAS_NO_KEY: AtomicBool = AtomicBool::new(false);
 
 /// The points that are configured, by name.
 pub type Points = HashMap<String, Arc<Point>>;
 
-/// What names are to have; `None`: nothing.
+/// The new configurations of names; `None` removes one.
 pub type Changes = HashMap<String, Option<Arc<Point>>>;
 
 static POINTS: LazyLock<RwLock<Points>> = LazyLock::new(RwLock::default);
 
-/// Of the program's code, only functions that hear of flips run under this lock, because keys are flipped under it: docs/features.md says what
-/// they must not call.
+/// Takes the lock to read. Keys are flipped under this lock, so functions that hear of flips run under it, but no other code of the program does:
+/// docs/features.md says which functions they must not call.
 pub fn read() -> RwLockReadGuard<'static, Points> {
     POINTS.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -68,12 +68,12 @@ pub fn revision() -> u64 {
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// The name of the point that a key is of, if its points are in this registry.
+/// The name of the point that the key belongs to; `None` if the point is not in this registry.
 pub fn point_of(key: &KeyInfo) -> Option<&'static str> {
     key.name.strip_prefix("fail:").filter(|_| owner::owns(key))
 }
 
-/// Brings all keys to what is configured, in one batch. Those of points that are not configured are turned off, whoever turned them on.
+/// Turns all keys on or off as the configuration says, in one batch. Keys of points that are not configured go off, no matter who turned them on.
 fn set_keys(points: &Points) -> Result<Outcome, Error> {
     let mut keys: Vec<(&'static RawKey, bool)> = vec![(&ANY, !points.is_empty())];
     jumplabel::for_each_key(|key| {
@@ -84,7 +84,7 @@ fn set_keys(points: &Points) -> Result<Outcome, Error> {
     jumplabel::set_all(keys)
 }
 
-/// Configures points, in one batch. If a key cannot be turned on or off, all is as before.
+/// Configures points in one batch. If a key cannot be turned on or off, nothing changes.
 pub fn configure(points: &mut Points, changes: Changes) -> Result<Outcome, Refused> {
     let mut all = points.clone();
     let change = |(name, point)| match point {
@@ -105,17 +105,17 @@ pub fn configure_one(name: String, text: &str, actions: Vec<Action>) -> Result<(
     configure(&mut write(), Changes::from([(name, Some(point))])).map(drop)
 }
 
-/// Takes out all points. Threads that pause at one go on.
+/// Removes the configuration of all points. Threads that pause at one go on.
 fn clear(points: &mut Points) {
     points.drain().for_each(|(_, point)| point.end());
-    // If a key stays on, because the system refuses to turn it off, its point finds nothing to do.
+    // If the system refuses to turn a key off, its point finds no configuration, and does nothing.
     let _ = set_keys(points);
 }
 
 /// Configures the point `name`: `cfg("before_save", "20%3*print(still alive!)->panic")`.
 ///
-/// Actions are joined by `->`. An action that does not have its turn leaves it to the next one. Each is `[p%][count*]task[(argument)]`:
-/// with a probability of p percent, `count` times at most.
+/// `->` joins actions. An action that does not have its turn leaves it to the next one. Each is `[p%][count*]task[(argument)]`:
+/// done with a probability of p percent, and at most `count` times.
 ///
 /// | task | |
 /// |---|---|
@@ -127,8 +127,8 @@ fn clear(points: &mut Points) {
 /// | `pause` | waits until the point is configured anew, or removed |
 /// | `yield` | lets another thread run |
 ///
-/// Replaces what was configured before. The name need not be that of a point: nothing happens then. Costs one batch: some 10 us, and what
-/// there is to read of each key of the program.
+/// It replaces the earlier configuration. If no point has this name, nothing happens. Costs one batch: some 10 us, and a look at each key of
+/// the program.
 ///
 /// # Errors
 /// What is wrong with the text, or why the point's key cannot be turned on. Nothing is changed then.
@@ -137,7 +137,7 @@ pub fn cfg<S: Into<String>>(name: S, actions: &str) -> Result<(), String> {
     Ok(configure_one(name.into(), actions, list)?)
 }
 
-/// Has the point `name` call `callback`, outside all locks: it can configure points.
+/// Makes the point `name` call `callback`. No lock is held during the call, so the callback can configure points.
 ///
 /// # Errors
 /// Why the point's key cannot be turned on. Nothing is changed then.
@@ -149,31 +149,31 @@ where
     Ok(configure_one(name.into(), "callback", vec![Action::callback(callback)])?)
 }
 
-/// Takes away what is configured for the point `name`, if anything is. Threads that pause there go on.
+/// Removes the configuration of the point `name`, if there is one. Threads that pause there go on.
 pub fn remove<S: AsRef<str>>(name: S) {
     let points = &mut write();
     if let Some(point) = points.remove(name.as_ref()) {
         point.end();
-        // As in `clear`.
+        // If a key stays on, its point does nothing, as in `clear`.
         let _ = set_keys(points);
     }
 }
 
-/// The points that are configured: names, and the texts of their actions.
+/// Lists the points that are configured: names, and the texts of their actions.
 #[must_use]
 pub fn list() -> Vec<(String, String)> {
     read().iter().map(|(name, point)| (name.clone(), point.text.clone())).collect()
 }
 
-/// Turns the points of objects that were loaded meanwhile on or off. Call it after `dlopen`.
+/// Turns points on or off in objects that were loaded since. Call it after `dlopen`.
 ///
 /// # Errors
-/// As [`jumplabel::set_all`].
+/// Those of [`jumplabel::set_all`].
 pub fn sync() -> Result<(), Error> {
     set_keys(&read()).map(drop)
 }
 
-/// What a point does when it is reached.
+/// Runs a point that a thread has reached, and whose key is on.
 #[doc(hidden)]
 #[cold]
 #[inline(never)]
@@ -181,13 +181,13 @@ pub fn eval<R, F: FnOnce(Option<String>) -> R>(name: &str, function: F) -> Optio
     reach(name, How::RUST).map(function)
 }
 
-/// Does what is configured. Returns the argument of a `return`.
+/// Does what the point `name` is configured to do. Returns the argument of a `return`.
 pub fn reach(name: &str, how: How) -> Option<Option<String>> {
     let point = read().get(name)?.clone();
     point.reach(name, how)
 }
 
-/// Takes out all points, then configures those of a text: `name=actions;...`.
+/// Removes the configuration of all points, then applies that of a text: `name=actions;...`.
 ///
 /// # Errors
 /// What is wrong with the text. Then nothing is configured.
@@ -205,7 +205,7 @@ pub fn start(text: &str) -> Result<(), Refused> {
     configure(points, new).map(drop)
 }
 
-/// Takes out all points.
+/// Removes the configuration of all points.
 pub fn end() {
     clear(&mut write());
 }

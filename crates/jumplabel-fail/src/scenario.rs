@@ -1,4 +1,4 @@
-//! Configurations that end with a value.
+//! Configurations of points that end when a value is dropped.
 
 use std::env::{self, VarError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,14 +7,14 @@ use crate::registry::{self, Refused};
 
 static SCENARIO: Mutex<()> = Mutex::new(());
 
-/// A test's configuration of points. There is one at a time: another thread's [`setup`](Self::setup) waits until this one is dropped.
+/// A test's configuration of points. Only one exists at a time: [`setup`](Self::setup) of another thread waits until this one is dropped.
 #[derive(Debug)]
 pub struct FailScenario<'a> {
     _only: MutexGuard<'a, ()>,
 }
 
 impl FailScenario<'_> {
-    /// Takes away all that is configured, then configures what the environment variable `FAILPOINTS` says: `name=actions;name=actions`.
+    /// Removes all configurations, then applies that of the environment variable `FAILPOINTS`: `name=actions;name=actions`.
     ///
     /// # Panics
     /// If something is wrong with the variable.
@@ -27,7 +27,7 @@ impl FailScenario<'_> {
         FailScenario { _only: only }
     }
 
-    /// Takes away all that is configured. Threads that pause at a point go on.
+    /// Removes all configurations. Threads that pause at a point go on.
     pub fn teardown(self) {}
 }
 
@@ -37,7 +37,7 @@ impl Drop for FailScenario<'_> {
     }
 }
 
-/// Takes out all points, then configures what the variable says.
+/// Removes all configurations, then applies that of the variable.
 pub fn start() -> Result<(), Refused> {
     match env::var("FAILPOINTS") {
         Ok(text) => registry::start(&text),
@@ -46,24 +46,24 @@ pub fn start() -> Result<(), Refused> {
     }
 }
 
-/// What is configured for a point until this is dropped.
+/// The configuration of one point, which lasts until this is dropped.
 #[derive(Debug)]
 pub struct FailGuard(String);
 
 impl FailGuard {
-    /// As [`cfg`](crate::cfg).
+    /// Like [`cfg`](crate::cfg).
     ///
     /// # Errors
-    /// As [`cfg`](crate::cfg).
+    /// Like [`cfg`](crate::cfg).
     pub fn new<S: Into<String>>(name: S, actions: &str) -> Result<FailGuard, String> {
         let name = name.into();
         crate::cfg(&*name, actions).map(|()| FailGuard(name))
     }
 
-    /// As [`cfg_callback`](crate::cfg_callback).
+    /// Like [`cfg_callback`](crate::cfg_callback).
     ///
     /// # Errors
-    /// As [`cfg_callback`](crate::cfg_callback).
+    /// Like [`cfg_callback`](crate::cfg_callback).
     pub fn with_callback<S, F>(name: S, callback: F) -> Result<FailGuard, String>
     where
         S: Into<String>,

@@ -1,4 +1,4 @@
-//! What points do. (What the crate `fail` tests, and what the keys do meanwhile.)
+//! The actions of points: the cases that the crate `fail` tests, and the state of the keys meanwhile.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
@@ -9,7 +9,7 @@ use jumplabel_fail::{FailGuard, cfg, cfg_callback, fail_point, list, remove};
 const SOON: Duration = Duration::from_millis(200);
 const LONG: Duration = Duration::from_secs(60);
 
-/// Whether the key of a point is on.
+/// True if the key of a point is on.
 fn is_on(name: &str) -> bool {
     jumplabel::find_key(&format!("fail:{name}")).unwrap().enabled
 }
@@ -43,7 +43,7 @@ fn returns() {
     assert!(f() == 0 && !is_on("return"));
 }
 
-/// Two points of one name, one of them in a generic function: a key each, and both do what is configured.
+/// Two points have one name, and one of them is in a generic function. Each has a key, and both do what is configured.
 #[test]
 fn several_of_a_name() {
     fn generic<T: Default>() -> Option<T> {
@@ -94,7 +94,7 @@ fn cannot_return() {
     fail_point!("cannot_return");
 }
 
-/// What was logged by `failpoint`s.
+/// The lines that `failpoint`s have logged.
 static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 struct Logger;
@@ -146,7 +146,7 @@ fn pauses() {
     thread.join().unwrap();
 }
 
-/// A callback can configure points, its own, too.
+/// A callback can configure points, even its own.
 #[test]
 fn callbacks() {
     let f = || {
@@ -199,7 +199,7 @@ fn conditions() {
     assert!(asked.load(SeqCst));
 }
 
-/// Names that are computed.
+/// Points with computed names.
 #[test]
 fn computed_names() {
     let f = |number: u32| {
@@ -223,12 +223,12 @@ fn lists() {
     assert!(has("off"));
     cfg("lists", "return").unwrap();
     assert!(has("return") && !has("off"));
-    // What is wrong changes nothing.
+    // A wrong text changes nothing.
     assert_eq!(cfg("lists", "retrun").unwrap_err(), "unrecognized command \"retrun\"");
     assert!(has("return"));
 }
 
-/// Points are reached by threads while others configure them: each answer is one that was configured.
+/// Threads reach points while others configure them: each answer is one that was configured.
 #[test]
 fn beside_threads() {
     let f = || {

@@ -1,4 +1,4 @@
-//! Scenarios: what is configured by the variable `FAILPOINTS`, and ends with a value.
+//! Scenarios: configurations by the variable `FAILPOINTS` that end with a value.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use jumplabel_testing::scenario::Scenario;
 
 const SOON: Duration = Duration::from_millis(200);
 
-/// Whether the key of a point is on.
+/// True if the key of a point is on.
 fn is_on(name: &str) -> bool {
     jumplabel::find_key(&format!("fail:{name}")).unwrap().enabled
 }
 
-/// In processes of their own, because `FAILPOINTS` is theirs.
+/// Each scenario runs in a process of its own, because `FAILPOINTS` belongs to a process.
 #[test]
 fn scenarios() {
     const CHILD: &str = "JUMPLABEL_FAIL_CHILD";
@@ -55,7 +55,7 @@ fn scenarios() {
     scenario.teardown();
     assert_eq!(thread.join().unwrap(), 0);
     assert!(first() == 0 && list().is_empty() && !is_on("first") && !is_on(""));
-    // After a panic, the next one begins anew.
+    // After a panic, the next scenario begins anew.
     let _ = std::panic::catch_unwind(|| {
         let _scenario = FailScenario::setup();
         panic!("a test failed");
@@ -63,7 +63,7 @@ fn scenarios() {
     FailScenario::setup().teardown();
 }
 
-/// If code cannot be written, `cfg` says so, and what was configured stays as it was.
+/// If code cannot be written, `cfg` says so, and the earlier configuration stays.
 #[test]
 #[cfg_attr(jumplabel_fallback, ignore = "nothing is written")]
 fn refused() {
