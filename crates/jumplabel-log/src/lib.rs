@@ -1,9 +1,9 @@
 //! The callsites of the crate [`log`](https://docs.rs/log) that have a static key. A callsite whose level is above `log::max_level()` costs one
 //! nop, in the program and in its dependencies.
 //!
-//! A program gets its keys by the command `cargo jumplabel log`, which patches `log`. That is all it needs. With this crate it says how many
-//! there are ([`status`], [`callsites`]), and it can have its logger asked about all callsites at once ([`enabled_changed`]): those that the
-//! logger refuses cost one nop as well, though others of their level are on.
+//! The command `cargo jumplabel log` gives a program its keys: it patches `log`. The program needs no more than that. With this crate it can also
+//! say how many callsites there are ([`status`], [`callsites`]), and ask its logger about all callsites at once ([`enabled_changed`]). A callsite
+//! that the logger refuses then costs one nop as well, though others of its level are on.
 //!
 //! ```
 //! use jumplabel_log::{Error, enabled_changed, status};
@@ -30,11 +30,11 @@ use log::Level;
 pub struct Status {
     /// The number of callsites with a key, in the program and its dependencies.
     pub callsites: usize,
-    /// The number of those whose key is on. The others are one nop each.
+    /// The number of callsites whose key is on. Each of the others is one nop.
     pub on: usize,
-    /// The number of those that the logger has refused when [`enabled_changed`] asked it.
+    /// The number of callsites that the logger refused when [`enabled_changed`] asked it.
     pub refused: usize,
-    /// Why keys could not follow the last change. Callsites that should be on may be off, until the next change works.
+    /// Why keys could not follow the last change. Until the next change succeeds, callsites that should be on may be off.
     pub error: Option<jumplabel::Error>,
 }
 
@@ -46,23 +46,23 @@ pub struct Callsite {
     pub level: Level,
     /// Its target. None if the program computes it, or names a logger.
     pub target: Option<&'static str>,
-    /// Its source.
+    /// Its source file.
     pub file: &'static str,
     /// Its line there.
     pub line: u32,
-    /// Whether its key is on.
+    /// True if its key is on.
     pub is_on: bool,
-    /// Whether the logger has refused it when [`enabled_changed`] asked.
+    /// True if the logger refused it when [`enabled_changed`] asked.
     pub is_refused: bool,
 }
 
-/// Why there is nothing to say of callsites.
+/// Why nothing can be said of callsites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// The program was built with upstream's log, or for a target without sites.
     NotPatched,
-    /// Keys cannot be listed, or not be flipped.
+    /// Keys cannot be listed, or cannot be flipped.
     Keys(jumplabel::Error),
 }
 
@@ -86,21 +86,21 @@ pub fn status() -> Result<Status, Error> {
 /// Calls `visit` for each callsite.
 ///
 /// # Errors
-/// As [`status`].
+/// Those of [`status`].
 pub fn callsites(visit: impl FnMut(Callsite)) -> Result<(), Error> {
     patched::each(visit)
 }
 
 /// Asks the logger about each callsite whose target is known (`Log::enabled`), and turns off those that it refuses: in one batch. Returns how many
-/// callsites it was asked about.
+/// callsites it asked about.
 ///
-/// Call it whenever the logger would answer otherwise than before, or its lines are lost. `log::set_logger` and `log::set_max_level` end what
-/// it has done: then all callsites up to the maximum level are on again, until the next call.
+/// Call it whenever the logger would answer otherwise than before; without that, lines are lost that the logger would take now. `log::set_logger`
+/// and `log::set_max_level` undo its work: all callsites up to the maximum level are on again, until the next call.
 ///
 /// Costs a call of the logger for each callsite, and a batch of flips. Safe in any thread; not in signal handlers.
 ///
 /// # Errors
-/// As [`status`]. Then all keys are as they were.
+/// Those of [`status`]. Then all keys are as they were.
 pub fn enabled_changed() -> Result<usize, Error> {
     patched::ask_logger()?;
     let mut known = 0;

@@ -1,9 +1,9 @@
-//! The keys in the patched log. This crate compiles with upstream's as well: then there are none.
+//! Access to the keys in the patched log. This crate also compiles with upstream's log, which has no keys.
 
 use crate::{Callsite, Error};
 
-/// What upstream's log lacks, with nothing in it. [`with_keys`] imports all of `log`, the patched `keys` included, in a block within a block
-/// that imports this: the inner one counts, if it has the name.
+/// Empty stand-ins for the items that upstream's log lacks. [`with_keys`] imports all of `log`, the patched `keys` included, in an inner block;
+/// the outer block imports this module. The inner import wins if it has the name.
 #[allow(dead_code, reason = "with the patched log, nobody uses it")]
 mod upstream {
     pub mod keys {
@@ -49,7 +49,7 @@ mod upstream {
     }
 }
 
-/// What the body returns, which uses the `keys` of the patched log. [`Error::NotPatched`] if there are none.
+/// Evaluates a body that uses the `keys` of the patched log. [`Error::NotPatched`] if there are none.
 macro_rules! with_keys {
     ($($body:tt)*) => {{
         #[allow(unused_imports)]
