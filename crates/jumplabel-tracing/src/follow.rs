@@ -1,14 +1,14 @@
-//! What happens at callsites that somebody follows: a record each, from the threads of the program to the agent's.
+//! Records of events at callsites that somebody follows. The threads of the program make them, and hand them to the agent's thread.
 //!
 //! ```text
 //!   a thread of the program   event ─► over the limit? lost ─► a record, made here ─► queue; full? lost
 //!   the agent's thread        take: the records since the last time, and how many were lost
 //! ```
 //!
-//! The program never waits: neither for a lock, nor for who reads.
+//! The program never waits, neither for a lock nor for the reader.
 //!
-//! A quarter of the limit, and of the queue, is kept for callsites that say little: at most a 64th of the limit in a second. So one that floods
-//! does not take the records of others.
+//! A quarter of the limit, and of the queue, is kept for callsites that say little: each at most a 64th of the limit in a second. So a callsite
+//! that floods does not take the records of others.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,51 +23,52 @@ use tracing_core::field::Visit;
 
 use crate::record;
 
-/// So many records wait at most.
+/// At most this many records wait.
 const RECORDS: usize = 4096;
-/// So many bytes they have at most.
+/// At most this many bytes are in the records that wait.
 const BYTES: usize = 4 << 20;
 
-/// What happened at a callsite.
+/// A record of one event at a callsite.
 struct Record {
     meta: &'static Metadata<'static>,
     json: String,
 }
 
-/// Of one process: a child of a fork has one of its own, because a thread that it does not have may be at its parent's.
+/// The queue of one process. A child of a fork has a queue of its own: when it was forked, another thread may have been in the middle of using the
+/// parent's, and that thread does not exist in the child.
 struct Queue {
     process: u32,
     sender: SyncSender<Record>,
     receiver: Mutex<Receiver<Record>>,
-    /// Bytes of the records that wait, and how many these are.
+    /// The bytes of the records that wait; `count` is the number of these records.
     waiting: AtomicUsize,
     count: AtomicUsize,
     lost: AtomicU64,
     limit: Limit,
 }
 
-/// Null, or one that is never freed.
+/// Null, or a queue that is never freed.
 static QUEUE: AtomicPtr<Queue> = AtomicPtr::new(ptr::null_mut());
 
-/// At most so many records in each second.
+/// The limit of records in each second.
 struct Limit {
     per_second: AtomicU32,
-    /// The second, and in the lower half how many records it has had.
+    /// In the upper half the second, in the lower half how many records it has had.
     spent: AtomicU64,
 }
 
-/// What there is of something for a callsite: for one that says little, all.
+/// The share of `all` that a callsite may use. A callsite that says little may use all of it.
 fn part(all: usize, says_little: bool) -> usize {
     if says_little { all } else { all - all / 4 }
 }
 
 impl Limit {
-    /// Whether a callsite says little: this is its `nth` record in a second.
+    /// True if a callsite says little. This is its `nth` record in a second.
     fn is_little(&self, nth: u32) -> bool {
         nth <= (self.per_second.load(Ordering::Relaxed) / 64).max(1)
     }
 
-    /// Whether there may be another record, in the second that is `since` after some time.
+    /// True if one more record is allowed now; it then counts. `since` is the time now, counted from some moment.
     fn allows(&self, since: Duration, says_little: bool) -> bool {
         let limit = part(self.per_second.load(Ordering::Relaxed) as usize, says_little) as u64;
         let second = since.as_secs() << 32;
@@ -79,14 +80,14 @@ impl Limit {
     }
 }
 
-/// That of this process.
+/// The queue of this process.
 fn queue() -> Option<&'static Queue> {
-    // SAFETY: null, or one that is never freed.
+    // SAFETY: `QUEUE` is null or points to a queue that is never freed.
     let queue = unsafe { QUEUE.load(Ordering::Acquire).as_ref() };
     queue.filter(|queue| queue.process == std::process::id())
 }
 
-/// Prepares for records, at most so many in a second. Called by one thread of a process at a time.
+/// Prepares for records, at most `per_second` in a second. Only one thread of a process may call it at a time.
 pub fn expect(per_second: u32) {
     let queue = queue().unwrap_or_else(|| {
         let (sender, receiver) = sync_channel(RECORDS);
@@ -101,7 +102,7 @@ pub fn expect(per_second: u32) {
     queue.limit.per_second.store(per_second, Ordering::Relaxed);
 }
 
-/// Forgets records that nobody has taken, and what was lost: they were for a follower that has gone.
+/// Drops records that nobody has taken, and the number of lost ones: they were for a follower that has gone.
 pub fn forget() {
     take(|_, _| ());
     if let Some(queue) = queue() {
@@ -109,8 +110,8 @@ pub fn forget() {
     }
 }
 
-/// Notes what happens at a callsite, for the `nth` time in this second. `values` visits its fields. `lost` counts what is not noted, until the next
-/// record says so.
+/// Records an event at a callsite, its `nth` in this second. `values` visits its fields. `lost` counts events without a record, until the next
+/// record reports them.
 pub fn note(meta: &'static Metadata<'static>, nth: u32, lost: &AtomicU32, values: &dyn Fn(&mut dyn Visit)) {
     let Some(queue) = queue() else { return };
     let lose = |number: u32| {
@@ -124,9 +125,9 @@ pub fn note(meta: &'static Metadata<'static>, nth: u32, lost: &AtomicU32, values
         return lose(1);
     }
     let before = lost.swap(0, Ordering::Relaxed);
-    // A value that panics while it is displayed does not end a program that would not have displayed it.
+    // If a value panics while it is displayed, the program goes on: without a follower it would not have displayed the value.
     let json = catch_unwind(AssertUnwindSafe(|| record::json(meta, now, before, values)));
-    // What is thrown may panic when it is dropped.
+    // The panic's payload is not dropped, because that may panic, too.
     let sent = json.map_err(mem::forget).is_ok_and(|json| queue.send(Record { meta, json }, says_little));
     if !sent {
         lose(before.saturating_add(1));
@@ -134,15 +135,15 @@ pub fn note(meta: &'static Metadata<'static>, nth: u32, lost: &AtomicU32, values
 }
 
 thread_local! {
-    /// Whether this thread makes a record. What it says meanwhile, in an implementation of `Debug` or in an allocator, has none.
+    /// True while this thread makes a record. Events that happen meanwhile, in an implementation of `Debug` or in an allocator, get no record.
     static IS_BUSY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// While it lives, the thread makes a record.
+/// While it exists, the thread is making a record.
 struct Busy;
 
 impl Busy {
-    /// `None` if it does already, or ends.
+    /// `None` if the thread is making a record already, or ends.
     fn begin() -> Option<Busy> {
         let was_busy = IS_BUSY.try_with(|is_busy| is_busy.replace(true)).unwrap_or(true);
         (!was_busy).then_some(Busy)
@@ -156,13 +157,13 @@ impl Drop for Busy {
 }
 
 impl Queue {
-    /// Whether there was room.
+    /// Puts a record into the queue. False if there was no room.
     fn send(&self, record: Record, says_little: bool) -> bool {
         let bytes = record.json.len();
         let waiting = self.waiting.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         let has_room = waiting <= part(BYTES, says_little) && count <= part(RECORDS, says_little);
-        // It waits for nobody: if there is no room, that is an error.
+        // `try_send` does not wait: it fails if there is no room.
         let sent = has_room && self.sender.try_send(record).is_ok();
         if !sent {
             self.taken(bytes);
@@ -170,7 +171,7 @@ impl Queue {
         sent
     }
 
-    /// A record waits no more.
+    /// Counts off a record that waits no more.
     fn taken(&self, bytes: usize) {
         self.waiting.fetch_sub(bytes, Ordering::Relaxed);
         self.count.fetch_sub(1, Ordering::Relaxed);
@@ -181,7 +182,7 @@ impl Queue {
 pub fn take(mut visit: impl FnMut(&'static Metadata<'static>, &str)) -> u64 {
     let Some(queue) = queue() else { return 0 };
     let receiver = queue.receiver.lock().unwrap_or_else(PoisonError::into_inner);
-    // Not those that come meanwhile, which could have no end.
+    // The count leaves out records that come meanwhile; otherwise this might not end.
     for record in receiver.try_iter().take(RECORDS) {
         queue.taken(record.json.len());
         visit(record.meta, &record.json);

@@ -1,4 +1,4 @@
-//! Callsites as an operator sees them.
+//! The layer of callsites: their names, as an operator writes them.
 //!
 //! ```text
 //!   trace:h2::proto::streams@h2-0.4.20/src/proto/streams/store.rs:97     a callsite: its target and its place
@@ -15,26 +15,27 @@ use tracing_core::Metadata;
 use crate::patched::{ALL, Now, Place};
 use crate::{Error, follow, limit, patched};
 
-/// What is shown, by the names that were chosen, each with its revision, and how many events in a second. A name is that of a callsite, or a target.
+/// The names that an operator has chosen to show. Each has its revision, and the limit of events in a second. A name is that of a callsite, or a
+/// target.
 type Shown = BTreeMap<String, (u64, u32)>;
 
 static SHOWN: Mutex<(Shown, u64)> = Mutex::new((Shown::new(), 0));
 
 struct Callsites;
 
-/// Callsites for an agent, which lists and shows them from then on: `jumplabel list 4711 'trace:h2::*'`,
+/// The callsites as a layer. An agent that is given it lists and shows them: `jumplabel list 4711 'trace:h2::*'`,
 /// `jumplabel set 4711 'trace:hyper::proto=on' --for 30s`, `jumplabel trace 4711 trace:hyper::proto`.
 ///
 /// ```text
 /// jumplabel_agent::serve(jumplabel_tracing::layer())?;
 /// ```
 ///
-/// What is shown goes where the program's subscriber writes. What is followed by `jumplabel trace` goes to the tool, and needs no subscriber. In
-/// a program that was built with upstream's tracing nothing is listed.
+/// Shown events go to the program's subscriber. Events that `jumplabel trace` follows go to the tool, and need no subscriber. If the program was
+/// built with upstream's tracing, the list is empty.
 #[must_use = "give it to an agent"]
 pub fn layer() -> &'static Handle {
     static HANDLE: Handle = Handle::of::<Callsites>();
-    // Without keys there is nothing to follow.
+    // If this fails there are no keys, and so nothing to follow.
     let _ = patched::watch_tracers();
     &HANDLE
 }
@@ -52,12 +53,12 @@ fn name(meta: &Metadata<'_>) -> String {
     format!("{}@{}", meta.target(), place(meta))
 }
 
-/// Whether `chosen` is the target of a callsite, or a module around it.
+/// True if `chosen` is the target of a callsite, or a module around it.
 fn is_target(chosen: &str, target: &str) -> bool {
     target.strip_prefix(chosen).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// What was chosen for a callsite: by its name, by its target, or by a module around that, whichever is nearest.
+/// The choice for a callsite: the nearest one of those for its name, for its target, and for the modules around that.
 fn among<T>(chosen: impl Fn(&str) -> Option<T>, name: &str, target: &str) -> Option<T> {
     let mut around = std::iter::successors(Some(target), |&module| Some(module.rsplit_once("::")?.0));
     chosen(name).or_else(|| around.find_map(chosen))
@@ -71,7 +72,7 @@ impl Layer for Callsites {
 
     fn entries(visit: &mut dyn FnMut(Entry<'_>)) {
         let mut names = BTreeMap::<String, (String, usize)>::new();
-        // What cannot be listed has no keys, or no memory. A macro of the program's can make several callsites in one place.
+        // If this fails, there are no keys or no memory, and the list is empty. A macro of the program may make several callsites in one place.
         let _ = patched::each(|Place { meta, text }, Now { is_on, sites, lost, is_traced }| {
             let kind = if meta.is_span() { "span" } else { "event" };
             let text = if text.is_empty() { String::new() } else { format!(" {text:?}") };

@@ -1,8 +1,8 @@
-//! Dynamic debug for the crate [`tracing`](https://docs.rs/tracing). Each callsite of a program and of its dependencies costs one nop while
-//! nobody is interested in it, and an operator shows any of them while the program runs, whatever the program's filter says.
+//! Dynamic debug for the crate [`tracing`](https://docs.rs/tracing). While nobody is interested in a callsite, it costs one nop, in the program and
+//! in its dependencies. An operator can show any callsite while the program runs, no matter what the program's filter says.
 //!
-//! A program gets its keys by the command `cargo jumplabel tracing`, which patches `tracing` and `tracing-core`. This crate says how many
-//! there are ([`status`]), and shows callsites ([`control`]).
+//! The command `cargo jumplabel tracing` gives a program its keys: it patches `tracing` and `tracing-core`. This crate says how many
+//! callsites there are ([`status`]), and shows callsites ([`control`]).
 //!
 //! ```
 //! use jumplabel_tracing::{Error, control, status};
@@ -19,7 +19,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! A callsite that is shown does not ask filters: its events and spans go to the subscriber that the program has, through all of its layers.
+//! A callsite that is shown asks no filters: its events and spans go to the program's subscriber, through all of its layers.
 #![deny(missing_docs)]
 
 mod follow;
@@ -41,11 +41,11 @@ pub use query::QueryError;
 pub struct Status {
     /// The number of callsites with a key, in the program and its dependencies.
     pub callsites: usize,
-    /// The number of those whose key is on: a subscriber is interested, or they are shown. The others are one nop each.
+    /// The number of callsites whose key is on: a subscriber is interested in them, or they are shown. Each of the others is one nop.
     pub on: usize,
-    /// The number of those that are shown whatever filters say.
+    /// The number of callsites that are shown no matter what filters say.
     pub shown: usize,
-    /// Why keys could not follow the last change of a filter. Callsites that should be on may be off, until the next change works.
+    /// Why keys could not follow the last change of a filter. Until the next change succeeds, callsites that should be on may be off.
     pub error: Option<jumplabel::Error>,
 }
 
@@ -59,7 +59,7 @@ pub enum Error {
     Query(QueryError),
     /// No callsite matches.
     NoCallsite,
-    /// Keys cannot be listed, or not be flipped. Nothing has changed.
+    /// Keys cannot be listed, or cannot be flipped. Nothing has changed.
     Keys(jumplabel::Error),
 }
 
@@ -73,31 +73,31 @@ pub fn status() -> Result<Status, Error> {
     patched::status()
 }
 
-/// Shows callsites, or ends that: a query of Linux's dynamic_debug, such as `module h2::proto::* line 1-500 +p`. Returns how many callsites
-/// match.
+/// Shows callsites, or stops showing them. It takes a query of Linux's dynamic_debug, such as `module h2::proto::* line 1-500 +p`. Returns how many
+/// callsites match.
 ///
 /// | a query has | callsites match if |
 /// |---|---|
 /// | `module h2::*` | their module does |
 /// | `target h2::*` | their target does, which is the module unless the program says otherwise |
 /// | `file *conn.rs` | their file does |
-/// | `func poll` | the name of their span does (that of the function, with `#[instrument]`), or of their event |
+/// | `func poll` | the name of their span or event matches (with `#[instrument]`, a span has the name of its function) |
 /// | `line 12`, `line 10-20`, `line 10-`, `line -20` | their line is one of these |
 /// | `level debug` | their level is this one |
 /// | `format "frame "` | their message has this text in it, before values are put into it; with `^` in front, it begins with that |
-/// | `limit 100/s` | (all do: so many events of each in a second are shown; what is more is lost, and the subscriber is told how many) |
-/// | `+p`, `=p`; `-p`, `=_` at the end | shown; not shown any more: only what filters let pass |
+/// | `limit 100/s` | (all do: at most this many events of each are shown in a second; the rest is lost, and the subscriber is told how many) |
+/// | `+p`, `=p`; `-p`, `=_` at the end | (all do: `p` shows them; without it they are no longer shown, except for what filters let pass) |
 ///
-/// All of what a query has must match; one without a condition matches all callsites. Patterns have `*` and `?`, and `"..."` around them if they
-/// have blanks. (`class` is not known: callsites have none.) Several queries are separated by `;` or lines, and
-/// are carried out one after the other.
+/// A callsite must match all conditions of a query; a query without conditions matches all callsites. Patterns have `*` and `?`, and `"..."` around
+/// them if they have blanks. (`class` is not known, because callsites have none.) `;` or a line's end separates queries, which are carried out one
+/// after the other.
 ///
-/// A look at all callsites and one batch of flips for each query. Safe in any thread; not in signal handlers. Lasts
+/// Costs a look at all callsites and one batch of flips for each query. Safe in any thread; not in signal handlers. Lasts
 /// until a query ends it.
 ///
 /// # Errors
-/// [`Error::NotPatched`]; [`Error::Query`], and none of the queries is carried out; [`Error::NoCallsite`] and [`Error::Keys`], and the queries
-/// before are.
+/// [`Error::NotPatched`]. [`Error::Query`]: then none of the queries was carried out. [`Error::NoCallsite`] and [`Error::Keys`]: then the queries
+/// before the failed one were carried out.
 pub fn control(queries: &str) -> Result<usize, Error> {
     let queries =
         queries.split([';', '\n']).map(str::trim).filter(|query| !query.is_empty() && !query.starts_with('#'));

@@ -1,8 +1,8 @@
-//! How many events of a callsite are shown: all of them, or so many in a second.
+//! The limit of a callsite's events that are shown: all of them, or a number in a second.
 
 use crate::patched::ALL;
 
-/// `on`, or `100/s`.
+/// Reads a limit: `on`, or `100/s`.
 pub fn parse(value: &str) -> Option<u32> {
     if value == "on" {
         return Some(ALL);
@@ -11,7 +11,7 @@ pub fn parse(value: &str) -> Option<u32> {
     number.parse().ok().filter(|&number| number > 0 && number != ALL)
 }
 
-/// The same as it is written.
+/// The text that [`parse`] reads as this limit.
 pub fn text(most: u32) -> String {
     if most == ALL { "on".to_owned() } else { format!("{most}/s") }
 }

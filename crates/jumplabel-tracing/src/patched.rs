@@ -1,11 +1,11 @@
-//! The keys in the patched tracing-core. This crate compiles with upstream's as well: then there are none.
+//! Access to the keys in the patched tracing-core. This crate also compiles with upstream's tracing-core, which has no keys.
 
 use tracing_core::Metadata;
 use tracing_core::field::Visit;
 
 use crate::{Error, Status};
 
-/// What a callsite says about itself.
+/// A callsite's description of itself.
 #[derive(Clone, Copy)]
 pub struct Place {
     pub meta: &'static Metadata<'static>,
@@ -13,8 +13,8 @@ pub struct Place {
     pub text: &'static str,
 }
 
-/// What upstream's tracing-core lacks, with nothing in it. [`with_keys`] imports all of `tracing_core::callsite`, the patched `keys` included, in a
-/// block within a block that imports this: the inner one counts, if it has the name.
+/// Empty stand-ins for the items that upstream's tracing-core lacks. [`with_keys`] imports all of `tracing_core::callsite`, the patched `keys`
+/// included, in an inner block; the outer block imports this module. The inner import wins if it has the name.
 #[allow(dead_code, reason = "with the patched tracing-core, nobody uses it")]
 mod upstream {
     pub mod keys {
@@ -91,7 +91,7 @@ mod upstream {
     }
 }
 
-/// What the body returns, which uses the `keys` of the patched tracing-core. [`Error::NotPatched`] if there are none.
+/// Evaluates a body that uses the `keys` of the patched tracing-core. [`Error::NotPatched`] if there are none.
 macro_rules! with_keys {
     ($($body:tt)*) => {{
         #[allow(unused_imports)]
@@ -115,11 +115,11 @@ pub fn status() -> Result<Status, Error> {
     }
 }
 
-/// Any number of events in a second: that of the patched tracing-core.
+/// The limit that allows any number of events in a second, as the patched tracing-core has it.
 pub const ALL: u32 = u32::MAX;
 
-/// Shows callsites: so many events in a second as `choose` says; 0 ends that. Returns how many it has chosen, and how many pages of code were
-/// written to.
+/// Shows callsites: of each, as many events in a second as `choose` says; 0 ends that. Returns how many callsites it has chosen, and how many pages
+/// of code it has written to.
 pub fn show(mut choose: impl FnMut(Place) -> Option<u32>) -> Result<(usize, usize), Error> {
     with_keys! {
         let mut chosen = 0;
@@ -131,7 +131,7 @@ pub fn show(mut choose: impl FnMut(Place) -> Option<u32>) -> Result<(usize, usiz
     }
 }
 
-/// Has the callsites noted for which `choose` says true, and no others.
+/// Records events of the callsites for which `choose` says true, and of no others.
 pub fn follow(mut choose: impl FnMut(&'static Metadata<'static>) -> bool) -> Result<(), Error> {
     with_keys! {
         let note = |callsite: &'static keys::Keyed, values: &dyn Fn(&mut dyn Visit)| {
@@ -141,7 +141,7 @@ pub fn follow(mut choose: impl FnMut(&'static Metadata<'static>) -> bool) -> Res
     }
 }
 
-/// Has keys follow tracers, if the program watches for these.
+/// Makes keys follow tracers, if the program watches for tracers.
 pub fn watch_tracers() -> Result<(), Error> {
     with_keys! {
         keys::watch_tracers();
@@ -149,15 +149,15 @@ pub fn watch_tracers() -> Result<(), Error> {
     }
 }
 
-/// What is so of a callsite now.
+/// The present state of a callsite.
 pub struct Now {
-    /// Whether its key is on.
+    /// True if its key is on.
     pub is_on: bool,
     /// How many sites it has.
     pub sites: usize,
-    /// How many of its events were not shown, because they were more than the limit.
+    /// How many of its events were not shown, because they exceeded the limit.
     pub lost: u64,
-    /// Whether a tracer that is attached to it has its key on.
+    /// True if an attached tracer keeps its key on.
     pub is_traced: bool,
 }
 

@@ -21,7 +21,7 @@ impl fmt::Display for QueryError {
 
 impl std::error::Error for QueryError {}
 
-/// Which callsites, and how many events of each in a second are shown.
+/// A query: which callsites it chooses, and how many events of each in a second are shown.
 pub struct Query {
     conditions: Vec<Condition>,
     pub most: u32,
@@ -34,7 +34,7 @@ enum Condition {
     Name(Glob),
     Lines(RangeInclusive<u32>),
     Level(Level),
-    /// The message has this text in it, or begins with it.
+    /// The message contains this text, or begins with it.
     Format(String),
 }
 
@@ -91,12 +91,12 @@ impl Condition {
         match self {
             Condition::Module(pattern) => meta.module_path().is_some_and(|module| pattern.matches(module)),
             Condition::Target(pattern) => pattern.matches(meta.target()),
-            // As in Linux: the whole path, or its last part.
+            // As in Linux, a pattern matches the whole path, or its last part.
             Condition::File(pattern) => meta.file().is_some_and(|file| pattern.matches_end(file, "/")),
             Condition::Name(pattern) => pattern.matches(meta.name()),
             Condition::Lines(lines) => meta.line().is_some_and(|line| lines.contains(&line)),
             Condition::Level(level) => meta.level() == level,
-            // As in Linux.
+            // As in Linux, `^` stands for the beginning of the message.
             Condition::Format(part) => match part.strip_prefix('^') {
                 Some(start) => text.starts_with(start),
                 None => text.contains(part.as_str()),
@@ -105,7 +105,7 @@ impl Condition {
     }
 }
 
-/// A line, or from a line to a line; one of these may be missing.
+/// A line, or a range of lines; its first or its last line may be missing.
 fn lines(text: &str) -> Result<RangeInclusive<u32>, QueryError> {
     let number = |text: &str, missing: u32| {
         if text.is_empty() { Some(missing) } else { text.parse().ok() }

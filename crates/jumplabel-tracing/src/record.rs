@@ -7,12 +7,12 @@ use serde::Serialize;
 use tracing_core::Metadata;
 use tracing_core::field::{Field, Visit};
 
-/// So long is a value at most, in bytes; what is longer is cut off, and `...` is behind it.
+/// The longest value, in bytes. A longer one is cut off, and ends in `...`.
 const LONGEST: usize = 4096;
-/// So many bytes have the fields of a record; those behind are left out.
+/// The most bytes of the fields of a record. Fields that do not fit are left out.
 const LONGEST_FIELDS: usize = 16 << 10;
 
-/// What is known without a look at the values.
+/// The part of a record that does not depend on the values.
 #[derive(Serialize)]
 struct Head<'a> {
     time: f64,
@@ -26,7 +26,7 @@ struct Head<'a> {
     thread: Option<&'a str>,
 }
 
-/// The record: what the callsite says of itself, the thread, the message, all other fields, and how many records of this callsite have been
+/// The record: the callsite's description of itself, the thread, the message, all other fields, and how many records of this callsite were
 /// lost since the last one.
 pub fn json(meta: &Metadata<'_>, now: Duration, lost: u32, values: &dyn Fn(&mut dyn Visit)) -> String {
     let thread = std::thread::current();
@@ -59,7 +59,7 @@ pub fn json(meta: &Metadata<'_>, now: Duration, lost: u32, values: &dyn Fn(&mut 
     json
 }
 
-/// Texts and numbers: nothing that JSON has not.
+/// A value as JSON. All values are texts and numbers, which JSON can express.
 fn text(value: &(impl Serialize + ?Sized)) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
 }
@@ -68,7 +68,7 @@ fn text(value: &(impl Serialize + ?Sized)) -> String {
 struct Fields {
     message: Option<String>,
     others: String,
-    /// How many fields were too long.
+    /// How many fields were left out, because they were too long.
     left_out: usize,
 }
 
@@ -88,7 +88,7 @@ impl Fields {
 
 impl Visit for Fields {
     fn record_f64(&mut self, field: &Field, value: f64) {
-        // JSON has no other numbers.
+        // JSON has only finite numbers.
         if value.is_finite() { self.put(field, &value) } else { self.record_debug(field, &value) }
     }
 
@@ -112,13 +112,14 @@ impl Visit for Fields {
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         let mut cut = Cut(String::new());
-        // An error: it does not want to be displayed.
+        // If this fails, the value refuses to be displayed.
         let _ = write!(cut, "{value:?}");
         self.put(field, &cut.0);
     }
 }
 
-/// A text of which the end is left out when it is long enough. That is no error: an implementation of `Debug` may take errors for impossible.
+/// A text whose end is left out when it is long enough. `write` reports no error then, because an implementation of `Debug` may take errors for
+/// impossible.
 struct Cut(String);
 
 impl Write for Cut {

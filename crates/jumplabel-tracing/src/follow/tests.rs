@@ -27,7 +27,7 @@ impl Callsite for Site {
     }
 }
 
-/// What a value does while it is displayed.
+/// A value that does something while it is displayed.
 struct Acts(fn());
 
 impl Debug for Acts {
@@ -37,14 +37,14 @@ impl Debug for Acts {
     }
 }
 
-/// The records, and how many were lost.
+/// Takes the records. Returns them, and how many were lost.
 fn taken() -> (Vec<String>, u64) {
     let mut records = Vec::new();
     let lost = take(|_, json| records.push(json.to_owned()));
     (records, lost)
 }
 
-/// What is noted, and what is lost: it is always all.
+/// Records and losses together are always all events.
 #[test]
 fn noted_or_lost() {
     let missed = AtomicU32::new(0);
@@ -62,7 +62,7 @@ fn noted_or_lost() {
             panic!("a payload of this test panics");
         }
     }
-    // Nobody expects anything.
+    // Nobody expects records.
     says(|| panic!());
     assert_eq!(taken(), (vec![], 0));
     expect(1_000_000);
@@ -70,18 +70,18 @@ fn noted_or_lost() {
     let (records, lost) = taken();
     assert!(records.len() == 1 && lost == 0, "{records:?} {lost}");
     assert!(records[0].ends_with(r#""message":"text","fields":{"a":"NaN","b":"acted"}}"#), "{records:?}");
-    // A value that panics, and one that says something itself.
+    // One value panics, and one has an event itself.
     says(|| panic!("a value of this test panics"));
     assert_eq!(taken(), (vec![], 1));
     says(|| std::panic::panic_any(Twice));
     assert_eq!(taken(), (vec![], 1));
-    // The next record of the callsite says what was lost there.
+    // The next record of the callsite reports what was lost there.
     says(|| note(&META, 1, &AtomicU32::new(0), &|_| ()));
     let (records, lost) = taken();
     assert!(records.len() == 1 && lost == 1 && records[0].ends_with(r#","lost":2}"#), "{records:?} {lost}");
     says(|| ());
     assert!(!taken().0[0].contains("\"lost\""));
-    // More than there is room for.
+    // There are more records than there is room for.
     (0..RECORDS + 10).for_each(|_| says(|| ()));
     let (records, lost) = taken();
     assert_eq!((records.len(), lost), (RECORDS, 10));
@@ -90,7 +90,7 @@ fn noted_or_lost() {
     let (records, lost) = taken();
     assert!(records.len() + lost as usize == RECORDS && records.iter().map(String::len).sum::<usize>() <= BYTES);
     assert!(lost > 0 && queue().unwrap().waiting.load(Ordering::Relaxed) == 0);
-    // Those of an earlier follower are not for the next one.
+    // The next follower does not get the records of an earlier one.
     says(|| ());
     says(|| panic!("a value of this test panics"));
     forget();
@@ -108,12 +108,13 @@ fn limits() {
     assert_eq!([90_001, 91_000].map(allowed), [false, false]);
 }
 
-/// One callsite floods, and another one says something: the limit and the queue have room for that. (Not a test of its own: there is one queue.)
+/// While one callsite floods, the limit and the queue have room for the events of another one. (This is no test of its own, because there is only
+/// one queue.)
 fn a_flood_takes_nothing_from_others() {
     let [flood, quiet] = [0, 0].map(AtomicU32::new);
     for (per_second, room) in [(1000, 750), (u32::MAX, RECORDS - RECORDS / 4)] {
         expect(per_second);
-        // In one second: another one has a limit of its own.
+        // All of this must happen in one second, because the next second has a limit of its own.
         let (mut told, mut others, mut lost) = (0, 0, 0);
         while lost == 0 || told < room {
             forget();
