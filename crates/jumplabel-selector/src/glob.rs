@@ -1,20 +1,20 @@
-//! Patterns of names: `*` stands for any text, `?` for one character, and every other character for itself. Brackets too: elements of
-//! arrays are called `HOOKS[3]`.
+//! Patterns of names: `*` stands for any text, `?` for one character, and every other character for itself. That includes brackets, because elements
+//! of arrays are called `HOOKS[3]`.
 
 /// A pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob(String);
 
 impl Glob {
-    /// Every text is a pattern.
+    /// Makes a pattern of a text. Every text is one.
     pub fn new(text: &str) -> Glob {
         Glob(text.to_owned())
     }
 
-    /// Whether all of `text` matches. Takes time proportional to the product of the two lengths at most.
+    /// True if the pattern matches all of `text`. Takes time proportional to the product of the two lengths at most.
     pub fn matches(&self, text: &str) -> bool {
         let (mut pattern, mut text) = (self.0.as_str(), text);
-        // Behind the last star, and the text from where that star may take one character more.
+        // The pattern after the last star, and the text from where that star may take one character more.
         let mut again: Option<(&str, &str)> = None;
         loop {
             let mut rest = pattern.chars();
@@ -40,7 +40,7 @@ impl Glob {
         }
     }
 
-    /// Whether it matches a name, or the last components of it: `cache.rs` is `src/cache.rs`, too, and `read` is `net::read`.
+    /// True if the pattern matches a name, or its last components: `cache.rs` matches `src/cache.rs`, and `read` matches `net::read`.
     pub fn matches_end(&self, name: &str, separator: &str) -> bool {
         let ends = name.match_indices(separator).map(|(at, _)| &name[at + separator.len()..]);
         self.matches(name) || ends.into_iter().any(|end| self.matches(end))

@@ -1,4 +1,4 @@
-//! The grammar by which keys are chosen, and told what to be. It is the same everywhere.
+//! The grammar by which users choose keys, and say what state they are to have. It is the same everywhere.
 //!
 //! ```text
 //!   selector    WHAT [ASSIGNMENT]
@@ -11,9 +11,9 @@
 //!               =TARGET                      a static call: a function; a mode: its number; a name of a layer: what to configure
 //! ```
 //!
-//! Names and paths are patterns: see [`Glob`]. A path or a function is chosen by the last components of its name, too. What is behind the last `=` is the
-//! assignment; a name that contains one, or ends in `+1` or `-1`, is chosen by a `?` in its place. An `=` behind a parenthesis belongs to the value, if
-//! another `=` stands in front of the parenthesis: `fail:save=return(a=b)`.
+//! Names and paths are patterns: see [`Glob`]. The last components of its name choose a path or a function, too. The assignment follows the last `=`.
+//! If a name contains `=`, or ends in `+1` or `-1`, write `?` for that character. An `=` after a parenthesis belongs to the value, if another `=`
+//! stands in front of the parenthesis: `fail:save=return(a=b)`.
 
 mod glob;
 mod nearest;
@@ -27,45 +27,45 @@ use std::str::FromStr;
 pub use glob::Glob;
 pub use nearest::did_you_mean;
 
-/// One argument of a command.
+/// A selector: one argument of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
-    /// What it chooses.
+    /// The keys that it chooses.
     pub what: What,
-    /// What that is to be.
+    /// The state that it asks for, if any.
     pub assignment: Option<Assignment>,
 }
 
-/// What is chosen.
+/// The way in which a selector chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// By the name.
+    /// It chooses by the name.
     Name(Glob),
-    /// By the place of the declaration.
+    /// It chooses by the place of the declaration.
     File(Glob, Option<RangeInclusive<u32>>),
-    /// By a function that has a site, or that such a function was inlined into.
+    /// It chooses by a function that contains a site, or into which such a function was inlined.
     Function(Glob),
-    /// By the program or the library.
+    /// It chooses by the program or the library.
     Object(Glob),
 }
 
-/// What something is to be.
+/// The state that a selector asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assignment {
-    /// A key that is enabled.
+    /// The key is to be enabled.
     On,
-    /// A key that is disabled.
+    /// The key is to be disabled.
     Off,
-    /// One user more.
+    /// The key is to have one user more.
     Inc,
-    /// One user less.
+    /// The key is to have one user less.
     Dec,
-    /// A function of a static call, a mode's number, or what a layer is to configure.
+    /// A function for a static call, a mode's number, or a configuration for a layer.
     Target(String),
 }
 
 impl Assignment {
-    /// As it is written, without `=`.
+    /// The assignment as it is written, without `=`.
     pub fn value(&self) -> &str {
         match self {
             Assignment::On => "on",
@@ -100,14 +100,14 @@ impl FromStr for Selector {
     }
 }
 
-/// What is chosen, and the value: on both sides of the last `=` in front of the first parenthesis, or else of the last one.
+/// Splits a selector into its choice and its value, at the last `=` in front of the first parenthesis; if there is none, at the last `=`.
 fn split(text: &str) -> Option<(&str, &str)> {
     let head = text.split('(').next().unwrap_or(text);
     let at = head.rfind('=').or_else(|| text.rfind('='))?;
     Some((&text[..at], &text[at + 1..]))
 }
 
-/// Whether `-1` behind it is the end of a range of lines, and no assignment.
+/// True if `-1` after this text ends a range of lines, and is no assignment.
 fn is_start_of_lines(text: &str) -> bool {
     text.starts_with("file:") && text.rsplit_once(':').is_some_and(|(_, line)| is_number(line))
 }
@@ -121,12 +121,12 @@ impl FromStr for What {
 
     fn from_str(text: &str) -> Result<What, String> {
         let (what, pattern) = match text.split_once(':') {
-            // Paths of Rust are names: `net::TRACE`.
+            // A path of Rust is a name: `net::TRACE`.
             Some((kind, rest)) if !rest.starts_with(':') => match kind {
                 "file" => file(rest)?,
                 "fn" => (What::Function(Glob::new(rest)), rest),
                 "obj" => (What::Object(Glob::new(rest)), rest),
-                // Those of tracepoints have one colon: `net:packet`.
+                // A name of a tracepoint has one colon: `net:packet`.
                 _ => (What::Name(Glob::new(text)), text),
             },
             _ => (What::Name(Glob::new(text)), text),
@@ -135,7 +135,7 @@ impl FromStr for What {
     }
 }
 
-/// `PATH[:LINE[-LINE]]`.
+/// Reads `PATH[:LINE[-LINE]]`.
 fn file(text: &str) -> Result<(What, &str), String> {
     let Some((path, lines)) = text.rsplit_once(':') else { return Ok((What::File(Glob::new(text), None), text)) };
     let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
@@ -150,7 +150,7 @@ fn file(text: &str) -> Result<(What, &str), String> {
     Ok((What::File(Glob::new(path), Some(first..=last)), path))
 }
 
-/// A selector by name that chooses what is called so, in one word: `?` stands for what has a meaning in a list of selectors, in a pattern or on a
+/// A selector that chooses exactly this name, in one word. It has `?` for characters that mean something in a list of selectors, in a pattern or on a
 /// terminal.
 #[must_use]
 pub fn literal(name: &str) -> String {
@@ -165,7 +165,7 @@ impl fmt::Display for Selector {
         match &self.what {
             What::Name(glob) => f.write_str(glob.text()),
             What::File(glob, None) => write!(f, "file:{}", glob.text()),
-            // `7-1` is a range.
+            // `:7` with `-1` would be the range `7-1`.
             What::File(glob, Some(lines))
                 if lines.start() == lines.end() && self.assignment != Some(Assignment::Dec) =>
             {

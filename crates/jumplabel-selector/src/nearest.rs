@@ -1,16 +1,16 @@
-//! Names like one that chooses nothing, because somebody has misspelt it.
+//! Finds names that are like a misspelt one.
 
 use std::fmt::Write as _;
 
 use crate::What;
 
-/// So many are named.
+/// At most this many names are suggested.
 const MOST: usize = 3;
-/// A longer pattern is not compared: that takes time proportional to the product of the two lengths, for each name.
+/// A longer pattern is not compared: for each name, the comparison takes time proportional to the product of the two lengths.
 const LONGEST: usize = 64;
 
-/// `; did you mean net.trace or net.traced?`, for the end of a sentence that says that `what` chooses nothing; empty if no name is like it, or if it
-/// does not choose by a name.
+/// A suggestion, `; did you mean net.trace or net.traced?`, for the end of a sentence that says that `what` chooses nothing. Empty if no name is
+/// like it, or if `what` does not choose by a name.
 #[must_use]
 pub fn did_you_mean<'a>(what: &What, names: impl IntoIterator<Item = &'a str>) -> String {
     let near = nearest(what, names);
@@ -43,7 +43,7 @@ fn nearest<'a>(what: &What, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a
     near.into_iter().map(|(_, name)| name).take(MOST).collect()
 }
 
-/// How many characters have to change until a pattern matches a name, or its last components; `None` if they are more than somebody misspells.
+/// How many characters have to change until a pattern matches a name, or its last components. `None` if these are more than a misspelling has.
 fn distance(pattern: &str, name: &str) -> Option<usize> {
     let ends = name.match_indices(['.', ':']).map(|(at, separator)| &name[at + separator.len()..]);
     let same = |text: &str, part: &str| {
@@ -54,7 +54,7 @@ fn distance(pattern: &str, name: &str) -> Option<usize> {
     let Some((start, rest)) = pattern.split_once('*') else {
         return [name].into_iter().chain(ends).filter_map(|part| same(pattern, part)).min();
     };
-    // Of a pattern with a star, the longer one of what is in front of all stars and what is behind them.
+    // A pattern with a star has a part in front of all stars, and a part after them. The longer part counts.
     let end = rest.rsplit_once('*').map_or(rest, |(_, end)| end);
     let skipped = name.chars().count().saturating_sub(end.chars().count());
     if start.len() >= end.len() {

@@ -95,7 +95,7 @@ fn no_explosion() {
     assert!(!pattern.matches(&("a".repeat(1999) + "b")));
 }
 
-/// By the definition: a star is nothing, or a character and a star.
+/// Matches by the definition: a star is nothing, or a character and a star.
 fn slow(pattern: &[char], text: &[char]) -> bool {
     match (pattern, text) {
         ([], []) => true,
@@ -115,7 +115,7 @@ proptest! {
         prop_assert_eq!(Glob::new(&pattern).matches(&text), slow(&chars(&pattern), &chars(&text)));
     }
 
-    /// Whatever is accepted says itself again.
+    /// Each accepted selector is displayed as a text that parses to the same selector.
     #[test]
     fn displayed_and_parsed(text in "(file:|fn:|obj:|)[a-z*?:.\\[\\]/_=+1-]{1,16}(=on|=off|\\+1|-1|=f|:[0-9]{1,3}-[0-9]{1,3}|)") {
         if let Ok(selector) = text.parse::<Selector>() {
@@ -123,7 +123,7 @@ proptest! {
         }
     }
 
-    /// Any text is accepted or refused, and a refusal names it.
+    /// Any text is accepted, or refused with a message that names it.
     #[test]
     fn anything(text in "\\PC*") {
         if let Err(error) = text.parse::<Selector>() {
@@ -159,6 +159,6 @@ fn misspelt() {
         let what = text.split('=').next().unwrap().parse().unwrap_or(What::Name(Glob::new("")));
         assert_eq!(did_you_mean(&what, names), meant, "{text}");
     }
-    // No time goes into what nobody has typed.
+    // Nobody has typed this, so it takes no time.
     assert_eq!(did_you_mean(&What::Name(Glob::new(&"x".repeat(4096))), names), "");
 }
