@@ -1,5 +1,5 @@
-//! CPU time for an operation, and operations in a second, of a ticket lock, and of this one with waiters that spin and that sleep, for 1, 2, 4
-//! and 8 threads a processor. An operation takes the lock, adds to four words of it, gives it back and does as much outside of it.
+//! Prints a table of CPU time for an operation, and operations in a second. It compares a ticket lock with this lock, whose waiters spin or sleep,
+//! for 1, 2, 4 and 8 threads a processor. An operation takes the lock, adds to four words of it, gives it back and does as much outside of it.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "a table of figures")]
 
 use std::hint::{black_box, spin_loop};
@@ -32,9 +32,9 @@ fn ticket() {
     NOW.store(mine.wrapping_add(1), Ordering::Release);
 }
 
-/// Of this process, all its threads.
+/// The CPU time of this process, with all its threads.
 fn cpu() -> f64 {
-    // SAFETY: writes the structure.
+    // SAFETY: `getrusage` only writes the structure.
     let usage = unsafe {
         let mut usage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
@@ -44,7 +44,7 @@ fn cpu() -> f64 {
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
-/// Microseconds of CPU for an operation, and millions of them in a second.
+/// Measures microseconds of CPU time for an operation, and millions of operations in a second.
 fn measure(threads: usize, operation: fn()) -> (f64, f64) {
     let (stop, total) = (AtomicBool::new(false), AtomicU64::new(0));
     let (start, before) = (Instant::now(), cpu());

@@ -1,4 +1,4 @@
-//! The two tables, and the order in which they change.
+//! The two tables of operations, and the order in which they change.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -9,22 +9,22 @@ use jumplabel::{Error, ops};
 
 use super::{FREE, HELD, Word, spin};
 
-/// Held, and somebody sleeps, or is about to.
+/// The lock is held, and a thread sleeps on it, or is about to.
 const SLEPT_ON: u8 = 2;
 
 ops! {
     /// How a lock is given back.
     pub static UNLOCK: Unlock = {
-        /// Nobody sleeps.
+        /// No thread sleeps.
         Spin,
-        /// Somebody may.
+        /// A thread may sleep.
         Block
     };
 
-    /// Gives it back.
+    /// Gives the lock back.
     ///
     /// # Safety
-    /// `state` is that of a lock that the caller holds.
+    /// `state` belongs to a lock that the caller holds.
     unsafe fn release(state: *const AtomicU8) {
         Spin => release_and_wake, x86_64 unsafe { "{{disp32}} mov byte ptr [{state}], 0" };
         Block => release_and_wake, x86_64 unsafe { "lock dec byte ptr [{state}]\njnz {call}f" } else call;
@@ -32,35 +32,35 @@ ops! {
 }
 
 ops! {
-    /// What a thread does that finds a lock held.
+    /// The way in which a thread waits if it finds a lock held.
     pub static SLOW: Slow = {
-        /// It tries again.
+        /// The thread tries again.
         Spin,
-        /// It sleeps.
+        /// The thread sleeps.
         Block
     };
 
-    /// Takes it.
+    /// Waits for the lock, and takes it.
     ///
     /// # Safety
-    /// `word` is a lock's.
+    /// `word` is the word of a lock.
     unsafe fn wait(word: *const Word) {
         Spin => wait_by_spinning;
         Block => wait_asleep;
     }
 }
 
-/// Whether threads may begin to sleep.
+/// True while threads may begin to sleep.
 static MAY_SLEEP: AtomicBool = AtomicBool::new(false);
-/// Those that do, or found that they may.
+/// The number of threads that sleep, or are about to find out whether they may.
 static SLEEPERS: AtomicU32 = AtomicU32::new(0);
-/// One change at a time.
+/// Held during a change, so that changes follow one another.
 static CHANGING: Mutex<()> = Mutex::new(());
 
-/// Has waiters sleep, or spin, from now on. The caller holds none of the locks: those who sleep are waited for.
+/// Makes waiters sleep, or spin, from now on. The caller must hold none of the locks, because this waits for threads that sleep.
 ///
 /// # Errors
-/// As [`jumplabel::Ops::set`]. On an error, waiters may do the one or the other; the lock is as good as before.
+/// Those of [`jumplabel::Ops::set`]. After an error, waiters may spin or sleep; the lock still works.
 pub fn set(waiters: Slow) -> Result<(), Error> {
     let _changing = CHANGING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if waiters == Slow::Block {
@@ -70,22 +70,22 @@ pub fn set(waiters: Slow) -> Result<(), Error> {
     }
     SLOW.set(Slow::Spin)?;
     MAY_SLEEP.store(false, Ordering::SeqCst);
-    // Whoever counts itself later finds that it may not sleep.
+    // A thread that counts itself after this finds that it may not sleep.
     while SLEEPERS.load(Ordering::SeqCst) != 0 {
         std::thread::yield_now();
     }
     UNLOCK.set(Unlock::Spin).map(drop)
 }
 
-/// What waiters do.
+/// Whether waiters spin or sleep.
 pub fn query() -> Slow {
     SLOW.query()
 }
 
-/// For the broken twin of the torture: the slow way first.
+/// For the broken twin of the torture: changes the table of waiters first.
 ///
 /// # Errors
-/// As [`set`].
+/// Those of [`set`].
 #[doc(hidden)]
 pub fn set_in_the_wrong_order(between: impl FnOnce()) -> Result<(), Error> {
     MAY_SLEEP.store(true, Ordering::SeqCst);
@@ -94,10 +94,10 @@ pub fn set_in_the_wrong_order(between: impl FnOnce()) -> Result<(), Error> {
     UNLOCK.set(Unlock::Block).map(drop)
 }
 
-/// [`set`] by the variable `LOCK_WAITERS`: `spin`, also if it is not there, or `block`. Call it before the first thread starts.
+/// Calls [`set`] as the variable `LOCK_WAITERS` says: `spin` or `block`; `spin` if it is not set. Call it before the first thread starts.
 ///
 /// # Errors
-/// As [`set`], and [`Refused::Unknown`] if it is something else: waiters do what they did.
+/// Those of [`set`]; [`Refused::Unknown`] if the variable has another value. Then waiters do what they did.
 pub fn set_from_environment() -> Result<(), Refused> {
     let Some(value) = std::env::var_os("LOCK_WAITERS") else { return Ok(()) };
     let waiters = match value.to_str() {
@@ -108,10 +108,10 @@ pub fn set_from_environment() -> Result<(), Refused> {
     set(waiters).map_err(Refused::Locks)
 }
 
-/// Why waiters do not do what the variable says.
+/// Why waiters do not do what the variable `LOCK_WAITERS` says.
 #[derive(Debug)]
 pub enum Refused {
-    /// It has another value.
+    /// The variable has an unknown value.
     Unknown(OsString),
     /// The tables could not be changed.
     Locks(Error),
@@ -132,22 +132,22 @@ impl std::error::Error for Refused {}
 
 #[inline(always)]
 pub(super) fn slow(word: &Word) {
-    // SAFETY: a lock's.
+    // SAFETY: `word` is the word of a lock.
     unsafe { wait(word) };
 }
 
 #[inline(always)]
 pub(super) fn unlock(word: &Word) {
-    // SAFETY: the caller's lock.
+    // SAFETY: `word` is the word of a lock that the caller holds.
     unsafe { release(&raw const word.state) };
 }
 
-/// By whatever the state is: held, slept on, or, behind the `dec` of a closed arm, one less.
+/// Gives a lock back, and wakes a thread if one sleeps. The state is held or slept on; after the `dec` of a closed arm, it is one less.
 unsafe extern "C" fn release_and_wake(state: *const AtomicU8) {
     // SAFETY: the caller of `release` passes the state of a lock. A lock lives as long as threads wait for it.
     let word = unsafe { &*state };
     let before = word.swap(FREE, Ordering::Release);
-    // The closed arm left 1 of 2.
+    // The closed arm's `dec` has made 1 of 2, so 1 means that a thread sleeps.
     if before != FREE && (before == SLEPT_ON || cfg!(all(target_arch = "x86_64", not(miri)))) {
         futex(state, libc::FUTEX_WAKE, 1);
     }
@@ -170,7 +170,7 @@ unsafe extern "C" fn wait_asleep(word: *const Word) {
         }
     }
     if !taken {
-        // Whoever takes it by trying wakes nobody later.
+        // The threads that sleep go on to spin, and a thread that takes the lock by spinning wakes nobody when it gives the lock back.
         futex(&raw const word.state, libc::FUTEX_WAKE, i32::MAX as u32);
     }
     SLEEPERS.fetch_sub(1, Ordering::SeqCst);
@@ -179,10 +179,10 @@ unsafe extern "C" fn wait_asleep(word: *const Word) {
     }
 }
 
-/// The word that begins with the state: its other bytes are 0.
+/// Calls the system for the word that begins with `state`. The word's other bytes are 0.
 fn futex(state: *const AtomicU8, operation: i32, number: u32) {
     const { assert!(cfg!(target_endian = "little") && HELD == 1) };
-    // SAFETY: wakes, or sleeps until the word changes or somebody wakes.
+    // SAFETY: the call only wakes threads, or sleeps until the word changes or a thread wakes it.
     unsafe {
         libc::syscall(
             libc::SYS_futex,

@@ -1,5 +1,5 @@
-//! A lock of one byte whose waiters spin, or, on a machine with more threads than processors, sleep. Which of them, is one switch for all
-//! locks of the program, changed while locks are held.
+//! A lock of one byte. Its waiters spin or, on a machine with more threads than processors, sleep. One switch decides that for all locks of
+//! the program, and can change while locks are held.
 //!
 //! ```text
 //!   state   0 free   1 held   2 held, and somebody sleeps or will         one format for both
@@ -8,14 +8,14 @@
 //!           block   lock dec byte ptr [lock]; 1 before: done; else: state := 0, wake one
 //! ```
 //!
-//! With the feature `blocking`, a table of operations has `unlock`, and another one what a thread does that finds the lock held. They change
-//! one after the other (`set`): nobody may sleep unless each unlock looks for sleepers.
+//! With the feature `blocking`, there are two tables of operations: one has `unlock`, the other the way in which a thread waits that finds the lock
+//! held. They change one after the other (`set`), because threads may sleep only while each unlock looks for sleepers.
 //!
-//! * *To block*: first `unlock`. It is in place, one instruction: behind `set` no thread is between its site and its store, as it could be in
-//!   the arm of a switch or in a function. Then the slow way.
-//! * *To spin*: first nobody begins to sleep any more, and those who sleep are waited for. Then `unlock`.
+//! * *To block*: `unlock` changes first. It is one instruction in place. So once `set` is done, no thread is between the site and the store, as it
+//!   could be in the arm of a switch or in a function. Then the way to wait changes.
+//! * *To spin*: first no more threads may begin to sleep, and `set` waits for those that sleep. Then `unlock` changes.
 //!
-//! Where operations are not in place, `unlock` looks for sleepers in both.
+//! Where operations are not in place, `unlock` looks for sleepers in both cases.
 
 #[cfg(feature = "blocking")]
 mod blocking;
@@ -31,7 +31,7 @@ pub use blocking::{Refused, Slow, Unlock, query, set, set_from_environment, set_
 const FREE: u8 = 0;
 const HELD: u8 = 1;
 
-/// The byte, and the rest of the word that a thread sleeps on, which is 0.
+/// The lock's byte, and the rest of the word that a thread sleeps on. The rest is 0.
 #[repr(C, align(4))]
 #[derive(Debug, Default)]
 struct Word {
@@ -39,14 +39,14 @@ struct Word {
     zero: [u8; 3],
 }
 
-/// A value that one thread has at a time.
+/// A lock around a value, which one thread has at a time.
 #[derive(Debug, Default)]
 pub struct Lock<T> {
     word: Word,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: one thread has the value at a time.
+// SAFETY: the lock gives the value to one thread at a time.
 unsafe impl<T: Send> Sync for Lock<T> {}
 
 impl<T> Lock<T> {
@@ -55,7 +55,7 @@ impl<T> Lock<T> {
         Lock { word: Word { state: AtomicU8::new(FREE), zero: [0; 3] }, value: UnsafeCell::new(value) }
     }
 
-    /// Waits until it is free, and takes it. Not for a thread that holds it, nor for one that calls `set` while it holds it.
+    /// Waits until the lock is free, and takes it. A thread must not call it while it holds this lock, nor call `set` while it holds the lock.
     pub fn lock(&self) -> Guard<'_, T> {
         if self.word.state.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_err() {
             slow(&self.word);
@@ -71,14 +71,14 @@ pub struct Guard<'a, T>(&'a Lock<T>, PhantomData<&'a mut T>);
 impl<T> Deref for Guard<'_, T> {
     type Target = T;
     fn deref(&self) -> &T {
-        // SAFETY: the lock is held.
+        // SAFETY: this guard holds the lock, so no other thread has the value.
         unsafe { &*self.0.value.get() }
     }
 }
 
 impl<T> DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the lock is held.
+        // SAFETY: this guard holds the lock, so no other thread has the value.
         unsafe { &mut *self.0.value.get() }
     }
 }
@@ -103,7 +103,7 @@ fn unlock(word: &Word) {
     word.state.store(FREE, Ordering::Release);
 }
 
-/// Takes it by trying.
+/// Takes the lock by trying again and again.
 fn spin(word: &Word) {
     loop {
         if word.state.load(Ordering::Relaxed) == FREE

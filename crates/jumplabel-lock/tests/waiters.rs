@@ -1,4 +1,4 @@
-//! The lock under threads, while what its waiters do is switched: the counter that it guards is exact, and nobody sleeps for ever.
+//! Threads take the lock while its waiters are switched: the counter that it guards is exact, and no thread sleeps for ever.
 #![cfg(feature = "blocking")]
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,10 +9,10 @@ use jumplabel_testing::scenario::{Scenario, fork, passes, reap, rounds};
 
 static COUNTER: Lock<u64> = Lock::new(0);
 const THREADS: u64 = 4;
-/// How often it was taken and given back.
+/// How often the lock was taken and given back.
 static PROGRESS: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts by four threads until `switch` returns; what they counted, and what the lock guards.
+/// Four threads count until `switch` returns. Returns their counts, and the counter that the lock guards.
 fn torture(switch: impl FnOnce()) {
     let (stop, total) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
@@ -23,7 +23,7 @@ fn torture(switch: impl FnOnce()) {
                     let mut counter = COUNTER.lock();
                     *counter += 1;
                     if counter.is_multiple_of(64) {
-                        // While it is held: then others wait.
+                        // The lock is held during this, so others have to wait.
                         std::thread::yield_now();
                     }
                     drop(counter);
@@ -70,7 +70,7 @@ fn each_way() {
     });
 }
 
-/// Waiters that sleep while unlocks wake nobody: in the end all of them do.
+/// In the wrong order, waiters may sleep while unlocks wake nobody: in the end all of them sleep.
 #[test]
 #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), ignore = "elsewhere each unlock looks for sleepers")]
 fn twin_in_the_wrong_order() {
@@ -93,17 +93,17 @@ fn twin_in_the_wrong_order() {
     });
 }
 
-/// A variable of the program's start: another word than these two is refused, and changes nothing.
+/// The variable `LOCK_WAITERS`: a word other than the two known ones is refused, and changes nothing.
 #[test]
 fn variable() {
     let variable = |value: &'static str| {
-        // SAFETY: a process with one thread of its own.
+        // SAFETY: this process has only one thread.
         unsafe { std::env::set_var("LOCK_WAITERS", value) };
         set_from_environment()
     };
     passes(move || {
         reap(fork(move || {
-            // SAFETY: as above.
+            // SAFETY: this process still has only one thread.
             unsafe { std::env::remove_var("LOCK_WAITERS") };
             set_from_environment().unwrap();
             assert_eq!(query(), Slow::Spin);

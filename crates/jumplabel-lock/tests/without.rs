@@ -1,11 +1,11 @@
-//! Without the feature, a program with the lock is, byte for byte, that of a lock which has never heard of operations.
+//! Without the feature, a program with this lock has the same bytes as one whose lock has never heard of operations.
 #![cfg(target_os = "linux")]
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What is conditional: a line, and the one that it is about.
+/// The line in front of a conditional line.
 const WITH: &str = "#[cfg(feature = \"blocking\")]";
 const WITHOUT: &str = "#[cfg(not(feature = \"blocking\"))]";
 
@@ -43,7 +43,7 @@ fn rustc(arguments: &[&str], directory: &Path) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// The program with this source of the lock: its bytes. All paths are the same for all of them.
+/// Builds the program with this source of the lock, and returns its bytes. All builds have the same paths.
 fn program(directory: &Path, source: &str) -> Vec<u8> {
     let _ = fs::remove_dir_all(directory);
     fs::create_dir_all(directory).unwrap();
@@ -68,13 +68,13 @@ fn byte_for_byte() {
     let without = stripped();
     let off = program(&directory, &source);
     assert!(off == program(&directory, &without), "the option leaves something behind when it is off");
-    // The broken twin: a trace of one instruction is found out.
+    // The broken twin: the test notices a trace of one instruction.
     let traced =
         without.replace("word.state.store(FREE, Ordering::Release);", "word.state.fetch_sub(HELD, Ordering::Release);");
     assert!(traced != without && off != program(&directory, &traced));
 }
 
-/// Nobody has the feature who does not ask for it, and nothing of the library without it.
+/// Only a program that asks for the feature has it. Without it, a program has nothing of the library.
 #[test]
 #[cfg_attr(miri, ignore = "starts cargo")]
 fn off_by_default() {
