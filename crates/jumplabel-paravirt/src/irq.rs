@@ -1,23 +1,23 @@
-//! The interrupt flag. Natively a word that says whether interrupts are on; a guest has a mask that its host reads, and looks for what came
-//! in while it was off (Xen: `evtchn_upcall_mask` and `_pending`).
+//! The table of the interrupt flag. The native form is a word that says whether interrupts are on. A guest has a mask that its host reads; when the
+//! guest clears it, it looks for interrupts that came in meanwhile (Xen: `evtchn_upcall_mask` and `_pending`).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 jumplabel::ops! {
     /// How interrupts are switched off and on.
     pub static IRQ: Interrupts = {
-        /// By the flag.
+        /// Switches the flag.
         Native,
-        /// By the mask, as closed arms.
+        /// Switches the mask; operations are closed arms.
         Masked,
-        /// The same, as functions.
+        /// Switches the mask; operations are functions.
         Called
     };
 
-    /// Whether interrupts are on: 1 or 0.
+    /// Returns 1 if interrupts are on, and 0 if not.
     ///
     /// # Safety
-    /// `cpu` is a processor.
+    /// `cpu` points to the words of a processor.
     pub unsafe fn save(cpu: *const Words) -> u64 {
         Native => native_save, x86_64 unsafe { "{{disp32}} mov {ret:e}, dword ptr [{cpu}]" };
         Masked => masked_save, x86_64 unsafe { "mov {ret:e}, dword ptr [{cpu} + 4]\nxor {ret:e}, 1" };
@@ -27,7 +27,7 @@ jumplabel::ops! {
     /// Switches interrupts off.
     ///
     /// # Safety
-    /// `cpu` is a processor.
+    /// `cpu` points to the words of a processor.
     pub unsafe fn disable(cpu: *const Words) {
         Native => native_disable, x86_64 unsafe { "{{disp32}} mov dword ptr [{cpu}], 0" };
         Masked => masked_disable, x86_64 unsafe { "mov dword ptr [{cpu} + 4], 1" };
@@ -37,17 +37,17 @@ jumplabel::ops! {
     /// Switches interrupts on.
     ///
     /// # Safety
-    /// `cpu` is a processor.
+    /// `cpu` points to the words of a processor.
     pub unsafe fn enable(cpu: *const Words) {
         Native => native_enable, x86_64 unsafe { "{{disp32}} mov dword ptr [{cpu}], 1" };
         Masked => masked_enable, x86_64 unsafe { "mov dword ptr [{cpu} + 4], 0\ncmp dword ptr [{cpu} + 8], 0\njne {call}f" } else call;
         Called => masked_enable;
     }
 
-    /// Switches interrupts to what `save` has returned.
+    /// Switches interrupts to the state that `save` has returned.
     ///
     /// # Safety
-    /// `cpu` is a processor, `flags` 1 or 0.
+    /// `cpu` points to the words of a processor; `flags` is 1 or 0.
     pub unsafe fn restore(cpu: *const Words, flags: u64) {
         Native => native_restore, x86_64 unsafe { "{{disp32}} mov dword ptr [{cpu}], {flags:e}" };
         Masked => masked_restore,
@@ -56,7 +56,7 @@ jumplabel::ops! {
     }
 }
 
-/// What the operations read and write.
+/// The words of a processor that the operations read and write.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Words {
@@ -66,7 +66,7 @@ pub struct Words {
     taken: AtomicU32,
 }
 
-/// A processor: one thread's.
+/// A processor, which belongs to one thread.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct Cpu(Words);
@@ -78,20 +78,20 @@ impl Default for Cpu {
 }
 
 impl Cpu {
-    /// Interrupts are on.
+    /// A processor whose interrupts are on.
     #[must_use]
     pub const fn new() -> Cpu {
         let [mask, pending, taken] = [const { AtomicU32::new(0) }; 3];
         Cpu(Words { on: AtomicU32::new(1), mask, pending, taken })
     }
 
-    /// For the operations.
+    /// The words, as the operations take them.
     #[must_use]
     pub const fn as_ptr(&self) -> *const Words {
         &raw const self.0
     }
 
-    /// As the host: an interrupt comes in, which a guest sees when it switches them on.
+    /// Sends an interrupt, as the host does. A guest sees it when it switches interrupts on.
     pub fn send(&self) {
         self.0.pending.store(1, Ordering::Relaxed);
     }
@@ -104,7 +104,7 @@ impl Cpu {
 }
 
 /// # Safety
-/// A processor, for as long as the caller looks at it.
+/// `cpu` points to the words of a processor, which live as long as the caller uses them.
 unsafe fn words<'a>(cpu: *const Words) -> &'a Words {
     // SAFETY: the caller passes the words of a processor.
     unsafe { &*cpu }
@@ -113,7 +113,7 @@ unsafe fn words<'a>(cpu: *const Words) -> &'a Words {
 /// `save` by the flag.
 ///
 /// # Safety
-/// A processor.
+/// `cpu` points to the words of a processor.
 pub unsafe extern "C" fn native_save(cpu: *const Words) -> u64 {
     // SAFETY: the caller passes the words of a processor.
     u64::from(unsafe { words(cpu) }.on.load(Ordering::Relaxed))
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn native_save(cpu: *const Words) -> u64 {
 /// `disable` by the flag.
 ///
 /// # Safety
-/// A processor.
+/// `cpu` points to the words of a processor.
 pub unsafe extern "C" fn native_disable(cpu: *const Words) {
     // SAFETY: the caller passes the words of a processor.
     unsafe { words(cpu) }.on.store(0, Ordering::Relaxed);
@@ -136,7 +136,7 @@ unsafe extern "C" fn native_enable(cpu: *const Words) {
 /// `restore` by the flag.
 ///
 /// # Safety
-/// A processor.
+/// `cpu` points to the words of a processor.
 pub unsafe extern "C" fn native_restore(cpu: *const Words, flags: u64) {
     // SAFETY: the caller passes the words of a processor.
     unsafe { words(cpu) }.on.store(flags as u32, Ordering::Relaxed);
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn native_restore(cpu: *const Words, flags: u64) {
 /// `save` by the mask.
 ///
 /// # Safety
-/// A processor.
+/// `cpu` points to the words of a processor.
 pub unsafe extern "C" fn masked_save(cpu: *const Words) -> u64 {
     // SAFETY: the caller passes the words of a processor.
     u64::from(unsafe { words(cpu) }.mask.load(Ordering::Relaxed) ^ 1)
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn masked_save(cpu: *const Words) -> u64 {
 /// `disable` by the mask.
 ///
 /// # Safety
-/// A processor.
+/// `cpu` points to the words of a processor.
 pub unsafe extern "C" fn masked_disable(cpu: *const Words) {
     // SAFETY: the caller passes the words of a processor.
     unsafe { words(cpu) }.mask.store(1, Ordering::Relaxed);
@@ -168,7 +168,7 @@ unsafe extern "C" fn masked_enable(cpu: *const Words) {
 /// `restore` by the mask.
 ///
 /// # Safety
-/// A processor.
+/// `cpu` points to the words of a processor.
 pub unsafe extern "C" fn masked_restore(cpu: *const Words, flags: u64) {
     // SAFETY: the caller passes the words of a processor.
     let words = unsafe { words(cpu) };

@@ -1,6 +1,6 @@
-//! Three tables of operations as Linux has them for its guests (`struct pv_lock_ops`, `pv_irq_ops`, `pv_mmu_ops`), in user space: a program
-//! that is not a kernel has no interrupts and no page tables, so words in memory stand for them. Its other groups (init, time, cpu, apic)
-//! are out of scope: nothing in a program stands for what they do.
+//! Three tables of operations as Linux has them for its guests (`struct pv_lock_ops`, `pv_irq_ops`, `pv_mmu_ops`), in user space. A program has no
+//! interrupts and no page tables, so words in memory stand for them. Linux's other groups (init, time, cpu, apic) are out of scope: nothing in a
+//! program could stand for their work.
 //!
 //! | table | in place | calls | backends |
 //! |---|---|---|---|
@@ -8,7 +8,7 @@
 //! | [`irq::IRQ`] | `save`, `disable`, `enable`, `restore` | | a flag; a mask that a host sees, as closed arms and as functions |
 //! | [`pte::PTE`] | `make`, `read`, `set` | | entries as they are; moved by a distance, as closed arms and as functions |
 //!
-//! An operation is in place if one instruction of at least 5 bytes does it. The backends of a lock have formats of their own: set one while
+//! An operation is in place if one instruction of at least 5 bytes does it. Each backend of a lock has a format of its own, so set one only while
 //! nobody holds a lock.
 
 pub mod irq;

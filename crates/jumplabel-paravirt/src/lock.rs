@@ -1,7 +1,7 @@
 //! The lock table: all operations of Linux's `pv_lock_ops`, and a ticket lock as their native form.
 //!
-//! A word of the lock has two halves in the ticket lock: who is served (the lower one) and who comes next. They are equal if it is free.
-//! The other backends use one byte: 0 is free, 1 held, 2 held and waited for.
+//! In the ticket lock, the word has two halves: the ticket that is served (the lower half), and the next one to give. They are equal if the lock is
+//! free. The other backends use one byte: 0 is free, 1 held, 2 held and waited for.
 //!
 //! | `pv_lock_ops` | here |
 //! |---|---|
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, Ordering};
 
 use crate::irq::{self, Cpu};
 
-/// What `enter` takes: one more in the upper half.
+/// The number that `enter` adds: one more in the upper half.
 pub const TICKET: u64 = 1 << 16;
 
 jumplabel::ops! {
@@ -21,13 +21,13 @@ jumplabel::ops! {
     pub static LOCK: Locking = {
         /// A ticket lock, in place.
         Ticket,
-        /// A byte, as closed arms.
+        /// A byte; operations are closed arms.
         Byte,
-        /// The same, as functions.
+        /// A byte; operations are functions.
         Called
     };
 
-    /// Asks for the lock; `ticket` is [`TICKET`]. If the two halves of what it returns are equal, the caller has the lock. If not, it calls
+    /// Asks for the lock; `ticket` is [`TICKET`]. If the two halves of the result are equal, the caller has the lock. If not, it must call
     /// `slow`.
     ///
     /// # Safety
@@ -48,7 +48,7 @@ jumplabel::ops! {
         Called => byte_leave;
     }
 
-    /// The word, as that of a ticket lock.
+    /// Reads the word, in the format of a ticket lock.
     ///
     /// # Safety
     /// `lock` is the word of a lock.
@@ -58,7 +58,7 @@ jumplabel::ops! {
         Called => byte_word;
     }
 
-    /// Waits for the lock; `ticket` is what `enter` has returned.
+    /// Waits for the lock; `ticket` is the result of `enter`.
     ///
     /// # Safety
     /// `lock` is the word of a lock.
@@ -78,7 +78,7 @@ jumplabel::ops! {
         Called => byte_trylock;
     }
 
-    /// Waits until who holds the lock now has given it back.
+    /// Waits until the present holder has given the lock back.
     ///
     /// # Safety
     /// `lock` is the word of a lock.
@@ -89,18 +89,18 @@ jumplabel::ops! {
     }
 }
 
-/// A lock by the operations of [`LOCK`]. 4 bytes.
+/// A lock that uses the operations of [`LOCK`]. 4 bytes.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Lock(AtomicU32);
 
-/// Whether the halves are equal.
+/// True if the halves of the word are equal.
 const fn is_free(word: u64) -> bool {
     word as u16 == (word >> 16) as u16
 }
 
 impl Lock {
-    /// Nobody holds it.
+    /// A lock that nobody holds.
     #[must_use]
     pub const fn new() -> Lock {
         Lock(AtomicU32::new(0))
@@ -109,7 +109,7 @@ impl Lock {
     /// Waits until the caller has the lock.
     #[inline(always)]
     pub fn lock(&self) {
-        // SAFETY: the word of a lock.
+        // SAFETY: the pointer leads to the word of a lock.
         unsafe {
             let ticket = enter(TICKET, self.0.as_ptr());
             if !is_free(ticket) {
@@ -118,9 +118,9 @@ impl Lock {
         }
     }
 
-    /// The same, and lets interrupts in while it waits, if `flags`, which [`irq::save`] has returned, says that they were on.
+    /// Waits until the caller has the lock. Meanwhile it lets interrupts in, if `flags` says that they were on; [`irq::save`] has returned `flags`.
     pub fn lock_flags(&self, cpu: &Cpu, flags: u64) {
-        // SAFETY: the word of a lock, and a processor.
+        // SAFETY: the pointers lead to the word of a lock, and to the words of a processor.
         unsafe {
             let ticket = enter(TICKET, self.0.as_ptr());
             if !is_free(ticket) {
@@ -134,7 +134,7 @@ impl Lock {
     /// Takes the lock if nobody holds it.
     #[must_use]
     pub fn try_lock(&self) -> bool {
-        // SAFETY: the word of a lock.
+        // SAFETY: the pointer leads to the word of a lock.
         unsafe { trylock(self.0.as_ptr()) }
     }
 
@@ -148,29 +148,29 @@ impl Lock {
         unsafe { leave(self.0.as_ptr()) };
     }
 
-    /// Waits until who holds the lock now has given it back.
+    /// Waits until the present holder has given the lock back.
     pub fn unlock_wait(&self) {
-        // SAFETY: the word of a lock.
+        // SAFETY: the pointer leads to the word of a lock.
         unsafe { wait(self.0.as_ptr()) };
     }
 
-    /// Whether somebody holds it.
+    /// True if somebody holds it.
     #[must_use]
     pub fn is_locked(&self) -> bool {
-        // SAFETY: the word of a lock.
+        // SAFETY: the pointer leads to the word of a lock.
         !is_free(unsafe { look(self.0.as_ptr()) })
     }
 
-    /// Whether somebody waits for it; of a byte lock, also if who holds it had to wait.
+    /// True if somebody waits for it. For a byte lock, this is also true if the holder had to wait.
     #[must_use]
     pub fn is_contended(&self) -> bool {
-        // SAFETY: the word of a lock.
+        // SAFETY: the pointer leads to the word of a lock.
         let word = unsafe { look(self.0.as_ptr()) };
         ((word >> 16) as u16).wrapping_sub(word as u16) > 1
     }
 }
 
-/// Looks again and again, and lets others run.
+/// Waits until `is_so` is true; lets other threads run meanwhile.
 fn until(mut is_so: impl FnMut() -> bool) {
     let mut looks = 0_u32;
     while !is_so() {
@@ -180,23 +180,23 @@ fn until(mut is_so: impl FnMut() -> bool) {
 }
 
 /// # Safety
-/// The word of a lock, for as long as the caller looks at it.
+/// `lock` points to the word of a lock, which lives as long as the caller uses it.
 unsafe fn whole<'a>(lock: *const u32) -> &'a AtomicU32 {
     // SAFETY: the caller passes the word of a lock.
     unsafe { &*lock.cast() }
 }
 
-/// Who is served.
+/// The half with the ticket that is served.
 ///
 /// # Safety
-/// As above.
+/// `lock` points to the word of a lock, which lives as long as the caller uses it.
 unsafe fn served<'a>(lock: *const u32) -> &'a AtomicU16 {
     // SAFETY: the caller passes the word of a lock; this is its lower half.
     unsafe { &*lock.cast::<AtomicU16>().add(usize::from(cfg!(target_endian = "big"))) }
 }
 
 /// # Safety
-/// As above.
+/// `lock` points to the word of a lock, which lives as long as the caller uses it.
 unsafe fn byte<'a>(lock: *const u32) -> &'a AtomicU8 {
     // SAFETY: the caller passes the word of a lock.
     unsafe { &*lock.cast() }
@@ -205,7 +205,7 @@ unsafe fn byte<'a>(lock: *const u32) -> &'a AtomicU8 {
 /// The ticket lock's `enter`.
 ///
 /// # Safety
-/// The word of a lock.
+/// `lock` points to the word of a lock.
 pub unsafe extern "C" fn ticket_enter(ticket: u64, lock: *mut u32) -> u64 {
     // SAFETY: the caller passes the word of a lock.
     u64::from(unsafe { whole(lock) }.fetch_add(ticket as u32, Ordering::Acquire))
@@ -249,7 +249,7 @@ unsafe extern "C" fn ticket_wait(lock: *const u32) {
 /// The byte lock's `enter`.
 ///
 /// # Safety
-/// The word of a lock.
+/// `lock` points to the word of a lock.
 pub unsafe extern "C" fn byte_enter(_: u64, lock: *mut u32) -> u64 {
     // SAFETY: the caller passes the word of a lock.
     u64::from(unsafe { byte(lock) }.swap(1, Ordering::Acquire))

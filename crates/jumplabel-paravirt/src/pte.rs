@@ -1,5 +1,5 @@
-//! Page-table entries. A guest's addresses are not the machine's: what it puts into an entry is moved by a distance, and back when it
-//! reads one.
+//! The table of page-table entries. A guest's addresses are not the machine's: the guest adds a distance when it makes an entry, and subtracts it
+//! when it reads one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,11 +9,11 @@ pub const DISTANCE: u64 = 0x4000_0000;
 jumplabel::ops! {
     /// How entries are made.
     pub static PTE: Paging = {
-        /// As they are.
+        /// Entries hold addresses as they are.
         Native,
-        /// Moved, as closed arms.
+        /// Entries hold moved addresses; operations are closed arms.
         Moved,
-        /// The same, as functions.
+        /// Entries hold moved addresses; operations are functions.
         Called
     };
 
@@ -27,7 +27,7 @@ jumplabel::ops! {
     /// The address in an entry.
     ///
     /// # Safety
-    /// `entry` is one.
+    /// `entry` points to an entry.
     pub unsafe fn read(entry: *const u64) -> u64 {
         Native => native_read, x86_64 unsafe { "{{disp32}} mov {ret}, qword ptr [{entry}]" };
         Moved => moved_read, x86_64 unsafe { "mov {ret}, qword ptr [{entry}]\nsub {ret}, 0x40000000" };
@@ -37,7 +37,7 @@ jumplabel::ops! {
     /// Writes an entry, which `make` has made.
     ///
     /// # Safety
-    /// `entry` is one.
+    /// `entry` points to an entry.
     pub unsafe fn set(entry: *mut u64, value: u64) {
         Native => native_set, x86_64 unsafe { "{{disp32}} mov qword ptr [{entry}], {value}" };
         Moved => native_set, x86_64 unsafe { "mov qword ptr [{entry}], {value}" };
@@ -46,7 +46,7 @@ jumplabel::ops! {
 }
 
 /// # Safety
-/// An entry, for as long as the caller looks at it.
+/// `entry` points to an entry, which lives as long as the caller uses it.
 unsafe fn entry<'a>(entry: *const u64) -> &'a AtomicU64 {
     // SAFETY: the caller passes an entry.
     unsafe { &*entry.cast() }
@@ -59,16 +59,16 @@ extern "C" fn moved_make(value: u64) -> u64 {
 /// `read` of an entry as it is.
 ///
 /// # Safety
-/// An entry.
+/// The pointer leads to an entry.
 pub unsafe extern "C" fn native_read(from: *const u64) -> u64 {
     // SAFETY: the caller passes an entry.
     unsafe { entry(from) }.load(Ordering::Relaxed)
 }
 
-/// `read` of one that was moved.
+/// `read` of an entry that was moved.
 ///
 /// # Safety
-/// An entry.
+/// The pointer leads to an entry.
 pub unsafe extern "C" fn moved_read(from: *const u64) -> u64 {
     // SAFETY: the caller passes an entry.
     unsafe { native_read(from) }.wrapping_sub(DISTANCE)
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn moved_read(from: *const u64) -> u64 {
 /// `set` of an entry.
 ///
 /// # Safety
-/// An entry.
+/// The pointer leads to an entry.
 pub unsafe extern "C" fn native_set(to: *mut u64, value: u64) {
     // SAFETY: the caller passes an entry.
     unsafe { entry(to) }.store(value, Ordering::Relaxed);

@@ -12,24 +12,24 @@ const LOCKINGS: [Locking; 3] = [Locking::Ticket, Locking::Byte, Locking::Called]
 const INTERRUPTS: [Interrupts; 3] = [Interrupts::Native, Interrupts::Masked, Interrupts::Called];
 const PAGINGS: [Paging; 3] = [Paging::Native, Paging::Moved, Paging::Called];
 
-/// Under one thread.
+/// One thread takes and gives back a lock of each backend.
 #[test]
 fn lock() {
     passes(|| {
         for backend in LOCKINGS {
             LOCK.set(backend).unwrap();
             let lock = Lock::new();
-            // The halves of a ticket lock overflow.
+            // So many turns let the halves of a ticket lock overflow.
             for _ in 0..70_000 {
                 lock.lock();
-                // SAFETY: just taken.
+                // SAFETY: this thread has just taken the lock.
                 unsafe { lock.unlock() };
             }
             lock.unlock_wait();
             assert!(!lock.is_locked() && !lock.is_contended(), "{backend:?}");
             assert!(lock.try_lock() && lock.is_locked() && !lock.is_contended(), "{backend:?}");
             assert!(!lock.try_lock(), "{backend:?}");
-            // SAFETY: taken above.
+            // SAFETY: this thread has taken the lock above.
             unsafe { lock.unlock() };
             assert!(!lock.is_locked(), "{backend:?}");
         }
@@ -37,7 +37,7 @@ fn lock() {
 }
 
 struct Guarded(Lock, UnsafeCell<u64>);
-// SAFETY: only who has the lock looks inside.
+// SAFETY: only the thread that has the lock accesses the value.
 unsafe impl Sync for Guarded {}
 
 /// Two threads add to a number that the lock guards.
@@ -53,7 +53,7 @@ fn exclusion() {
                     if turn % 4 != ways || !guarded.0.try_lock() {
                         guarded.0.lock();
                     }
-                    // SAFETY: the lock is ours.
+                    // SAFETY: this thread has the lock.
                     unsafe {
                         *guarded.1.get() += 1;
                         guarded.0.unlock();
@@ -65,20 +65,20 @@ fn exclusion() {
                     scope.spawn(move || add(ways));
                 }
             });
-            // SAFETY: the threads have ended.
+            // SAFETY: the other threads have ended.
             assert_eq!(unsafe { *guarded.1.get() }, 2 * TIMES, "{backend:?}");
         }
     });
 }
 
-/// One thread waits: the lock is contended, and who waits lets interrupts in.
+/// One thread waits: the lock is contended, and the waiter lets interrupts in.
 #[test]
 fn contended() {
     passes(|| {
         for backend in LOCKINGS {
             LOCK.set(backend).unwrap();
             let (lock, cpu, has_it) = (Lock::new(), Cpu::new(), AtomicBool::new(false));
-            // SAFETY: processors, and a lock that is taken.
+            // SAFETY: the pointers lead to processors, and to a lock that is taken.
             unsafe {
                 irq::disable(cpu.as_ptr());
                 lock.lock();
@@ -109,7 +109,7 @@ fn interrupts() {
             IRQ.set(backend).unwrap();
             let cpu = Cpu::new();
             let at = cpu.as_ptr();
-            // SAFETY: a processor.
+            // SAFETY: the pointer leads to a processor.
             let seen = unsafe {
                 let first = irq::save(at);
                 irq::disable(at);
@@ -126,7 +126,7 @@ fn interrupts() {
     });
 }
 
-/// What came in while interrupts were off, a guest sees when it switches them on, and once.
+/// A guest sees an interrupt that came in while interrupts were off when it switches them on, and sees it once.
 #[test]
 fn pending() {
     passes(|| {
@@ -134,7 +134,7 @@ fn pending() {
             IRQ.set(backend).unwrap();
             let cpu = Cpu::new();
             let at = cpu.as_ptr();
-            // SAFETY: a processor.
+            // SAFETY: the pointer leads to a processor.
             unsafe {
                 irq::disable(at);
                 cpu.send();
@@ -151,7 +151,7 @@ fn pending() {
     });
 }
 
-/// The address comes back; the entry is the machine's.
+/// A guest reads the address that it has put into an entry; the entry itself holds the machine's address.
 #[test]
 fn entries() {
     passes(|| {
@@ -159,12 +159,12 @@ fn entries() {
             PTE.set(backend).unwrap();
             let mut entry = 0;
             for address in [0, 0x1000, 0x7fff_ffff_f000] {
-                // SAFETY: an entry.
+                // SAFETY: the pointer leads to an entry.
                 let read = unsafe {
                     pte::set(&raw mut entry, pte::make(address));
                     pte::read(&raw const entry)
                 };
-                // SAFETY: as the assembler may have written it.
+                // SAFETY: the pointer leads to `entry`. The read is volatile, because the assembler may have written the entry.
                 let stored = unsafe { (&raw const entry).read_volatile() };
                 assert_eq!((read, stored), (address, address + distance), "{backend:?}");
             }
