@@ -40,7 +40,7 @@ impl Slot {
         Bounds { code: load(a)..load(b), all: load(c)..load(d) }
     }
 
-    /// As the library wants the bounds.
+    /// The bounds in the library's form.
     pub(crate) fn image(&self) -> Image {
         let [code, code_end, all, all_end, freed, freed_end] = &self.0;
         let load = |word: &AtomicUsize| word.load(Ordering::Acquire);

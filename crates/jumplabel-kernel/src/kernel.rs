@@ -85,7 +85,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         if cpu < CPUS { Ok(cpu) } else { Err(Error::NoSuchCpu { cpu }) }
     }
 
-    /// This CPU comes: it serialises, and flips stop it from now on. Before this call, it must not run a site. Its interrupts must get
+    /// Brings this CPU online: it serialises, and flips stop it from now on. Before this call, it must not run a site. Its interrupts must get
     /// through as soon as they are on. `notify` is called with the lock held. It can flip with
     /// [`enable_locked`](jumplabel::RawKey::enable_locked) and the like, before anybody else can flip.
     ///
@@ -107,7 +107,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         self.machine.serialise();
     }
 
-    /// This CPU goes: it must not run a site any more, until it calls [`online`](Self::online).
+    /// Takes this CPU offline: it must not run a site any more, until it calls [`online`](Self::online).
     ///
     /// # Errors
     /// The errors of [`online`](Self::online).
@@ -177,7 +177,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         Ok(done)
     }
 
-    /// Whether no other CPU has come yet. After the end this is false: other CPUs may be there and run, though nobody can stop them any
+    /// True if no other CPU has come yet. After the end this is false: other CPUs may be there and run, though nobody can stop them any
     /// more.
     pub(crate) fn is_early(&self) -> bool {
         self.phase.load(Ordering::Acquire) == EARLY
@@ -212,7 +212,7 @@ unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Platform for Kern
             self.lock.release(token, &self.machine);
             return Err(Error::NoSuchCpu { cpu });
         }
-        // This is looked at after the lock was taken. So a caller that is refused knows that nobody has the lock, and that nobody gets it.
+        // This check comes after the lock was taken. So a caller that is refused knows that nobody has the lock, and that nobody gets it.
         let Some(object) = self.objects.unbounded() else { return Ok(token) };
         self.lock.release(token, &self.machine);
         Err(Error::NoBounds { object })
@@ -269,7 +269,7 @@ unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Platform for Kern
     }
 
     fn place(&self, record: usize) -> Place {
-        // SAFETY: the library asks where one of its records lies.
+        // SAFETY: `record` is the address of one of the library's records.
         unsafe { self.objects.place(record) }
     }
 

@@ -1,4 +1,4 @@
-//! Static keys in a kernel: a [`Platform`](jumplabel::platform::Platform) made of parts that are ready. A kernel gives a few functions, the
+//! Static keys in a kernel. This crate has the parts of a [`Platform`](jumplabel::platform::Platform) ready-made. A kernel gives a few functions, the
 //! [`Machine`], and calls [`Kernel::start`] before its first flip.
 //!
 //! ```text

@@ -27,11 +27,11 @@ pub unsafe trait Machine: Sync {
         self.relax();
     }
 
-    /// A CPU calls this in each turn of a loop in which it waits for others: the one that flips, until they stand still; another that wants
-    /// to flip, until it has the lock. Lets others have the processor meanwhile. A CPU of a hypervisor gives up the rest of its time here:
+    /// A CPU calls this in each turn of a loop in which it waits for others: the CPU that flips waits until they stand still, and another CPU that
+    /// wants to flip waits until it has the lock. Let others have the processor meanwhile. A CPU of a hypervisor gives up the rest of its time here:
     /// if the hypervisor has fewer processors than this kernel has CPUs, a flip may otherwise wait for whole slices of time.
     ///
-    /// It must return by itself, because nobody interrupts who waits here: `pause`, a call of the hypervisor that yields, `wfe` only if
+    /// It must return by itself, because nobody interrupts a CPU that waits here: `pause`, a call of the hypervisor that yields, `wfe` only if
     /// a stream of events ends it. Interrupts may be off.
     fn relax(&self) {
         core::hint::spin_loop();
@@ -49,7 +49,7 @@ pub unsafe trait Machine: Sync {
     /// There is no such address: the flip is undone.
     fn map(&self, address: usize) -> Result<usize, Refusal>;
 
-    /// The address is no longer used.
+    /// Called when the address is no longer used.
     fn unmap(&self, _alias: usize) {}
 
     /// Makes sure that all CPUs that serialise from now on fetch what was written to the text at `address`, through `alias`. So it cleans

@@ -11,7 +11,7 @@ const PAGE: usize = 4096;
 /// bytes for each site that the flip changes. If there is no room, the flip is refused as
 /// [`OutOfMemory`](jumplabel::Error::OutOfMemory), and nothing has changed.
 ///
-/// They begin where a line of the cache does, and not where a page of the CPU does: then a kernel would have up to two pages more.
+/// They begin at a line of the cache, not at a page of the CPU, which would cost a kernel up to two pages more.
 #[repr(C, align(64))]
 pub struct Memory<const PAGES: usize> {
     pages: UnsafeCell<[[u8; PAGE]; PAGES]>,
@@ -34,7 +34,7 @@ impl<const PAGES: usize> Memory<PAGES> {
         self.pages.get() as usize
     }
 
-    /// The bits of `count` pages, of which `first` is the first.
+    /// The bits of `count` pages, from page `first` on.
     fn bits(first: usize, count: usize) -> usize {
         (usize::MAX >> (usize::BITS as usize - count)) << first
     }
@@ -81,13 +81,13 @@ mod tests {
         assert_eq!(two.as_ptr() as usize, one.as_ptr() as usize + PAGE);
         assert!((one.as_ptr() as usize).is_multiple_of(64) && size_of_val(&MEMORY) == 4 * PAGE + 64);
         assert!(MEMORY.allocate(2 * PAGE).is_none() && MEMORY.allocate(usize::MAX).is_none());
-        // SAFETY: its two pages.
+        // SAFETY: `two` leads to two pages, which this test has allocated.
         unsafe { two.as_ptr().write_bytes(7, 2 * PAGE) };
-        // SAFETY: from above.
+        // SAFETY: `two` comes from `allocate`, with this size, and is not used any more.
         unsafe { MEMORY.release(two, PAGE + 1) };
         let all = MEMORY.allocate(3 * PAGE).unwrap();
         assert_eq!(all, two);
-        // SAFETY: its three pages.
+        // SAFETY: `all` leads to three pages, which this test has allocated.
         assert!(unsafe { core::slice::from_raw_parts(all.as_ptr(), 3 * PAGE) }.iter().all(|byte| *byte == 0));
         assert!(MEMORY.allocate(1).is_none());
     }

@@ -34,7 +34,7 @@ impl Objects {
         kernel.set(bounds);
     }
 
-    /// A module comes. False if there are too many, or if something is known to lie there already.
+    /// Notes the bounds of a module that is loaded. False if there are too many, or if something is known to lie there already.
     pub(crate) fn load(&self, bounds: &Bounds) -> bool {
         let lies_here = |slot: &Slot| slot.get().all.start < bounds.all.end && bounds.all.start < slot.get().all.end;
         if self.slots.iter().any(lies_here) {
@@ -44,7 +44,7 @@ impl Objects {
         free.inspect(|slot| slot.set(bounds)).is_some()
     }
 
-    /// A module goes.
+    /// Forgets a module that is unloaded.
     pub(crate) fn unload(&self, bounds: &Bounds) {
         let here = self.slots.iter().skip(1).find(|slot| slot.get() == *bounds);
         here.into_iter().for_each(Slot::clear);
@@ -52,7 +52,7 @@ impl Objects {
         gone.for_each(|record| record.store(0, Ordering::Relaxed));
     }
 
-    /// With the lock held: this code is freed. False if that was said of the same object before, or if it is not all code of one object.
+    /// With the lock held: notes that this code is freed. False if code of the same object was freed before, or if it is not all code of one object.
     pub(crate) fn free(&self, code: &Range<usize>) -> bool {
         let contains = |slot: &&Slot| slot.get().code.start <= code.start && code.end <= slot.get().code.end;
         !code.is_empty() && self.slots.iter().find(contains).is_some_and(|slot| slot.free(code))
@@ -66,10 +66,10 @@ impl Objects {
     /// Where the object of a record lies. If that is not known, all flips are refused until the object goes.
     ///
     /// # Safety
-    /// The record is an object's.
+    /// `record` is the address of an object's record.
     pub(crate) unsafe fn place(&self, record: usize) -> Place {
         let found = self.slots.iter().position(|slot| slot.get().all.contains(&record));
-        // SAFETY: the caller says that it is a record.
+        // SAFETY: the caller guarantees that it is the address of a record.
         let object = unsafe { &*(record as *const Object) };
         let is_bounded = |at: usize| self.slots.get(at).is_some_and(|slot| object.has_bounds(&slot.get().all));
         if !found.is_some_and(is_bounded) {

@@ -13,31 +13,31 @@ pub(crate) struct Pen<'a, M: Machine> {
     pub(crate) machine: &'a M,
     /// Makes all CPUs serialise, once the writes of a step are done.
     pub(crate) serialise: &'a dyn Fn() -> Result<(), Refusal>,
-    /// Whether some CPU did not serialise.
+    /// True if a CPU did not serialise.
     pub(crate) unsynced: bool,
 }
 
 /// The size of a page in bytes, or of a part of one: the smallest size of all kernels.
 const PAGE: usize = 4096;
 
-/// How many words are compared, and how many bytes they are. Words that are aligned to that lie in one page.
+/// How many words are compared, and their size in bytes. Words at multiples of that size lie in one page.
 const WORDS: usize = 4;
 const COMPARED: usize = WORDS * size_of::<usize>();
 
-/// Refuses if the memory at `alias` is not the text at `address`, as far as the bytes around tell.
+/// Refuses if the memory at `alias` is not the text at `address`, as far as the bytes around these addresses show.
 ///
 /// # Safety
-/// Both can be read, with all of their pages.
+/// The pages of both addresses can be read.
 #[inline(never)]
 unsafe fn demand_same(address: usize, alias: usize) -> Result<(), Refusal> {
     let words = [address, alias].map(|place| (place & !(COMPARED - 1)) as *const [usize; WORDS]);
-    // SAFETY: the words lie in the page of `address`, or of `alias`.
+    // SAFETY: all words lie in the page of `address`, or in that of `alias`, which the caller says can be read.
     let [text, memory] = unsafe { words.map(|words| words.read_volatile()) };
     if text == memory { Ok(()) } else { Err(Refusal::NO_EFFECT) }
 }
 
 impl<M: Machine> Pen<'_, M> {
-    /// Maps the page of `address`, and refuses if that is not the page.
+    /// Maps the page of `address`, and refuses if the kernel's `map` gives another page.
     fn map(&self, address: usize) -> Result<usize, Refusal> {
         let alias = self.machine.map(address)?;
         // SAFETY: the text of a site can be read, and the alias is that of its page.
@@ -63,7 +63,7 @@ impl<M: Machine> Pen<'_, M> {
     /// not at all: if a part of it stayed after a refusal, nobody would undo that part.
     ///
     /// # Safety
-    /// As for [`part`](Self::part). The first `here` bytes are on the first page.
+    /// The conditions of [`part`](Self::part). The first `here` bytes are on the first page.
     #[cold]
     #[inline(never)]
     unsafe fn on_two_pages(&self, write: &Write, here: usize, alias: usize) -> Result<(), Refusal> {
@@ -84,13 +84,13 @@ impl<M: Machine> Writer for Pen<'_, M> {
             let alias = self.map(write.address).map_err(|refusal| (at, refusal))?;
             let here = PAGE - write.address % PAGE;
             if here < write.bytes().len() {
-                // SAFETY: the writes are of sites' bytes.
+                // SAFETY: each write is of a site's bytes, and `alias` is their alias.
                 unsafe { self.on_two_pages(write, here, alias) }.map_err(|refusal| (at, refusal))?;
                 continue;
             }
             let mut there = *write;
             there.address = alias;
-            // SAFETY: the same bytes.
+            // SAFETY: `alias` is the alias of the same bytes of a site.
             unsafe { self.part(write.address, alias, there) }.map_err(|refusal| (at, refusal))?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! All other CPUs stand still while code is written.
+//! Stops all other CPUs while code is written.
 //!
 //! ```text
 //!   order   odd: stand still; even: go on. Each number is given once.
@@ -11,7 +11,7 @@
 //!     order += 1 (even)                        serialise, acknowledge, go on
 //! ```
 //!
-//! An acknowledgement is the number of the order that it answers. So if one comes late, for a rendezvous that was given up, it counts for
+//! An acknowledgement is the number of the order that it answers. If a CPU acknowledges late, after the rendezvous was given up, this counts for
 //! nothing. A CPU that comes late finds an even order, and goes on.
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -62,7 +62,7 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
         self.unknown.store(cpu, Ordering::Relaxed);
     }
 
-    /// A CPU that answered, and that flips cannot stop.
+    /// The number of a CPU that answered but that flips cannot stop.
     pub(crate) fn unknown(&self) -> Option<usize> {
         Some(self.unknown.load(Ordering::Relaxed)).filter(|&cpu| cpu != 0)
     }

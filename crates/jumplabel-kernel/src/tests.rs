@@ -224,7 +224,7 @@ fn modules() {
     let token = KERNEL.lock().unwrap();
     // SAFETY: the token comes from `lock` above.
     unsafe { KERNEL.unlock(token) };
-    // SAFETY: nothing is there.
+    // SAFETY: nothing that anybody flips is there.
     unsafe { KERNEL.load(&bounds(module)) };
     // These are the bounds that a linker makes of sections that do not exist.
     let lost = [0_u64; 11];

@@ -22,10 +22,10 @@ const fn kernel() -> Kernel<Threads, 2, 1> {
     })
 }
 
-/// Just too high; and numbers for which a shift by them would be one by a smaller number.
+/// Numbers that are too high: the first one above, and numbers by which a shift would act like one by a smaller number.
 const TOO_HIGH: [usize; 4] = [2, 64, 65, usize::MAX];
 
-/// They are refused, and nothing is done.
+/// CPUs with such numbers are refused, and nothing is done.
 #[test]
 fn they_cannot_come() {
     static KERNEL: Kernel<Threads, 2, 1> = kernel();
@@ -33,11 +33,11 @@ fn they_cannot_come() {
     for cpu in TOO_HIGH {
         CPU.set(cpu);
         let refused = Err(Error::NoSuchCpu { cpu });
-        // SAFETY: it is refused, so that nobody flips here.
+        // SAFETY: the call is refused, so nobody flips here.
         assert_eq!(unsafe { KERNEL.start(&PLATFORM, &Bounds { code: 0..0, all: 0..0 }) }, refused);
         assert_eq!(KERNEL.online(|_| unreachable!()), refused);
         assert_eq!(KERNEL.offline(), refused);
-        // A flip from there.
+        // A flip on such a CPU is refused, too.
         assert_eq!(KERNEL.lock().map(drop), refused);
     }
     CPU.set(0);
@@ -47,7 +47,7 @@ fn they_cannot_come() {
     assert!(KERNEL.is_early());
 }
 
-/// One that answers runs, and is not stopped: flips say so from then on. A CPU that is known may answer before it comes.
+/// If such a CPU answers, it runs and was not stopped, so flips are refused from then on. A CPU with a known number may answer before it comes.
 #[test]
 fn they_cannot_answer() {
     for cpu in TOO_HIGH {

@@ -24,7 +24,7 @@ pub struct Threads {
     pub interrupts: AtomicU32,
     pub while_interrupting: fn(),
     pub relaxed: AtomicU32,
-    /// Each address is its own alias, but for the page at this address: it is refused, or has this alias.
+    /// Each address is its own alias, except in the page at this address: that page is refused, or has the alias `wrong`.
     pub refused: usize,
     pub wrong: Option<usize>,
     pub mapped: AtomicU32,
