@@ -1,4 +1,5 @@
-//! Brings the keys of callsites to what is wanted of them. `cargo jumplabel` has written this file; upstream does not have it.
+//! Turns the keys of callsites on or off, as the state of their callsites demands. `cargo jumplabel` has written this file; upstream does not have
+//! it.
 
 use super::jumplabel::{self, Error, List, ObjectChange, Outcome, RawKey};
 use super::library::sync::{Mutex, PoisonError};
@@ -7,9 +8,9 @@ use super::library::vec::Vec;
 /// A callsite with a key.
 pub trait Callsite: Sync + 'static {
     fn key(&'static self) -> &'static RawKey;
-    /// Whether anything can come of the callsite, so that its key has to be on.
+    /// True if the callsite can do anything, so that its key has to be on.
     fn is_wanted(&self) -> bool;
-    /// Whether the key of all marked callsites has to be on because of this one.
+    /// True if this callsite is marked. Then the key [`any_marked`](Self::any_marked) has to be on.
     fn is_marked(&self) -> bool {
         false
     }
@@ -19,27 +20,27 @@ pub trait Callsite: Sync + 'static {
     }
 }
 
-/// Why keys could not follow the last change. They follow the next one.
+/// Why keys could not follow the last change. They will follow the next one.
 static ERROR: Mutex<Option<Error>> = Mutex::new(None);
 
 pub fn last_error() -> Option<Error> {
     *ERROR.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Brings all keys of a list to what is wanted, in one batch. Keeps the error, if there is one.
+/// Turns all keys of a list on or off, as their callsites demand, in one batch. Keeps the error, if there is one.
 ///
-/// `loaded` is called for an object that is loaded later, and shall call this function again.
+/// When an object is loaded later, `loaded` is called for it, and shall call this function again.
 pub fn follow<T: Callsite>(list: &'static List<T>, loaded: fn(ObjectChange, &[&'static T])) {
     let error = sync(list, loaded).err();
     *ERROR.lock().unwrap_or_else(PoisonError::into_inner) = error;
 }
 
-/// The same. Returns the error.
+/// Does the same as [`follow`], and returns the error.
 pub fn sync<T: Callsite>(list: &'static List<T>, loaded: fn(ObjectChange, &[&'static T])) -> Result<Outcome, Error> {
     static ONE_AT_A_TIME: Mutex<bool> = Mutex::new(false);
     let mut is_prepared = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     if !*is_prepared {
-        // So that callsites whose key is off cost a nop. If the system refuses, they load their key.
+        // With this, callsites whose key is off cost a nop. If the system refuses, they load their key.
         *is_prepared = true;
         let _ = jumplabel::prepare();
         list.on_change(loaded);

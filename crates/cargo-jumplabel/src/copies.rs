@@ -10,7 +10,7 @@ use crate::package::Package;
 use crate::project::Project;
 use crate::upstream::Upstream;
 
-/// The minimum version of Rust, which is that of jumplabel.
+/// The minimum version of Rust, the same as jumplabel's.
 const RUST: &str = "1.88";
 
 /// The crates that a command patches.
@@ -19,7 +19,7 @@ pub struct Copies {
     pub crates: &'static [Crate],
 }
 
-/// A crate, and what is changed in it.
+/// A crate, and the edits of it.
 pub struct Crate {
     pub name: &'static str,
     /// The versions that the edits were tried with.

@@ -1,5 +1,5 @@
-//! Anchored edits of source text. An edit that does not find its anchors exactly as often as it expects is an error: so a version of
-//! upstream that looks different is refused, and never half edited.
+//! Anchored edits of source text. An edit that does not find its anchors exactly as often as it expects is an error. So this refuses a version of
+//! upstream that looks different, and never edits one by half.
 
 use anyhow::{Result, ensure};
 use regex::Regex;
@@ -20,7 +20,7 @@ impl Text {
         self.text
     }
 
-    /// Puts `with` in the place of each match of `anchor`, of which there must be `times`. `with` can name groups: `$1`.
+    /// Replaces each match of `anchor` by `with`; there must be `times` matches. `with` can name groups: `$1`.
     pub fn replace(&mut self, anchor: &str, times: usize, with: &str) -> Result<()> {
         let anchor = Regex::new(anchor)?;
         self.demand(&anchor, times)?;
@@ -28,7 +28,7 @@ impl Text {
         Ok(())
     }
 
-    /// Adds `more` behind each match of `anchor`.
+    /// Adds `more` after each match of `anchor`.
     pub fn insert_behind(&mut self, anchor: &str, times: usize, more: &str) -> Result<()> {
         let more = more.replace('$', "$$");
         self.replace(anchor, times, &format!("${{0}}{more}"))
@@ -40,7 +40,7 @@ impl Text {
         self.replace(anchor, times, &format!("{more}${{0}}"))
     }
 
-    /// Puts `open` in the place of each match of `anchor`, and `close` in front of the brace that closes the block in which the match stands.
+    /// Replaces each match of `anchor` by `open`, and puts `close` in front of the brace that closes the block around the match.
     pub fn wrap_rest_of_block(&mut self, anchor: &str, times: usize, open: &str, close: &str) -> Result<()> {
         let anchor = Regex::new(anchor)?;
         self.demand(&anchor, times)?;
@@ -68,7 +68,7 @@ impl Text {
 
 const UNKNOWN: &str = "this version of the crate does not look as expected. Use a newer cargo-jumplabel, or an older version of the crate";
 
-/// The place of the brace that closes the block in which `from` lies. Braces in comments and literals count, as they do in macros: upstream
+/// The place of the brace that closes the block around `from`. It also counts braces in comments and literals, as in macros, because upstream
 /// has them in pairs.
 fn end_of_block(text: &str, from: usize) -> Option<usize> {
     let mut depth = 0;

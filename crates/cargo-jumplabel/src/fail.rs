@@ -1,4 +1,4 @@
-//! The package that stands in for the crate fail. It has nothing of upstream's: it gives jumplabel-fail upstream's name.
+//! The package that stands in for the crate fail. It contains nothing of upstream, but offers jumplabel-fail under upstream's name.
 
 use anyhow::{Context, Result};
 use toml_edit::{DocumentMut, value};
@@ -7,7 +7,7 @@ use crate::Patch;
 use crate::package::Package;
 use crate::project::Project;
 
-/// The versions of fail whose API jumplabel-fail has. The stand-in has the version that the program has.
+/// The versions of fail whose API jumplabel-fail offers. The stand-in gets the version that the program has.
 const TRIED: [&str; 2] = ["0.5.0", "0.5.1"];
 
 pub fn run(project: &Project, patch: &Patch) -> Result<()> {
@@ -27,7 +27,7 @@ pub fn run(project: &Project, patch: &Patch) -> Result<()> {
     Ok(())
 }
 
-/// The manifest of the stand-in in this repository, without what only this repository has.
+/// The manifest of the stand-in in this repository, without the lines that make sense only in this repository.
 fn manifest(version: &str, project: &Project) -> Result<String> {
     let mut manifest: DocumentMut = include_str!("../patches/fail/manifest.toml").parse()?;
     let package = manifest["package"].as_table_mut().context("the stand-in is a package")?;

@@ -39,7 +39,7 @@ pub fn with(manifest: &str, names: &[&str]) -> Result<String> {
     Ok(manifest.to_string())
 }
 
-/// The manifest without these lines, and without tables that are empty then.
+/// The manifest without these lines, and without tables that become empty.
 pub fn without(manifest: &str, names: &[&str]) -> Result<String> {
     let mut manifest: DocumentMut = manifest.parse().context("Cargo.toml cannot be read")?;
     if let Some(patches) = manifest.get_mut("patch").and_then(Item::as_table_like_mut) {

@@ -1,6 +1,6 @@
-//! What is changed in log.
+//! The edits of log.
 //!
-//! Upstream's text is not in this repository: the edits work on the user's own copy of it. What they add is in the folder `patches`.
+//! Upstream's text is not in this repository: the edits change a copy that the user has. The folder `patches` has the text that they add.
 
 use anyhow::Result;
 use toml_edit::value;
@@ -18,10 +18,10 @@ pub const LOG: Copies = Copies {
     }],
 };
 
-/// A callsite asks its key first, and keys follow the maximum level.
+/// Makes each callsite ask its key first, and keys follow the maximum level.
 fn edited(package: &mut Package, project: &Project) -> Result<()> {
     package.edit("src/macros.rs", |text| {
-        // `error!` to `trace!`, four forms each: their level is known.
+        // The macros `error!` to `trace!` have four forms each, and a known level.
         text.replace(
             r"\$crate::log!\((.*)\$crate::Level::(Error|Warn|Info|Debug|Trace), \$\(\$arg\)\+\)",
             20,

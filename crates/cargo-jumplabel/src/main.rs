@@ -1,4 +1,4 @@
-//! `cargo jumplabel`: puts crates with static keys in the place of crates that a program and its dependencies use already.
+//! `cargo jumplabel`: replaces crates that a program and its dependencies use already by crates with static keys.
 //!
 //! ```text
 //!   main        the command line
@@ -73,7 +73,7 @@ pub struct Patch {
 }
 
 fn run() -> Result<()> {
-    // Cargo hands on the name of the subcommand.
+    // Cargo passes the name of the subcommand as the first argument.
     let arguments = std::env::args_os().enumerate().filter(|(number, word)| *number != 1 || word != "jumplabel");
     match Line::parse_from(arguments.map(|(_, word)| word)).command {
         Command::Tracing(patch) => tracing::TRACING.run(&Project::find(&patch)?, &patch),

@@ -1,4 +1,4 @@
-//! A package that takes the place of another one: its files, and edits of them.
+//! A package that replaces another one: its files, and edits of them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use toml_edit::DocumentMut;
 
 use crate::edits::Text;
 
-/// A package that takes the place of another one.
+/// A package that replaces another one.
 pub struct Package {
     pub name: &'static str,
     /// The files, by their paths in the package.
@@ -43,9 +43,9 @@ impl Package {
         Ok(())
     }
 
-    /// Writes the files to `folder`, and nothing else stays there.
+    /// Writes the files to `folder`, and removes anything else there.
     pub fn write(&self, folder: &Path) -> Result<()> {
-        // What an earlier version had, and this one has not, must not stay.
+        // Files that only an earlier version had must not stay.
         if folder.exists() {
             fs::remove_dir_all(folder)?;
         }
@@ -57,7 +57,7 @@ impl Package {
         Ok(())
     }
 
-    /// A file in `folder` that is not as this package has it.
+    /// A file in `folder` that differs from this package's.
     pub fn differing(&self, folder: &Path) -> Option<PathBuf> {
         let differs = |(path, text): (&String, &String)| {
             let file = folder.join(path);

@@ -1,6 +1,6 @@
-//! What is changed in tracing and tracing-core.
+//! The edits of tracing and tracing-core.
 //!
-//! Upstream's text is not in this repository: the edits work on the user's own copy of it. What they add is in the folder `patches`.
+//! Upstream's text is not in this repository: the edits change a copy that the user has. The folder `patches` has the text that they add.
 
 use anyhow::{Context, Result, bail};
 use toml_edit::{Array, value};
@@ -17,7 +17,7 @@ pub const TRACING: Copies = Copies {
     ],
 };
 
-/// A callsite asks its key first.
+/// Makes each callsite ask its key first.
 fn edited_tracing(package: &mut Package, _: &Project) -> Result<()> {
     package.edit("src/macros.rs", |text| {
         text.replace(
@@ -44,7 +44,7 @@ fn edited_tracing(package: &mut Package, _: &Project) -> Result<()> {
             2,
             "__jumplabel_goes.anywhere()",
         )?;
-        // Subscribers are told what they want, then the follower what it follows.
+        // First subscribers hear what they want, then the follower hears what it follows.
         let of_meta = r"let meta = __CALLSITE\.metadata\(\);\s*// (?:event|span) with (?:explicit|contextual) parent\s*\$crate::";
         for (upstream, times, ours) in [
             (r"Event::dispatch\(\s*meta,", 3, "event(&__CALLSITE, __jumplabel_goes,"),
@@ -93,7 +93,7 @@ fn edited_tracing(package: &mut Package, _: &Project) -> Result<()> {
     })
 }
 
-/// Callsites are listed and registered, and keys follow interests.
+/// Makes callsites listed and registered, and keys follow interests.
 fn edited_core(package: &mut Package, project: &Project) -> Result<()> {
     package.edit("src/callsite.rs", |text| {
         let sync = "\n    #[cfg(feature = \"std\")]\n    let _keys = keys::SyncAtEnd;";

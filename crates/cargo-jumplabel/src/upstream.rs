@@ -1,5 +1,5 @@
-//! Upstream's source of exactly the versions that the program's lock has. Cargo fetches it, by the user's own configuration: a registry, a
-//! vendored folder, or what is in cargo's cache already.
+//! Upstream's source of exactly the versions in the program's lock. Cargo fetches it, with the user's own configuration: from a registry, from a
+//! vendored folder, or from cargo's cache.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,15 +13,15 @@ use crate::project::{Project, question};
 /// The folders of packages as upstream published them.
 pub struct Upstream {
     packages: Vec<(String, PathBuf)>,
-    /// The lock with which cargo found them.
+    /// The lock with which cargo found these folders.
     pub lock: String,
 }
 
 impl Upstream {
-    /// Asks cargo for the sources of these packages: names and versions. `earlier` is the lock of the last time, if there was one.
+    /// Asks cargo for the sources of these packages: names and versions. `earlier` is the path of the last run's lock, if there was one.
     pub fn of(project: &Project, packages: &[(&str, String)], earlier: PathBuf) -> Result<Upstream> {
-        // A package of its own, so that the lines of [patch] in the user's manifest do not apply. It lies below the user's folder, because
-        // the user's configuration of cargo does apply.
+        // This is a separate package, so that the lines of [patch] in the user's manifest do not apply. It lies below the user's folder, so that the
+        // user's configuration of cargo applies.
         let asking = project.target().join("cargo-jumplabel");
         fs::create_dir_all(asking.join("src")).with_context(|| format!("cannot make {}", asking.display()))?;
         let dependencies: String = packages
@@ -35,7 +35,7 @@ impl Upstream {
         fs::write(asking.join("src/lib.rs"), "")?;
         let mut command = question(Some(&asking.join("Cargo.toml")), project.is_offline());
         command.features(CargoOpt::AllFeatures);
-        // A version that was yanked is had only by those who have it in a lock already: in that of the last time, or in the user's.
+        // Cargo gives a yanked version only to those who have it in a lock already: in the lock of the last run, or in the user's.
         let ask = |lock: PathBuf| {
             fs::copy(&lock, asking.join("Cargo.lock")).with_context(|| format!("there is no {}", lock.display()))?;
             command.exec().context(
@@ -44,7 +44,7 @@ impl Upstream {
         };
         let metadata = ask(earlier).or_else(|_| ask(project.root().join("Cargo.lock")));
         let lock = fs::read_to_string(asking.join("Cargo.lock"));
-        // Whatever happened, nothing of it stays.
+        // The folder is removed, even after a failure.
         fs::remove_dir_all(&asking)?;
         let (metadata, lock) = (metadata?, lock?);
         let folder = |name: &str, version: &str| -> Result<PathBuf> {
@@ -88,7 +88,7 @@ impl Upstream {
     }
 }
 
-/// Calls `take` with each text file below `folder`: its path there, and its text.
+/// Calls `take` with each text file below `folder`: its path from there, and its text.
 fn collect(root: &Path, below: &Path, take: &mut impl FnMut(&Path, String)) -> Result<()> {
     let folder = root.join(below);
     for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {

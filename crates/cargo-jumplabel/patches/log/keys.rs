@@ -1,6 +1,6 @@
 //! A static key for each callsite. `cargo jumplabel log` has written this file; upstream does not have it.
 //!
-//! A key is off if nothing can come of its callsite: its level is above `max_level()`, or the logger was asked and has refused it. Then the
+//! A key is off if its callsite cannot do anything: its level is above `max_level()`, or the logger was asked and has refused it. Then the
 //! callsite is one nop. While its key is on, the callsite does what upstream does, so nothing can differ. Keys follow each change of the
 //! maximum level, in one batch.
 
@@ -18,7 +18,7 @@ use sync::Callsite;
 
 pub use jumplabel;
 
-/// Whether callsites have keys: not where code is not patched.
+/// True if callsites have keys. They have none where code is not patched.
 pub const HAS_KEYS: bool = jumplabel::if_sites!({ true } else { false });
 
 /// A callsite with a key.
@@ -27,10 +27,10 @@ pub struct Keyed {
     #[doc(hidden)]
     pub key: jumplabel::StaticKey<false, true>,
     level: Level,
-    /// None if the program computes it.
+    /// The target; None if the program computes it.
     target: Option<&'static str>,
     place: &'static Location<'static>,
-    /// Whether the logger was asked, and has refused it.
+    /// True if the logger was asked, and has refused it.
     is_refused: AtomicBool,
 }
 
@@ -67,12 +67,12 @@ impl Keyed {
         self.place
     }
 
-    /// Whether its key is on.
+    /// True if its key is on.
     pub fn is_on(&self) -> bool {
         self.key.is_enabled()
     }
 
-    /// Whether the logger was asked since it changed, and has refused it.
+    /// True if the logger was asked since it changed, and has refused the callsite.
     pub fn is_refused(&self) -> bool {
         self.is_refused.load(Ordering::SeqCst)
     }
@@ -91,20 +91,20 @@ impl Callsite for Keyed {
 /// Calls `visit` for each callsite.
 ///
 /// # Errors
-/// As `jumplabel::List::for_each`.
+/// Those of `jumplabel::List::for_each`.
 pub fn for_each(visit: impl FnMut(&'static Keyed)) -> Result<(), jumplabel::Error> {
     KEYED.for_each(visit)
 }
 
-/// Why keys could not follow the last change. They follow the next one.
+/// Why keys could not follow the last change. They will follow the next one.
 pub fn last_error() -> Option<jumplabel::Error> {
     sync::last_error()
 }
 
-/// Asks the logger about each callsite whose target is known, and brings all keys to that, in one batch.
+/// Asks the logger about each callsite whose target is known, and turns all keys on or off accordingly, in one batch.
 ///
 /// # Errors
-/// As `jumplabel::set_all`. Then all keys are as they were.
+/// Those of `jumplabel::set_all`. Then all keys are as they were.
 pub fn ask_logger() -> Result<jumplabel::Outcome, jumplabel::Error> {
     KEYED.for_each(|callsite| {
         let is_enabled = |target| logger().enabled(&Metadata::builder().level(callsite.level).target(target).build());
@@ -113,7 +113,7 @@ pub fn ask_logger() -> Result<jumplabel::Outcome, jumplabel::Error> {
     sync::sync(&KEYED, loaded)
 }
 
-/// The maximum level or the logger is another one. What the old one said of callsites does not count any more.
+/// Called when the maximum level or the logger has changed: the refusals of the old one do not count any more.
 pub(crate) fn changed() {
     // If callsites cannot be listed, `follow` keeps the reason.
     let _ = KEYED.for_each(|callsite| callsite.is_refused.store(false, Ordering::SeqCst));

@@ -1,8 +1,8 @@
 
-// What follows was written by `cargo jumplabel log`; upstream does not have it. Each callsite whose level is a part of its macro's name asks its
-// static key first. On systems other than Linux, and where code is not patched, all is as upstream.
+// `cargo jumplabel log` has written the following lines; upstream does not have them. If a callsite's level is part of its macro's name, it asks its
+// static key first. On systems other than Linux, and where code is not patched, all is as in upstream.
 
-/// Whether anything can come of a callsite. Behind the level is what upstream's macro says of the target and the logger.
+/// True if a callsite can do anything. The arguments after the level are those of upstream's macro for the target and the logger.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __jumplabel_gate {
@@ -17,7 +17,7 @@ macro_rules! __jumplabel_gate {
     };
 }
 
-/// Whether a callsite's key is on: one instruction.
+/// True if a callsite's key is on: one instruction.
 #[cfg(target_os = "linux")]
 #[doc(hidden)]
 #[macro_export]

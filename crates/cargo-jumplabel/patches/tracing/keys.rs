@@ -1,6 +1,6 @@
 //! A static key for each callsite. `cargo jumplabel tracing` has written this file; upstream does not have it.
 //!
-//! A key is off if nothing can come of its callsite: no subscriber is interested, or the callsite's level is above what any of them wants.
+//! A key is off if its callsite cannot do anything: no subscriber is interested, or the callsite's level is above what any of them wants.
 //! Then the callsite is one nop. While its key is on, the callsite does what upstream does, so nothing can differ. Keys follow after each
 //! rebuild of interests, in one batch.
 
@@ -29,10 +29,10 @@ pub use marks::{follow, force, is_marked, Follower, Goes, ALL, ANY_MARKED};
 use tracers::Tracers;
 pub use tracers::{watch_tracers, Note, SEMAPHORE};
 
-/// Whether callsites have keys: not where code is not patched.
+/// True if callsites have keys. They have none where code is not patched.
 pub const HAS_KEYS: bool = jumplabel::if_sites!({ true } else { false });
 
-/// Whether events go to the crate `log` until there is a subscriber. Then all keys are on until there is one.
+/// True if events go to the crate `log` until there is a subscriber. Then all keys are on until there is one.
 const LOGS: bool = cfg!(feature = "jumplabel-log");
 
 /// A callsite with a key.
@@ -53,22 +53,22 @@ jumplabel::list! {
     pub static KEYED: [Keyed];
 }
 
-/// What [`status`] finds.
+/// The result of [`status`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Status {
     /// The number of callsites with a key.
     pub callsites: usize,
-    /// The number of those whose key is on.
+    /// The number of callsites whose key is on.
     pub on: usize,
-    /// The number of those whose events pass whatever subscribers say.
+    /// The number of callsites whose events pass no matter what subscribers say.
     pub forced: usize,
-    /// Why keys could not follow the last rebuild of interests. They follow the next one.
+    /// Why keys could not follow the last rebuild of interests. They will follow the next one.
     pub error: Option<jumplabel::Error>,
 }
 
 jumplabel::tracepoint! {
-    /// A callsite was reached whose key is on. Each key is on as long as a tracer hears of this.
+    /// A thread has reached a callsite whose key is on. Each key is on as long as a tracer listens to this tracepoint.
     tracing, reached(target: &'static str, name: &'static str, level: u8, line: u32, file: &'static str, metadata: &'static Metadata<'static>);
 }
 
@@ -86,7 +86,7 @@ fn number(level: &Level) -> u8 {
 /// How many callsites have a key, and how many of these are on.
 ///
 /// # Errors
-/// As `jumplabel::List::for_each`.
+/// Those of `jumplabel::List::for_each`.
 pub fn status() -> Result<Status, jumplabel::Error> {
     let error = sync::last_error();
     let mut status = Status { callsites: 0, on: 0, forced: 0, error };
@@ -101,7 +101,7 @@ pub fn status() -> Result<Status, jumplabel::Error> {
 /// Calls `visit` for each callsite.
 ///
 /// # Errors
-/// As `jumplabel::List::for_each`.
+/// Those of `jumplabel::List::for_each`.
 pub fn for_each(visit: impl FnMut(&'static Keyed)) -> Result<(), jumplabel::Error> {
     KEYED.for_each(visit)
 }
@@ -118,7 +118,7 @@ impl Keyed {
         }
     }
 
-    /// What the callsite says about itself.
+    /// The callsite's description of itself.
     pub fn meta(&self) -> &'static Metadata<'static> {
         self.inner.meta
     }
@@ -128,7 +128,7 @@ impl Keyed {
         self.text
     }
 
-    /// Whether its key is on.
+    /// True if its key is on.
     pub fn is_on(&self) -> bool {
         self.key.is_enabled()
     }
@@ -138,27 +138,27 @@ impl Keyed {
         jumplabel::for_each_site(self.key.raw(), |_| ()).unwrap_or(0)
     }
 
-    /// Whether its events pass whatever subscribers say.
+    /// True if its events pass no matter what subscribers say.
     pub fn is_forced(&self) -> bool {
         self.marks.forced() > 0
     }
 
-    /// Whether a tracer that is attached to it has its key on.
+    /// True if an attached tracer keeps its key on.
     pub fn is_traced(&self) -> bool {
         self.tracers.known()
     }
 
-    /// How many events were lost since it is forced, because they were more than the limit, and no subscriber wanted them.
+    /// How many events were lost since the callsite is forced: they were more than the limit, and no subscriber wanted them.
     pub fn lost(&self) -> u64 {
         self.marks.lost()
     }
 
-    /// Counts an event that the follower is told: the how many-th in this second it is.
+    /// Counts an event that the follower is told. Returns its number in this second.
     pub fn nth_told(&self) -> u32 {
         self.marks.nth_told()
     }
 
-    /// How many events the follower was told and has not noted: it counts them here itself.
+    /// How many events the follower was told but has not noted. The follower itself counts them here.
     pub fn missed(&self) -> &'static AtomicU32 {
         self.marks.missed()
     }
@@ -176,7 +176,7 @@ impl sync::Callsite for Keyed {
         let registration = self.inner.registration.load(Ordering::Acquire);
         let is_refused = registration == DefaultCallsite::REGISTERED
             && self.inner.interest.load(Ordering::SeqCst) == DefaultCallsite::INTEREST_NEVER;
-        // A callsite that is not registered yet registers itself when it is reached, as upstream: so its key is on.
+        // As in upstream, a callsite that is not registered yet registers itself when a thread reaches it, so its key is on.
         !is_refused && *self.meta().level() <= LevelFilter::current()
     }
 
@@ -196,7 +196,7 @@ impl Deref for Keyed {
     }
 }
 
-/// Upstream's checks, behind a key that is on.
+/// Upstream's checks, made once the key is on.
 #[doc(hidden)]
 #[cold]
 #[inline(never)]
@@ -216,14 +216,14 @@ fn is_enabled(callsite: &'static Keyed) -> bool {
 }
 
 impl Callsites {
-    /// Registers callsites that nobody has reached yet, so that their keys can stay off if no subscriber is interested. Only where upstream
-    /// would ask all subscribers: where a dispatcher is being made.
+    /// Registers callsites that nobody has reached yet, so that their keys can stay off if no subscriber is interested. It does so only where
+    /// upstream would ask all subscribers: where a dispatcher is being made.
     pub(super) fn register_keyed(&self, dispatchers: &dispatchers::Rebuilder<'_>, max_level: LevelFilter) {
         if !matches!(dispatchers, dispatchers::Rebuilder::Write(_)) {
             return;
         }
         let mut callsites = Vec::new();
-        // If the list cannot be had, no key goes off: `sync` says so.
+        // If the callsites cannot be listed, no key goes off, and `sync` reports that.
         let _ = KEYED.for_each(|callsite| callsites.push(&callsite.inner));
         let new = (DefaultCallsite::UNREGISTERED, DefaultCallsite::REGISTERING);
         let register = |callsite: &'static DefaultCallsite| {
@@ -235,13 +235,13 @@ impl Callsites {
                 callsite.registration.store(DefaultCallsite::REGISTERED, Ordering::Release);
             }
         };
-        // A subscriber that panics must not do so here, under the lock of all dispatchers: upstream would ask it later, without that lock. The
-        // key of a callsite that is not registered yet goes on, and the subscriber panics where the callsite is reached.
+        // If a subscriber panics, that must not end this loop, which runs under the lock of all dispatchers; upstream would ask it later, without
+        // that lock. The callsite stays unregistered, so its key goes on, and the subscriber panics where a thread reaches the callsite.
         let _ = catch_unwind(AssertUnwindSafe(|| callsites.into_iter().for_each(register)));
     }
 }
 
-/// When this is dropped, keys follow interests. Also if a subscriber panics meanwhile.
+/// Makes keys follow interests when it is dropped, even if a subscriber panics meanwhile.
 pub(crate) struct SyncAtEnd;
 
 impl Drop for SyncAtEnd {
@@ -251,7 +251,7 @@ impl Drop for SyncAtEnd {
     }
 }
 
-/// A dispatcher was made the default. The first time, events stop to go to the crate `log`.
+/// Called when a dispatcher was made the default. The first time, events stop going to the crate `log`.
 pub(crate) fn dispatcher_is_set() {
     static FIRST: Once = Once::new();
     if LOGS {
@@ -259,7 +259,7 @@ pub(crate) fn dispatcher_is_set() {
     }
 }
 
-/// Brings all keys to what interests say, in one batch.
+/// Turns all keys on or off as interests say, in one batch.
 fn sync() -> Result<jumplabel::Outcome, jumplabel::Error> {
     watch_tracers();
     sync::sync(&KEYED, loaded)

@@ -1,4 +1,4 @@
-//! Callsites that let only so many events pass in a second. `cargo jumplabel tracing` has written this file; upstream does not have it.
+//! Limits how many events of a callsite pass in a second. `cargo jumplabel tracing` has written this file; upstream does not have it.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::SystemTime;
@@ -8,12 +8,12 @@ use crate::event::Event;
 use crate::field::{FieldSet, Value};
 use crate::metadata::{Kind, Level, Metadata};
 
-/// How many events a second has had: the second, and in the lower half their number.
+/// A count of events in one second: the upper half is the second, the lower half their number.
 #[derive(Debug, Default)]
 pub(super) struct Second(AtomicU64);
 
 impl Second {
-    /// Counts an event. Returns the how many-th in this second it is.
+    /// Counts an event. Returns its number in this second.
     pub(super) fn next(&self) -> u32 {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()) << 32;
         let next = |before: u64| match before & !u64::from(u32::MAX) == now {
@@ -26,17 +26,17 @@ impl Second {
     }
 }
 
-/// What passed because somebody wants to see it, and what did not.
+/// The events of a forced callsite: how many have passed, and how many were lost.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     passed: Second,
     lost: AtomicU64,
-    /// How many of these subscribers have not been told.
+    /// How many lost events subscribers have not been told.
     untold: AtomicU32,
 }
 
 impl Shown {
-    /// Somebody begins to look.
+    /// Starts the counts when somebody forces the callsite.
     pub(super) fn begin(&self) {
         self.lost.store(0, Ordering::Relaxed);
         self.untold.store(0, Ordering::Relaxed);
@@ -46,7 +46,7 @@ impl Shown {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Whether an event passes: if it is not more than `most` in this second.
+    /// True if an event passes: if at most `most` have come in this second.
     pub(super) fn passes(&self, most: u32, meta: &'static Metadata<'static>) -> bool {
         if self.passed.next() > most {
             return false;
@@ -57,7 +57,7 @@ impl Shown {
         true
     }
 
-    /// An event does not pass.
+    /// Counts an event that does not pass.
     pub(super) fn lose(&self) -> bool {
         self.lost.fetch_add(1, Ordering::Relaxed);
         self.untold.fetch_add(1, Ordering::Relaxed);

@@ -1,6 +1,6 @@
 
-// What follows was written by `cargo jumplabel tracing`; upstream does not have it. Each callsite asks its static key first. Without the
-// feature `std`, and where code is not patched, all is as upstream.
+// `cargo jumplabel tracing` has written the following lines; upstream does not have them. Each callsite asks its static key first. Without the
+// feature `std`, and where code is not patched, all is as in upstream.
 
 #[cfg(feature = "std")]
 #[doc(hidden)]
@@ -25,7 +25,7 @@ macro_rules! __jumplabel_callsite {
     }};
 }
 
-/// The text of an event before its arguments are put into it, from what upstream takes for fields; "" if there is none.
+/// The text of an event before its arguments are put into it, taken from the arguments that upstream takes for fields; "" if there is none.
 #[cfg(feature = "std")]
 #[doc(hidden)]
 #[macro_export]
@@ -55,7 +55,7 @@ macro_rules! __jumplabel_callsite {
     ($($callsite:tt)*) => { $crate::callsite2! { $($callsite)* } };
 }
 
-/// Whether the callsite's key is on: one instruction.
+/// True if the callsite's key is on: one instruction.
 #[cfg(feature = "std")]
 #[doc(hidden)]
 #[macro_export]
@@ -77,7 +77,7 @@ macro_rules! __jumplabel_key {
     ($callsite:ident) => { true };
 }
 
-/// Whether a span above the level that subscribers want may be wanted all the same.
+/// True if a span may be wanted though its level is above the one that subscribers want.
 #[cfg(feature = "std")]
 #[doc(hidden)]
 #[macro_export]
@@ -98,7 +98,7 @@ macro_rules! __jumplabel_any_marked {
     () => { false };
 }
 
-/// Whether anything can come of an event: to a subscriber, or, with the feature `log`, to the crate `log`.
+/// True if an event may go anywhere: to a subscriber, or, with the feature `log`, to the crate `log`.
 #[cfg(not(feature = "log"))]
 #[doc(hidden)]
 #[macro_export]
@@ -122,7 +122,7 @@ macro_rules! __jumplabel_gate {
     ($callsite:ident, $lvl:expr) => { true };
 }
 
-/// Where an event goes, by upstream's checks. Behind the gate.
+/// Where an event goes, by upstream's checks. It comes after the gate.
 #[cfg(not(feature = "log-always"))]
 #[doc(hidden)]
 #[macro_export]
@@ -143,7 +143,7 @@ macro_rules! __jumplabel_check {
     ($callsite:ident, $lvl:expr) => { $crate::__jumplabel_enabled!($callsite, $lvl) };
 }
 
-/// The same, by the key and upstream's checks.
+/// Where an event goes, by the key and upstream's checks.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __jumplabel_enabled {

@@ -1,4 +1,4 @@
-//! Callsites whose events go somewhere whatever subscribers say. `cargo jumplabel tracing` has written this file; upstream does not have it.
+//! Callsites whose events go somewhere no matter what subscribers say. `cargo jumplabel tracing` has written this file; upstream does not have it.
 
 use std::boxed::Box;
 use std::ptr;
@@ -11,28 +11,28 @@ use super::{sync, tracers, Keyed, KEYED};
 use crate::field::{ValueSet, Visit};
 use crate::metadata::Metadata;
 
-/// Of a callsite. Null until somebody marks it for the first time, and never freed.
+/// The marks of a callsite: null until somebody marks it for the first time, then never freed.
 #[derive(Debug)]
 pub(super) struct Marks(AtomicPtr<Marked>);
 
-/// Of a callsite that somebody has marked.
+/// The marks of a callsite that somebody has marked.
 #[derive(Debug, Default)]
 struct Marked {
-    /// Its events pass whatever subscribers say: so many in a second, or [`ALL`]. 0: they do not.
+    /// How many events pass in a second no matter what subscribers say; [`ALL`] is any number. 0: subscribers decide.
     forced: AtomicU32,
     shown: Shown,
-    /// Not 0: its events go to the follower, and to subscribers only if these want them.
+    /// If not 0, its events go to the follower, and to subscribers only if these want them.
     followed: AtomicU32,
-    /// Events of this second that the follower was told.
+    /// The events of this second that the follower was told.
     told: Second,
-    /// How many of them it has not noted.
+    /// How many of them the follower has not noted.
     missed: AtomicU32,
 }
 
 /// Any number of events in a second.
 pub const ALL: u32 = u32::MAX;
 
-/// Where an event or a new span goes. It is decided once, because a filter may count how often it is asked.
+/// Where an event or a new span goes. This is decided once, because a filter may count how often it is asked.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Goes {
@@ -41,14 +41,14 @@ pub struct Goes {
     to_tracer: bool,
 }
 
-/// Is told each event and each new span of the callsites that are followed, in the thread that makes it. `record` visits its values.
+/// A function that hears of each event and each new span of the callsites that are followed, in the thread that makes it. `record` visits its values.
 pub type Follower = fn(callsite: &'static Keyed, record: &dyn Fn(&mut dyn Visit));
 
 static FOLLOWER: OnceLock<Follower> = OnceLock::new();
-/// The process in which callsites are followed: not its children, where nobody follows.
+/// The process in which callsites are followed. In its children, nobody follows.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-/// On while some callsite is forced or followed, so that `#[instrument]` asks the callsites of spans above the level that subscribers want.
+/// On while some callsite is forced or followed. It makes `#[instrument]` ask the callsites of spans whose level is above what subscribers want.
 pub static ANY_MARKED: jumplabel::StaticKey<false, true> = jumplabel::StaticKey::new();
 
 impl Marks {
@@ -57,19 +57,19 @@ impl Marks {
     }
 
     fn get(&self) -> Option<&'static Marked> {
-        // SAFETY: null, or from `made`, which never frees it.
+        // SAFETY: the pointer is null, or comes from `made`, which never frees it.
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
-    /// The same, made if there is none.
+    /// The marks, which are made if there are none.
     fn made(&self) -> &'static Marked {
         self.get().unwrap_or_else(|| {
             let new = Box::into_raw(Box::default());
             match self.0.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
-                // SAFETY: it is there for good.
+                // SAFETY: `new` leads to marks that are never freed.
                 Ok(_) => unsafe { &*new },
                 Err(other) => {
-                    // SAFETY: nobody else has seen it; the other one is there for good.
+                    // SAFETY: nobody else has seen `new`; the other marks are never freed.
                     unsafe { drop(Box::from_raw(new)) };
                     unsafe { &*other }
                 }
@@ -77,7 +77,7 @@ impl Marks {
         })
     }
 
-    /// How many of its events pass in a second, whatever subscribers say.
+    /// How many of its events pass in a second no matter what subscribers say.
     pub(super) fn forced(&self) -> u32 {
         self.get().map_or(0, |marked| marked.forced.load(Ordering::SeqCst))
     }
@@ -87,27 +87,27 @@ impl Marks {
             && PROCESS.load(Ordering::SeqCst) == std::process::id()
     }
 
-    /// Whether the callsite's key has to be on.
+    /// True if the callsite's key has to be on.
     pub(super) fn any(&self) -> bool {
         self.forced() > 0 || self.is_followed()
     }
 
-    /// How many events were lost since it is forced, because they were more than the limit, and no subscriber wanted them.
+    /// How many events were lost since the callsite is forced: they were more than the limit, and no subscriber wanted them.
     pub(super) fn lost(&self) -> u64 {
         self.get().map_or(0, |marked| marked.shown.lost())
     }
 
-    /// Counts an event that the follower is told: the how many-th in this second it is.
+    /// Counts an event that the follower is told. Returns its number in this second.
     pub(super) fn nth_told(&self) -> u32 {
         self.get().map_or(0, |marked| marked.told.next())
     }
 
-    /// How many events the follower was told and has not noted; it counts them here itself.
+    /// How many events the follower was told but has not noted. The follower itself counts them here.
     pub(super) fn missed(&self) -> &'static AtomicU32 {
         &self.made().missed
     }
 
-    /// Where an event goes, behind a key that is on.
+    /// Where an event goes, once the key is on.
     pub(super) fn goes(&self, meta: &'static Metadata<'static>, to_tracer: bool, is_enabled: impl FnOnce() -> bool) -> Goes {
         let to_subscribers = match (self.forced(), self.get()) {
             (0, _) | (_, None) => is_enabled(),
@@ -118,21 +118,22 @@ impl Marks {
     }
 }
 
-/// Lets the events and spans of callsites pass whatever subscribers say about them: `choose` is asked for each callsite how many in a second,
-/// 0 ends that, and `None` leaves it as it is. In one batch. More than that are lost, unless subscribers want them: this is counted, and
-/// subscribers are told by an event when the next one passes.
+/// Forces callsites: their events and spans pass no matter what subscribers say. For each callsite, `choose` returns how many may pass in a second:
+/// 0 ends that, and `None` leaves it as it is. All changes are one batch. Events above the limit are lost, unless subscribers want them: these are
+/// counted, and when the next event passes, another event tells subscribers how many were lost.
 ///
 /// # Errors
-/// As `jumplabel::set_all`. Then all is as it was.
+/// Those of `jumplabel::set_all`. Then all is as it was.
 pub fn force(choose: impl FnMut(&'static Keyed) -> Option<u32>) -> Result<jumplabel::Outcome, jumplabel::Error> {
     mark(|marked| &marked.forced, choose)
 }
 
-/// Tells `follower` the events and new spans of callsites, or ends that: `choose` is asked for each callsite, and `None` leaves it as it is. In
-/// one batch. Filters do not matter, and subscribers see what they saw before. All calls give the same follower: the first one counts.
+/// Tells `follower` the events and new spans of callsites, or ends that. For each callsite, `choose` returns true to begin, false to end, and `None`
+/// to leave it as it is. All changes are one batch. Filters do not matter, and subscribers see what they saw before. All calls give the same
+/// follower: the first one counts.
 ///
 /// # Errors
-/// As `jumplabel::set_all`. Then all is as it was.
+/// Those of `jumplabel::set_all`. Then all is as it was.
 pub fn follow(
     follower: Follower,
     mut choose: impl FnMut(&'static Keyed) -> Option<bool>,
@@ -156,7 +157,7 @@ fn mark(
         if marked.forced.load(Ordering::SeqCst) == 0 {
             marked.shown.begin();
         }
-        // What was not noted for a follower that has gone is nothing to the next one.
+        // A new follower does not get the losses of one that has gone.
         if marked.followed.load(Ordering::SeqCst) == 0 {
             marked.missed.store(0, Ordering::SeqCst);
         }
@@ -168,29 +169,30 @@ fn mark(
     })
 }
 
-/// Whether `enabled!` says yes, whatever subscribers say.
+/// True if `enabled!` says yes no matter what subscribers say.
 #[doc(hidden)]
 pub fn is_marked(callsite: &'static Keyed) -> bool {
     callsite.marks.any() || callsite.is_traced()
 }
 
 impl Goes {
-    /// What is compiled out, or whose key is off.
+    /// The result for a callsite that is compiled out, or whose key is off.
     pub const NOWHERE: Goes = Goes { to_subscribers: false, to_follower: false, to_tracer: false };
 
-    /// Whether it goes anywhere.
+    /// True if it goes anywhere.
     #[inline]
     pub fn anywhere(self) -> bool {
         self.to_subscribers || self.to_follower || self.to_tracer
     }
 
-    /// Whether it goes to subscribers.
+    /// True if it goes to subscribers.
     #[inline]
     pub fn to_subscribers(self) -> bool {
         self.to_subscribers
     }
 
-    /// Tells the follower and tracers, if there are any: after subscribers, who see what they saw before, even if a value can be displayed only once.
+    /// Tells the follower and tracers, if there are any. Subscribers hear first, so they see what they saw before, even if a value can be displayed
+    /// only once.
     #[inline]
     pub fn tell(self, callsite: &'static Keyed, values: &ValueSet<'_>) {
         if self.to_follower || self.to_tracer {

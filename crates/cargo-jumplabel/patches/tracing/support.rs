@@ -37,7 +37,7 @@
         false
     }
 
-    /// An event.
+    /// Sends an event.
     pub fn event(callsite: &'static Keyed, goes: Goes, values: &crate::field::ValueSet<'_>) {
         if goes.to_subscribers() {
             crate::Event::dispatch(callsite.metadata(), values);
@@ -45,7 +45,7 @@
         goes.tell(callsite, values);
     }
 
-    /// An event with a parent.
+    /// Sends an event with a parent.
     pub fn event_in(
         parent: impl Into<Option<crate::Id>>,
         callsite: &'static Keyed,
@@ -58,7 +58,7 @@
         goes.tell(callsite, values);
     }
 
-    /// A span, which is disabled if subscribers do not want it.
+    /// Makes a span, which is disabled if subscribers do not want it.
     pub fn span(callsite: &'static Keyed, goes: Goes, values: &crate::field::ValueSet<'_>) -> crate::Span {
         let span = match goes.to_subscribers() {
             true => crate::Span::new(callsite.metadata(), values),
@@ -68,7 +68,7 @@
         span
     }
 
-    /// A span with a parent.
+    /// Makes a span with a parent.
     pub fn span_in(
         parent: impl Into<Option<crate::Id>>,
         callsite: &'static Keyed,
@@ -83,7 +83,7 @@
         span
     }
 
-    /// A span that no subscriber wants. As upstream, it goes to the crate `log`.
+    /// Makes a span that no subscriber wants. As in upstream, it goes to the crate `log`.
     #[allow(unused_variables)]
     fn disabled_span(callsite: &'static Keyed, values: &crate::field::ValueSet<'_>) -> crate::Span {
         let meta = callsite.metadata();

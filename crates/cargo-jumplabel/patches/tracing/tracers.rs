@@ -23,21 +23,21 @@ use jumplabel::usdt::Looked;
 use super::{number, sync, Keyed, KEYED};
 use crate::field::{Field, ValueSet, Visit};
 
-/// Contains a note, and does nothing. Its argument leads to what tracers are shown: the address and the length of a text, the level, and the
-/// address of the metadata.
+/// A function that contains a note and does nothing. Its argument leads to the values that tracers show: the address and the length of a text, the
+/// level, and the address of the metadata.
 pub type Note = fn(&[u64; 4]);
 
-/// Of a callsite.
+/// The tracers of a callsite.
 #[derive(Debug)]
 pub(super) struct Tracers {
     note: Option<Note>,
-    /// How many tracers are attached: the kernel counts, or the tracers.
+    /// How many tracers are attached. The kernel counts them here, or the tracers do so themselves.
     semaphore: AtomicU16,
-    /// Whether there was one at the last look.
+    /// True if there was a tracer at the last look.
     known: AtomicBool,
 }
 
-/// How far behind the beginning of a callsite its semaphore is.
+/// The offset of the semaphore in a callsite.
 pub const SEMAPHORE: usize = offset_of!(Keyed, tracers) + offset_of!(Tracers, semaphore);
 
 impl Tracers {
@@ -45,24 +45,24 @@ impl Tracers {
         Tracers { note, semaphore: AtomicU16::new(0), known: AtomicBool::new(false) }
     }
 
-    /// Whether there is one.
+    /// True if a tracer is attached.
     pub(super) fn any(&self) -> bool {
         self.semaphore.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether the key has to be on for one.
+    /// True if the key has to be on for a tracer.
     pub(super) fn known(&self) -> bool {
         self.known.load(Ordering::SeqCst)
     }
 }
 
-/// Keys follow when a tracer comes or goes, from now on.
+/// From now on, keys follow when a tracer comes or goes.
 pub fn watch_tracers() {
     static FIRST: Once = Once::new();
     FIRST.call_once(|| jumplabel::usdt::on_look(look));
 }
 
-/// `is_changed`: keys have to follow anyway.
+/// Looks for tracers that have come or gone. `is_changed`: keys have to follow in any case.
 fn look(is_changed: bool, mut looked: Looked) -> Looked {
     let mut stale = Vec::new();
     let visited = KEYED.for_each(|callsite| {
@@ -74,11 +74,11 @@ fn look(is_changed: bool, mut looked: Looked) -> Looked {
             stale.push((tracers, any));
         }
     });
-    // Other threads may look as well.
+    // Other threads may look at the same time.
     stale.iter().for_each(|(tracers, any)| tracers.known.store(*any, Ordering::SeqCst));
     let followed = visited.and_then(|()| if is_changed || !stale.is_empty() { sync().map(drop) } else { Ok(()) });
     if let Err(error) = followed {
-        // The next look tries again.
+        // This makes the next look try again.
         for (tracers, any) in &stale {
             let _ = tracers.known.compare_exchange(*any, !any, Ordering::SeqCst, Ordering::SeqCst);
         }
@@ -90,14 +90,14 @@ fn look(is_changed: bool, mut looked: Looked) -> Looked {
 /// Shows tracers an event or a new span: its message and its fields.
 pub(super) fn tell(callsite: &'static Keyed, values: &ValueSet<'_>) {
     std::thread_local! {
-        /// Whether this thread makes a text. What it says meanwhile, in an implementation of `Debug`, is not shown.
+        /// True while this thread makes a text. Events that happen meanwhile, in an implementation of `Debug`, are not shown.
         static IS_BUSY: Cell<bool> = const { Cell::new(false) };
     }
     let Some(note) = callsite.tracers.note else { return };
     if IS_BUSY.try_with(|is_busy| is_busy.replace(true)).unwrap_or(true) {
         return;
     }
-    // A value that panics while it is displayed does not end a program that would not have displayed it.
+    // If a value panics while it is displayed, the program goes on: without a tracer it would not have displayed the value.
     let text = catch_unwind(AssertUnwindSafe(|| {
         let mut text = Text(String::new());
         values.record(&mut text);
@@ -110,7 +110,7 @@ pub(super) fn tell(callsite: &'static Keyed, values: &ValueSet<'_>) {
             let address = std::ptr::from_ref(meta) as u64;
             note(&[text.as_ptr() as u64, text.len() as u64 - 1, u64::from(number(meta.level())), address]);
         }
-        // It may panic when it is dropped.
+        // The payload may panic when it is dropped.
         Err(payload) => forget::<Box<_>>(payload),
     }
     let _ = IS_BUSY.try_with(|is_busy| is_busy.set(false));
@@ -122,7 +122,7 @@ struct Text(String);
 impl Text {
     fn put(&mut self, field: &Field, value: std::fmt::Arguments<'_>) {
         let blank = if self.0.is_empty() { "" } else { " " };
-        // An error: a value does not want to be displayed.
+        // If this fails, a value refuses to be displayed.
         let _ = match field.name() {
             "message" => write!(self.0, "{blank}{value}"),
             name => write!(self.0, "{blank}{name}={value}"),

@@ -22,12 +22,12 @@ use crate::package::Package;
 /// The user's workspace.
 pub struct Project {
     metadata: Metadata,
-    /// Where `--jumplabel` says that jumplabel comes from.
+    /// The place of jumplabel that `--jumplabel` names.
     jumplabel: Option<String>,
     offline: bool,
 }
 
-/// A question to cargo about the project of a manifest.
+/// A query of cargo about the project of a manifest.
 pub fn question(manifest: Option<&Path>, offline: bool) -> MetadataCommand {
     let mut command = MetadataCommand::new();
     if let Some(manifest) = manifest {
@@ -43,7 +43,7 @@ impl Project {
     pub fn find(patch: &Patch) -> Result<Project> {
         let mut question = question(patch.manifest_path.as_deref(), patch.offline);
         let metadata = match question.exec() {
-            // To take packages away, cargo need not resolve the program with them: perhaps it cannot.
+            // To remove packages, cargo need not resolve the program with them, and perhaps it cannot.
             Err(_) if patch.remove => question.no_deps().exec().context("cargo cannot read this project")?,
             metadata => metadata.map_err(|error| source::explained(error, "cargo cannot read this project"))?,
         };
@@ -70,7 +70,7 @@ impl Project {
         self.root().join(FOLDER)
     }
 
-    /// The version of the crate `name` that the program has, which must be one of `tried`. Says which others stay as they are.
+    /// The version of the crate `name` that the program has, which must be one of `tried`. It also prints which other versions stay as they are.
     pub fn locked(&self, name: &str, tried: &[&str]) -> Result<String> {
         let all = self.metadata.packages.iter().filter(|package| package.name == name);
         let (reached, mut others): (Vec<&Found>, Vec<&Found>) = all.partition(|package| self.is_reached(package));
@@ -86,7 +86,7 @@ impl Project {
             ),
             ([], []) if others.is_empty() => bail!("the program does not depend on {name}: there is nothing to do"),
             ([], []) => {
-                // Perhaps a line of somebody else's has replaced it.
+                // A line that somebody else wrote may have replaced it.
                 lines::with(&fs::read_to_string(self.manifest())?, &[name])?;
                 bail!(
                     "the program has {}, which lines of [patch.crates-io] do not reach: it does not come from cargo's own registry",
@@ -105,17 +105,17 @@ impl Project {
         Ok(version)
     }
 
-    /// Whether lines of [patch.crates-io] replace the package, or have replaced another one by it.
+    /// True if lines of [patch.crates-io] replace the package, or have replaced another one by it.
     fn is_reached(&self, package: &Found) -> bool {
         self.is_patched(package) || package.source.as_ref().is_some_and(|source| source.is_crates_io())
     }
 
-    /// Whether the package is one of those in the folder.
+    /// True if the package is one of those in the folder.
     fn is_patched(&self, package: &Found) -> bool {
         package.source.is_none() && package.manifest_path.as_std_path().starts_with(self.folder())
     }
 
-    /// Writes the packages, and the lines of `[patch.crates-io]`. Or, with `--check`, fails if that would change anything, or if cargo does
+    /// Writes the packages, and the lines of `[patch.crates-io]`. With `--check`, it fails instead if that would change anything, or if cargo does
     /// not use the packages.
     pub fn write_or_check(&self, packages: &[Package], patch: &Patch) -> Result<()> {
         let names: Vec<_> = packages.iter().map(|package| package.name).collect();
@@ -159,7 +159,7 @@ impl Project {
         Ok(())
     }
 
-    /// Takes packages, their lines and other files away.
+    /// Removes packages, their lines and other files.
     pub fn remove(&self, names: &[&str], files: &[&Path]) -> Result<()> {
         let manifest_path = self.manifest();
         let manifest = lines::without(&fs::read_to_string(&manifest_path)?, names)?;
@@ -179,7 +179,7 @@ impl Project {
             fs::remove_file(file)?;
         }
         self.lock_as_before(&versions)?;
-        // The folder goes with its last package.
+        // The folder is removed with its last package.
         let is_package = |entry: std::io::Result<fs::DirEntry>| entry.is_ok_and(|entry| entry.path().is_dir());
         if folder.exists() && !fs::read_dir(&folder)?.any(is_package) {
             fs::remove_dir_all(&folder)?;
@@ -187,13 +187,13 @@ impl Project {
         Ok(())
     }
 
-    /// Lets Cargo.lock have upstream's packages again, of the versions that the patched ones had.
+    /// Puts upstream's packages back into Cargo.lock, in the versions that the patched ones had.
     fn lock_as_before(&self, versions: &[(&str, String)]) -> Result<()> {
         let manifest = self.manifest();
         let question = question(Some(&manifest), self.offline);
         let now = question.exec().context("cargo cannot resolve the program without the packages")?;
         for (name, version) in versions {
-            // Of the versions that there are now, that of the same line: another one may be a dependency of its own.
+            // There may be several versions now. This takes the one of the same line, because another one may be a dependency of its own.
             let is_other = |package: &Found| package.name == *name && package.version.to_string() != *version;
             let is_there = |package: &Found| package.name == *name && package.version.to_string() == *version;
             if now.packages.iter().any(is_other) && !now.packages.iter().any(is_there) {

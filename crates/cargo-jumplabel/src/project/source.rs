@@ -1,4 +1,5 @@
-//! Where jumplabel comes from: a checkout, a git repository or a registry. A program has one jumplabel, because two cannot be linked into it.
+//! The place from which jumplabel comes: a checkout, a git repository or a registry. A program has one jumplabel, because two cannot be linked into
+//! it.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -9,7 +10,7 @@ use toml_edit::InlineTable;
 
 use super::{Project, places};
 
-/// An error of cargo's. If it is about jumplabel, that comes first, in other words.
+/// An error of cargo. If it is about jumplabel, an explanation in other words comes first.
 pub fn explained(error: cargo_metadata::Error, otherwise: &'static str) -> Error {
     let says = error.to_string();
     let why = if says.contains("links to the native library `jumplabel`") {
@@ -25,7 +26,7 @@ pub fn explained(error: cargo_metadata::Error, otherwise: &'static str) -> Error
 }
 
 impl Project {
-    /// A dependency on `package`, one of jumplabel's: from where the user says, or from where the program has jumplabel already.
+    /// A dependency on `package`, one of jumplabel's crates. It comes from where the user says, or from where the program has jumplabel already.
     pub fn jumplabel(&self, package: &str) -> Result<InlineTable> {
         match &self.jumplabel {
             Some(source) => self.chosen(source, package),
@@ -33,7 +34,7 @@ impl Project {
         }
     }
 
-    /// From where the user says.
+    /// A dependency on `package` that comes from where the user says.
     fn chosen(&self, source: &str, package: &str) -> Result<InlineTable> {
         let mut dependency = InlineTable::new();
         let crates = Path::new(source).join("crates");
@@ -68,7 +69,7 @@ impl Project {
         Ok(dependency)
     }
 
-    /// From where the program has jumplabel already, be it by packages that were patched earlier.
+    /// A dependency on `package` that comes from where the program has jumplabel already, perhaps only through packages that were patched earlier.
     fn found(&self, package: &str) -> Result<InlineTable> {
         let mut dependency = InlineTable::new();
         let own = self.metadata.packages.iter().find(|found| found.name == "jumplabel");
@@ -94,7 +95,7 @@ impl Project {
         Ok(dependency)
     }
 
-    /// A folder, as a patched package names it: that lies two folders below the root.
+    /// The path to a folder, as a patched package writes it. The patched package lies two folders below the root.
     fn path(&self, folder: &Path) -> Result<String> {
         let path = pathdiff::diff_paths(folder, self.folder().join("package"));
         Ok(path.context("jumplabel's folder has no path from here")?.to_string_lossy().into_owned())
