@@ -1,4 +1,4 @@
-//! Hands the linker its script, and has the part that is in C compiled.
+//! Gives the linker its script, and compiles the part that is in C.
 
 use std::env::var;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed=MERGED_TABLE");
     let mut text = std::fs::read_to_string(&script).expect("a script for each arch");
     if var("MERGED_TABLE").is_ok() {
-        // A mistake that a kernel makes easily: then nobody knows where the table is.
+        // This makes a mistake that kernels easily make: without these lines, nobody knows where the table is.
         let kept = "__jump_table : { KEEP(*(__jump_table)) }";
         assert!(text.contains("*(.rodata ") && text.contains(kept));
         text = text.replace(kept, "").replace("*(.rodata ", "*(__jump_table) *(.rodata ");
@@ -19,17 +19,17 @@ fn main() {
     let used = PathBuf::from(of("OUT_DIR")).join("link.ld");
     std::fs::write(&used, text).expect("the directory is cargo's");
     println!("cargo::rustc-link-arg-bins=-T{}", used.display());
-    // Tests that user space shares ask for it.
+    // The tests that this kernel shares with user space use this cfg.
     println!("cargo::rustc-check-cfg=cfg(jumplabel_sites)");
     println!("cargo::rustc-cfg=jumplabel_sites");
     if arch == "x86" {
-        // A target of Linux's: its linker is the compiler of C, which would make a program for Linux.
+        // This is a target of Linux. Its linker is the compiler of C, which would make a program for Linux.
         for argument in ["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none"] {
             println!("cargo::rustc-link-arg-bins={argument}");
         }
     }
     if arch == "x86_64" {
-        // The compiler takes this target for one whose programs are moved when they start.
+        // The compiler assumes that programs of this target are moved when they start.
         println!("cargo::rustc-link-arg-bins=--no-pie");
         compile();
     }

@@ -1,4 +1,4 @@
-//! Hands the linker the script of the other kernel for RISC-V. Without firmware, a kernel begins where memory does.
+//! Gives the linker the script of this kernel, the second one for RISC-V. Without firmware, a kernel begins at the start of memory.
 
 use std::env::var;
 use std::path::PathBuf;

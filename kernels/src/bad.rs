@@ -1,4 +1,4 @@
-//! Bad states: the right error, and the kernel lives on.
+//! Bad states: each flip gets the right error, and the kernel lives on.
 
 use core::sync::atomic::{
     AtomicBool,
@@ -31,22 +31,22 @@ fn damaged() -> bool {
     static_branch_likely!(DAMAGED)
 }
 
-/// A platform without bounds, and one without memory.
+/// A platform without bounds. The next one has no memory.
 static NOWHERE: Kernel<Here, 2, 1> = Kernel::new(Here);
 static NOWHERE_PLATFORM: &dyn Platform = &NOWHERE;
 static SMALL: Kernel<Here, 2, 0> = Kernel::new(Here);
 static SMALL_PLATFORM: &dyn Platform = &SMALL;
-/// For one CPU.
+/// A platform for one CPU.
 static LONE: Kernel<Here, 1, 1> = Kernel::new(Here);
 
-/// Prints an error that was to be met.
+/// Prints an error that the caller expects.
 fn refused<T>(what: &str, result: Result<T, Error>) -> Error {
     let Err(error) = result else { panic!("{what}: not refused") };
     say!("{what}: {error}");
     error
 }
 
-/// A platform for one CPU does not know CPU 1. Each CPU calls this: which of them has that number depends on which began.
+/// A platform for one CPU does not know CPU 1. Each CPU calls this, because either of them may have that number: it depends on which one began.
 pub fn not_known() {
     if arch::cpu() == 0 {
         return;
@@ -56,10 +56,10 @@ pub fn not_known() {
     assert!(LONE.offline() == Err(error));
 }
 
-/// Before there is a platform, and with platforms that are wrong.
+/// Flips before there is a platform, and with wrong platforms.
 pub fn before_start() {
     assert!(refused("before start", WATCHED.enable()) == Error::NoPlatform);
-    // SAFETY: nobody flips meanwhile; nothing is ever written by either.
+    // SAFETY: nobody flips meanwhile, and neither platform ever writes.
     unsafe {
         NOWHERE.start(&NOWHERE_PLATFORM, &Bounds { code: 0..0, all: 0..0 }).unwrap();
         assert!(matches!(refused("kernel without bounds", WATCHED.enable()), Error::NoBounds { .. }));
@@ -86,7 +86,7 @@ pub fn start() -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Makes the entries of a key lead elsewhere, before anybody has looked at the table. Constants can still be written.
+/// Makes the entries of a key lead elsewhere, before anybody has read the table. Constants can still be written.
 fn damage() {
     unsafe extern "C" {
         static __start___jump_table: [Entry; 0];
@@ -94,7 +94,7 @@ fn damage() {
     }
     let [start, stop] = [&raw const __start___jump_table, &raw const __stop___jump_table].map(|at| at as usize);
     for address in (start..stop).step_by(size_of::<Entry>()) {
-        // SAFETY: an entry of the table. Its first word leads to its site.
+        // SAFETY: this is an entry of the table. Its first word leads to its site.
         unsafe {
             if (*(address as *const Entry)).key() == DAMAGED.raw().address() {
                 (address as *mut i32).write_volatile(0);
@@ -105,19 +105,19 @@ fn damage() {
 
 static STORES: AtomicBool = AtomicBool::new(false);
 
-/// Text is not writable where it runs.
+/// Shows that text is not writable where it runs.
 pub fn store_to_text() {
     STORES.store(true, Relaxed);
     arch::store_to_text(bounds().code.start);
     assert!(!STORES.load(Relaxed), "text can be written");
 }
 
-/// Whether a fault is the store of [`store_to_text`]: true once.
+/// True if the fault is the store of [`store_to_text`]. It is true only once.
 pub fn takes_fault() -> bool {
     STORES.swap(false, Relaxed)
 }
 
-/// What the handler of a fault met.
+/// True once the handler of a fault has met [`Error::Reentrant`].
 static REENTRANT: AtomicBool = AtomicBool::new(false);
 
 pub fn in_handler() {
@@ -129,12 +129,12 @@ static DEAF: AtomicBool = AtomicBool::new(false);
 static HEARS: AtomicBool = AtomicBool::new(false);
 static GONE: AtomicBool = AtomicBool::new(false);
 
-/// What the other CPU does: it is deaf until it is told to hear.
+/// The other CPU's part: it is deaf until it is told to hear.
 pub fn on_other_cpu() {
     let interrupts = arch::interrupts_off();
     DEAF.store(true, Release);
     until(|| HEARS.load(Acquire));
-    // Deaf until the CPU that flips has waited for this one for some turns.
+    // This CPU is deaf until the CPU that flips has waited for it for some turns.
     let [relaxed, asked] = machine::relaxed();
     until(|| machine::relaxed()[1] >= asked + 10);
     assert!(machine::relaxed()[0] >= relaxed + 5, "the CPU that flips does not relax");
@@ -165,14 +165,14 @@ pub fn run() -> Result<(), Error> {
     let mut site = 0;
     for_each_site(&WATCHED, |found| site = found.address)?;
     let place = arch::alias(site) as *mut [u8; 4];
-    // SAFETY: a site that nobody runs.
+    // SAFETY: it reads a site that nobody runs.
     let right = unsafe { place.read() };
-    // SAFETY: the same site.
+    // SAFETY: it writes to the same site, which nobody runs.
     unsafe { place.write_volatile(arch::FOREIGN) };
     assert!(
         matches!(refused("foreign bytes", WATCHED.disable()), Error::ForeignBytes { address, .. } if address == site)
     );
-    // SAFETY: the same site; the refused flip has left it as it was.
+    // SAFETY: it is the same site, and the refused flip has left it as it was.
     unsafe {
         assert!(place.read_volatile() == arch::FOREIGN);
         place.write_volatile(right);

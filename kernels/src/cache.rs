@@ -1,6 +1,6 @@
-//! The loops of `jumplabel-bench -- cache`, between whose checks memory is filled: on one CPU, then on both at once. An emulator has no
-//! caches, so that no time is said, and the loops are repeated a tenth as often at most: this shows that they run here, and that each check finds what it is to
-//! find.
+//! The loops of `jumplabel-bench -- cache`, which fill memory between checks: on one CPU, then on both at once. An emulator has no caches, so this
+//! prints no times, and repeats the loops a tenth as often at most. It shows that they run here, and that each check finds its key or flag as it
+//! should.
 
 use core::sync::atomic::{
     AtomicBool, AtomicU32,
@@ -12,10 +12,10 @@ use jumplabel::{Batch, Error, naked_key, static_branch_unlikely, static_key};
 use crate::machine::{bounds, until};
 use crate::{arch, say};
 
-/// Checks that follow each other, and flags.
+/// The number of checks that follow each other, and of flags.
 const CHECKS: usize = 1000;
 
-/// A line of the cache.
+/// A flag with a line of the cache of its own.
 #[repr(align(64))]
 struct Flag(AtomicBool);
 
@@ -27,7 +27,7 @@ naked_key! { static NAKED: false; }
 const WAYS: [fn(usize) -> bool; 6] = [
     |_| NAKED.get(),
     |_| static_branch_unlikely!(SITE),
-    // SAFETY: it is written while no other CPU runs.
+    // SAFETY: flags are written only while no other CPU runs.
     |at| unsafe { FLAGS[at].0.as_ptr().read_volatile() },
     |at| FLAGS[at].0.load(Relaxed),
     |at| FLAGS[at].0.load(Acquire),
@@ -50,22 +50,22 @@ impl Counts {
         }
     }
 
-    /// Reads a word of each line of 2 MiB behind the image and the module, which are this CPU's, in an order without a pattern.
+    /// Reads a word of each line of 2 MiB, in an order without a pattern. This memory follows the image and the module, and belongs to this CPU.
     fn fill(&mut self) {
         const BYTES: usize = 2 << 20;
         const LINES: usize = BYTES / 64;
         let memory = bounds().code.start + (16 + arch::cpu()) * BYTES;
         let mut line = 0;
         for _ in 0..LINES {
-            // SAFETY: memory that nobody uses.
+            // SAFETY: nobody uses this memory.
             unsafe { ((memory + 64 * line) as *const u32).read_volatile() };
-            line = (line * 5 + 12345) % LINES; // Each once: Hull and Dobell's theorem.
+            line = (line * 5 + 12345) % LINES; // By Hull and Dobell's theorem, this visits each line once.
         }
         self.fills += 1;
     }
 }
 
-/// All loops by all ways.
+/// Runs all loops in all ways.
 fn loops() -> Counts {
     let mut counts = Counts::default();
     for way in WAYS {
@@ -85,7 +85,7 @@ fn loops() -> Counts {
     counts
 }
 
-/// On this CPU alone: all are off, and then switched on.
+/// Runs on this CPU alone: first with all keys and flags off, then with all on.
 pub fn alone() -> Result<(), Error> {
     let Counts { checks, fills, on } = loops();
     assert!(on == 0);
@@ -95,7 +95,7 @@ pub fn alone() -> Result<(), Error> {
     Ok(())
 }
 
-/// On both CPUs at once, all on.
+/// Runs on both CPUs at once, with all on.
 pub fn together() {
     static HERE: AtomicU32 = AtomicU32::new(0);
     static DONE: AtomicU32 = AtomicU32::new(0);

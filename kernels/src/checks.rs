@@ -1,4 +1,4 @@
-//! Flips on one CPU, and what the sites do then.
+//! Flips on one CPU, and the effect at their sites.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -28,28 +28,28 @@ fn second_hash(value: u64) -> u64 {
     value * 2
 }
 
-/// All sites of [`TRACE`], and [`ROUTE`].
+/// The results of all sites of [`TRACE`], and of [`ROUTE`].
 #[inline(never)]
 pub fn seen() -> [bool; 4] {
     [static_branch_unlikely!(TRACE), static_branch_likely!(TRACE), static_branch_maybe!(false, TRACE), ROUTE.get()]
 }
 
-/// Sites of [`TRACE`] that run only while the kernel starts.
+/// The results of sites of [`TRACE`] that run only while the kernel starts.
 #[inline(never)]
 #[unsafe(link_section = ".init.text")]
 fn seen_early() -> [bool; 2] {
     [static_branch_unlikely!(TRACE), static_branch_likely!(TRACE)]
 }
 
-/// As long as their code is there, those are two.
+/// How many sites [`seen_early`] has: two, as long as its code is there.
 static INIT_SITES: AtomicUsize = AtomicUsize::new(2);
 
-/// All sites of [`TRACE`], and if another CPU runs, those that it runs through.
+/// The number of all sites of [`TRACE`], and, if another CPU runs, of the others that it runs through.
 pub fn sites() -> usize {
     3 + unit::SITES + INIT_SITES.load(Relaxed)
 }
 
-/// The code of a function is freed: what was there is others'. Until the library is told so, it refuses to write there.
+/// Frees the code of a function, so that others use that memory. Until the library is told so, it refuses to write there.
 pub fn free_init() -> Result<(), Error> {
     unsafe extern "C" {
         static __init: u8;
@@ -61,7 +61,7 @@ pub fn free_init() -> Result<(), Error> {
     let others = |address| (crate::arch::alias(address) as *mut u32, 0x1234_5678);
     for address in init.clone().step_by(4) {
         let (place, word) = others(address);
-        // SAFETY: code that nobody runs any more.
+        // SAFETY: nobody runs this code any more.
         unsafe { place.write_volatile(word) };
     }
     assert!(matches!(TRACE.disable(), Err(Error::ForeignBytes { address, .. }) if init.contains(&address)));
@@ -70,7 +70,7 @@ pub fn free_init() -> Result<(), Error> {
     INIT_SITES.store(0, Relaxed);
     TRACE.disable()?;
     run()?;
-    // SAFETY: memory that nobody else uses.
+    // SAFETY: nobody else uses this memory.
     assert!(init.step_by(4).map(others).all(|(place, word)| unsafe { place.read_volatile() } == word));
     Ok(())
 }
@@ -102,7 +102,7 @@ pub fn run() -> Result<(), Error> {
     Ok(())
 }
 
-/// Static calls.
+/// Flips static calls.
 pub fn calls() -> Result<(), Error> {
     assert!(HASH(20) == 21);
     HASH.update(second_hash)?;

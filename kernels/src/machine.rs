@@ -1,4 +1,4 @@
-//! What this kernel gives to the library.
+//! The functions that this kernel gives to the library.
 
 use core::sync::atomic::{
     AtomicBool, AtomicU32,
@@ -14,23 +14,23 @@ use crate::arch;
 
 pub struct Here;
 
-/// How often each CPU has serialised: no emulator shows an instruction that a CPU had fetched before.
+/// How often each CPU has serialised. The count is needed because no emulator runs an instruction that a CPU had fetched before it changed.
 static SERIALISED: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
 pub fn serialised(cpu: usize) -> u32 {
     SERIALISED[cpu].load(Relaxed)
 }
 
-/// How often a CPU that waited for the other one has relaxed; and how often one has asked for the time, which the one that flips does in
-/// each turn of its wait, too.
+/// First: how often a CPU that waited for the other one has relaxed. Second: how often a CPU has asked for the time; a CPU that flips also does that
+/// in each turn of its wait.
 static RELAXED: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
-/// Those counts.
+/// The counts of `RELAXED`.
 pub fn relaxed() -> [u32; 2] {
     RELAXED.each_ref().map(|count| count.load(Relaxed))
 }
 
-/// Whether a CPU is in the handler that answers, where it runs no site.
+/// True while a CPU is in the handler that answers, where it runs no site.
 static STANDS: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
 
 /// Answers the other CPU, which has sent an interrupt.
@@ -41,7 +41,7 @@ pub fn answer() {
     stands.store(false, SeqCst);
 }
 
-/// Waits, with interrupts on.
+/// Waits until `done` is true, with interrupts on.
 pub fn until(done: impl Fn() -> bool) {
     while !done() {
         core::hint::spin_loop();
@@ -55,10 +55,10 @@ pub fn written() -> [u32; 2] {
     WRITTEN.each_ref().map(|count| count.load(Relaxed))
 }
 
-/// Whether a rendezvous is given up soon.
+/// True while a rendezvous is given up after a short time.
 static IMPATIENT: AtomicBool = AtomicBool::new(false);
 
-/// Does something during which a rendezvous is given up soon.
+/// Does `work`; meanwhile a rendezvous is given up after a short time.
 pub fn impatiently<T>(work: impl FnOnce() -> T) -> T {
     IMPATIENT.store(true, Relaxed);
     let done = work();
@@ -66,7 +66,7 @@ pub fn impatiently<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-// SAFETY: `arch` does what is said there; CPUs have the numbers 0 and 1.
+// SAFETY: each function of `arch` does what `Machine` demands of it. The CPUs have the numbers 0 and 1.
 unsafe impl Machine for Here {
     fn cpu(&self) -> usize {
         arch::cpu()
@@ -115,16 +115,16 @@ unsafe impl Machine for Here {
     }
 
     fn patience(&self) -> Duration {
-        // A busy host may give an emulated CPU no time for seconds. None is lost here but the one that does not answer on purpose.
+        // A busy host may give an emulated CPU no time for seconds. Only the CPU that does not answer on purpose shall be given up.
         Duration::from_millis(if IMPATIENT.load(Relaxed) { 100 } else { 100_000 })
     }
 }
 
-/// The platform: two CPUs, eight pages.
+/// The platform: two CPUs, 32 pages.
 pub static KERNEL: Kernel<Here, 2, 32> = Kernel::new(Here);
 pub static PLATFORM: &dyn Platform = &KERNEL;
 
-/// Where the kernel lies, by the linker's script.
+/// The kernel's bounds, from the linker's script.
 pub fn bounds() -> Bounds {
     unsafe extern "C" {
         static __text: u8;

@@ -1,4 +1,4 @@
-//! A kernel that flips keys. One source for all machines; `arch` is what each has of its own.
+//! A kernel that flips keys. All machines share one source, and `arch` has the part that is special to each.
 //!
 //! ```text
 //!   start ─► first ─► bad::before_start ─► start ─► early flips ─► text is read-only ─► flips ─► the other CPU, in mid-flip
@@ -47,7 +47,7 @@ use say;
 fn run() -> Result<(), Error> {
     bad::before_start();
     if bad::start()? {
-        return Ok(()); // Built to have no bounds.
+        return Ok(()); // This kernel was built without bounds.
     }
     checks::run()?;
     operations::run()?;
@@ -73,7 +73,7 @@ fn run() -> Result<(), Error> {
     Ok(())
 }
 
-/// The first CPU. `arch` calls this and what follows: it knows nothing else of this kernel.
+/// Runs on the first CPU. `arch` calls this and the functions below: it knows nothing else of this kernel.
 fn first() -> ! {
     match run() {
         Ok(()) => say!("ok"),
@@ -82,7 +82,7 @@ fn first() -> ! {
     arch::exit(0)
 }
 
-/// The other CPU.
+/// Runs on the other CPU.
 fn other() -> ! {
     two::on_other_cpu();
     loop {
@@ -90,17 +90,17 @@ fn other() -> ! {
     }
 }
 
-/// The handler of an interrupt from the other CPU.
+/// Handles an interrupt from the other CPU.
 fn interrupted() {
     machine::answer();
 }
 
-/// The handler of a fault.
+/// Handles a fault.
 fn faulted() {
     bad::in_handler();
 }
 
-/// Whether a store to text was tried on purpose.
+/// True if the fault is a store to text that was tried on purpose.
 fn stored_to_text() -> bool {
     bad::takes_fault()
 }

@@ -1,14 +1,14 @@
-//! What all machines have in memory: stacks, and tables of pages.
+//! The memory that all machines need: stacks, and tables of pages.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::AtomicU64;
 
-/// Bytes of a stack.
+/// The size of a stack, in bytes.
 pub const STACK: usize = 64 << 10;
 
 #[repr(align(4096))]
 pub struct Stacks(#[expect(dead_code, reason = "assembler uses it")] UnsafeCell<[[u8; STACK]; 2]>);
-// SAFETY: each CPU has its own.
+// SAFETY: each CPU uses only its own stack.
 unsafe impl Sync for Stacks {}
 pub static STACKS: Stacks = Stacks(UnsafeCell::new([[0; STACK]; 2]));
 
@@ -21,9 +21,9 @@ impl Table {
     }
 }
 
-/// Each entry is a gibibyte.
+/// The table whose entries stand for a gibibyte each.
 pub static ROOT: Table = Table::new();
-/// The gibibyte that the kernel is in. Each entry is 2 MiB: number 1 is text, 2 constants; of a module, 4 and 5.
+/// The table of the kernel's gibibyte. Each entry stands for 2 MiB: number 1 is text, 2 constants; of a module, 4 and 5.
 pub static IMAGE: Table = Table::new();
 
 pub const GIB: u64 = 1 << 30;

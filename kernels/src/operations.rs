@@ -14,7 +14,7 @@ ops! {
     /// Counts one event.
     ///
     /// # Safety
-    /// `counter` is a number.
+    /// `counter` points to a number.
     unsafe fn count(counter: *const AtomicU32) {
         Plain => plain, x86_64 unsafe { "{{disp32}} lock inc dword ptr [{counter}]" };
         Twice => twice;
@@ -23,14 +23,14 @@ ops! {
     }
 }
 
-/// Whether the native form was called: where it is in place, nobody does that.
+/// True once the native form was called as a function. Where it is in place, nobody calls it.
 static CALLED: AtomicBool = AtomicBool::new(false);
 const IN_PLACE: bool = cfg!(target_arch = "x86_64");
-/// In [`counted`], and in [`seen`].
+/// The number of sites: one in [`counted`], and one in [`seen`].
 const SITES: usize = 2;
 
 fn add(counter: *const AtomicU32, number: u32) {
-    // SAFETY: what the callers count with.
+    // SAFETY: the callers of `count` pass a pointer to a number.
     unsafe { &*counter }.fetch_add(number, Relaxed);
 }
 unsafe extern "C" fn plain(counter: *const AtomicU32) {
@@ -47,21 +47,21 @@ unsafe extern "C" fn three(counter: *const AtomicU32) {
 #[inline(never)]
 fn counted() -> u32 {
     let counter = AtomicU32::new(0);
-    // SAFETY: a number.
+    // SAFETY: the pointer leads to a number.
     unsafe { count(&counter) };
     counter.into_inner()
 }
 
-/// What the other CPU runs: whether an event counts twice.
+/// The other CPU runs this. True if an event counts twice.
 #[inline(always)]
 pub fn seen() -> bool {
     let counter = AtomicU32::new(0);
-    // SAFETY: a number.
+    // SAFETY: the pointer leads to a number.
     unsafe { count(&counter) };
     counter.into_inner() == 2
 }
 
-/// All backends, one after the other, and back to the native one.
+/// Sets all backends, one after the other, and then the native one again.
 pub fn run() -> Result<(), Error> {
     for (backend, number) in [
         (Counting::Twice, 2),
@@ -80,18 +80,18 @@ pub fn run() -> Result<(), Error> {
     Ok(())
 }
 
-/// While the other CPU runs [`seen`], or not.
+/// Sets one of two backends, whether the other CPU runs [`seen`] or not.
 pub fn set(on: bool) -> Result<(), Error> {
     changed(if on { COUNTER.set(Counting::Twice) } else { COUNTER.native() }?);
     Ok(())
 }
 
-/// From one backend to the other, or back.
+/// Changes from one backend to the other, or back.
 pub fn toggle() {
     set(COUNTER.query() == Counting::Plain).unwrap();
 }
 
-/// Every change is of all sites. Where operations are calls, there may be one for all.
+/// Checks that a change was of all sites. Where operations are calls, all may share one site.
 fn changed(Outcome { sites, .. }: Outcome) {
     assert!(sites == SITES || !IN_PLACE && sites > 0, "{sites} sites");
 }

@@ -1,4 +1,4 @@
-//! How much stack each function takes that flips: on one CPU, and while the other one runs and is stopped.
+//! Measures how much stack each function that flips takes: on one CPU, and while the other CPU runs and is stopped.
 
 use crate::{operations, say, unit};
 
@@ -8,7 +8,7 @@ mod painted;
 const FLIPS: &[painted::Row] = &[("a table of operations", operations::toggle)];
 const BATCHES: &[painted::Row] = &[("C: jumplabel_set_all", unit::set_all)];
 
-/// Nothing else uses this CPU's stack meanwhile: the other CPU sends no interrupts.
+/// Measures and prints. Nothing else uses this CPU's stack meanwhile, because the other CPU sends no interrupts.
 pub fn run(when: &str) {
     say!("stack in bytes, and the most that it may be, {when}:");
     let batches = if unit::SITES > 0 { BATCHES } else { &[] };

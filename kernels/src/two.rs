@@ -1,4 +1,4 @@
-//! Two CPUs: one flips, the other runs through the sites. It starts in the middle of the flips, and flips from its notifier.
+//! Two CPUs: one flips, and the other runs through the sites. The other one starts in the middle of the flips, and flips from its notifier.
 
 use core::sync::atomic::{
     AtomicBool, AtomicU32,
@@ -16,7 +16,7 @@ static_key! {
     static FRESH: false;
 }
 
-/// Flips a boot. `KERNEL_FLIPS` is for the long test.
+/// The number of flips in a boot. The long test sets `KERNEL_FLIPS`.
 const FLIPS: u32 = match option_env!("KERNEL_FLIPS") {
     Some(number) => match u32::from_str_radix(number, 10) {
         Ok(number) => number,
@@ -31,12 +31,12 @@ static ONLINE: AtomicBool = AtomicBool::new(false);
 static DONE: AtomicBool = AtomicBool::new(false);
 static RUNS: AtomicU32 = AtomicU32::new(0);
 static COMPARED: AtomicU32 = AtomicU32::new(0);
-/// The epoch that the last run was compared with, and with how many one was.
+/// The epoch of the last run that was compared. `EPOCHS` counts the epochs with such a run.
 static LAST: AtomicU32 = AtomicU32::new(0);
 static EPOCHS: AtomicU32 = AtomicU32::new(0);
 static STALE: AtomicU32 = AtomicU32::new(0);
 
-/// Whether the other CPU is here, shall go, is gone, shall come.
+/// The state of the other CPU: it is here, it shall go, it is gone, or it shall come.
 static PHASE: AtomicU32 = AtomicU32::new(HERE);
 const HERE: u32 = 0;
 const GO: u32 = 1;
@@ -44,7 +44,7 @@ const GONE: u32 = 2;
 const COME: u32 = 3;
 const TIMES: u32 = 4;
 
-/// What the other CPU does.
+/// Runs on the other CPU.
 pub fn on_other_cpu() {
     bad::not_known();
     let online = KERNEL.online(|lock| {
@@ -85,7 +85,7 @@ fn go_and_come() {
     PHASE.store(HERE, Release);
 }
 
-/// The other CPU goes and comes: flips meanwhile stop nobody, and what they have changed it sees when it is here again.
+/// The other CPU goes and comes again. Flips meanwhile stop nobody, and the other CPU sees their changes when it is here again.
 fn away(number: &mut u32) -> Result<(), Error> {
     for _ in 0..TIMES {
         PHASE.store(GO, Release);
@@ -103,12 +103,12 @@ fn away(number: &mut u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether an event counts twice behind this flip.
+/// True if an event counts twice after this flip.
 fn twice(number: u32) -> bool {
     number & 4 != 0
 }
 
-/// Flips: how often this CPU and the other one serialised for it. While code was written, the other one stood still.
+/// Flips. Returns how often this CPU and the other one serialised for it. While code was written, the other one stood still.
 fn counted(flip: impl FnOnce() -> Result<(), Error>) -> Result<[u32; 2], Error> {
     let cpus = [arch::cpu(), 1 - arch::cpu()];
     let (before, [still, moving]) = (cpus.map(serialised), written());
@@ -133,9 +133,9 @@ fn flip(number: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// Each step of a flip, its counts: this CPU serialises behind it, and so does the other one, which also does when it stops and goes.
+/// Counts the steps of a flip. For each step, this CPU and the other one serialise; the other one also does so when it stops and when it goes on.
 fn steps() -> Result<(), Error> {
-    // What was never flipped is brought to a form in which one byte decides: x86 has such.
+    // The first flip of a site brings it to a form in which one byte decides; x86 has such a form.
     let steps = if cfg!(any(target_arch = "x86", target_arch = "x86_64")) { 3 } else { 1 };
     for steps in [steps, 1] {
         let on = !FRESH.is_enabled();
@@ -148,7 +148,7 @@ fn steps() -> Result<(), Error> {
 
 pub fn run() -> Result<(), Error> {
     bad::not_known();
-    // As many as it takes until the other one is there.
+    // This flips until the other CPU is there.
     let mut number = 0;
     while !ONLINE.load(Acquire) {
         number += 1;
@@ -162,8 +162,8 @@ pub fn run() -> Result<(), Error> {
 
     steps()?;
     modules::load(number & 1 == 1)?;
-    // A flip of primed sites is one step, and so is a change of operations, but for static calls of x86: two displacements differ in one byte
-    // or, by where the linker puts the functions, in several, and then each change takes three steps.
+    // A flip of primed sites is one step, and so is a change of operations, except for static calls of x86: there, two displacements differ in one
+    // byte or in several, as the linker has placed the functions. If they differ in several, each change takes three steps.
     let mut of_operations = None;
     for _ in 0..FLIPS {
         number += 1;
@@ -175,7 +175,7 @@ pub fn run() -> Result<(), Error> {
             expected = [1 + steps, 3 + steps + 2];
         }
         assert!(counts == expected, "serialised {counts:?} times in a flip");
-        // Every third flip is followed at once by another one; behind the others, a run is compared.
+        // The next flip follows every third flip at once. After each of the others, a run of the other CPU is compared.
         if !number.is_multiple_of(3) {
             until(|| LAST.load(Relaxed) == 2 * number);
         }
@@ -191,7 +191,7 @@ pub fn run() -> Result<(), Error> {
     );
     assert!(epochs >= FLIPS / 3 * 2 && stale == 0);
     conformance::run();
-    // The other CPU compares no more, because no other state is announced.
+    // From now on the other CPU compares nothing, because no other state is announced.
     stack::run("beside another CPU");
     DONE.store(true, Release);
     Ok(())

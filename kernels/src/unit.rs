@@ -1,8 +1,8 @@
-//! What is in C (unit.c): x86-64.
+//! The unit in C (unit.c), on x86-64.
 
 use jumplabel::Error;
 
-/// Sites of [`TRACE`](crate::checks::TRACE) there.
+/// The number of sites of [`TRACE`](crate::checks::TRACE) in the unit.
 pub const SITES: usize = if cfg!(target_arch = "x86_64") { 2 } else { 0 };
 
 #[cfg(target_arch = "x86_64")]
@@ -12,7 +12,7 @@ unsafe extern "C" {
     safe fn unit_set_all() -> i32;
 }
 
-/// Whether all sites there see [`TRACE`](crate::checks::TRACE) as it is, and the unit's key is on.
+/// True if all sites there see [`TRACE`](crate::checks::TRACE) as it is, and the unit's key is on.
 #[inline(always)]
 pub fn agrees(trace: bool) -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -24,7 +24,7 @@ pub fn agrees(trace: bool) -> bool {
     }
 }
 
-/// Changes a key by a list, and back.
+/// Changes a key through a list, and back.
 pub fn set_all() {
     #[cfg(target_arch = "x86_64")]
     assert!(unit_set_all() == 0);

@@ -1,4 +1,4 @@
-//! Machine mode: from reset to supervisor mode, and what it forwards.
+//! Machine mode: the way from reset to supervisor mode, and the interrupts that machine mode forwards.
 //!
 //! ```text
 //!   timer, of this hart  ─► TICKED = 1, the next one is set ─┐
@@ -15,14 +15,14 @@ use crate::hart::{self, HARTS};
 use crate::stacks::{STACK, STACKS};
 use crate::supervisor_mode;
 
-/// QEMU's interrupt controller: a word for each hart, by which others request it; when the timer of each comes; the time.
+/// QEMU's interrupt controller: one word for each hart, by which other harts request it; the moment of each hart's next timer; the time.
 const REQUESTS: usize = 0x200_0000;
 const TIMERS: usize = 0x200_4000;
 const TIME: usize = 0x200_bff8;
-/// 10 MHz: a millisecond.
+/// A millisecond, at 10 MHz.
 const TICK: usize = 10_000;
 
-/// What each hart's handler in machine mode uses: three registers that it saves, its timer, its request, whether the timer has come.
+/// The data of each hart's handler in machine mode: three registers that it saves, its timer, its request, and whether the timer has come.
 static OF_HANDLER: [[AtomicUsize; 6]; HARTS] = [const { [const { AtomicUsize::new(0) }; 6] }; HARTS];
 
 global_asm!(
@@ -70,15 +70,15 @@ unsafe extern "C" {
     static machine_entry: u8;
 }
 
-/// On each hart.
+/// Prepares supervisor mode, on each hart.
 extern "C" fn begin() -> ! {
     let hart = hart::number();
     let mine = &OF_HANDLER[hart];
     let timer = TIMERS + 8 * hart;
     mine[3].store(timer, Relaxed);
     mine[4].store(REQUESTS + 4 * hart, Relaxed);
-    // SAFETY: registers of this hart. All memory is supervisor mode's. So are its interrupts and all exceptions; and the time, which it reads
-    // by `rdtime`: without `mcounteren` that is an exception. Floating point is off: nothing here uses its registers.
+    // SAFETY: this writes registers of this hart. Supervisor mode gets all memory, its own interrupts and all exceptions. It also gets the time, by
+    // `rdtime`, which would be an exception without `mcounteren`. Floating point is off, because nothing here uses its registers.
     unsafe {
         (timer as *mut usize).write_volatile((TIME as *const usize).read_volatile() + TICK);
         asm!(
@@ -95,22 +95,22 @@ extern "C" fn begin() -> ! {
     }
 }
 
-/// Whether the timer of this hart has come.
+/// True if the timer of this hart has come.
 pub fn ticked() -> bool {
     OF_HANDLER[hart::number()][5].swap(0, Relaxed) != 0
 }
 
-/// Whether another hart wants this one to stand still: the interrupt alone does not say that.
+/// True if another hart wants this one to stand still. The interrupt alone does not say that.
 static REQUESTED: [AtomicBool; HARTS] = [const { AtomicBool::new(false) }; HARTS];
 
-/// Interrupts another hart: the flag first.
+/// Interrupts another hart, after it has set the flag.
 pub fn request(hart: usize) {
     REQUESTED[hart].store(true, Release);
-    // SAFETY: its register, which is mapped.
+    // SAFETY: this is the register of that hart's request, which is mapped.
     unsafe { ((REQUESTS + 4 * hart) as *mut u32).write_volatile(1) };
 }
 
-/// Whether this hart was requested.
+/// True if this hart was requested.
 pub fn requested() -> bool {
     REQUESTED[hart::number()].swap(false, AcqRel)
 }

@@ -28,7 +28,7 @@ fn traced(number: u32) -> u32 {
     number + 1
 }
 
-/// What hart 0 flips with, and others wait for.
+/// A lock that hart 0 holds while it flips, and other harts wait for.
 static OURS: Spin = Spin::new();
 static FOREIGN: foreign::Lock = foreign::Lock::new();
 
@@ -38,11 +38,11 @@ static SMALL: Kernel<Here, 2, 1> = Kernel::new(Here);
 static LET_GO: AtomicBool = AtomicBool::new(false);
 /// Twice the number of flips that are done; odd while one is going on.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
-/// The epoch that each hart has compared last.
+/// The last epoch that each hart has compared.
 static LAST: [AtomicU32; HARTS] = [const { AtomicU32::new(0) }; HARTS];
 static STALE: AtomicU32 = AtomicU32::new(0);
 static COMPARED: AtomicU32 = AtomicU32::new(0);
-/// Set in the end; how many harts flip then, and are done.
+/// Set in the end: then all harts flip, and `DONE` counts those that are done.
 static ALL_FLIP: AtomicBool = AtomicBool::new(false);
 static DONE: AtomicU32 = AtomicU32::new(0);
 
@@ -59,7 +59,7 @@ fn until(done: impl Fn() -> bool) {
     }
 }
 
-/// A flip, in one of three ways.
+/// Flips in one of three ways.
 fn flip(number: u32) -> Result<(), Error> {
     EPOCH.store(2 * number - 1, SeqCst);
     let on = number & 1 == 1;
@@ -110,7 +110,7 @@ pub fn run() -> Result<(), Error> {
     Ok(())
 }
 
-/// Each flips a key of its own.
+/// Each hart flips a key of its own.
 fn flips_of_all() -> Result<(), Error> {
     let key = &OF_HART[hart::number()];
     for number in 0..50 {
@@ -122,7 +122,7 @@ fn flips_of_all() -> Result<(), Error> {
 }
 
 pub fn on_other_hart() {
-    // This hart runs from reset: it comes when the first one has started, and until then it runs no site.
+    // This hart runs from reset. It goes online once the first hart has started the platform, and runs no site until then.
     until(|| LET_GO.load(Acquire));
     let hart = hart::number();
     if hart >= 2 {
@@ -131,7 +131,7 @@ pub fn on_other_hart() {
     machine::come().unwrap();
     while !ALL_FLIP.load(Acquire) {
         let before = EPOCH.load(SeqCst);
-        // Waits, with interrupts off, for a lock that hart 0 may have while it flips.
+        // This waits, with interrupts off, for a lock that hart 0 may hold while it flips.
         let seen = match hart {
             1 => OURS.with(seen),
             2 => with_foreign(&FOREIGN, seen),

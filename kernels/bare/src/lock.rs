@@ -1,4 +1,5 @@
-//! Spinlocks whose holder has interrupts off. Who waits for one has them off, too, and answers in each turn: the holder may be flipping.
+//! Spinlocks whose holder has interrupts off. A hart that waits for one has them off, too, and answers in each turn, because the holder may be
+//! flipping.
 
 use core::sync::atomic::{
     AtomicBool,
@@ -9,7 +10,7 @@ use jumplabel_kernel::Machine;
 
 use crate::machine::{self, Here};
 
-/// A lock of this kernel's.
+/// A lock of this kernel.
 pub struct Spin(AtomicBool);
 
 impl Spin {
@@ -30,7 +31,7 @@ impl Spin {
     }
 }
 
-/// A lock of somebody else's crate: its `lock` would not answer. `try_lock` in a loop does.
+/// Takes a lock of a foreign crate. Its `lock` would wait without answering, so this calls `try_lock` in a loop and answers.
 pub fn with_foreign<T>(lock: &foreign::Lock, work: impl FnOnce() -> T) -> T {
     let interrupts = Here.interrupts_off();
     let guard = loop {
@@ -46,7 +47,7 @@ pub fn with_foreign<T>(lock: &foreign::Lock, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Stands for that crate: it knows nothing of this kernel.
+/// Stands for the foreign crate, which knows nothing of this kernel.
 pub mod foreign {
     use super::{Acquire, AtomicBool, Release};
 

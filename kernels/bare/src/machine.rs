@@ -1,4 +1,4 @@
-//! What this kernel gives to the library: the glue.
+//! The functions that this kernel gives to the library: the glue.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
@@ -13,7 +13,7 @@ use crate::{boot, window};
 
 pub struct Here;
 
-// SAFETY: each does what its name says.
+// SAFETY: each function does what its name says.
 unsafe impl Machine for Here {
     fn cpu(&self) -> usize {
         hart::number()
@@ -21,13 +21,13 @@ unsafe impl Machine for Here {
 
     fn interrupts_off(&self) -> u64 {
         let status: u64;
-        // SAFETY: the caller turns them on again.
+        // SAFETY: it turns interrupts off, and the caller turns them on again.
         unsafe { asm!("csrrci {}, sstatus, 2", out(reg) status, options(nostack)) };
         status & 2
     }
 
     fn restore(&self, interrupts: u64) {
-        // SAFETY: as they were.
+        // SAFETY: it turns interrupts on if they were on before.
         unsafe { asm!("csrs sstatus, {}", in(reg) interrupts, options(nostack)) };
     }
 
@@ -35,14 +35,14 @@ unsafe impl Machine for Here {
         boot::request(hart);
     }
 
-    /// A tick ends it, too. Its flag stays, so that the next interrupt counts it.
+    /// A tick also ends the wait. The tick's flag stays, so the next interrupt counts it.
     fn wait(&self) {
-        // SAFETY: clears the interrupt behind it: the caller looks for an order then.
+        // SAFETY: it waits for an interrupt and then clears it. The caller looks for an order afterwards.
         unsafe { asm!("wfi", "csrci sip, 2", options(nostack)) };
     }
 
     fn serialise(&self) {
-        // SAFETY: changes nothing.
+        // SAFETY: fences change no memory.
         unsafe { asm!("fence rw, rw", "fence.i", options(nostack)) };
     }
 
@@ -63,13 +63,13 @@ unsafe impl Machine for Here {
 
     fn now(&self) -> Duration {
         let ticks: u64;
-        // SAFETY: a counter of 10 MHz, which machine mode allows to read.
+        // SAFETY: it reads a counter of 10 MHz, which machine mode has opened to supervisor mode.
         unsafe { asm!("rdtime {}", out(reg) ticks, options(nomem, nostack)) };
         Duration::from_nanos(ticks * 100)
     }
 
     fn patience(&self) -> Duration {
-        // A busy host may give an emulated hart no time for seconds; a twin waits in vain.
+        // A busy host may give an emulated hart no time for seconds. The twin, which is impatient, waits in vain.
         Duration::from_secs(if option_env!("KERNEL_IMPATIENT").is_some() { 1 } else { 100 })
     }
 }
@@ -78,15 +78,15 @@ unsafe impl Machine for Here {
 pub static KERNEL: Kernel<Here, HARTS, 8> = Kernel::new(Here);
 static PLATFORM: &dyn Platform = &KERNEL;
 
-/// On the boot hart, before another hart is let go.
+/// Starts the platform, on the boot hart, before another hart may run.
 pub fn start() -> Result<(), Error> {
-    // SAFETY: the bounds are the kernel's; other harts run no site before they come.
+    // SAFETY: the bounds are the kernel's. Other harts run no site before they call `come`.
     unsafe { KERNEL.start(&PLATFORM, &bounds()) }?;
     IS_ONLINE[hart::number()].store(true, SeqCst);
     Ok(())
 }
 
-/// On each other hart, before its first site.
+/// Goes online, on each other hart, before its first site.
 pub fn come() -> Result<(), Error> {
     KERNEL.online(|_| {
         ONLINE.fetch_add(1, SeqCst);
@@ -95,11 +95,11 @@ pub fn come() -> Result<(), Error> {
     Ok(())
 }
 
-/// How many harts are online, and whether each is.
+/// How many harts are online. `IS_ONLINE` says it of each hart.
 pub static ONLINE: AtomicU32 = AtomicU32::new(1);
 static IS_ONLINE: [AtomicBool; HARTS] = [const { AtomicBool::new(false) }; HARTS];
 
-/// The timer comes before the hart is online.
+/// True if this hart is online. Its timer may come before that.
 pub fn is_online() -> bool {
     IS_ONLINE[hart::number()].load(SeqCst)
 }
@@ -107,7 +107,7 @@ pub fn is_online() -> bool {
 /// How many harts are in [`answer`], where they run no site.
 static STANDING: AtomicU32 = AtomicU32::new(0);
 
-/// Those that wait for the library's own lock answer there, and are not counted.
+/// True while only one hart flips. When several flip, harts that wait for the library's own lock answer there, and `STANDING` does not count them.
 pub static ONE_FLIPS: AtomicBool = AtomicBool::new(true);
 
 pub fn answer() {
@@ -116,7 +116,7 @@ pub fn answer() {
     STANDING.fetch_sub(1, SeqCst);
 }
 
-/// By the linker's script.
+/// The kernel's bounds, from the linker's script.
 fn bounds() -> Bounds {
     unsafe extern "C" {
         static __text: u8;

@@ -1,6 +1,6 @@
-//! A kernel without firmware, on four harts that all run from reset, with stacks of 4 KiB. The timer and other harts come by one interrupt.
-//! Text can be written nowhere: each write goes by a page that is mapped for it. What a kernel gives to the library, and where it has to
-//! answer, is here as in an existing kernel; docs/kernels.md explains it.
+//! A kernel without firmware, on four harts that all run from reset, with stacks of 4 KiB. The timer and other harts interrupt through one interrupt.
+//! Text is not writable anywhere: each write goes through a page that is mapped for it. An existing kernel would give its functions to the library,
+//! and answer, in the same way; docs/kernels.md explains it.
 //!
 //! ```text
 //!   hart      the number of each
@@ -30,7 +30,7 @@ struct Console;
 
 impl core::fmt::Write for Console {
     fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        // SAFETY: the UART's data register, which is mapped.
+        // SAFETY: this is the UART's data register, which is mapped.
         text.bytes().for_each(|byte| unsafe { (0x1000_0000 as *mut u8).write_volatile(byte) });
         Ok(())
     }
@@ -44,7 +44,7 @@ macro_rules! say {
 }
 use say;
 
-/// In supervisor mode, on each hart: no site before `online`.
+/// Runs in supervisor mode, on each hart. It runs no site before `online`.
 extern "C" fn supervisor_mode() -> ! {
     window::map();
     trap::on();
@@ -61,10 +61,10 @@ extern "C" fn supervisor_mode() -> ! {
     }
 }
 
-/// Ends QEMU by the test device.
+/// Ends QEMU, through the test device.
 fn exit(word: u32) -> ! {
     loop {
-        // SAFETY: its register, which is mapped.
+        // SAFETY: this is the test device's register, which is mapped.
         unsafe { (0x10_0000 as *mut u32).write_volatile(word) };
     }
 }

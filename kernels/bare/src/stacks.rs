@@ -1,11 +1,11 @@
-//! A stack of one page for each hart, and below it a page that nobody may touch. (A kernel would not map that page. Here it is looked at in
-//! the end, because who runs into it has no stack for the handler.)
+//! A stack of one page for each hart, and below it a page that nobody may touch. (A kernel would not map that page. Here the page is mapped, and
+//! checked in the end, because a hart that overran its stack would have no stack for the handler.)
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::hart::HARTS;
 
-/// Bytes of a stack.
+/// The size of a stack, in bytes.
 pub const STACK: usize = 4096;
 
 const COLOUR: usize = 0x5a5a_5a5a;

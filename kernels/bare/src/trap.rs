@@ -1,4 +1,4 @@
-//! The interrupt that the timer shares with other harts.
+//! The interrupt that the timer and other harts share.
 
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -31,9 +31,9 @@ unsafe extern "C" {
     static trap_entry: u8;
 }
 
-/// Software interrupts are handled from now on.
+/// From now on, software interrupts are handled.
 pub fn on() {
-    // SAFETY: the handler above.
+    // SAFETY: it installs the handler above.
     unsafe {
         asm!("csrw stvec, {}", "csrs sie, {}", "csrsi sstatus, 2", in(reg) &raw const trap_entry, in(reg) 2);
     }

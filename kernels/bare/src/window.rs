@@ -1,5 +1,5 @@
-//! Tables of pages. Text can be executed, and written nowhere: the direct map of memory is the image itself. So text is written by a second
-//! mapping, which is there during a write: two places, because a site may lie on two pages.
+//! Tables of pages. Text can be executed, and the image is the only mapping of its memory, so it is not writable anywhere. A write maps the page a
+//! second time while it lasts. There are two places for that, because a site may lie on two pages.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -18,7 +18,7 @@ impl Table {
     }
 }
 
-/// Each entry is a gibibyte, 2 MiB, a page.
+/// The tables: an entry stands for a gibibyte, 2 MiB, or a page.
 static ROOT: Table = Table::new();
 static IMAGE: Table = Table::new();
 static ABOVE_WINDOW: Table = Table::new();
@@ -35,7 +35,7 @@ fn leaf(physical: u64, rights: u64) -> u64 {
     physical >> 2 | rights | 0xc1 // valid, accessed, dirty
 }
 
-/// Turns translation on, for this hart. Each stores the same.
+/// Turns translation on, for this hart. Each hart stores the same entries.
 pub fn map() {
     ROOT.0[0].store(leaf(0, READ | WRITE), Relaxed); // devices
     ROOT.0[2].store(IMAGE.entry(), Relaxed);
@@ -50,12 +50,12 @@ pub fn map() {
         entry.store(leaf(2 * GIB + (at << 21), rights), Relaxed);
     }
     let root = 8 << 60 | (&raw const ROOT) as u64 >> 12;
-    // SAFETY: what runs stays where it is.
+    // SAFETY: the code that runs stays at its address.
     unsafe { asm!("sfence.vma", "csrw satp, {}", "sfence.vma", in(reg) root) };
 }
 
-/// The place for a page of text, until [`close`]: that of its number's parity, so that two pages that follow each other have one each. Who
-/// writes has the library's lock, and stays on this hart.
+/// Maps a page of text a second time, until [`close`], and returns the address there. Even and odd pages have one place each, so two pages that
+/// follow each other can be mapped at once. The writer has the library's lock, and stays on this hart.
 pub fn open(address: usize) -> usize {
     let page = address >> 12 & 1;
     let place = WINDOW + (page << 12);
@@ -64,13 +64,13 @@ pub fn open(address: usize) -> usize {
     place + (address & 0xfff)
 }
 
-/// No page is there any more.
+/// Ends the second mapping of a page.
 pub fn close(alias: usize) {
     WINDOW_PAGES.0[alias >> 12 & 1].store(0, Relaxed);
     forget(alias);
 }
 
 fn forget(address: usize) {
-    // SAFETY: what this hart knows of a place that only who writes uses.
+    // SAFETY: this hart forgets the mapping of a place that only the writer uses.
     unsafe { asm!("sfence.vma {}, zero", in(reg) address, options(nostack)) };
 }

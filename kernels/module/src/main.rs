@@ -1,4 +1,4 @@
-//! A module: a site of a key of its own; and two of the kernel's, where sites of another object's keys have words for them.
+//! A module. It has a site of its own key, and two sites of the kernel's key, which have words for sites of another object's keys.
 #![no_std]
 #![no_main]
 
@@ -19,7 +19,7 @@ unsafe extern "C" {
     static __module_fini_end: u8;
 }
 
-/// What the kernel looks for; it has the same.
+/// The header that the kernel looks for. The kernel declares it in the same way.
 #[repr(C)]
 struct Header {
     magic: u64,
@@ -31,7 +31,7 @@ struct Header {
     seen: extern "C" fn() -> u32,
     foreign: usize,
 }
-// SAFETY: nobody writes to it.
+// SAFETY: nobody writes to the header.
 unsafe impl Sync for Header {}
 
 #[used]

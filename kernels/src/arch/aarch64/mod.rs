@@ -39,7 +39,7 @@ global_asm!(
     "add x0, x0, x1",
     "mov sp, x0",
     "b {other}",
-    // Saves what a function of Rust's may change, and goes on where that function says. x0: whether it was an interrupt.
+    // This saves the registers that a function of Rust may change, and continues where that function says. x0 says whether it was an interrupt.
     "trap_entry: stp x2, x3, [sp, #16]",
     "stp x4, x5, [sp, #32]",
     "stp x6, x7, [sp, #48]",
@@ -64,7 +64,8 @@ global_asm!(
     "ldp x18, x30, [sp, #144]",
     "ldp x0, x1, [sp], #160",
     "eret",
-    // Four groups of four: only the second is used, exceptions at this level. In each: synchronous, interrupt, two others.
+    // There are four groups of four vectors. Only the second group is used, for exceptions at this level. Each has: synchronous, interrupt, two
+    // others.
     ".balign 2048",
     "vectors:",
     ".rept 8",
@@ -90,19 +91,19 @@ unsafe extern "C" {
     static vectors: u8;
 }
 
-/// Ends QEMU by semihosting.
+/// Ends QEMU, through semihosting.
 pub fn exit(status: u32) -> ! {
     const EXIT_EXTENDED: u64 = 0x20;
     let application_exit = [0x2_0026, u64::from(status)];
     loop {
-        // SAFETY: ends here.
+        // SAFETY: the kernel ends here.
         unsafe { asm!("hlt #0xf000", in("x0") EXIT_EXTENDED, in("x1") &application_exit, options(nostack)) };
     }
 }
 
 pub fn cpu() -> usize {
     let affinity: usize;
-    // SAFETY: reads a register.
+    // SAFETY: it only reads a register.
     unsafe { asm!("mrs {}, mpidr_el1", out(reg) affinity, options(nomem, nostack, preserves_flags)) };
     affinity & 0xff
 }
@@ -112,7 +113,7 @@ pub fn start_other_cpu() {
     const CPU_ON: usize = 0xc400_0003;
     let (target, entry) = (1 - cpu(), start_other as *const () as usize);
     let error: i64;
-    // SAFETY: the convention of the firmware.
+    // SAFETY: the call follows the firmware's convention.
     unsafe {
         asm!("hvc #0", inlateout("x0") CPU_ON => error, in("x1") target, in("x2") entry, in("x3") 0, clobber_abi("C"));
     }
@@ -121,19 +122,19 @@ pub fn start_other_cpu() {
 
 pub fn interrupts_off() -> u64 {
     let mask: u64;
-    // SAFETY: the caller turns them on again.
+    // SAFETY: it turns interrupts off, and the caller turns them on again.
     unsafe { asm!("mrs {}, daif", "msr daifset, #2", out(reg) mask, options(nostack)) };
     mask
 }
 
 pub fn restore(interrupts: u64) {
-    // SAFETY: as they were.
+    // SAFETY: it restores the interrupts that were on before.
     unsafe { asm!("msr daif, {}", in(reg) interrupts, options(nostack)) };
 }
 
-/// What was written reaches the instruction caches of all cores. A site lies in one line.
+/// Makes a write reach the instruction caches of all cores. A site lies in one line.
 pub fn clean(address: usize, alias: usize, _bytes: usize) {
-    // SAFETY: changes nothing.
+    // SAFETY: cleaning caches changes no memory.
     unsafe {
         asm!("dc cvau, {}", "dsb ish", "ic ivau, {}", "dsb ish", in(reg) alias, in(reg) address, options(nostack));
     }
@@ -141,19 +142,19 @@ pub fn clean(address: usize, alias: usize, _bytes: usize) {
 
 pub fn nanoseconds() -> u64 {
     let (ticks, frequency): (u64, u64);
-    // SAFETY: reads registers.
+    // SAFETY: it only reads registers.
     unsafe {
         asm!("isb", "mrs {}, cntvct_el0", "mrs {}, cntfrq_el0", out(reg) ticks, out(reg) frequency, options(nostack))
     };
     (u128::from(ticks) * 1_000_000_000 / u128::from(frequency)) as u64
 }
 
-/// What no check may hold: an instruction that is none of a site's.
+/// An instruction that no site may hold.
 pub const FOREIGN: [u8; 4] = 0xd420_0020_u32.to_le_bytes(); // brk #1
 
 /// Runs the handler of a fault, with interrupts off.
 pub fn fault() {
-    // SAFETY: the handler goes on behind it.
+    // SAFETY: the handler continues after the instruction.
     unsafe { asm!("brk #0", options(nostack)) };
 }
 
@@ -162,7 +163,7 @@ extern "C" fn trap(is_interrupt: u64, syndrome: u64, address: usize) -> usize {
     const DATA_ABORT: u64 = 0x25;
     match syndrome >> 26 {
         _ if is_interrupt != 0 => {
-            // Before the order is looked at: the next one interrupts again.
+            // The interrupt is acknowledged before the order is looked at, so that the next order interrupts again.
             gic::acknowledge();
             crate::interrupted();
             address
@@ -177,15 +178,15 @@ extern "C" fn trap(is_interrupt: u64, syndrome: u64, address: usize) -> usize {
 }
 
 fn trap_on() {
-    // SAFETY: the handlers above.
+    // SAFETY: it installs the handlers above.
     unsafe { asm!("msr vbar_el1, {}", "isb", in(reg) &raw const vectors, options(nostack)) };
     gic::begin();
-    // SAFETY: they are handled from now on.
+    // SAFETY: it turns interrupts on, which are handled from now on.
     unsafe { asm!("msr daifclr, #2", options(nostack)) };
 }
 
-/// Stores to text, where that is not allowed.
+/// Stores to text at an address where that is not allowed.
 pub fn store_to_text(address: usize) {
-    // SAFETY: the handler goes on behind it, and nothing was stored.
+    // SAFETY: the store faults and changes nothing, and the handler continues after it.
     unsafe { asm!("strb wzr, [{}]", in(reg) address, options(nostack)) };
 }

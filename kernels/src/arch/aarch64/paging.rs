@@ -11,7 +11,7 @@ pub fn translate(protect: bool) {
     let kinds: u64 = 0x04_ff; // 0: memory, 1: device
     // 39 bits, tables in shared and cached memory, no upper half, 40 bits physical.
     let control: u64 = 25 | 1 << 8 | 1 << 10 | 3 << 12 | 1 << 23 | 2 << 32;
-    // SAFETY: what runs stays where it is. Bits 0, 2 and 12: translation, and both caches.
+    // SAFETY: the code that runs stays at its address. Bits 0, 2 and 12 turn on translation and both caches.
     unsafe {
         asm!(
             "dsb ish", "msr mair_el1, {kinds}", "msr tcr_el1, {control}", "msr ttbr0_el1, {root}", "isb",

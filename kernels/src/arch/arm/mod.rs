@@ -39,8 +39,8 @@ global_asm!(
     "movt sp, #:upper16:{stacks}",
     "add sp, sp, #2 * {stack}",
     "b {other}",
-    // Saves, on the stack of supervisor mode, where it goes on, the flags, and what a function of Rust's may change. The function's stack
-    // begins at a multiple of 8. It says where to go on. r0: which of the vectors it was.
+    // This saves on the stack of supervisor mode: the address to continue at, the flags, and the registers that a function of Rust may change. The
+    // function's stack begins at a multiple of 8. The function says where to continue. r0 says which of the vectors it was.
     ".macro entry behind, number",
     "sub lr, lr, #\\behind",
     "srsdb sp!, #19",
@@ -86,19 +86,19 @@ unsafe extern "C" {
     static vectors: u8;
 }
 
-/// Ends QEMU by semihosting.
+/// Ends QEMU, through semihosting.
 pub fn exit(status: u32) -> ! {
     const EXIT_EXTENDED: usize = 0x20;
     let application_exit = [0x2_0026, status];
     loop {
-        // SAFETY: ends here.
+        // SAFETY: the kernel ends here.
         unsafe { asm!("svc #0x123456", in("r0") EXIT_EXTENDED, in("r1") &application_exit, options(nostack)) };
     }
 }
 
 pub fn cpu() -> usize {
     let affinity: usize;
-    // SAFETY: reads a register.
+    // SAFETY: it only reads a register.
     unsafe { asm!("mrc p15, 0, {}, c0, c0, 5", out(reg) affinity, options(nomem, nostack, preserves_flags)) };
     affinity & 0xff
 }
@@ -108,7 +108,7 @@ pub fn start_other_cpu() {
     const CPU_ON: usize = 0x8400_0003;
     let (target, entry) = (1 - cpu(), start_other as *const () as usize);
     let error: i32;
-    // SAFETY: the convention of the firmware. The word is `hvc #0`, which the assembler knows only for some processors.
+    // SAFETY: the call follows the firmware's convention. The word is `hvc #0`, which the assembler knows only for some processors.
     unsafe {
         asm!(".inst 0xe1400070", inlateout("r0") CPU_ON => error, inlateout("r1") target => _, inlateout("r2") entry => _,
              inlateout("r3") 0 => _, out("r12") _, options(nostack));
@@ -118,21 +118,21 @@ pub fn start_other_cpu() {
 
 pub fn interrupts_off() -> u64 {
     let flags: u32;
-    // SAFETY: the caller turns them on again.
+    // SAFETY: it turns interrupts off, and the caller turns them on again.
     unsafe { asm!("mrs {}, cpsr", "cpsid i", out(reg) flags, options(nostack)) };
     u64::from(flags & 1 << 7)
 }
 
 pub fn restore(interrupts: u64) {
     if interrupts == 0 {
-        // SAFETY: as they were.
+        // SAFETY: it turns interrupts on if they were on before.
         unsafe { asm!("cpsie i", options(nostack)) };
     }
 }
 
-/// What was written reaches the instruction caches of all cores, and no core predicts a branch that was there. A site lies in one line.
+/// Makes a write reach the instruction caches of all cores, and makes no core predict a branch that was there. A site lies in one line.
 pub fn clean(address: usize, alias: usize, _bytes: usize) {
-    // SAFETY: changes nothing. DCCMVAU, ICIMVAU, BPIALLIS.
+    // SAFETY: cleaning caches changes no memory. DCCMVAU, ICIMVAU, BPIALLIS.
     unsafe {
         asm!("mcr p15, 0, {alias}, c7, c11, 1", "dsb ish", "mcr p15, 0, {address}, c7, c5, 1", "mcr p15, 0, {zero}, c7, c1, 6", "dsb ish",
              alias = in(reg) alias, address = in(reg) address, zero = in(reg) 0, options(nostack));
@@ -141,7 +141,7 @@ pub fn clean(address: usize, alias: usize, _bytes: usize) {
 
 pub fn nanoseconds() -> u64 {
     let (low, high, frequency): (u32, u32, u32);
-    // SAFETY: reads registers: CNTVCT, CNTFRQ.
+    // SAFETY: it only reads registers: CNTVCT, CNTFRQ.
     unsafe {
         asm!("isb", "mrrc p15, 1, {}, {}, c14", "mrc p15, 0, {}, c14, c0, 0", out(reg) low, out(reg) high, out(reg) frequency,
              options(nostack));
@@ -149,12 +149,12 @@ pub fn nanoseconds() -> u64 {
     (u128::from(u64::from(high) << 32 | u64::from(low)) * 1_000_000_000 / u128::from(frequency)) as u64
 }
 
-/// What no check may hold: an instruction that is none of a site's.
+/// An instruction that no site may hold.
 pub const FOREIGN: [u8; 4] = 0xe120_0070_u32.to_le_bytes(); // bkpt #0
 
 /// Runs the handler of a fault, with interrupts off.
 pub fn fault() {
-    // SAFETY: the handler goes on behind it.
+    // SAFETY: the handler continues after the instruction.
     unsafe { asm!("udf #0", options(nostack)) };
 }
 
@@ -164,7 +164,7 @@ extern "C" fn trap(vector: u32, address: usize) -> usize {
     const INTERRUPT: u32 = 6;
     match vector {
         INTERRUPT => {
-            // Before the order is looked at: the next one interrupts again.
+            // The interrupt is acknowledged before the order is looked at, so that the next order interrupts again.
             gic::acknowledge();
             crate::interrupted();
             address
@@ -179,15 +179,15 @@ extern "C" fn trap(vector: u32, address: usize) -> usize {
 }
 
 fn trap_on() {
-    // SAFETY: the handlers above.
+    // SAFETY: it installs the handlers above.
     unsafe { asm!("mcr p15, 0, {}, c12, c0, 0", "isb", in(reg) &raw const vectors, options(nostack)) };
     gic::begin();
-    // SAFETY: they are handled from now on.
+    // SAFETY: it turns interrupts on, which are handled from now on.
     unsafe { asm!("cpsie i", options(nostack)) };
 }
 
-/// Stores to text, where that is not allowed.
+/// Stores to text at an address where that is not allowed.
 pub fn store_to_text(address: usize) {
-    // SAFETY: the handler goes on behind it, and nothing was stored.
+    // SAFETY: the store faults and changes nothing, and the handler continues after it.
     unsafe { asm!("strb {0}, [{0}]", in(reg) address, options(nostack)) };
 }

@@ -11,7 +11,7 @@ pub fn translate(protect: bool) {
     let kinds: u32 = 0x04_ff; // 0: memory, 1: device
     // Long descriptors, tables in shared and cached memory, all 4 GiB by one root.
     let control: u32 = 1 << 31 | 3 << 12 | 1 << 10 | 1 << 8;
-    // SAFETY: what runs stays where it is. Bits 0, 2 and 12 of the last register: translation, and both caches.
+    // SAFETY: the code that runs stays at its address. Bits 0, 2 and 12 of the last register turn on translation and both caches.
     unsafe {
         asm!(
             "dsb ish", "mcr p15, 0, {kinds}, c10, c2, 0", "mcr p15, 0, {control}, c2, c0, 2",

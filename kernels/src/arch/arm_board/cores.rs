@@ -1,11 +1,11 @@
-//! QEMU's `virt` of Arm: how a core begins, and what both instruction sets say in the same words.
+//! QEMU's `virt` of Arm: the start of a core, and the code that is the same for both instruction sets.
 
 use core::arch::asm;
 
 use super::{tables, translate, trap_on};
 
 pub extern "C" fn first() -> ! {
-    // Atomic accesses need memory that can be cached: translation is on from the beginning, and text can be written.
+    // Atomic accesses need memory that can be cached, so translation is on from the beginning. Text can still be written.
     translate(false);
     trap_on();
     crate::first()
@@ -17,14 +17,14 @@ pub extern "C" fn other() -> ! {
     crate::other()
 }
 
-/// From now on text can be executed and not written, and constants can be read.
+/// From now on text can be executed but not written, and constants can be read.
 pub fn map() {
     translate(true);
     tables::protect();
 }
 
-/// What this core has fetched ahead is forgotten.
+/// Makes this core forget instructions that it has fetched ahead.
 pub fn serialise() {
-    // SAFETY: changes nothing.
+    // SAFETY: a barrier changes no memory.
     unsafe { asm!("isb", options(nostack)) };
 }

@@ -2,20 +2,20 @@
 
 use core::arch::asm;
 
-/// Prints by the UART.
+/// Prints a byte, through the UART.
 pub fn put(byte: u8) {
-    // SAFETY: its data register, which is mapped.
+    // SAFETY: this is the UART's data register, which is mapped.
     unsafe { (0x0900_0000 as *mut u8).write_volatile(byte) }
 }
 
-/// A register of the interrupt controller: the distributor, and from 0x10000 on this core's interface.
+/// A register of the interrupt controller: one of the distributor, or, from 0x10000 on, one of this core's interface.
 fn controller(offset: usize) -> *mut u32 {
     (0x0800_0000 + offset) as *mut u32
 }
 
-/// The controller is on, and this core's interface is, for all priorities.
+/// Turns the controller on, and this core's interface for all priorities.
 pub fn begin() {
-    // SAFETY: its registers.
+    // SAFETY: these are the controller's registers, which are mapped.
     unsafe {
         controller(0).write_volatile(1);
         controller(0x1_0004).write_volatile(0xff);
@@ -23,19 +23,19 @@ pub fn begin() {
     }
 }
 
-/// A software-generated interrupt.
+/// Sends a software-generated interrupt.
 pub fn interrupt(cpu: usize) {
-    // SAFETY: what was stored before is seen by whom it interrupts; a register.
+    // SAFETY: it writes a register. The barrier lets the other core see earlier stores.
     unsafe {
         asm!("dsb ish", options(nostack));
         controller(0xf00).write_volatile(1 << (16 + cpu) | 1);
     }
 }
 
-/// The interrupt that is pending is not any more.
+/// Acknowledges the interrupt that is pending.
 pub fn acknowledge() {
     const NONE: u32 = 1020;
-    // SAFETY: registers of this core.
+    // SAFETY: these are registers of this core's interface, which are mapped.
     unsafe {
         let number = controller(0x1_000c).read_volatile();
         if number & 0x3ff < NONE {
@@ -44,9 +44,10 @@ pub fn acknowledge() {
     }
 }
 
-/// With interrupts off, until one comes. An order that is given between the caller's look and this leaves its interrupt pending.
+/// Waits, with interrupts off, until an interrupt comes. If an order is given after the caller's look and before this, its interrupt stays pending
+/// and ends the wait.
 pub fn wait() {
-    // SAFETY: changes nothing.
+    // SAFETY: a wait changes nothing.
     unsafe { asm!("wfi", options(nostack)) };
     acknowledge();
 }

@@ -1,16 +1,16 @@
-//! The tables of pages of AArch64, which Armv7-A has, too (its long descriptors); and the alias that text is written by.
+//! The tables of pages of AArch64, which Armv7-A also has (its long descriptors), and the alias for writes to text.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use crate::memory::{GIB, IMAGE, ROOT};
 
-/// Text cannot be written where it runs.
+/// True once text cannot be written where it runs.
 static PROTECTED: AtomicBool = AtomicBool::new(false);
 
-/// Physical memory from 1 GiB on, writable.
+/// The address at which physical memory from 1 GiB on is writable.
 const ALIAS: u64 = 3 * GIB;
 
-/// What the tables hold. If `protect` is set, text can be executed and not written, and constants can be read.
+/// Fills the tables. If `protect` is set, text can be executed but not written, and constants can be read.
 pub fn fill(protect: bool) {
     const BLOCK: u64 = 1 | 1 << 10 | 3 << 8; // accessed, shared by all cores
     const DEVICE: u64 = 1 << 2;
@@ -30,18 +30,19 @@ pub fn fill(protect: bool) {
     }
 }
 
-/// Not an atomic store: on Armv7-A those of 64 bits need memory that can be cached, and nothing is until translation is on.
+/// Stores an entry, but not atomically. On Armv7-A, an atomic store of 64 bits needs memory that can be cached, and no memory is until translation is
+/// on.
 fn put(entry: &AtomicU64, value: u64) {
-    // SAFETY: another core stores the same value here.
+    // SAFETY: another core may store here, too, but it stores the same value.
     unsafe { entry.as_ptr().write_volatile(value) };
 }
 
-/// From now on the alias is used.
+/// From now on, writes use the alias.
 pub fn protect() {
     PROTECTED.store(true, Relaxed);
 }
 
-/// Where the byte of the image at `address` can be written.
+/// The address at which the byte of the image at `address` can be written.
 pub fn alias(address: usize) -> usize {
     if PROTECTED.load(Relaxed) { address - GIB as usize + ALIAS as usize } else { address }
 }

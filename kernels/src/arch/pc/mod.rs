@@ -25,7 +25,7 @@ pub use boot::cpu;
 pub use paging::{alias, map};
 
 extern "C" fn first() -> ! {
-    // SAFETY: no interrupt of a device.
+    // SAFETY: it turns off the interrupts of devices.
     unsafe {
         out(0x21, 0xff);
         out(0xa1, 0xff);
@@ -41,11 +41,11 @@ extern "C" fn other() -> ! {
     crate::other()
 }
 
-/// This CPU has a number, and interrupts of the other one get through.
+/// Gives this CPU its number, and lets interrupts of the other CPU through.
 fn begin(cpu: usize) {
     boot::set_cpu(cpu);
     traps::handle();
-    // SAFETY: there are handlers. Bit 8: this APIC is on.
+    // SAFETY: the handlers are installed. Bit 8 turns this APIC on.
     unsafe {
         apic(0xf0).write_volatile(0x100 | SPURIOUS);
         asm!("sti", options(nostack));
@@ -53,22 +53,22 @@ fn begin(cpu: usize) {
 }
 
 /// # Safety
-/// By what the device does then.
+/// The write makes the device do only what the caller intends.
 unsafe fn out(port: u16, value: u8) {
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees what the device does.
     unsafe { asm!("out dx, al", in("dx") port, in("al") value, options(nostack)) };
 }
 
-/// Prints by the UART, whose speed does not matter here.
+/// Prints a byte, through the UART, whose speed does not matter here.
 pub fn put(byte: u8) {
-    // SAFETY: its data register.
+    // SAFETY: the port is the UART's data register.
     unsafe { out(0x3f8, byte) };
 }
 
-/// Ends QEMU by the device isa-debug-exit. QEMU's own status is 33 for 0, and never 0.
+/// Ends QEMU, through the device isa-debug-exit. QEMU's own status is 33 for 0, and never 0.
 pub fn exit(status: u32) -> ! {
     loop {
-        // SAFETY: ends here.
+        // SAFETY: the kernel ends here.
         unsafe { out(0xf4, 0x10 | status as u8) };
     }
 }
@@ -78,9 +78,9 @@ fn apic(offset: usize) -> *mut u32 {
     (0xfee0_0000 + offset) as *mut u32
 }
 
-/// Has the other CPU's controller do something.
+/// Gives a command to this CPU's controller, about the other CPU.
 fn command(cpu: usize, command: u32) {
-    // SAFETY: registers, with interrupts off: nobody comes between the two.
+    // SAFETY: these are registers of the controller. Interrupts are off, so nothing comes between the two writes.
     unsafe {
         apic(0x310).write_volatile((cpu as u32) << 24);
         apic(0x300).write_volatile(command);
@@ -88,20 +88,20 @@ fn command(cpu: usize, command: u32) {
     }
 }
 
-/// Where the other CPU begins: a page below 1 MiB that nobody uses.
+/// The address where the other CPU begins: a page below 1 MiB that nobody uses.
 const LOW: usize = 0x8000;
-/// Puts the trampoline there.
+/// Puts the trampoline into that page.
 fn put_trampoline() {
     unsafe extern "C" {
         static trampoline: u8;
         static trampoline_end: u8;
     }
     let (from, end) = (&raw const trampoline, &raw const trampoline_end);
-    // SAFETY: the page is nobody's.
+    // SAFETY: nobody else uses the page.
     unsafe { copy_nonoverlapping(from, LOW as *mut u8, end as usize - from as usize) };
 }
 
-/// Starts the other CPU: reset, 10 ms, the page where it begins. Old ones had to be told twice.
+/// Starts the other CPU: reset, 10 ms, then the page where it begins. Old CPUs had to be told twice.
 pub fn start_other_cpu() {
     const RESET: u32 = 0x4500;
     const START: u32 = 0x4600 | (LOW >> 12) as u32;
@@ -114,31 +114,31 @@ pub fn start_other_cpu() {
     restore(interrupts);
 }
 
-/// What [`interrupt`] sends.
+/// The vector of the interrupts that [`interrupt`] sends.
 const INTERRUPT: u32 = 48;
-/// What comes if an interrupt went away.
+/// The vector that comes if an interrupt went away.
 const SPURIOUS: u32 = 47;
 
-/// An interrupt of the number that the handler waits for.
+/// Sends an interrupt with the vector that the handler waits for.
 pub fn interrupt(cpu: usize) {
     command(cpu, INTERRUPT);
 }
 
-/// The controller may deliver the next interrupt. Then, whether this one is for `crate::interrupted`.
+/// Lets the controller deliver the next interrupt. True if this one is for `crate::interrupted`.
 fn acknowledge() -> bool {
-    // SAFETY: a register.
+    // SAFETY: this is a register of the controller, which is mapped.
     unsafe { apic(0xb0).write_volatile(0) };
     !WAITS[cpu()].load(Relaxed)
 }
 
-/// Says where the CPU goes on.
+/// Handles an interrupt or a fault. Returns the address at which the CPU continues.
 extern "C" fn trap(vector: u32, error: usize, address: usize) -> usize {
     const BREAKPOINT: u32 = 3;
     const PAGE_FAULT: u32 = 14;
     const WRITE_TO_READ_ONLY: usize = 3;
     match vector {
         INTERRUPT => {
-            // Before the order is looked at: the next one interrupts again.
+            // The interrupt is acknowledged before the order is looked at, so that the next order interrupts again.
             if acknowledge() {
                 crate::interrupted();
             }
@@ -154,27 +154,27 @@ extern "C" fn trap(vector: u32, error: usize, address: usize) -> usize {
     }
 }
 
-/// Whether a CPU is in [`wait`]: its handler has nothing to do then but to end it.
+/// True while a CPU is in [`wait`]. Then its handler only has to end the wait.
 static WAITS: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
 
-/// With interrupts off, until one comes. An order that is given between the caller's look and this leaves its interrupt pending:
-/// `sti` lets it through only when `hlt` has begun.
+/// Waits, with interrupts off, until an interrupt comes. If an order is given after the caller's look and before this, its interrupt stays pending
+/// and ends the wait: `sti` lets it through only when `hlt` has begun.
 pub fn wait() {
     let waits = &WAITS[cpu()];
     waits.store(true, Relaxed);
-    // SAFETY: the handler returns at once.
+    // SAFETY: interrupts are on only for the wait, and the handler returns at once.
     unsafe { asm!("sti", "hlt", "cli") };
     waits.store(false, Relaxed);
 }
 
 pub fn interrupts_off() -> u64 {
     let flags: usize;
-    // SAFETY: the caller turns them on again.
+    // SAFETY: it turns interrupts off, and the caller turns them on again.
     #[cfg(target_arch = "x86")]
     unsafe {
         asm!("pushfd", "pop {}", "cli", out(reg) flags)
     };
-    // SAFETY: the caller turns them on again.
+    // SAFETY: it turns interrupts off, and the caller turns them on again.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         asm!("pushfq", "pop {}", "cli", out(reg) flags)
@@ -184,32 +184,32 @@ pub fn interrupts_off() -> u64 {
 
 pub fn restore(interrupts: u64) {
     if interrupts != 0 {
-        // SAFETY: as they were.
+        // SAFETY: it turns interrupts on if they were on before.
         unsafe { asm!("sti", options(nostack)) };
     }
 }
 
-/// What this CPU has fetched ahead is forgotten.
+/// Makes this CPU forget instructions that it has fetched ahead.
 pub fn serialise() {
     let _ = __cpuid(0);
 }
 
-/// Fetches see stores.
+/// Does nothing: on this machine, fetches see stores.
 pub fn clean(_address: usize, _alias: usize, _bytes: usize) {}
 
-/// How often this CPU counts in a millisecond.
+/// How many ticks this CPU counts in a millisecond.
 static SPEED: AtomicU64 = AtomicU64::new(0);
 
 pub fn nanoseconds() -> u64 {
-    // SAFETY: every x86-64 has this counter.
+    // SAFETY: it only reads a counter, which every x86-64 has.
     let ticks = unsafe { _rdtsc() };
     (u128::from(ticks) * 1_000_000 / u128::from(SPEED.load(Relaxed))) as u64
 }
 
-/// How fast the CPU counts, by the HPET: its second word has the femtoseconds of a tick.
+/// Measures how fast the CPU counts, with the HPET. The HPET's second word has the femtoseconds of a tick.
 fn measure_clock() {
     let register = |offset: usize| (0xfed0_0000 + offset) as *mut u32;
-    // SAFETY: its registers: the period, whether it runs, the low half of its count.
+    // SAFETY: these are the HPET's registers: the period, whether it runs, the low half of its count.
     unsafe {
         let period = u64::from(register(4).read_volatile());
         register(0x10).write_volatile(1);
@@ -220,17 +220,17 @@ fn measure_clock() {
     }
 }
 
-/// What no check may hold: an instruction that is none of a site's.
+/// An instruction that no site may hold.
 pub const FOREIGN: [u8; 4] = [0xcc; 4]; // int3
 
 /// Runs the handler of a fault, with interrupts off.
 pub fn fault() {
-    // SAFETY: the handler goes on behind it.
+    // SAFETY: the handler continues after the instruction.
     unsafe { asm!("int3", options(nostack)) };
 }
 
-/// Stores to text, where that is not allowed. Three bytes long, for the handler.
+/// Stores to text at an address where that is not allowed. The instruction has three bytes, which the handler skips.
 pub fn store_to_text(address: usize) {
-    // SAFETY: the handler goes on behind it, and nothing was stored.
+    // SAFETY: the store faults and changes nothing, and the handler continues after it.
     unsafe { asm!("mov byte ptr [{}], 0", in(reg_abcd) address, options(nostack)) };
 }

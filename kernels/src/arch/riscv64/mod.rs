@@ -8,8 +8,8 @@ mod paging;
 
 pub use paging::{alias, map};
 
-// Each hart keeps its number in tp. QEMU starts at the lowest address of the image, whatever its entry says. Both harts begin there, and the
-// first one tells the other: OpenSBI 1.1 may let a hart go before it has stored where to, and then that is where the first one began.
+// Each hart keeps its number in tp. QEMU starts at the lowest address of the image, whatever its entry says. Both harts begin there, and `started`
+// tells the second from the first: OpenSBI 1.1 may start a hart before it has stored the address, and then the hart begins where the first one did.
 global_asm!(
     ".pushsection .data.started, \"aw\", %progbits",
     ".balign 4",
@@ -32,7 +32,7 @@ global_asm!(
     "1: mv tp, a0",
     "la sp, {stacks} + 2 * {stack}",
     "tail {other}",
-    // Saves what a function of Rust's may change, and goes on where that function says.
+    // This saves the registers that a function of Rust may change, and continues where that function says.
     ".balign 4",
     ".globl trap_entry",
     "trap_entry: addi sp, sp, -128",
@@ -72,10 +72,10 @@ extern "C" fn other() -> ! {
     crate::other()
 }
 
-/// A call of the firmware; 0 if it was done.
+/// Calls the firmware. Returns 0 if it succeeded.
 fn firmware(extension: usize, function: usize, arguments: [usize; 3]) -> isize {
     let error;
-    // SAFETY: the convention of the SBI.
+    // SAFETY: the call follows the SBI's convention.
     unsafe {
         asm!("ecall", inlateout("a0") arguments[0] => error, inlateout("a1") arguments[1] => _, in("a2") arguments[2],
              in("a6") function, in("a7") extension, options(nostack));
@@ -83,24 +83,24 @@ fn firmware(extension: usize, function: usize, arguments: [usize; 3]) -> isize {
     error
 }
 
-/// Prints by the UART.
+/// Prints a byte, through the UART.
 pub fn put(byte: u8) {
-    // SAFETY: its data register, which is mapped.
+    // SAFETY: this is the UART's data register, which is mapped.
     unsafe { (0x1000_0000 as *mut u8).write_volatile(byte) }
 }
 
-/// Ends QEMU by the test device.
+/// Ends QEMU, through the test device.
 pub fn exit(status: u32) -> ! {
     let word = if status == 0 { 0x5555 } else { status << 16 | 0x3333 };
     loop {
-        // SAFETY: its register, which is mapped.
+        // SAFETY: this is the test device's register, which is mapped.
         unsafe { (0x10_0000 as *mut u32).write_volatile(word) };
     }
 }
 
 pub fn cpu() -> usize {
     let cpu;
-    // SAFETY: nobody else uses tp.
+    // SAFETY: it reads tp, which holds the hart's number, because nobody else uses tp.
     unsafe { asm!("mv {}, tp", out(reg) cpu, options(nomem, nostack, preserves_flags)) };
     cpu
 }
@@ -111,55 +111,56 @@ pub fn start_other_cpu() {
     assert!(firmware(HART_STATE_MANAGEMENT, 0, [1 - cpu(), start as *const () as usize, 0]) == 0);
 }
 
-/// A software interrupt.
+/// Sends a software interrupt.
 pub fn interrupt(cpu: usize) {
     const INTERRUPTS: usize = 0x73_5049;
     assert!(firmware(INTERRUPTS, 0, [1 << cpu, 0, 0]) == 0);
 }
 
-/// With interrupts off, until one comes. An order that is given between the caller's look and this leaves its interrupt pending.
+/// Waits, with interrupts off, until an interrupt comes. If an order is given after the caller's look and before this, its interrupt stays pending
+/// and ends the wait.
 pub fn wait() {
-    // SAFETY: clears a software interrupt.
+    // SAFETY: it waits, then clears a software interrupt.
     unsafe { asm!("wfi", "csrci sip, 2", options(nostack)) };
 }
 
 pub fn interrupts_off() -> u64 {
     let status: u64;
-    // SAFETY: the caller turns them on again.
+    // SAFETY: it turns interrupts off, and the caller turns them on again.
     unsafe { asm!("csrrci {}, sstatus, 2", out(reg) status, options(nostack)) };
     status & 2
 }
 
 pub fn restore(interrupts: u64) {
-    // SAFETY: as they were.
+    // SAFETY: it turns interrupts on if they were on before.
     unsafe { asm!("csrs sstatus, {}", in(reg) interrupts, options(nostack)) };
 }
 
-/// What was stored to memory before is what this hart fetches behind it.
+/// Makes this hart fetch what was stored to memory before.
 pub fn serialise() {
-    // SAFETY: changes nothing.
+    // SAFETY: fences change no memory.
     unsafe { asm!("fence rw, rw", "fence.i", options(nostack)) };
 }
 
-/// The fetches of a hart that serialises see all stores.
+/// Makes all stores visible to the fetches of harts that serialise from now on.
 pub fn clean(_address: usize, _alias: usize, _bytes: usize) {
-    // SAFETY: changes nothing.
+    // SAFETY: fences change no memory.
     unsafe { asm!("fence rw, rw", options(nostack)) };
 }
 
 pub fn nanoseconds() -> u64 {
     let ticks: u64;
-    // SAFETY: a counter of 10 MHz.
+    // SAFETY: it only reads a counter of 10 MHz.
     unsafe { asm!("rdtime {}", out(reg) ticks, options(nomem, nostack)) };
     ticks * 100
 }
 
-/// What no check may hold: an instruction that is none of a site's.
+/// An instruction that no site may hold.
 pub const FOREIGN: [u8; 4] = 0x0010_0073_u32.to_le_bytes(); // ebreak
 
 /// Runs the handler of a fault, with interrupts off.
 pub fn fault() {
-    // SAFETY: the handler goes on behind it.
+    // SAFETY: the handler continues after the instruction.
     unsafe { asm!(".option push", ".option norvc", "ebreak", ".option pop", options(nostack)) };
 }
 
@@ -167,7 +168,7 @@ extern "C" fn trap(cause: usize, address: usize) -> usize {
     const SOFTWARE_INTERRUPT: usize = 1 << 63 | 1;
     match cause {
         SOFTWARE_INTERRUPT => {
-            // SAFETY: cleared before the order is looked at: the next one interrupts again.
+            // SAFETY: this clears the interrupt before the order is looked at, so that the next order interrupts again.
             unsafe { asm!("csrci sip, 2", options(nostack)) };
             crate::interrupted();
             address
@@ -182,15 +183,15 @@ extern "C" fn trap(cause: usize, address: usize) -> usize {
 }
 
 fn trap_on() {
-    // SAFETY: the handler above; software interrupts only.
+    // SAFETY: it installs the handler above, and turns on software interrupts only.
     unsafe {
         asm!("csrw stvec, {}", "csrs sie, {}", "csrsi sstatus, 2", in(reg) trap_entry as *const () as usize, in(reg) 2);
     }
 }
 
-/// Stores to text, where that is not allowed. Four bytes long, for the handler.
+/// Stores to text at an address where that is not allowed. The instruction has four bytes, which the handler skips.
 pub fn store_to_text(address: usize) {
-    // SAFETY: the handler goes on behind it, and nothing was stored.
+    // SAFETY: the store faults and changes nothing, and the handler continues after it.
     unsafe {
         asm!(".option push", ".option norvc", "sb zero, 0({})", ".option pop", in(reg) address, options(nostack));
     }

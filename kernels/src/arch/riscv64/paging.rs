@@ -1,14 +1,14 @@
-//! Translation, and the alias that text is written by.
+//! Translation, and the alias for writes to text.
 
 use core::arch::asm;
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::memory::{GIB, IMAGE, ROOT};
 
-/// Physical memory from 2 GiB on, writable.
+/// The address at which physical memory from 2 GiB on is writable.
 const ALIAS: u64 = 4 * GIB;
 
-/// Turns translation on, for this hart: text can be executed and not written, constants can be read.
+/// Turns translation on, for this hart: text can be executed but not written, constants can be read.
 pub fn map() {
     const READ: u64 = 2;
     const WRITE: u64 = 4;
@@ -26,14 +26,14 @@ pub fn map() {
         entry.store(leaf(2 * GIB + (at << 21), rights), Relaxed);
     }
     let root = 8 << 60 | (&raw const ROOT) as u64 >> 12;
-    // SAFETY: what runs stays where it is.
+    // SAFETY: the code that runs stays at its address.
     unsafe { asm!("sfence.vma", "csrw satp, {}", "sfence.vma", in(reg) root) };
 }
 
-/// Where the byte of the image at `address` can be written.
+/// The address at which the byte of the image at `address` can be written.
 pub fn alias(address: usize) -> usize {
     let translation: u64;
-    // SAFETY: reads a register.
+    // SAFETY: it only reads a register.
     unsafe { asm!("csrr {}, satp", out(reg) translation, options(nomem, nostack)) };
     if translation == 0 { address } else { address - 2 * GIB as usize + ALIAS as usize }
 }

@@ -1,4 +1,4 @@
-//! From the loader, or from the other CPU's reset, to Rust, in 32-bit mode.
+//! The way to Rust in 32-bit mode: from the loader, or from the other CPU's reset.
 //!
 //! ```text
 //!   loader, by the multiboot header ─► start: bss ─────────────┐
@@ -11,7 +11,7 @@ use super::{LOW, first, other};
 use crate::memory::{STACK, STACKS};
 
 global_asm!(
-    // What the loader looks for: a number, no wishes, and what makes the sum 0.
+    // The loader looks for this header: a number, no wishes, and a number that makes the sum 0.
     ".pushsection .multiboot, \"a\", @progbits",
     ".balign 4",
     ".long 0x1badb002, 0, -0x1badb002",
@@ -46,7 +46,7 @@ global_asm!(
     "fninit",
     "push $0", // as if it were called
     "jmp *%edi",
-    // It runs elsewhere: a copy of it, at {low}.
+    // A copy of this runs elsewhere, at {low}.
     ".code16",
     "trampoline: cli",
     "cld",
@@ -63,7 +63,8 @@ global_asm!(
     "trampoline_end:",
     "gdt_pointer: .word 39",
     ".long gdt",
-    // Code, data, and data once more for each CPU, whose selector in gs is its number. Each was accessed: nobody has to write that here.
+    // The descriptors: code, data, and data once more for each CPU, whose selector in gs is its number. The bits "accessed" are set, so no CPU has to
+    // write them.
     ".balign 8",
     "gdt: .quad 0, 0x00cf9b000000ffff, 0x00cf93000000ffff, 0x00cf93000000ffff, 0x00cf93000000ffff",
     ".popsection",
@@ -75,12 +76,12 @@ global_asm!(
     options(att_syntax),
 );
 
-/// The descriptor of code.
+/// The selector of code.
 pub const CODE: u32 = 8;
-/// That of data that is CPU 0's.
+/// The selector of CPU 0's data.
 const NUMBERED: usize = 0x18;
 
-/// This CPU has a number.
+/// Gives this CPU its number.
 pub fn set_cpu(cpu: usize) {
     // SAFETY: nobody else uses gs.
     unsafe { asm!("mov gs, {:e}", in(reg) NUMBERED + 8 * cpu, options(nostack)) };
@@ -88,7 +89,7 @@ pub fn set_cpu(cpu: usize) {
 
 pub fn cpu() -> usize {
     let selector: usize;
-    // SAFETY: what `set_cpu` has put there.
+    // SAFETY: it only reads gs, where `set_cpu` has put the number.
     unsafe { asm!("mov {:e}, gs", out(reg) selector, options(nomem, nostack, preserves_flags)) };
     (selector - NUMBERED) / 8
 }

@@ -1,11 +1,11 @@
-//! What compilers call for bytes in memory. The target is one of Linux's, where a C library has these functions.
+//! The functions that compilers call for bytes in memory. The target is one of Linux, where a C library has these functions.
 
 use core::arch::global_asm;
 
 global_asm!(
     ".pushsection .text.bytes, \"ax\", @progbits",
     ".globl memcpy, memmove, memset, memcmp, bcmp",
-    // Each has three arguments, behind the two registers that are saved and where it returns to.
+    // Each function has three arguments on the stack, above two saved registers and the return address.
     ".macro begin",
     "push edi",
     "push esi",

@@ -1,14 +1,14 @@
-//! What the tables protect, and the alias that text is written by. There is no translation before that.
+//! The pages that the tables protect, and the alias for writes to text. Before that there is no translation.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::memory::{GIB, IMAGE, ROOT, Table};
 
-/// Text cannot be written where it runs.
+/// True once text cannot be written where it runs.
 static PROTECTED: AtomicBool = AtomicBool::new(false);
 
-/// Physical memory, writable; nothing there can be executed.
+/// The address at which physical memory is writable; nothing there can be executed.
 const ALIAS: u64 = 2 * GIB;
 static ALIASES: Table = Table::new();
 static DEVICES: Table = Table::new();
@@ -18,7 +18,7 @@ const WRITE: u64 = 2;
 const NOT_CACHED: u64 = 0x18;
 const NO_CODE: u64 = 1 << 63;
 
-/// From now on text can be executed and not written, and constants can be read.
+/// From now on text can be executed but not written, and constants can be read.
 pub fn map() {
     let place = |table: &'static Table| table as *const Table as usize as u64 | 1;
     ROOT.0[0].store(place(&IMAGE), Relaxed);
@@ -41,8 +41,8 @@ pub fn map() {
 /// Turns translation on, for this CPU.
 pub fn of_other_cpu() {
     const FEATURES: u32 = 0xc000_0080;
-    // SAFETY: what runs stays where it is. Entries of 64 bits; pages without code; translation, and who is privileged must not write to what
-    // is read-only, either.
+    // SAFETY: the code that runs stays at its address. This turns on entries of 64 bits, pages without code, and translation; and not even privileged
+    // code may write to read-only pages.
     unsafe {
         asm!("mov {0}, cr4", "or {0}, 0x20", "mov cr4, {0}", out(reg) _, options(nostack));
         asm!("wrmsr", in("ecx") FEATURES, in("eax") 0x800, in("edx") 0, options(nostack));
@@ -50,7 +50,7 @@ pub fn of_other_cpu() {
     }
 }
 
-/// Where the byte of the image at `address` can be written.
+/// The address at which the byte of the image at `address` can be written.
 pub fn alias(address: usize) -> usize {
     if PROTECTED.load(Relaxed) { address + ALIAS as usize } else { address }
 }

@@ -9,7 +9,7 @@ const VECTORS: usize = 49;
 
 global_asm!(
     ".pushsection .text, \"ax\", @progbits",
-    // Some exceptions push an error code; the others get one.
+    // Some exceptions push an error code; the code here pushes one for the others.
     ".balign 16",
     "vectors:",
     ".set vector, 0",
@@ -22,7 +22,7 @@ global_asm!(
     "jmp trap_entry",
     ".set vector, vector + 1",
     ".endr",
-    // Saves what a function of Rust's may change, vectors too, and goes on where that function says.
+    // This saves the registers that a function of Rust may change, those of vectors included, and continues where that function says.
     "trap_entry: pushad",
     "cld",
     "mov ebp, esp",
@@ -47,7 +47,7 @@ global_asm!(
 /// The table of handlers.
 static HANDLERS: [AtomicU32; 2 * VECTORS] = [const { AtomicU32::new(0) }; 2 * VECTORS];
 
-/// Handlers for this CPU, with interrupts off in each.
+/// Installs the handlers for this CPU. Interrupts are off in each.
 pub fn handle() {
     unsafe extern "C" {
         static vectors: [[u8; 16]; VECTORS];
@@ -61,6 +61,6 @@ pub fn handle() {
     #[repr(C, packed(2))]
     struct Pointer(u16, *const AtomicU32);
     let pointer = Pointer(size_of_val(&HANDLERS) as u16 - 1, HANDLERS.as_ptr());
-    // SAFETY: the table above.
+    // SAFETY: the pointer describes the table above.
     unsafe { asm!("lidt [{}]", in(reg) &raw const pointer, options(nostack)) };
 }

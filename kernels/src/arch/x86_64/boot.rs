@@ -1,4 +1,4 @@
-//! From the loader, or from the other CPU's reset, to 64-bit mode.
+//! The way to 64-bit mode: from the loader, or from the other CPU's reset.
 //!
 //! ```text
 //!   loader, by the PVH note ─► start, 32 bits: bss, tables ───┐
@@ -10,11 +10,11 @@ use core::arch::{asm, global_asm};
 use super::{LOW, first, other};
 use crate::memory::{IMAGE, ROOT, STACK, STACKS, Table};
 
-/// Above [`ROOT`]: its first entry leads there.
+/// The table above [`ROOT`]: its first entry leads to [`ROOT`].
 static TOP: Table = Table::new();
 
 global_asm!(
-    // What the loader looks for (Xen's note 18): the address to go to.
+    // The loader looks for this (Xen's note 18): the address to go to.
     ".pushsection .note.pvh, \"a\", @note",
     ".balign 4",
     ".long 4, 8, 18",
@@ -33,7 +33,7 @@ global_asm!(
     "sub %edi, %ecx",
     "xor %eax, %eax",
     "rep stosb",
-    // Each gibibyte of memory that the kernel uses: itself, devices (not cached), and the alias. All of it may be written and executed.
+    // These are the gibibytes of memory that the kernel uses: its own, devices (not cached), and the alias. All may be written and executed.
     "movl ${root} + 3, {top}",
     "movl ${image} + 3, {root}",
     "movl $0xc000009b, {root} + 3 * 8",
@@ -71,7 +71,7 @@ global_asm!(
     "mov %esi, %esi",
     "push $0", // as if it were called
     "jmp *%rsi",
-    // It runs elsewhere: a copy of it, at {low}.
+    // A copy of this runs elsewhere, at {low}.
     ".code16",
     "trampoline: cli",
     "xor %ax, %ax",
@@ -87,7 +87,7 @@ global_asm!(
     "trampoline_end:",
     "gdt_pointer: .word 31",
     ".long gdt",
-    // Code of 32 bits, data, code of 64 bits; each was accessed: nobody has to write that here.
+    // The descriptors: code of 32 bits, data, code of 64 bits. The bits "accessed" are set, so no CPU has to write them.
     ".balign 8",
     "gdt: .quad 0, 0x00cf9b000000ffff, 0x00cf93000000ffff, 0x00af9b000000ffff",
     ".popsection",
@@ -103,10 +103,10 @@ global_asm!(
     options(att_syntax),
 );
 
-/// The descriptor of code of 64 bits.
+/// The selector of code of 64 bits.
 pub const CODE: u64 = 0x18;
 
-/// This CPU has a number.
+/// Gives this CPU its number.
 pub fn set_cpu(cpu: usize) {
     const GS_BASE: u32 = 0xc000_0101;
     static NUMBERS: [usize; 2] = [0, 1];
@@ -115,10 +115,11 @@ pub fn set_cpu(cpu: usize) {
     unsafe { asm!("wrmsr", in("ecx") GS_BASE, in("eax") number, in("edx") 0, options(nostack)) };
 }
 
-/// Neither this nor the time is a register of a device: while one CPU reads such registers in a loop, QEMU interrupts no other.
+/// The number of this CPU. Neither the number nor the time comes from a register of a device: while one CPU reads such registers in a loop, QEMU does
+/// not interrupt another CPU.
 pub fn cpu() -> usize {
     let cpu;
-    // SAFETY: what `set_cpu` has put there.
+    // SAFETY: it reads the word at gs:0, where `set_cpu` has put the number.
     unsafe { asm!("mov {}, gs:[0]", out(reg) cpu, options(readonly, nostack, preserves_flags)) };
     cpu
 }

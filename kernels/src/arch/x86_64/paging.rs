@@ -1,17 +1,17 @@
-//! What the tables protect, and the alias that text is written by.
+//! The pages that the tables protect, and the alias for writes to text.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::memory::{GIB, IMAGE};
 
-/// Text cannot be written where it runs.
+/// True once text cannot be written where it runs.
 static PROTECTED: AtomicBool = AtomicBool::new(false);
 
-/// Physical memory, writable; nothing there can be executed.
+/// The address at which physical memory is writable; nothing there can be executed.
 const ALIAS: u64 = 4 * GIB;
 
-/// From now on text can be executed and not written, and constants can be read.
+/// From now on text can be executed but not written, and constants can be read.
 pub fn map() {
     const LARGE: u64 = 0x81;
     const WRITE: u64 = 2;
@@ -24,15 +24,15 @@ pub fn map() {
         };
         entry.store(at << 21 | LARGE | rights, Relaxed);
     }
-    // SAFETY: what runs stays where it is. This CPU is the only one.
+    // SAFETY: the code that runs stays at its address. No other CPU runs yet.
     unsafe { asm!("mov {root}, cr3", "mov cr3, {root}", root = out(reg) _, options(nostack)) };
     PROTECTED.store(true, Relaxed);
 }
 
-/// The other CPU has the same tables from its start.
+/// Does nothing: the other CPU has the same tables from its start.
 pub fn of_other_cpu() {}
 
-/// Where the byte of the image at `address` can be written.
+/// The address at which the byte of the image at `address` can be written.
 pub fn alias(address: usize) -> usize {
     if PROTECTED.load(Relaxed) { address + ALIAS as usize } else { address }
 }

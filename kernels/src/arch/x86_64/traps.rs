@@ -9,7 +9,7 @@ const VECTORS: usize = 49;
 
 global_asm!(
     ".pushsection .text, \"ax\", @progbits",
-    // Some exceptions push an error code; the others get one.
+    // Some exceptions push an error code; the code here pushes one for the others.
     ".balign 16",
     "vectors:",
     ".set vector, 0",
@@ -22,7 +22,7 @@ global_asm!(
     "jmp trap_entry",
     ".set vector, vector + 1",
     ".endr",
-    // Saves what a function of Rust's may change, and goes on where that function says. The target has no other registers.
+    // This saves the registers that a function of Rust may change, and continues where that function says. The target uses no other registers.
     "trap_entry: cld",
     ".irp register, rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11; push \\register; .endr",
     "mov rdi, [rsp + 72]",
@@ -41,7 +41,7 @@ global_asm!(
 /// The table of handlers.
 static HANDLERS: [AtomicU64; 2 * VECTORS] = [const { AtomicU64::new(0) }; 2 * VECTORS];
 
-/// Handlers for this CPU, with interrupts off in each.
+/// Installs the handlers for this CPU. Interrupts are off in each.
 pub fn handle() {
     unsafe extern "C" {
         static vectors: [[u8; 16]; VECTORS];
@@ -55,6 +55,6 @@ pub fn handle() {
     #[repr(C, packed(2))]
     struct Pointer(u16, *const AtomicU64);
     let pointer = Pointer(size_of_val(&HANDLERS) as u16 - 1, HANDLERS.as_ptr());
-    // SAFETY: the table above.
+    // SAFETY: the pointer describes the table above.
     unsafe { asm!("lidt [{}]", in(reg) &raw const pointer, options(nostack)) };
 }
