@@ -1,4 +1,4 @@
-//! Whether the core has sites (`cfg(jumplabel_sites)`): what is about them is not there without.
+//! Sets `cfg(jumplabel_sites)` if the core has sites. Without it, this crate leaves out the parts that are about sites.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

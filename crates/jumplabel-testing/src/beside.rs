@@ -1,13 +1,13 @@
-//! Whether two threads ran at the same time: a twin that must lose a race can lose none if the machine gave it one processor.
+//! Tells whether two threads ran at the same time. A twin that must lose a race cannot lose it if the machine gave it only one processor.
 //!
-//! A thread reads a number twice in a row, which others change all the time. If the two values differ, another thread ran in between: on
-//! another processor, or because this thread had to stop there. It stops as often as the system counts its switches. So what it saw
-//! beyond that number, it saw of a thread that ran beside it. No clock is asked.
+//! A thread reads a number twice in a row, while others change it all the time. If the two values differ, another thread ran in between: on
+//! another processor, or because this thread had to stop there. The system counts how often this thread had to stop. Each further difference
+//! shows a thread that ran beside it. No clock is needed.
 
-/// So many times are enough: a read and a write with as much time between them were torn apart as often.
+/// The number of differences that is enough. A read and a write with as much time between them would have been torn apart that often, too.
 pub const ENOUGH: u64 = 1000;
 
-/// What a thread sees of others.
+/// A thread's observations of others.
 #[derive(Debug)]
 pub struct Watch {
     seen: u64,
@@ -15,12 +15,12 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Of the calling thread.
+    /// Begins to watch, for the calling thread.
     pub fn begin() -> Watch {
         Watch { seen: 0, switches: switches() }
     }
 
-    /// Reads twice.
+    /// Reads the number twice, and counts a difference.
     pub fn look(&mut self, number: impl Fn() -> usize) {
         self.seen += u64::from(number() != number());
     }
@@ -33,7 +33,7 @@ impl Watch {
 
 /// How often the calling thread had to stop.
 fn switches() -> u64 {
-    // SAFETY: plain numbers, which outlive the call.
+    // SAFETY: `getrusage` fills plain numbers, which outlive the call.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         assert_eq!(libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage), 0);

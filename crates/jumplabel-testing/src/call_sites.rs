@@ -1,4 +1,4 @@
-//! Tables of call sites, as a tool writes them into a file, made at run time: on x86-64.
+//! Makes tables of call sites at run time, in the form in which a tool writes them into a file. For x86-64.
 
 use std::ffi::c_void;
 
@@ -16,16 +16,16 @@ fn near(address: usize, bytes: usize) -> *mut u8 {
     let places = (1..1024).map(|number| (address & !0xfff) - (number << 20));
     let map = |place: usize| {
         let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-        // SAFETY: a new mapping.
+        // SAFETY: a new mapping touches no memory that is in use.
         unsafe { libc::mmap(place as *mut _, bytes, PROT_READ | PROT_WRITE, flags, -1, 0) }
     };
     places.map(map).find(|&page| page != MAP_FAILED).expect("no room in reach").cast()
 }
 
-/// Code of your own, in reach of `address`: `write` fills it, and is told where it is.
+/// Makes code in reach of `address`. `write` fills it, and gets its address.
 pub fn code(address: usize, bytes: usize, write: impl FnOnce(&mut [u8])) -> usize {
     let page = near(address, bytes);
-    // SAFETY: the new mapping.
+    // SAFETY: the code is in the new mapping, which nobody else uses.
     unsafe {
         write(std::slice::from_raw_parts_mut(page, bytes));
         assert_eq!(libc::mprotect(page.cast(), bytes, PROT_READ | PROT_EXEC), 0);
@@ -33,38 +33,38 @@ pub fn code(address: usize, bytes: usize, write: impl FnOnce(&mut [u8])) -> usiz
     page as usize
 }
 
-/// The displacements in `bytes` bytes of code that lead to `target`.
+/// The addresses of the displacements in `bytes` bytes of code that lead to `target`.
 ///
 /// # Safety
-/// So much code lies there, and four bytes more.
+/// There are `bytes` bytes of code at `code`, and four bytes more.
 pub unsafe fn find(code: *const (), bytes: usize, target: *const ()) -> Vec<usize> {
     let code = code as usize;
     (code..code + bytes).filter(|&at| displacement(at) == target as usize).collect()
 }
 
-/// Where the displacement at `address` leads.
+/// The address to which the displacement at `address` leads.
 #[must_use]
 pub fn displacement(address: usize) -> usize {
-    // SAFETY: code.
+    // SAFETY: the caller passes the address of a displacement in code.
     let distance = unsafe { (address as *const i32).read_unaligned() };
     (address + 4).wrapping_add_signed(distance as isize)
 }
 
-/// Lists these displacements, of instructions that call the trampoline of `call`, in a table of their own.
+/// Registers a table that lists these displacements. They belong to instructions that call the trampoline of `call`.
 ///
 /// # Safety
-/// That is what they are.
+/// Each of `sites` is the displacement of such an instruction.
 pub unsafe fn list(call: &'static RawCall, trampoline: *const (), sites: &[usize]) {
     const RECORD: usize = size_of::<Object>();
     const ENTRY: usize = 16;
     let end = RECORD + sites.len() * ENTRY;
     let memory = near(trampoline as usize, end);
-    // SAFETY: in that memory; docs/table-format.md.
+    // SAFETY: the word is in the memory that was mapped. docs/table-format.md has the layout.
     let word = |at: usize, word: i32| unsafe { memory.add(at).cast::<i32>().write(word) };
     let relative =
         |at: usize, to: usize| word(at, i32::try_from(to as isize - (memory as usize + at) as isize).unwrap());
     let of_record = |at: usize| memory as usize + at;
-    // The bounds of its sections: the table lies behind the record, and all others are empty.
+    // These are the bounds of the record's sections: the table follows the record, and all others are empty.
     for at in (56..RECORD - 8).step_by(4) {
         relative(at, of_record(if at == 56 { RECORD } else { end }));
     }
@@ -76,6 +76,6 @@ pub unsafe fn list(call: &'static RawCall, trampoline: *const (), sites: &[usize
         relative(at + 8, call.address());
         word(at + 12, i32::from(CALL_SITE) << KIND_SHIFT);
     }
-    // SAFETY: a record, which stays.
+    // SAFETY: the memory holds a record, and stays mapped.
     unsafe { __jumplabel_register_object(memory.cast()) };
 }

@@ -13,58 +13,58 @@ use crate::programs;
 pub struct Build {
     /// The project: `test-crates/<project>`.
     pub project: &'static str,
-    /// A toolchain by name; else the one that builds this test.
+    /// The name of a toolchain; by default the one that builds this test.
     pub toolchain: Option<&'static str>,
-    /// A target triple; else the host's.
+    /// A target triple; by default the host's.
     pub target: Option<&'static str>,
     /// Environment variables: the profile (`CARGO_PROFILE_RELEASE_OPT_LEVEL`), `RUSTFLAGS`.
     pub env: Vec<(&'static str, String)>,
     /// Arguments of cargo.
     pub args: Vec<&'static str>,
-    /// Arguments of the compiler for the last crate only: what changes the link.
+    /// Arguments of the compiler for the last crate only: arguments that change the link.
     pub link: Vec<&'static str>,
 }
 
-/// The results of two builds of one project lie at the same place: one at a time.
+/// Held during a build, because the results of two builds of one project lie at the same place.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-/// Numbers the directories of copies.
+/// The number of the next directory for copies.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 impl Build {
-    /// The release profile of a project.
+    /// A build of a project in the release profile.
     pub fn of(project: &'static str) -> Build {
         Build { project, ..Build::default() }
     }
 
-    /// With an environment variable.
+    /// Adds an environment variable.
     pub fn env(mut self, name: &'static str, value: impl ToString) -> Build {
         self.env.push((name, value.to_string()));
         self
     }
 
-    /// With arguments for cargo.
+    /// Adds arguments for cargo.
     pub fn args(mut self, args: &[&'static str]) -> Build {
         self.args.extend(args);
         self
     }
 
-    /// With arguments for the compiler of the last crate.
+    /// Adds arguments for the compiler of the last crate.
     pub fn link(mut self, args: &[&'static str]) -> Build {
         self.link.extend(args);
         self
     }
 
-    /// Where the project's sources are.
+    /// The folder of the project's sources.
     pub fn source(&self) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test-crates").join(self.project)
     }
 
-    /// Where its results go.
+    /// The folder of its results.
     fn target_dir(&self) -> PathBuf {
         scratch().join(self.project)
     }
 
-    /// `cargo <verb>` as this build wants it, without what the surrounding cargo and the user's settings would add.
+    /// The command `cargo <verb>` for this build, without anything that the surrounding cargo or the user's settings would add.
     pub fn command(&self, verb: &str) -> Command {
         let mut command = match self.toolchain {
             Some(toolchain) => {
@@ -121,39 +121,39 @@ impl Build {
         self.results_in(&format!("results-{}-{number}", std::process::id()), names)
     }
 
-    /// The same, to a directory that stays.
+    /// Builds in release, and copies the named results to a directory that stays.
     pub fn results_in(&self, directory: &str, names: &[&str]) -> Vec<PathBuf> {
         self.try_results(directory, names).unwrap_or_else(|error| panic!("{self:?}\n{error}"))
     }
 }
 
-/// Where tests may write: what cargo calls CARGO_TARGET_TMPDIR.
+/// The directory where tests may write, which cargo calls CARGO_TARGET_TMPDIR.
 fn scratch() -> PathBuf {
     // target/<profile>/deps/<test>
     let test = std::env::current_exe().unwrap();
     test.ancestors().nth(3).unwrap().join("tmp")
 }
 
-/// Takes the copies of a build away again.
+/// Removes the copies of a build.
 pub fn discard(results: &[PathBuf]) {
     if let Some(directory) = results.first().and_then(|file| file.parent()) {
         let _ = std::fs::remove_dir_all(directory);
     }
 }
 
-/// What a program printed; the test fails where the program does.
+/// Runs a program, and returns the text that it printed. The test fails if the program does.
 pub fn run(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}: {}\n{}", output.status, printed(&output));
     printed(&output)
 }
 
-/// Both streams.
+/// The text of both streams.
 pub fn printed(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|stream| String::from_utf8_lossy(stream)).concat()
 }
 
-/// Whether the toolchain that builds this test, or `toolchain`, can build for `target`.
+/// True if the toolchain that builds this test, or `toolchain`, can build for `target`.
 pub fn has_target(toolchain: Option<&str>, target: &str) -> bool {
     let mut rustc = match toolchain {
         Some(toolchain) => {

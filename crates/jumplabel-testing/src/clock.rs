@@ -1,9 +1,9 @@
-//! Processors and time: where a thread runs, how much of the time it ran, and how to make it fault.
+//! Processors and time: where a thread runs, how much processor time it used, and how to make it take page faults.
 
 /// Processor time of this thread, in nanoseconds.
 pub fn thread_nanos() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a clock that every thread has, and a place for its value.
+    // SAFETY: every thread has this clock, and `time` is a place for its value.
     assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) }, 0);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -12,9 +12,9 @@ pub fn thread_nanos() -> u64 {
 pub fn processors() -> Vec<usize> {
     // SAFETY: all zeros is an empty set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: a set and its size.
+    // SAFETY: the call gets a set and the set's size.
     assert_eq!(unsafe { libc::sched_getaffinity(0, size_of_val(&set), &raw mut set) }, 0);
-    // SAFETY: below the number of processors of a set.
+    // SAFETY: `processor` is below the number of processors that a set has.
     (0..libc::CPU_SETSIZE as usize).filter(|&processor| unsafe { libc::CPU_ISSET(processor, &set) }).collect()
 }
 
@@ -23,17 +23,17 @@ pub fn move_to(processors: &[usize]) {
     // SAFETY: all zeros is an empty set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     for &processor in processors {
-        // SAFETY: from `processors`.
+        // SAFETY: `processor` comes from `processors`, so it is one that a set has.
         unsafe { libc::CPU_SET(processor, &mut set) };
     }
-    // SAFETY: a set and its size. A refusal (a processor that went away) leaves the thread where it is.
+    // SAFETY: the call gets a set and the set's size. A refusal (a processor that went away) leaves the thread where it is.
     unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) };
 }
 
 /// Takes page faults, and interrupts the other processors: memory is mapped, touched and unmapped.
 pub fn fault() {
     const PAGES: usize = 8;
-    // SAFETY: a fresh private mapping, touched inside, and unmapped with its own size.
+    // SAFETY: the mapping is fresh and private. It is touched inside, and unmapped with its own size.
     unsafe {
         let size = PAGES * libc::sysconf(libc::_SC_PAGESIZE) as usize;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;

@@ -1,19 +1,19 @@
 //! Functions out of reach of a direct jump, on instruction sets with 64-bit addresses.
 
-/// Maps `code` far away, and `number` pages on: a function of the type `F` of function pointers.
+/// Maps `code` far away from `near`; `number` tells several such pages apart. Returns a function pointer of the type `F`.
 ///
 /// # Safety
-/// `code` is that of a function of that type. It does not depend on where it is.
+/// `code` is the code of a function of that type, and does not depend on its address.
 pub unsafe fn function<F: Copy>(near: *const (), code: &[u8], number: u8) -> F {
     const { assert!(size_of::<F>() == size_of::<usize>()) };
-    // No jump goes farther than 4 GiB. Emulators and kernels differ in where there is room.
+    // No jump goes farther than 4 GiB. Emulators and kernels have room at different places.
     let near = near as usize & !0xfff;
     let places = [near.checked_sub(1 << 40), near.checked_add(1 << 36), near.checked_sub(1 << 34)];
-    // The system gives memory by pieces of 64 KiB on Windows.
+    // On Windows, the system gives memory in pieces of 64 KiB.
     let distance = if cfg!(windows) { 1 << 16 } else { 1 << 12 };
     let map = |place: usize| map(place + usize::from(number) * distance, code);
     let page = places.into_iter().flatten().find_map(map).expect("no room far away");
-    // SAFETY: by the contract, the code of such a function.
+    // SAFETY: the caller guarantees that `code` is the code of a function of this type.
     unsafe { std::mem::transmute_copy(&page) }
 }
 
@@ -23,12 +23,12 @@ fn map(place: usize, code: &[u8]) -> Option<*mut u8> {
     use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE};
 
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-    // SAFETY: a new mapping.
+    // SAFETY: a new mapping touches no memory that is in use.
     let page = unsafe { libc::mmap(place as *mut _, 4096, PROT_READ | PROT_WRITE, flags, -1, 0) };
     if page == MAP_FAILED {
         return None;
     }
-    // SAFETY: the new mapping.
+    // SAFETY: the page is the new mapping, which nobody else uses.
     unsafe {
         std::ptr::copy_nonoverlapping(code.as_ptr(), page.cast(), code.len());
         assert_eq!(libc::mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
@@ -49,13 +49,13 @@ fn map(place: usize, code: &[u8]) -> Option<*mut u8> {
     const COMMIT_AND_RESERVE: u32 = 0x3000;
     const READWRITE: u32 = 0x04;
     const EXECUTE_READ: u32 = 0x20;
-    // SAFETY: new memory.
+    // SAFETY: new memory touches none that is in use.
     let page = unsafe { VirtualAlloc(place as *mut c_void, 4096, COMMIT_AND_RESERVE, READWRITE) };
     if page.is_null() {
         return None;
     }
     let mut old = 0;
-    // SAFETY: the new memory.
+    // SAFETY: the page is the new memory, which nobody else uses.
     unsafe {
         std::ptr::copy_nonoverlapping(code.as_ptr(), page.cast(), code.len());
         assert_ne!(VirtualProtect(page, 4096, EXECUTE_READ, &raw mut old), 0);

@@ -1,20 +1,20 @@
-//! Program headers of a file, changed as linkers and BOLT 22 leave them.
+//! Changes the program headers of a file into those that linkers and BOLT 22 leave.
 
 const PT_NULL: u32 = 0;
 const PT_LOAD: u32 = 1;
 const PT_GNU_STACK: u32 = 0x6474_e551;
 const EXECUTABLE: u32 = 1;
 
-/// Takes PT_GNU_STACK out of a 64-bit file, little endian, as `-z nognustack` does.
+/// Removes PT_GNU_STACK from a 64-bit, little-endian file, as `-z nognustack` does.
 ///
 /// # Panics
-/// If the file has none; so below.
+/// If the file has none. So do the functions below.
 pub fn without_stack(file: &mut [u8]) {
     let stack = places(file).find(|&place| kind(file, place) == PT_GNU_STACK).expect("PT_GNU_STACK");
     put(file, stack, PT_NULL.into(), 4);
 }
 
-/// Puts a second segment of code where PT_GNU_STACK was, as `llvm-bolt --use-gnu-stack` does: a copy of the first one, behind all others.
+/// Replaces PT_GNU_STACK by a second segment of code, as `llvm-bolt --use-gnu-stack` does: a copy of the first one, after all others.
 pub fn code_for_stack(file: &mut [u8]) {
     const FAR: u64 = 2 << 20;
     let loaded = || places(file).filter(|&place| kind(file, place) == PT_LOAD);

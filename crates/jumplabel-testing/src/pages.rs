@@ -12,14 +12,14 @@ use jumplabel::arch::Native;
 use jumplabel::{RawKey, StaticKeyFalse};
 use jumplabel_format::Arch;
 
-/// Bytes of the largest page of this instruction set, so that "pages of its own" is true whatever the system uses.
+/// The largest page size of this instruction set, in bytes. With it, "pages of its own" is true whatever page size the system uses.
 pub const PAGE: usize = if cfg!(any(target_arch = "aarch64", target_arch = "powerpc64", target_arch = "loongarch64")) {
     65536
 } else {
     4096
 };
 
-/// What a site must be aligned to.
+/// The alignment of a site.
 pub const ALIGN: usize = if Native::SINGLE_STORE {
     4
 } else if cfg!(target_arch = "s390x") {
@@ -47,11 +47,11 @@ macro_rules! __fixed_asm {
         ".option pop"
     };
 }
-/// Around code whose length the linker must leave alone.
+/// Wraps code whose length the linker must not change.
 pub use __fixed_asm as fixed_asm;
 
-/// The lines that differ between object formats: a section for code, the section of an entry, and what is said of a symbol that only its own
-/// object uses.
+/// The assembler lines that differ between object formats: the section for code, the section of an entry, and the directive for a symbol that only
+/// its own object uses.
 #[cfg(not(windows))]
 #[doc(hidden)]
 #[macro_export]
@@ -91,18 +91,18 @@ pub use __format_asm as format_asm;
 /// Keys and their sites.
 #[derive(Clone, Copy)]
 pub struct Pages {
-    /// All of them.
+    /// All keys.
     pub keys: &'static [StaticKeyFalse],
     /// The address of the first function.
     pub code: usize,
     /// How many functions there are.
     pub count: usize,
-    /// How far they are apart.
+    /// The distance between two functions, in bytes.
     pub stride: usize,
 }
 
 impl Pages {
-    /// Address of a site, which begins its function.
+    /// The address of a site, which is the beginning of its function.
     pub fn site(&self, number: usize) -> usize {
         assert!(number < self.count);
         self.code + number * self.stride
@@ -110,17 +110,17 @@ impl Pages {
 
     /// Executes a check.
     pub fn check(&self, number: usize) -> bool {
-        // SAFETY: one of the functions below; each state of its site is a whole instruction.
+        // SAFETY: the address is that of one of the functions below, and each state of its site is a whole instruction.
         let function: extern "C" fn() -> u32 = unsafe { std::mem::transmute(self.site(number)) };
         function() != 0
     }
 
-    /// Executes all checks; whether each agrees with its key.
+    /// Executes all checks. True if each agrees with its key.
     pub fn agree(&self) -> bool {
         (0..self.count).all(|number| self.check(number) == self.keys[number % self.keys.len()].is_enabled())
     }
 
-    /// Executes all checks; whether each says `on`.
+    /// Executes all checks. True if each says `on`.
     pub fn all(&self, on: bool) -> bool {
         (0..self.count).all(|number| self.check(number) == on)
     }
@@ -130,7 +130,7 @@ impl Pages {
         self.keys.iter().fold(jumplabel::Batch::new(), |batch, key| batch.set(key, on)).commit()
     }
 
-    /// Turns all keys off, and brings their sites back to the pristine state.
+    /// Turns all keys off, and puts their sites back into the pristine state.
     pub fn restore_pristine(&self) {
         self.set(false).unwrap();
         for key in self.keys {
@@ -195,6 +195,6 @@ macro_rules! __pages {
         }
     };
 }
-/// Declares `fn $name() -> Pages`: `$keys` keys and `$count` sites, one every `$pages` pages, `$at` bytes behind the start of
+/// Declares `fn $name() -> Pages`: `$keys` keys and `$count` sites. There is a site every `$pages` pages, `$at` bytes after the start of
 /// its page.
 pub use __pages as pages;

@@ -1,4 +1,4 @@
-//! Scenarios: a test that changes its process (writer, filters, limits, forks, signals) runs in one of its own.
+//! Scenarios. A test that changes its process (writer, filters, limits, forks, signals) runs in a process of its own.
 //!
 //! ```text
 //!  #[test] fn name() { passes(|| body) }
@@ -6,7 +6,7 @@
 //!     child   finds JUMPLABEL_SCENARIO in its environment and runs the body
 //! ```
 //!
-//! A deadlock therefore fails instead of hanging, and a broken twin may die or hang without harm: [`Scenario::fails`] and
+//! So a deadlock fails instead of hanging, and a broken twin may die or hang without harm: [`Scenario::fails`] and
 //! [`Scenario::hangs`] demand that it does.
 
 #[cfg(unix)]
@@ -23,37 +23,37 @@ use std::time::{Duration, Instant};
 
 const CHILD: &str = "JUMPLABEL_SCENARIO";
 
-/// How a child ends whose body has come to its end: unlike 0, not how a test binary ends that has run no test at all.
+/// The exit status of a child whose body has come to its end. It is not 0, because a test binary that has run no test at all ends with 0.
 const DONE: i32 = 77;
 
-/// How long a scenario that should end may take on a busy machine; [`patience`] times that.
+/// How long a scenario that should end may take on a busy machine; multiply it by [`patience`].
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// How long one that should hang is watched.
+/// How long a scenario that should hang is watched.
 const WATCHED: Duration = Duration::from_secs(3);
 
 #[cfg(unix)]
 pub use system::{end, fork, reap, wait_for};
 
-/// A child process to be.
+/// A scenario that is not started yet.
 pub struct Scenario(Command);
 
-/// A scenario that must end well.
+/// Runs a scenario that must end well.
 pub fn passes<F: FnOnce()>(body: F) {
     Scenario::new().passes(body);
 }
 
-/// Whether this process is a scenario's, or a test's.
+/// True if this process is the child of a scenario.
 pub fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }
 
-/// What runs programs of this instruction set, where the machine cannot.
+/// The emulator that runs programs of this instruction set, if the machine cannot run them.
 pub fn emulator() -> Option<std::ffi::OsString> {
     std::env::var_os("JUMPLABEL_EMULATOR")
 }
 
-/// What starts this program again.
+/// The command that starts this program again.
 pub fn this_program() -> Command {
     let program = std::env::current_exe().unwrap();
     let Some(emulator) = emulator() else { return Command::new(program) };
@@ -62,23 +62,23 @@ pub fn this_program() -> Command {
     command
 }
 
-/// How many times slower than a processor the machine is that this runs on, where an emulated kernel (cargo xtask guests) says so.
+/// How many times slower than a processor this machine is, if an emulated kernel says so (cargo xtask guests).
 pub fn slowness() -> u32 {
     std::env::var("JUMPLABEL_SLOWNESS").map_or(1, |slowness| slowness.parse().expect("JUMPLABEL_SLOWNESS is a number"))
 }
 
-/// So many rounds; fewer on a slow machine, which has as many dangerous moments in each.
+/// The number of rounds to run: `number`, or fewer on a slow machine, which has as many dangerous moments in each.
 pub fn rounds(number: usize) -> usize {
     number.div_ceil(slowness() as usize)
 }
 
-/// So many rounds of which each shows what all of them show; a tenth under an emulator of a processor, where a flip that takes
+/// The number of rounds to run if each round shows the same: `number`, or a tenth under an emulator of a processor. There a flip that takes
 /// microseconds takes 20 milliseconds.
 pub fn repeats(number: usize) -> usize {
     if emulator().is_some() { number.div_ceil(10) } else { number }
 }
 
-/// How many times [`LIMIT`] a scenario may take.
+/// The factor for [`LIMIT`].
 fn patience() -> u32 {
     slowness().max(if emulator().is_some() { 3 } else { 1 })
 }
@@ -90,18 +90,18 @@ impl Default for Scenario {
 }
 
 impl Scenario {
-    /// This test, once more.
+    /// A scenario that starts this test once more.
     pub fn new() -> Scenario {
         Scenario::default()
     }
 
-    /// With a variable in the child's environment.
+    /// Adds a variable to the child's environment.
     pub fn env(mut self, name: &str, value: &str) -> Scenario {
         self.0.env(name, value);
         self
     }
 
-    /// The body must end well.
+    /// Runs the body, which must end well.
     pub fn passes<F: FnOnce()>(self, body: F) {
         let (status, output) = self.run(body, LIMIT * patience());
         print!("{output}");
@@ -111,26 +111,26 @@ impl Scenario {
         }
     }
 
-    /// The body must end with a panic whose message contains `complaint`: a broken twin that is found out.
+    /// Runs the body, which must end with a panic whose message contains `complaint`: the test has found a broken twin out.
     pub fn fails<F: FnOnce()>(self, complaint: &str, body: F) {
         let (status, output) = self.run(body, LIMIT * patience());
         let failed = status.is_some_and(|status| !status.success());
         assert!(failed && output.contains(complaint), "expected to fail with {complaint:?}: {status:?}\n{output}");
     }
 
-    /// The body must not end: a broken twin that deadlocks.
+    /// Runs the body, which must not end: a broken twin deadlocks.
     pub fn hangs<F: FnOnce()>(self, body: F) {
         let (status, output) = self.run(body, WATCHED * slowness());
         assert!(status.is_none(), "expected to hang: {status:?}\n{output}");
     }
 
-    /// In the child runs the body and does not return; in the parent, how the child ended (`None`: it did not).
+    /// In the child, runs the body and does not return. In the parent, returns how the child ended; `None` if it did not end.
     fn run<F: FnOnce()>(mut self, body: F, limit: Duration) -> (Option<ExitStatus>, String) {
         if is_child() {
             body();
             std::process::exit(DONE);
         }
-        // The body's type is named after the function that it stands in: crate::module::test::{{closure}}.
+        // The name of the body's type contains the function around it: crate::module::test::{{closure}}.
         let name = std::any::type_name::<F>().split_once("::").unwrap().1;
         let test = name.strip_suffix("::{{closure}}").expect("the body is a closure that stands in the test");
         let output = system::tempfile();
@@ -141,12 +141,12 @@ impl Scenario {
     }
 }
 
-/// Ends a scenario that this system is too old or too strict for. The caller has said why.
+/// Ends a scenario for which this system is too old or too strict. The caller has said why.
 pub fn skip() -> ! {
     std::process::exit(DONE)
 }
 
-/// Waits for `child`, and ends it and its group at the limit.
+/// Waits for `child`. At the limit, ends it and its group.
 fn wait(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
     let start = Instant::now();
     let mut status = child.try_wait().unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Sets the flag when it is dropped, so that the threads that look at it end even if this one fails.
+/// Sets the flag when it is dropped. So the threads that look at the flag end even if this one fails.
 pub struct Stop<'a>(pub &'a AtomicBool);
 
 impl Drop for Stop<'_> {

@@ -19,7 +19,7 @@ static_mode! {
     pub static COLOUR: Colour = Green;
 }
 
-/// The arm that is taken here.
+/// The mode whose arm a switch here takes.
 #[must_use]
 pub fn colour() -> Colour {
     static_switch!(COLOUR, { Red => Colour::Red, Green => Colour::Green, Blue => Colour::Blue })

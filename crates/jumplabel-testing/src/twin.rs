@@ -1,4 +1,4 @@
-//! Broken twins: the built-in platform with one of its precautions left out. What tests the precaution must find out.
+//! Broken twins: the built-in platform without one of its precautions. The test of that precaution must find the twin out.
 
 use std::ffi::CStr;
 use std::ops::Range;
@@ -12,26 +12,26 @@ use jumplabel::platform::{
 };
 use jumplabel::{Error, Refusal, WriterKind, set_platform};
 
-/// What a twin does in its own way; the rest is built in.
+/// The functions that a twin may replace. The default of each is the built-in one.
 pub trait Twin: Sync {
-    /// As `Platform::lock`.
+    /// Replaces `Platform::lock`.
     fn lock(&self) -> Result<Token, Error> {
         builtin().lock()
     }
-    /// As `Platform::lock_anyway`.
+    /// Replaces `Platform::lock_anyway`.
     fn lock_anyway(&self) -> Result<Token, Error> {
         builtin().lock_anyway()
     }
-    /// As `Platform::unlock`.
+    /// Replaces `Platform::unlock`.
     fn unlock(&self, token: Token) {
-        // SAFETY: called as `Platform::unlock` is.
+        // SAFETY: the caller keeps the conditions of `Platform::unlock`.
         unsafe { builtin().unlock(token) }
     }
-    /// As `Platform::writers`.
+    /// Replaces `Platform::writers`.
     fn writers(&self, summary: &Summary, held: &mut Held) -> WriterList {
         builtin().writers(summary, held)
     }
-    /// As `Platform::open`.
+    /// Replaces `Platform::open`.
     fn open(
         &self,
         kind: WriterKind,
@@ -40,42 +40,42 @@ pub trait Twin: Sync {
         body: &mut Body<'_>,
     ) -> Result<WriteReport, Failure> {
         self.begin();
-        // SAFETY: called as `Platform::open` is.
+        // SAFETY: the caller keeps the conditions of `Platform::open`.
         unsafe { builtin().open(kind, extents, held, &mut |writer| body(&mut Through(self, writer))) }
     }
-    /// As `Writer::sync` of the writer that was opened.
+    /// Replaces `Writer::sync` of the writer that was opened.
     fn sync(&self, writer: &mut dyn Writer) -> Result<(), Refusal> {
         writer.sync()
     }
-    /// As `Platform::core_sync`.
+    /// Replaces `Platform::core_sync`.
     fn core_sync(&self, held: &mut Held) -> Result<(), Refusal> {
         builtin().core_sync(held)
     }
-    /// As `Platform::left_writable`.
+    /// Replaces `Platform::left_writable`.
     fn left_writable(&self, held: &mut Held) -> bool {
         builtin().left_writable(held)
     }
-    /// As `Platform::is_alone`.
+    /// Replaces `Platform::is_alone`.
     fn is_alone(&self, held: &mut Held) -> bool {
         builtin().is_alone(held)
     }
-    /// As `Platform::readable`.
+    /// Replaces `Platform::readable`.
     fn readable(&self, addresses: Range<usize>) -> Range<usize> {
         builtin().readable(addresses)
     }
-    /// A writer is opened.
+    /// Called when a writer is opened.
     fn begin(&self) {}
-    /// As `Writer::write` of the writer that was opened.
+    /// Replaces `Writer::write` of the writer that was opened.
     fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
-        // SAFETY: called as `Writer::write` is.
+        // SAFETY: the caller keeps the conditions of `Writer::write`.
         unsafe { writer.write(writes) }
     }
 }
 
-/// Puts `twin` in the place of the platform.
+/// Replaces the platform by `twin`.
 pub fn install(twin: impl Twin + 'static) {
-    jumplabel::text_reserved(0..1).unwrap(); // the built-in lock, once: it makes what a twin goes on to use
-    // SAFETY: at the start of a scenario, where nobody flips yet.
+    jumplabel::text_reserved(0..1).unwrap(); // This takes the built-in lock once, which makes things that a twin uses later.
+    // SAFETY: this is the start of a scenario, where nobody flips yet.
     unsafe { set_platform(platform(twin)) };
 }
 
@@ -98,7 +98,7 @@ impl<T: Twin + ?Sized> Writer for Through<'_, T> {
 
 struct Twinned<T>(T);
 
-// SAFETY: as the built-in platform, but for what is broken on purpose.
+// SAFETY: the built-in platform keeps the contract. The twin breaks it only where the test wants that.
 unsafe impl<T: Twin> Platform for Twinned<T> {
     fn lock(&self) -> Result<Token, Error> {
         self.0.lock()
@@ -116,7 +116,7 @@ unsafe impl<T: Twin> Platform for Twinned<T> {
         builtin().allocate_wiped(bytes)
     }
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
-        // SAFETY: the caller gives back memory of the built-in platform, with the same size.
+        // SAFETY: the caller gives back memory that came from the built-in platform, with the same size.
         unsafe { builtin().release(memory, bytes) }
     }
     fn page_size(&self) -> usize {
@@ -159,7 +159,7 @@ unsafe impl<T: Twin> Platform for Twinned<T> {
         builtin().place(record)
     }
     unsafe fn image(&self, words: [usize; 3]) -> Option<Image> {
-        // SAFETY: the words are 0 or the built-in platform's, and the caller keeps their object loaded.
+        // SAFETY: the words are 0 or come from the built-in platform, and the caller keeps their object loaded.
         unsafe { builtin().image(words) }
     }
     fn has_record(&self, address: usize) -> bool {
@@ -178,7 +178,7 @@ unsafe impl<T: Twin> Platform for Twinned<T> {
         builtin().unload(addresses, held);
     }
     unsafe fn stop(&self, held: &mut Held) {
-        // SAFETY: the caller says that nobody uses anything of this instance any more.
+        // SAFETY: the caller guarantees that nobody uses anything of this instance any more.
         unsafe { builtin().stop(held) }
     }
     fn runtimes(&self) -> *const Runtime {
@@ -198,12 +198,12 @@ unsafe impl<T: Twin> Platform for Twinned<T> {
     }
 }
 
-/// A lock that neither blocks signals, nor knows its owner, nor is taken for a fork, nor is wiped by one.
+/// A lock without precautions: it does not block signals, does not know its owner, is not taken for a fork, and is not reset in a forked child.
 #[derive(Default)]
 pub struct PrivateLock(AtomicBool);
 
 impl PrivateLock {
-    /// Waits until it is free.
+    /// Waits until the lock is free, and takes it.
     pub fn take(&self) -> Token {
         while self.0.swap(true, Ordering::Acquire) {
             std::thread::yield_now();
@@ -211,16 +211,16 @@ impl PrivateLock {
         [0; 2]
     }
 
-    /// Lets others in.
+    /// Gives the lock back.
     pub fn release(&self) {
         self.0.store(false, Ordering::Release);
     }
 }
 
-/// Writes one by one with a pause behind each, so that what looks at the wrong moment looks at half a batch.
+/// Makes the writes one by one with a pause after each, so that a thread that looks at the wrong moment sees half a batch.
 pub fn write_slowly(writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
     for (at, write) in writes.chunks(1).enumerate() {
-        // SAFETY: a part of what the writer was opened for.
+        // SAFETY: this write is one of those for which the writer was opened.
         unsafe { writer.write(write) }.map_err(|(_, refusal)| (at, refusal))?;
         std::thread::yield_now();
     }

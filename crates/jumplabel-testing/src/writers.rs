@@ -1,16 +1,16 @@
-//! The writers that work where the test runs. An emulator goes on running what it has translated when `procmem` changes the
-//! bytes under it; there the self-test must say so.
+//! The writers that work where the test runs. If `procmem` changes bytes under an emulator, the emulator goes on running its earlier
+//! translation; there the self-test must say so.
 
 use jumplabel::WriterKind;
 
 use crate::scenario;
 
-/// Whether this one does.
+/// True if this writer works here.
 pub fn works(writer: Option<WriterKind>) -> bool {
     writer != Some(WriterKind::Procmem) || scenario::emulator().is_none()
 }
 
-/// One after the other of [`all`].
+/// The writer for turn `number`: the writers of [`all`], one after the other.
 pub fn turn(number: usize) -> Option<WriterKind> {
     let all = all();
     all[number % all.len()]

@@ -1,11 +1,11 @@
-//! Misuse is a compile-time error whose message helps. The messages are the compiler's, so they are compared for one version
+//! Misuse is a compile-time error whose message helps. The messages come from the compiler, so the test compares those of one version
 //! of it; `TRYBUILD=overwrite cargo test --test compile_fail` writes them anew.
 #![cfg(all(jumplabel_sites, not(jumplabel_dylib)))]
 
 /// The compiler that the .stderr files were written with.
 const VERSION: &str = "rustc 1.95.";
 
-/// Whether the messages are those of this compiler.
+/// True if the messages are those of this compiler.
 fn is_known() -> bool {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let version = std::process::Command::new(rustc).arg("--version").output().unwrap().stdout;
@@ -25,7 +25,7 @@ fn misuse_does_not_compile() {
     }
 }
 
-/// Without a case that passes, trybuild runs `cargo check`.
+/// `cargo check` refuses an element that does not exist. trybuild runs `cargo check` only if no case passes, so this is a separate test.
 #[test]
 fn an_element_that_is_not_there_does_not_pass_cargo_check() {
     if is_known() {

@@ -1,4 +1,4 @@
-//! Processors and time: where a thread runs, how much of the time it ran, and how to make it fault.
+//! Processors and time: where a thread runs, how much processor time it used, and how to make it take page faults.
 
 use std::ffi::c_void;
 
@@ -45,7 +45,7 @@ pub fn fault() {
     const COMMIT_AND_RESERVE: u32 = 0x3000;
     const READWRITE: u32 = 4;
     const RELEASE: u32 = 0x8000;
-    // SAFETY: fresh memory, touched inside, and given back.
+    // SAFETY: the memory is fresh. It is touched inside, and given back.
     unsafe {
         let memory = VirtualAlloc(std::ptr::null_mut(), PAGES * PAGE, COMMIT_AND_RESERVE, READWRITE);
         assert!(!memory.is_null());

@@ -7,31 +7,31 @@ use std::process::{Child, Command, ExitStatus};
 /// How long a child of a scenario may live, in seconds.
 const ALARM: u32 = 30;
 
-/// Starts a child in a group of its own, so that what it starts can be ended with it.
+/// Starts a child in a process group of its own, so that everything it starts can be ended with it.
 pub(super) fn start(command: &mut Command) -> Child {
     command.process_group(0).spawn().unwrap()
 }
 
-/// Ends a child of [`start`], and all that it started.
+/// Ends a child of [`start`], and everything that it started.
 pub(super) fn end_all(child: &mut Child) {
-    // SAFETY: a signal to the group of a child of ours, which was not reused: the child leads it and was waited for only
-    // just now, or not at all.
+    // SAFETY: this sends a signal to the group of a child of this process. The child leads the group, and was waited for only just now or not at all,
+    // so its number was not reused.
     unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
 }
 
-/// A file without a name: unlike a pipe, it does not make its reader wait for a grandchild that lives on.
+/// Makes a file without a name. Unlike with a pipe, its reader does not wait for a grandchild that lives on.
 pub(super) fn tempfile() -> File {
-    // SAFETY: a constant name.
+    // SAFETY: the name is a constant.
     let file = unsafe { libc::memfd_create(c"scenario".as_ptr(), libc::MFD_CLOEXEC) };
     assert!(file >= 0);
-    // SAFETY: a new descriptor of ours.
+    // SAFETY: the descriptor is new, and belongs to nobody else.
     unsafe { std::os::fd::FromRawFd::from_raw_fd(file) }
 }
 
 /// Waits for a child made by `fork` or `clone` to end.
 pub fn wait_for(child: i32) -> ExitStatus {
     let mut status = 0;
-    // SAFETY: waits for one child of ours and writes its status.
+    // SAFETY: this waits for one child of this process, and writes its status.
     assert_eq!(unsafe { libc::waitpid(child, &raw mut status, libc::__WALL) }, child);
     ExitStatus::from_raw(status)
 }
@@ -42,18 +42,18 @@ pub fn reap(child: i32) {
     assert!(status.success(), "child {child}: {status}");
 }
 
-/// Runs `body` in a child made by `fork`, which has one thread; gives back its number.
+/// Runs `body` in a child made by `fork`, which has one thread. Returns the child's number.
 pub fn fork(body: impl FnOnce() -> bool) -> i32 {
-    // SAFETY: what the callers' bodies do is allowed in a child of a process with threads on glibc and musl.
+    // SAFETY: glibc and musl allow the actions of the callers' bodies in a forked child of a process with threads.
     match unsafe { libc::fork() } {
         0 => end(body),
         child => child,
     }
 }
 
-/// Runs `body` in a child process and leaves it, with no handler of the parent's and no hang.
+/// Runs `body` in a child process, then ends that process without the parent's exit handlers and without a hang.
 pub fn end(body: impl FnOnce() -> bool) -> ! {
-    // SAFETY: a deadline for this process, and its end.
+    // SAFETY: these calls set a deadline for this process, and end it.
     unsafe {
         libc::alarm(ALARM * super::slowness());
         let well = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_or(false);

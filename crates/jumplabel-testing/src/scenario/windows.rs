@@ -1,4 +1,4 @@
-//! Processes as Windows has them: nothing that a scenario does there starts another one.
+//! Processes as Windows has them. No scenario starts another process there.
 
 use std::fs::{File, OpenOptions};
 use std::os::windows::fs::OpenOptionsExt;

@@ -1,4 +1,4 @@
-//! An element that is not there.
+//! An index of an element that does not exist.
 use jumplabel::{StaticKeyFalse, static_branch_likely, static_branch_maybe, static_branch_unlikely, static_key};
 
 static_key! { static KEYS: [false; 4]; }

@@ -1,4 +1,4 @@
-//! The default of a static call is of its type, and what returns 0 can.
+//! The default of a static call must have the call's type, and `return 0` fits only result types that have a zero.
 use jumplabel::static_call;
 
 fn plain(x: u64) -> u64 {

@@ -1,4 +1,4 @@
-//! A default is a function, and no static that holds the address of one.
+//! The default of a static call must be a function, not a static that holds the address of one.
 
 fn function(x: u8) -> u8 {
     x

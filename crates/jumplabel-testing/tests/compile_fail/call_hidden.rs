@@ -1,4 +1,4 @@
-//! Defaults of another type than a path of theirs says: generic ones without arguments, `impl Trait`, functions of some processors only,
+//! Defaults whose paths do not show their type: generic ones without arguments, `impl Trait`, functions of some processors only,
 //! closures, and those of another convention.
 use jumplabel::static_call;
 

@@ -1,4 +1,4 @@
-//! How the type of a call is spelled that leads nowhere, or returns 0.
+//! The types of calls without a default function must be spelled in a way that the macro knows.
 
 jumplabel::static_call! { static NAMED: Option<fn(x: u8)> = None; }
 jumplabel::static_call! { static RETURNS: Option<fn(u8) -> u8> = None; }

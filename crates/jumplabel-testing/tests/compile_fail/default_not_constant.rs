@@ -1,4 +1,4 @@
-//! The default is known to the compiler.
+//! The default must be known to the compiler.
 use jumplabel::static_key;
 
 fn verbose() -> bool {

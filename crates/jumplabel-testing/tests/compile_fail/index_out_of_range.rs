@@ -1,4 +1,4 @@
-//! An element that is not there, by an index that is not a literal. (../check_fail has those that are.)
+//! An index of an element that does not exist, by an index that is not a literal. (../check_fail has literals.)
 use jumplabel::{static_branch_unlikely, static_key};
 
 static_key! { static KEYS: [false; 4]; }

@@ -1,4 +1,4 @@
-//! What goes with a key is shared by all threads, and stays.
+//! All threads share the value that goes with a key, and it stays.
 struct Local(*const ());
 static SHARED: u32 = 1;
 jumplabel::static_key! { static NOT_SHARED: false, meta &Local(core::ptr::null()); }

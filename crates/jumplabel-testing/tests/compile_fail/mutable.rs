@@ -1,4 +1,4 @@
-//! A static that can change is not one that can be shared.
+//! A static that can change cannot be shared.
 use jumplabel::{StaticKeyFalse, static_branch_likely, static_branch_unlikely};
 
 static mut KEY: StaticKeyFalse = StaticKeyFalse::new();

@@ -1,4 +1,4 @@
-//! The default of a naked key is a constant, of type bool; a check is not one.
+//! The default of a naked key must be a constant of type bool. A check is no constant.
 use jumplabel::naked_key;
 
 fn computed() -> bool {

@@ -1,4 +1,4 @@
-//! Naked keys come one by one, and without a deferred `dec`.
+//! Naked keys are declared one by one, and without a deferred `dec`.
 use jumplabel::naked_key;
 
 naked_key! {

@@ -1,4 +1,4 @@
-//! Where unsafe code is forbidden, so are templates.
+//! Templates are forbidden where unsafe code is.
 #![forbid(unsafe_code)]
 
 jumplabel::ops! {

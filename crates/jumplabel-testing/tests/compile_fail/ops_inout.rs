@@ -1,4 +1,4 @@
-//! What is given back is the first argument, and has a type.
+//! The result of an operation with `inout` is its first argument, and has a type.
 
 jumplabel::ops! {
     static TABLE: Backend = { Native, Other };

@@ -1,4 +1,4 @@
-//! A template of something else than instructions.
+//! A template that contains something else than instructions.
 jumplabel::ops! {
     static LOCK: Lock = { Native, Xen };
 

@@ -1,4 +1,4 @@
-//! An operation whose result nobody would give.
+//! An operation whose arm `nothing` would give no result.
 jumplabel::ops! {
     static LOCK: Lock = { Native, Xen };
 

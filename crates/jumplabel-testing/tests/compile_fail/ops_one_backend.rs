@@ -1,4 +1,4 @@
-//! A table has a choice.
+//! A table of operations must have at least two backends.
 
 jumplabel::ops! {
     static TABLE: Backend = { Native };

@@ -1,4 +1,4 @@
-//! What a function does not take in a general register, or not as it is there, is no operand in place.
+//! An operand in place must be one that a function takes in a general register, unchanged.
 
 jumplabel::ops! {
     static TABLE: Backend = { Native, Called };

@@ -1,4 +1,4 @@
-//! The first arm is of the first backend, and a slow way is the arm's own.
+//! The first arm must belong to the first backend, and an arm's slow way must be its own.
 
 jumplabel::ops! {
     static TABLE: Backend = { Native, Other };

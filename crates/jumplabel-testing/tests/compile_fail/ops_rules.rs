@@ -1,4 +1,4 @@
-//! Names that are taken, an instruction set without templates, templates and arms that are there twice.
+//! Names that are taken, an instruction set without templates, and templates and arms that are given twice.
 
 jumplabel::ops! {
     static TABLE: Backend = { Native, Other };

@@ -1,4 +1,4 @@
-//! Not by way of a reference, and not behind one: the key is not known before the program runs.
+//! A check takes no reference, and no key in a reference: the key is not known before the program runs.
 use jumplabel::{StaticKeyFalse, static_branch_unlikely};
 
 static KEY: StaticKeyFalse = StaticKeyFalse::new();

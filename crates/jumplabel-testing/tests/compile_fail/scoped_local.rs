@@ -1,4 +1,4 @@
-//! A key with a guard lives as long as the program: a forgotten guard would hold whatever key came to lie where it lay.
+//! A key with a guard must live as long as the program: a forgotten guard would hold any key that came to lie at its place later.
 use jumplabel::{RawKey, StaticKey};
 
 fn of_the_stack() {

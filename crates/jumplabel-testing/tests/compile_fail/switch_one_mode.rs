@@ -1,4 +1,4 @@
-//! A choice is between two at least.
+//! A mode must have at least two values.
 
 jumplabel::modes! { enum Mode { Only } }
 

@@ -1,4 +1,4 @@
-//! A switch is of a static mode, and not of a static of that name, nor of a reference.
+//! A switch takes a static mode, not a static of that name, nor a reference.
 
 use std::sync::atomic::AtomicU64;
 

@@ -1,4 +1,4 @@
-//! An arm is a mode's.
+//! Each arm must belong to a mode.
 
 use jumplabel::{modes, static_mode, static_switch};
 

@@ -1,4 +1,4 @@
-//! An arm is no more unsafe than what is around it.
+//! Unsafe code in an arm needs an `unsafe` block, as it does around the switch.
 
 use jumplabel::{modes, static_mode, static_switch};
 

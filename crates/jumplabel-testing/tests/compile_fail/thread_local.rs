@@ -1,4 +1,4 @@
-//! A key of each thread's own: the code is everybody's.
+//! A key cannot be thread-local, because all threads share the code.
 use jumplabel::{StaticKeyFalse, naked_key, static_branch_likely, static_branch_unlikely, static_key};
 
 thread_local! {

@@ -1,4 +1,4 @@
-//! Declarations among names that they could take for others.
+//! Declarations beside names that they could mistake for others.
 
 #![allow(dead_code, unused_imports, non_camel_case_types, non_upper_case_globals, unused_macros)]
 

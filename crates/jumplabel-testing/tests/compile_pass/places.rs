@@ -1,4 +1,4 @@
-//! What is right: the counterparts of what is refused. (Also makes the compiler go as far as the constants of the checks.)
+//! Correct programs, the counterparts of those that are refused. (They also make the compiler go as far as the constants of the checks.)
 use jumplabel::{RawKey, StaticKeyFalse, StaticKeyTrue, static_branch_likely, static_branch_maybe, static_branch_unlikely, static_key};
 
 static KEY: StaticKeyFalse = StaticKeyFalse::new();
