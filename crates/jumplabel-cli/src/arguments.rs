@@ -47,6 +47,13 @@ pub enum Command {
     /// Shows what agents' clients change in a process, as it happens
     #[command(after_help = after!("jumplabel watch @web" "jumplabel watch 4711 --json"))]
     Watch(Watch),
+    /// Shows keys of processes in a terminal, and what changes; sets them, and takes that back
+    ///
+    /// It needs 80 columns and 24 lines. Keys: / filters as you type, blank toggles, r takes back what operators have changed, ? says more, q
+    /// ends. Each agent is asked once a second, over one connection, and never makes its program wait. A process that ends or does not answer
+    /// is shown as such. The agent tells of its own changes; the program's are seen when it is asked.
+    #[command(after_help = after!("jumplabel top 4711                          one process" "jumplabel top @web @shop                    several; without any, all of yours" "jumplabel top @web --every 10               asks less often"))]
+    Top(Top),
     /// Shows what happens at callsites of `tracing`, as it happens, whatever the filters of the process say
     ///
     /// Until the process ends, this command ends, or the time is over: then the callsites are as they were. The program waits for nothing. If it
@@ -205,6 +212,22 @@ pub struct Watch {
     /// Lines of JSON instead, with "version": 1
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args)]
+pub struct Top {
+    /// Processes: PID, @NAME, or the path of its agent's socket; all agents of this user, if there is none
+    #[arg(value_name = "PROCESS")]
+    pub targets: Vec<String>,
+    /// Asks each agent once in so many seconds: 10, 10s
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = jumplabel_agent::protocol::duration)]
+    pub every: u32,
+    /// Is refused
+    #[arg(long, hide = true)]
+    pub json: bool,
+    /// For tests: panics at the first key
+    #[arg(long, hide = true)]
+    pub panics: bool,
 }
 
 #[derive(Args)]

@@ -2,7 +2,7 @@
 //! which it also sets.
 //!
 //! ```text
-//!   doctor                       why flips fail
+//!   doctor top                   why flips fail; a view of processes in a terminal
 //!   commands                     list, sites, disasm, check, link; of processes: list, check, set, watch, trace; apply, fleet, follow
 //!   fleet force linker           wishes and reports in etcd; a process without an agent; jumplabel-cc
 //!   link process selection       what a linked file gets behind the linker; agents; what selectors choose of a target
@@ -41,6 +41,8 @@ mod report;
 mod selection;
 mod table;
 mod target;
+#[cfg(target_os = "linux")]
+mod top;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -78,8 +80,10 @@ pub fn run(words: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: 
         Command::Follow(what) => commands::fleet::follow(what, out),
         #[cfg(target_os = "linux")]
         Command::Doctor(what) => doctor::run(what, &mut report),
+        #[cfg(target_os = "linux")]
+        Command::Top(what) => top::run(what),
         #[cfg(not(target_os = "linux"))]
-        Command::Fleet(_) | Command::Follow(_) | Command::Doctor(_) => {
+        Command::Fleet(_) | Command::Follow(_) | Command::Doctor(_) | Command::Top(_) => {
             Err(failure::Failure::OutOfReach("processes can be reached on Linux alone".into()))
         }
         Command::Completions(what) => commands::completion::script(what, &mut report),

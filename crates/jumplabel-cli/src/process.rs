@@ -12,7 +12,10 @@ use jumplabel_agent::protocol::{Answer, LONGEST, Request, VERSION};
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
+mod asker;
 mod hint;
+
+pub use asker::Asker;
 
 use crate::failure::Failure;
 
@@ -96,17 +99,7 @@ impl Process {
     }
 
     fn ask_within(&mut self, request: &Request, patience: Option<Duration>) -> Result<Answer, Failure> {
-        let mut line = request.to_string();
-        match line.parse::<Request>() {
-            // A blank or a comma in what is chosen is a mistake more often than a name.
-            Ok(read) if read == *request && !request.has_separators() => {}
-            Err(why) if !request.has_separators() => return Err(Failure::Usage(why)),
-            _ => return Err(Failure::Usage(format!("`{line}`: write ? for each blank and comma in a selector"))),
-        }
-        line.push('\n');
-        if line.len() > LONGEST {
-            return Err(Failure::Usage(format!("too many selectors: an agent takes {LONGEST} bytes in all")));
-        }
+        let line = line(request)?;
         // One that was cut off has its answer to read, or the end.
         let _ = self.stream.get_mut().write_all(line.as_bytes());
         let answer = self.read(patience)?.ok_or_else(|| self.cut_off())?;
@@ -187,6 +180,22 @@ impl Process {
 
 fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
+}
+
+/// A request with the end of its line, if an agent would read it as it is meant.
+fn line(request: &Request) -> Result<String, Failure> {
+    let mut line = request.to_string();
+    match line.parse::<Request>() {
+        // A blank or a comma in what is chosen is a mistake more often than a name.
+        Ok(read) if read == *request && !request.has_separators() => {}
+        Err(why) if !request.has_separators() => return Err(Failure::Usage(why)),
+        _ => return Err(Failure::Usage(format!("`{line}`: write ? for each blank and comma in a selector"))),
+    }
+    line.push('\n');
+    if line.len() > LONGEST {
+        return Err(Failure::Usage(format!("too many selectors: an agent takes {LONGEST} bytes in all")));
+    }
+    Ok(line)
 }
 
 /// Connects with a socket, which may have a longer path than an address takes: in `/proc/PID/root`, say. A process that accepts nobody has

@@ -48,6 +48,8 @@ mod server;
 mod stripped;
 #[path = "cli/terminal.rs"]
 mod terminal;
+#[path = "cli/top.rs"]
+mod top;
 #[path = "cli/tracepoints.rs"]
 mod tracepoints;
 #[path = "cli/windows.rs"]

@@ -46,6 +46,7 @@ const ALL_TOOLS: &[(&str, &str)] = &[
     ("dwz", "dwz"),
     ("llvm-bolt-16", "bolt-16"),
     ("etcd", "etcd-server"),
+    ("tmux", "tmux"),
     (wine::COMPILER, "gcc-mingw-w64-x86-64"),
     (wine::CXX_COMPILER, "g++-mingw-w64-x86-64"),
     (wine::c::LLD, "lld-19"),

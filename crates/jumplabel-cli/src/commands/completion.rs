@@ -62,7 +62,7 @@ pub fn answer() -> bool {
 
 fn with_completers(command: Command) -> Command {
     let completed = |arg: Arg| match arg.get_id().as_str() {
-        "target" => {
+        "target" | "targets" => {
             let what = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
             let what = what.unwrap_or_default();
             arg.add(ArgValueCompleter::new(move |current: &OsStr| targets(&what, current)))

@@ -35,7 +35,7 @@ pub fn list(what: &arguments::List, report: &mut Report) -> Result<u8, Failure> 
 }
 
 /// The static calls of tracepoints, which nobody has asked for.
-fn leave_out_calls(rows: &mut Vec<Row>) {
+pub fn leave_out_calls(rows: &mut Vec<Row>) {
     fn of(row: &Row) -> tracepoints::Row<'_> {
         let place = (&*row.declared.file, row.declared.line, row.declared.column);
         tracepoints::Row { name: &row.key, kind: &row.kind, place }
@@ -46,6 +46,16 @@ fn leave_out_calls(rows: &mut Vec<Row>) {
 
 fn columns(row: Row) -> [Cow<'static, str>; 5] {
     let count = row.count.map_or("-".to_owned(), |count| count.to_string());
+    let since = row.since.map(|since| format!("since {} {}", long(since.seconds), who(since.by)));
+    let (what, when) = notes(&row);
+    let notes: Vec<_> = what.into_iter().chain(since).chain(when).collect();
+    let note = if notes.is_empty() { "-".to_owned() } else { notes.join(", ") };
+    let state = if row.differing > 0 { "MIXED".to_owned() } else { row.state };
+    [row.key, state, count, row.sites.to_string(), note].map(Cow::Owned)
+}
+
+/// What there is to say of a row, but for who made it what it is; and when that is taken back.
+pub fn notes(row: &Row) -> (Vec<String>, Option<String>) {
     let (mixed, sites) = (row.differing > 0, row.sites);
     let verb = if row.differing == 1 { "differs" } else { "differ" };
     // Where it is as they are, there is nothing to say.
@@ -62,23 +72,19 @@ fn columns(row: Row) -> [Cow<'static, str>; 5] {
             .then(|| format!("{} of {sites} sites {}", row.loading, if row.loading == 1 { "loads" } else { "load" })),
         row.no_remote.then(|| "not from outside".to_owned()),
         probes,
-        row.note,
-        row.since.map(|since| format!("since {} {}", long(since.seconds), who(since.by))),
-        row.reverts_in.map(|seconds| format!("back in {seconds} s")),
+        row.note.clone(),
     ];
-    let notes: Vec<_> = notes.into_iter().flatten().collect();
-    let note = if notes.is_empty() { "-".to_owned() } else { notes.join(", ") };
-    let state = if mixed { "MIXED".to_owned() } else { row.state };
-    [row.key, state, count, sites.to_string(), note].map(Cow::Owned)
+    let notes = notes.into_iter().flatten().collect();
+    (notes, row.reverts_in.map(|seconds| format!("back in {seconds} s")))
 }
 
 /// Who has asked for a change.
-fn who(by: Option<Peer>) -> String {
+pub fn who(by: Option<Peer>) -> String {
     by.map_or("by itself".to_owned(), |peer| format!("by {peer}"))
 }
 
 /// How long something is so, in its two largest units.
-fn long(seconds: u64) -> String {
+pub fn long(seconds: u64) -> String {
     match (seconds / 60, seconds % 60) {
         (0, seconds) => format!("{seconds}s"),
         (minutes @ 1..60, seconds) => format!("{minutes}m{seconds:02}s"),
@@ -92,7 +98,7 @@ fn count(number: usize, what: &str) -> String {
 }
 
 /// How many sites a transaction has changed, where, and how long that took.
-fn cost(done: &Done) -> String {
+pub fn cost(done: &Done) -> String {
     // Whoever listens there may say anything.
     let sites = done.changes.iter().fold(0, |sites: usize, change| sites.saturating_add(change.sites));
     format!("{} in {}, {} us", count(sites, "site"), count(done.pages, "page"), done.nanoseconds.div_ceil(1000))

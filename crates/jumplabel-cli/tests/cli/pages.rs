@@ -6,8 +6,21 @@ use std::process::{Command, Stdio};
 use crate::programs::{jumplabel, program, scratch};
 use crate::server::Server;
 
-const COMMANDS: [&str; 12] =
-    ["list", "sites", "disasm", "check", "link", "set", "watch", "apply", "fleet", "follow", "completions", "man"];
+const COMMANDS: [&str; 13] = [
+    "list",
+    "sites",
+    "disasm",
+    "check",
+    "link",
+    "set",
+    "watch",
+    "top",
+    "apply",
+    "fleet",
+    "follow",
+    "completions",
+    "man",
+];
 
 /// Shells that are here take their script.
 #[test]
@@ -46,6 +59,7 @@ fn completed() {
     assert_eq!(offered("jumplabel fol"), ["follow"]);
     assert_eq!(offered("jumplabel set @w"), ["web"]);
     assert_eq!(offered("jumplabel watch @"), ["web"]);
+    assert_eq!(offered("jumplabel top @web @w"), ["web"]);
     assert_eq!(offered(&format!("jumplabel list {}", &pid[..pid.len() - 1])), [&*pid]);
     assert_eq!(offered("jumplabel set @web net.tr"), ["net.trace="]);
     assert_eq!(offered(&format!("jumplabel set --for 30 {pid} net.")), ["net.trace=", "net.unused="]);

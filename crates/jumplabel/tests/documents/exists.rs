@@ -14,7 +14,7 @@ pub fn exists(command: &str) -> Result<(), String> {
         ["cargo", "jumplabel", ref arguments @ ..] => {
             starts(&format!("cargo run --quiet --package cargo-jumplabel -- jumplabel {} --help", arguments.join(" ")))
         }
-        ["cargo", "vendor", ..] => starts(&format!("{command} --help")),
+        ["cargo", "tree" | "vendor", ..] => starts(&format!("{command} --help")),
         ["cargo", "install", "--path", folder] => {
             let package = folder.strip_prefix("jumplabel/").ok_or("the path of no checkout called jumplabel")?;
             repository(package).metadata().map(drop).map_err(|error| format!("{folder}: {error}"))

@@ -1,0 +1,45 @@
+//! Requests of one thread, whose answers another reads.
+
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+
+use jumplabel_agent::protocol::Request;
+use rustix::net::{SendFlags, send};
+
+use super::{Process, line};
+use crate::failure::Failure;
+
+/// Sends, and never waits.
+pub struct Asker {
+    name: String,
+    stream: UnixStream,
+}
+
+impl Process {
+    /// What asks on this connection. The answers are [`events`](Process::event).
+    pub fn asker(&self) -> Result<Asker, Failure> {
+        let stream = self.stream.get_ref().try_clone().map_err(|error| self.lost(&error.to_string()))?;
+        Ok(Asker { name: self.name.clone(), stream })
+    }
+
+    /// The number of the process; 0 if it is in a container that this one cannot see into.
+    pub fn pid(&self) -> u32 {
+        jumplabel_agent::peer(self.stream.get_ref().as_fd()).map_or(0, |peer| peer.pid)
+    }
+}
+
+impl Asker {
+    /// Sends a request. If the system holds no more for the process, which has not read for long, the connection ends.
+    pub fn ask(&mut self, request: &Request) -> Result<(), Failure> {
+        let line = line(request)?;
+        let lost = |why: &str| Failure::OutOfReach(format!("{}: {why}", self.name));
+        match send(&self.stream, line.as_bytes(), SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Ok(sent) if sent == line.len() => Ok(()),
+            Ok(_) | Err(rustix::io::Errno::AGAIN) => {
+                let _ = self.stream.shutdown(std::net::Shutdown::Both);
+                Err(lost("it has not read what it was asked before"))
+            }
+            Err(error) => Err(lost(&error.to_string())),
+        }
+    }
+}

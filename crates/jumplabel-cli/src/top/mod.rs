@@ -1,0 +1,170 @@
+//! `top`: a view of processes in a terminal, by their agents.
+//!
+//! ```text
+//!   keyboard ─────┐                                   ┌──► view ──► screen
+//!   connections ──┼──► a queue ──► this loop ──► model
+//!   signals ──────┘                                   └──► connections: what to ask
+//! ```
+//!
+//! A thread waits for each of those on the left. The loop waits for none of them: a process that does not answer stops nothing.
+
+mod connections;
+mod model;
+mod screen;
+mod signals;
+mod view;
+
+use std::collections::VecDeque;
+use std::io::IsTerminal;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use crossterm::event::Event;
+
+use crate::arguments;
+use crate::failure::{DONE, Failure};
+use crate::process::{self, Asker, Process};
+use model::{Action, Model, Now, Told};
+use screen::Screen;
+
+/// What the loop waits for.
+enum Input {
+    /// Of the terminal; or why it tells nothing more.
+    Terminal(std::io::Result<Event>),
+    Connected(usize, Asker),
+    Told(usize, Told),
+    Signal(libc::c_int),
+}
+
+/// So much can wait in the queue. Then the threads wait, and agents drop events, which they say.
+const QUEUE: usize = 256;
+/// How often it is drawn though nothing has happened: there are seconds in it.
+const TICK: Duration = Duration::from_secs(1);
+/// A terminal that takes nothing does not keep the tool from ending.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub fn run(what: &arguments::Top) -> Result<u8, Failure> {
+    let instead = "`jumplabel list` and `jumplabel watch` print lines, and with --json lines of JSON";
+    if what.json {
+        return Err(Failure::Usage(format!("top is for a terminal and has no --json: {instead}")));
+    }
+    if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
+        return Err(Failure::Usage(format!("top needs a terminal for what it reads and shows: {instead}")));
+    }
+    let targets = targets(&what.targets)?;
+    let processes: Result<Vec<_>, _> = targets.iter().map(|target| Process::find(target)).collect();
+    let processes = processes?;
+    signals::block();
+    let (to, from) = sync_channel(QUEUE);
+    let mut model = Model::new(&targets, Duration::from_secs(what.every.into()), Now::new());
+    let mut screen = Screen::open().map_err(lost)?;
+    listen(&to);
+    for (at, (process, target)) in processes.into_iter().zip(targets).enumerate() {
+        connections::read(at, target, process, to.clone());
+    }
+    let signal = show(&mut model, &mut screen, &from, what.panics).map_err(lost)?;
+    drop(screen);
+    if let Some(signal) = signal {
+        signals::end_by(signal);
+    }
+    Ok(DONE)
+}
+
+fn lost(error: std::io::Error) -> Failure {
+    Failure::OutOfReach(format!("the terminal: {error}"))
+}
+
+/// Those on the command line, or all agents of this user.
+fn targets(named: &[String]) -> Result<Vec<String>, Failure> {
+    let mut targets: Vec<String> = Vec::new();
+    for target in named {
+        if !targets.contains(target) {
+            targets.push(target.clone());
+        }
+    }
+    if named.is_empty() {
+        targets.extend(process::agents().into_iter().map(|(_, pid)| pid.to_string()));
+    }
+    if targets.is_empty() {
+        let why = "no agent of yours: start a program with JUMPLABEL_AGENT=1, or name a process";
+        return Err(Failure::OutOfReach(why.to_owned()));
+    }
+    Ok(targets)
+}
+
+/// Threads that wait for the terminal, and for signals.
+fn listen(to: &SyncSender<Input>) {
+    let (events, ends) = (to.clone(), to.clone());
+    thread::spawn(move || {
+        loop {
+            let event = crossterm::event::read();
+            let is_last = event.is_err();
+            if events.send(Input::Terminal(event)).is_err() || is_last {
+                return;
+            }
+        }
+    });
+    thread::spawn(move || {
+        let signal = signals::wait();
+        // The queue may be full, because the terminal takes nothing.
+        let _ = ends.try_send(Input::Signal(signal));
+        thread::sleep(PATIENCE);
+        let _ = crossterm::terminal::disable_raw_mode();
+        signals::end_by(signal);
+    });
+}
+
+/// Until somebody ends it: by which signal, if by one.
+fn show(
+    model: &mut Model,
+    screen: &mut Screen,
+    from: &Receiver<Input>,
+    panics: bool,
+) -> std::io::Result<Option<libc::c_int>> {
+    let mut askers: Vec<Option<Asker>> = model.processes.iter().map(|_| None).collect();
+    loop {
+        screen.draw(|frame| view::draw(frame, model, Now::new()))?;
+        let first = match from.recv_timeout(TICK) {
+            Ok(input) => Some(input),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+        };
+        let now = Now::new();
+        let mut actions = VecDeque::new();
+        for input in first.into_iter().chain(from.try_iter().take(QUEUE)) {
+            match input {
+                Input::Signal(signal) => return Ok(Some(signal)),
+                Input::Terminal(event) => match event? {
+                    Event::Key(_) if panics => panic!("as it was asked to"),
+                    Event::Key(key) => actions.extend(model.pressed(key, now)),
+                    Event::Paste(text) => model.pasted(&text),
+                    _ => {}
+                },
+                Input::Connected(at, asker) => {
+                    askers[at] = Some(asker);
+                    actions.extend(model.told(at, Told::Connected, now));
+                }
+                Input::Told(at, told) => {
+                    if !matches!(told, Told::Answer(_)) {
+                        askers[at] = None;
+                    }
+                    actions.extend(model.told(at, told, now));
+                }
+            }
+        }
+        actions.extend(model.due(now));
+        while let Some(action) = actions.pop_front() {
+            match action {
+                Action::End => return Ok(None),
+                Action::Redraw => screen.clear()?,
+                Action::Ask(at, request) => {
+                    let Some(asker) = &mut askers[at] else { continue };
+                    if let Err(why) = asker.ask(&request) {
+                        model.not_asked(at, &request, &why.to_string(), now);
+                    }
+                }
+            }
+        }
+    }
+}

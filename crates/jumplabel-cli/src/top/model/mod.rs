@@ -1,0 +1,216 @@
+//! What the view shows, and what keys do: no terminal and no socket is known here.
+//!
+//! ```text
+//!   flips     how often something flipped
+//!   entry     a key, call or mode: what the agent says of it, what takes a change back
+//!   process   entries; what the agent was asked, and how it answers
+//!   log       what has happened, a line each
+//! ```
+
+mod entry;
+mod flips;
+mod log;
+mod press;
+mod process;
+#[cfg(test)]
+pub mod tests;
+
+use std::time::{Duration, Instant, SystemTime};
+
+use jumplabel_agent::protocol::{Answer, Declared, Request};
+
+pub use entry::Entry;
+pub use log::{Log, count};
+use process::News;
+pub use process::{Process, State};
+
+/// A moment, on both clocks.
+#[derive(Clone, Copy)]
+pub struct Now {
+    pub instant: Instant,
+    pub time: SystemTime,
+}
+
+impl Now {
+    pub fn new() -> Now {
+        Now { instant: Instant::now(), time: SystemTime::now() }
+    }
+}
+
+/// All that is shown.
+pub struct Model {
+    pub processes: Vec<Process>,
+    /// How often each is asked.
+    pub every: Duration,
+    /// What names have in them that are shown, in small letters.
+    pub filter: String,
+    /// Whether letters change the filter.
+    pub types: bool,
+    pub helps: bool,
+    /// The line under the cursor, among those that are shown; and what it is, which counts if lines come or go.
+    cursor: usize,
+    selected: Option<(usize, String, Declared)>,
+    pub log: Log,
+    pub message: Option<Message>,
+    #[cfg(test)]
+    start: Instant,
+}
+
+/// What came of the last key, or what happened since.
+pub struct Message {
+    pub text: String,
+    pub is_trouble: bool,
+}
+
+/// What a connection tells.
+pub enum Told {
+    /// It is there, and can be asked.
+    Connected,
+    Answer(Box<Answer>),
+    /// It is gone, and why. It is looked for again.
+    Lost(String),
+    /// It is gone for good.
+    Ended(String),
+}
+
+/// What is to be done.
+#[derive(Debug, PartialEq)]
+pub enum Action {
+    /// Asks a process.
+    Ask(usize, Request),
+    /// Draws all of the screen again.
+    Redraw,
+    End,
+}
+
+impl Model {
+    pub fn new(targets: &[String], every: Duration, now: Now) -> Model {
+        Model {
+            processes: targets.iter().map(|target| Process::new(target, now.instant)).collect(),
+            every,
+            filter: String::new(),
+            types: false,
+            helps: false,
+            cursor: 0,
+            selected: None,
+            log: Log::default(),
+            message: None,
+            #[cfg(test)]
+            start: now.instant,
+        }
+    }
+
+    /// Those that the filter lets through: the number of the process, and the entry.
+    pub fn shown(&self) -> Vec<(usize, &Entry)> {
+        let entries = self.processes.iter().enumerate();
+        let all = entries.flat_map(|(at, process)| process.entries.iter().map(move |entry| (at, entry)));
+        all.filter(|(_, entry)| self.filter.is_empty() || entry.row.key.to_lowercase().contains(&self.filter)).collect()
+    }
+
+    /// How many there are, whatever the filter says.
+    pub fn number(&self) -> usize {
+        self.processes.iter().map(|process| process.entries.len()).sum()
+    }
+
+    /// Which of the shown ones is under the cursor.
+    pub fn cursor(&self, shown: &[(usize, &Entry)]) -> usize {
+        let is_it = |(process, entry): &(usize, &Entry)| {
+            let selected = self.selected.as_ref();
+            selected.is_some_and(|(of, key, at)| of == process && *key == entry.row.key && *at == entry.row.declared)
+        };
+        let found = shown.iter().position(is_it);
+        found.unwrap_or_else(|| self.cursor.min(shown.len().saturating_sub(1)))
+    }
+
+    /// Puts the cursor so many lines further.
+    fn step(&mut self, lines: isize) {
+        let shown = self.shown();
+        let last = shown.len().saturating_sub(1);
+        let cursor = self.cursor(&shown).saturating_add_signed(lines).min(last);
+        let selected = shown.get(cursor).map(|(at, entry)| (*at, entry.row.key.clone(), entry.row.declared.clone()));
+        (self.cursor, self.selected) = (cursor, selected);
+    }
+
+    /// What is due now, such as the next lists.
+    pub fn due(&mut self, now: Now) -> Vec<Action> {
+        let every = self.every;
+        let processes = self.processes.iter_mut().enumerate();
+        processes.filter_map(|(at, process)| Some(Action::Ask(at, process.due(now.instant, every)?))).collect()
+    }
+
+    /// Takes what the connection with a process tells.
+    pub fn told(&mut self, at: usize, told: Told, now: Now) -> Vec<Action> {
+        let process = &mut self.processes[at];
+        match told {
+            Told::Connected => {
+                let is_back = !process.entries.is_empty();
+                let requests = process.connected(now.instant, self.every);
+                let name = process.name.clone();
+                if is_back {
+                    self.note(&name, "is there again", now);
+                }
+                return requests.into_iter().map(|request| Action::Ask(at, request)).collect();
+            }
+            Told::Answer(answer) => {
+                let news = process.told(*answer, now.instant);
+                news.into_iter().for_each(|news| self.show(at, news, now));
+            }
+            Told::Lost(why) => {
+                let (is_new, name) = (process.state == State::Connected, process.name.clone());
+                process.lost(State::Lost(why.clone()));
+                if is_new {
+                    self.trouble(&name, &why, now);
+                }
+            }
+            Told::Ended(why) => {
+                let name = process.name.clone();
+                process.lost(State::Ended(why.clone()));
+                self.trouble(&name, &why, now);
+            }
+        }
+        Vec::new()
+    }
+
+    /// That a request was not sent, and why.
+    pub fn not_asked(&mut self, at: usize, request: &Request, why: &str, now: Now) {
+        let name = self.processes[at].name.clone();
+        self.processes[at].not_asked(request);
+        self.trouble(&name, why, now);
+    }
+
+    fn show(&mut self, at: usize, news: News, now: Now) {
+        let name = self.processes[at].name.clone();
+        match news {
+            News::Changed(event) => self.log.changed(self.named(&name), &event),
+            News::Found { key, from, to } => {
+                let what = format!("{key}  {from} -> {to}  by the program, or by force");
+                self.log.add(now.time, self.named(&name), &what);
+            }
+            News::Done(done) => {
+                self.message = Some(Message { text: log::done(&done), is_trouble: false });
+            }
+            News::Trouble(why) => self.trouble(&name, &why, now),
+        }
+    }
+
+    /// The name of a process, where there are several.
+    fn named<'name>(&self, name: &'name str) -> &'name str {
+        if self.processes.len() > 1 { name } else { "" }
+    }
+
+    fn note(&mut self, name: &str, what: &str, now: Now) {
+        self.message = Some(Message { text: format!("{name} {what}"), is_trouble: false });
+        self.log.add(now.time, name, what);
+    }
+
+    fn trouble(&mut self, name: &str, why: &str, now: Now) {
+        self.message = Some(Message { text: format!("{name}: {why}"), is_trouble: true });
+        self.log.add(now.time, name, why);
+    }
+
+    /// Says why a key on the keyboard did nothing.
+    fn refuse(&mut self, why: String) -> Vec<Action> {
+        self.message = Some(Message { text: why, is_trouble: true });
+        Vec::new()
+    }
+}

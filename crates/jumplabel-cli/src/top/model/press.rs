@@ -1,0 +1,134 @@
+//! What keys on the keyboard do.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use jumplabel_selector::Selector;
+
+use super::{Action, Model, Now};
+
+/// Lines of a page.
+const PAGE: isize = 10;
+/// A filter has no more letters.
+const LONGEST: usize = 64;
+
+impl Model {
+    /// Takes a key on the keyboard.
+    pub fn pressed(&mut self, key: KeyEvent, now: Now) -> Vec<Action> {
+        if key.kind == KeyEventKind::Release {
+            return Vec::new();
+        }
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('c') if control => return vec![Action::End],
+            KeyCode::Char('l') if control => return vec![Action::Redraw],
+            KeyCode::Char('u') if control && self.types => self.filter.clear(),
+            KeyCode::Char(_) if control || key.modifiers.contains(KeyModifiers::ALT) => {}
+            // Whatever it is, it ends the help and does nothing else.
+            _ if self.helps => self.helps = false,
+            KeyCode::Up => self.step(-1),
+            KeyCode::Down => self.step(1),
+            KeyCode::PageUp => self.step(-PAGE),
+            KeyCode::PageDown => self.step(PAGE),
+            KeyCode::Home => self.step(isize::MIN),
+            KeyCode::End => self.step(isize::MAX),
+            KeyCode::Char(' ') => return self.toggle(now),
+            KeyCode::Esc => {
+                self.types = false;
+                self.filter.clear();
+                self.step(0);
+            }
+            KeyCode::Enter => self.types = false,
+            KeyCode::Backspace if self.types => {
+                self.filter.pop();
+                self.step(0);
+            }
+            KeyCode::Char(letter) if self.types => self.typed(&letter.to_string()),
+            KeyCode::Char('/') => self.types = true,
+            KeyCode::Char('r') => return self.take_back(now),
+            KeyCode::Char('R') => return self.take_all_back(now),
+            KeyCode::Char('?' | 'h') => self.helps = true,
+            KeyCode::Char('q') => return vec![Action::End],
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// Takes a text that was pasted: it is for the filter alone, and never toggles anything.
+    pub fn pasted(&mut self, text: &str) {
+        if self.types {
+            self.typed(text);
+        }
+    }
+
+    fn typed(&mut self, text: &str) {
+        let letters = text.chars().filter(|letter| !letter.is_whitespace() && !letter.is_control());
+        self.filter.extend(letters.flat_map(char::to_lowercase));
+        self.filter = self.filter.chars().take(LONGEST).collect();
+        self.step(0);
+    }
+
+    /// Asks for the other state of what is under the cursor.
+    fn toggle(&mut self, now: Now) -> Vec<Action> {
+        let shown = self.shown();
+        let Some((at, entry)) = shown.get(self.cursor(&shown)) else {
+            return self.refuse("there is nothing to toggle".to_owned());
+        };
+        let (at, next) = (*at, entry.next().map_err(|why| format!("{} {why}", entry.row.key)));
+        match next {
+            Ok(item) => self.set(at, vec![item], false, now),
+            Err(why) => self.refuse(why),
+        }
+    }
+
+    /// Asks that what operators have changed there is taken back.
+    fn take_back(&mut self, now: Now) -> Vec<Action> {
+        let shown = self.shown();
+        let Some((at, entry)) = shown.get(self.cursor(&shown)) else {
+            return self.refuse("there is nothing to take back".to_owned());
+        };
+        let (at, key, item) = (*at, entry.row.key.clone(), entry.undo().cloned());
+        match item {
+            Some(item) => self.set(at, vec![item], true, now),
+            None => self.refuse(format!("{key}: no operator has changed it, as far as this view has seen")),
+        }
+    }
+
+    /// The same of all that is shown: one change of each process, and another one for its fail points, which no change has beside keys.
+    fn take_all_back(&mut self, now: Now) -> Vec<Action> {
+        let mut changes: Vec<(usize, bool, Vec<Selector>)> = Vec::new();
+        for (at, entry) in self.shown() {
+            let Some(item) = entry.undo() else { continue };
+            let is_point = entry.row.kind == "name";
+            match changes.iter_mut().find(|(of, points, _)| *of == at && *points == is_point) {
+                Some((.., items)) => items.push(item.clone()),
+                None => changes.push((at, is_point, vec![item.clone()])),
+            }
+        }
+        if changes.is_empty() {
+            return self.refuse("no operator has changed what is shown, as far as this view has seen".to_owned());
+        }
+        let deaf = changes.iter().find_map(|(at, ..)| self.deaf(*at, now));
+        if let Some(why) = deaf {
+            return self.refuse(why);
+        }
+        changes.into_iter().flat_map(|(at, _, items)| self.ask(at, items, true, now)).collect()
+    }
+
+    fn set(&mut self, at: usize, items: Vec<Selector>, takes_back: bool, now: Now) -> Vec<Action> {
+        match self.deaf(at, now) {
+            Some(why) => self.refuse(why),
+            None => self.ask(at, items, takes_back, now),
+        }
+    }
+
+    /// Why a process is asked nothing now.
+    fn deaf(&self, at: usize, now: Now) -> Option<String> {
+        let process = &self.processes[at];
+        Some(format!("{}: nothing was asked: {}", process.name, process.is_deaf(now.instant)?))
+    }
+
+    fn ask(&mut self, at: usize, items: Vec<Selector>, takes_back: bool, now: Now) -> Vec<Action> {
+        self.message = None;
+        let requests = self.processes[at].set(items, takes_back, now.instant, self.every);
+        requests.into_iter().map(|request| Action::Ask(at, request)).collect()
+    }
+}

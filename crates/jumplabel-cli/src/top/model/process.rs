@@ -1,0 +1,223 @@
+//! A process of the view: what its agent was asked and has not answered, and what it has said.
+//!
+//! ```text
+//!   connected    hello  watch  list      list ... list      set          answers come in the order of the requests,
+//!   the agent    hello  ok     keys      keys     keys      done event   and events whenever something has changed
+//! ```
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use jumplabel_agent::protocol::{Answer, Done, Happened, Peer, Request, Row, Since, split_items};
+use jumplabel_selector::Selector;
+
+use super::entry::Entry;
+use crate::commands::live;
+
+/// An agent that has not answered for so long is shown as one that does not.
+const LATE: Duration = Duration::from_secs(3);
+
+/// One of the targets.
+pub struct Process {
+    /// As its agent calls itself; until that is known, as the command line has it.
+    pub name: String,
+    pub state: State,
+    pub read_only: bool,
+    pub entries: Vec<Entry>,
+    asked: VecDeque<(Asked, Instant)>,
+    /// When it is asked next what there is.
+    next: Instant,
+    /// Whether it tells of changes.
+    watches: bool,
+    /// The next event is that of a change that was taken back here.
+    takes_back: bool,
+}
+
+/// Whether it can be asked.
+#[derive(PartialEq, Eq)]
+pub enum State {
+    Connected,
+    /// Why not. It may come back.
+    Lost(String),
+    /// It does not come back.
+    Ended(String),
+}
+
+/// What an answer will be of.
+enum Asked {
+    Hello,
+    Watch,
+    List,
+    Set { takes_back: bool },
+}
+
+/// Something to show.
+#[derive(Debug, PartialEq)]
+pub enum News {
+    /// An agent's client, or the end of a time, has changed something.
+    Changed(Happened),
+    /// Something is different, and the agent has not changed it: the program has, or `set --force`.
+    Found { key: String, from: String, to: String },
+    /// What came of a change that was asked for here.
+    Done(Done),
+    /// Why something was not done, or cannot be.
+    Trouble(String),
+}
+
+impl Process {
+    pub fn new(target: &str, now: Instant) -> Process {
+        Process {
+            name: target.to_owned(),
+            state: State::Lost("not asked yet".to_owned()),
+            read_only: false,
+            entries: Vec::new(),
+            asked: VecDeque::new(),
+            next: now,
+            watches: false,
+            takes_back: false,
+        }
+    }
+
+    /// A connection is there. What to ask first.
+    pub fn connected(&mut self, now: Instant, every: Duration) -> Vec<Request> {
+        (self.state, self.watches, self.takes_back) = (State::Connected, false, false);
+        self.asked = [Asked::Hello, Asked::Watch, Asked::List].into_iter().map(|asked| (asked, now)).collect();
+        self.next = now + every;
+        vec![Request::Hello, Request::Watch, Request::List(Vec::new())]
+    }
+
+    /// The connection is gone, with what was asked.
+    pub fn lost(&mut self, state: State) {
+        self.state = state;
+        self.asked.clear();
+    }
+
+    /// For how many seconds it has not answered, if that is long.
+    pub fn late(&self, now: Instant) -> Option<u64> {
+        let (_, since) = self.asked.front()?;
+        let late = now.saturating_duration_since(*since);
+        (late >= LATE).then_some(late.as_secs())
+    }
+
+    /// Why it cannot be asked to change anything now.
+    pub fn is_deaf(&self, now: Instant) -> Option<String> {
+        match (&self.state, self.late(now)) {
+            (State::Ended(why), _) => Some(why.clone()),
+            (State::Lost(why), _) => Some(format!("not connected: {why}")),
+            (_, Some(seconds)) => Some(format!("no answer for {seconds} s: is the process stopped?")),
+            _ if self.asked.iter().any(|(asked, _)| matches!(asked, Asked::Set { .. })) => {
+                Some("the change before has no answer yet".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    /// The next list, if it is time, and all before it was answered.
+    pub fn due(&mut self, now: Instant, every: Duration) -> Option<Request> {
+        let is_due = self.state == State::Connected && self.asked.is_empty() && self.next <= now;
+        is_due.then(|| self.list(now, every))
+    }
+
+    fn list(&mut self, now: Instant, every: Duration) -> Request {
+        self.next = now + every;
+        self.asked.push_back((Asked::List, now));
+        Request::List(Vec::new())
+    }
+
+    /// Sets something, for `takes_back` as it was before, and lists all again.
+    pub fn set(&mut self, items: Vec<Selector>, takes_back: bool, now: Instant, every: Duration) -> Vec<Request> {
+        self.asked.push_back((Asked::Set { takes_back }, now));
+        let set = Request::Set { items, seconds: None, dry_run: false };
+        vec![set, self.list(now, every)]
+    }
+
+    /// A request was not sent after all.
+    pub fn not_asked(&mut self, request: &Request) {
+        let is_set = matches!(request, Request::Set { .. });
+        let is_it = |(asked, _): &(Asked, Instant)| matches!(asked, Asked::Set { .. }) == is_set;
+        if let Some(last) = self.asked.iter().rposition(is_it) {
+            self.asked.remove(last);
+        }
+    }
+
+    /// Takes what the agent says.
+    pub fn told(&mut self, answer: Answer, now: Instant) -> Vec<News> {
+        if let Some(event) = answer.event {
+            let takes_back = std::mem::take(&mut self.takes_back);
+            self.take(&event.done, event.by, takes_back, now);
+            return vec![News::Changed(event)];
+        }
+        let asked = self.asked.pop_front().map(|(asked, _)| asked);
+        match (asked, answer.error) {
+            (Some(Asked::Watch), Some(why)) => vec![News::Trouble(format!("its changes are not shown: {why}"))],
+            (_, Some(why)) => vec![News::Trouble(why)],
+            (Some(Asked::Hello), None) => {
+                if let Some(hello) = answer.hello {
+                    (self.name, self.read_only) = (format!("{}.{}", hello.name, hello.pid), hello.read_only);
+                }
+                Vec::new()
+            }
+            (Some(Asked::Watch), None) => {
+                self.watches = true;
+                Vec::new()
+            }
+            (Some(Asked::List), None) => self.listed(answer.keys.unwrap_or_default(), now),
+            (Some(Asked::Set { takes_back }), None) => {
+                let done = answer.set.unwrap_or_default();
+                if self.watches {
+                    // The event follows, if something has changed.
+                    self.takes_back = takes_back && !done.changes.is_empty();
+                } else {
+                    // Who has asked, the list says that follows.
+                    self.take(&done, None, takes_back, now);
+                }
+                vec![News::Done(done)]
+            }
+            (None, None) => Vec::new(),
+        }
+    }
+
+    fn listed(&mut self, mut rows: Vec<Row>, now: Instant) -> Vec<News> {
+        live::leave_out_calls(&mut rows);
+        let mut named: HashMap<String, usize> = HashMap::new();
+        rows.iter().for_each(|row| *named.entry(row.key.clone()).or_default() += 1);
+        let mut before: HashMap<_, Entry> = std::mem::take(&mut self.entries)
+            .into_iter()
+            .map(|entry| ((entry.row.key.clone(), entry.row.declared.line, entry.row.declared.column), entry))
+            .collect();
+        let mut news = Vec::new();
+        for row in rows {
+            let is_alone = named[&row.key] == 1;
+            let known = before.remove(&(row.key.clone(), row.declared.line, row.declared.column));
+            self.entries.push(match known.filter(|entry| entry.is(&row)) {
+                None => Entry::new(row, is_alone, now),
+                Some(mut entry) => {
+                    let (key, to) = (row.key.clone(), row.state.clone());
+                    let from = entry.update(row, is_alone, now);
+                    // Of several that have the name, an event may have told it.
+                    news.extend(from.filter(|_| is_alone).map(|from| News::Found { key, from, to }));
+                    entry
+                }
+            });
+        }
+        news
+    }
+
+    /// What the agent has changed.
+    fn take(&mut self, done: &Done, by: Option<Peer>, takes_back: bool, now: Instant) {
+        let since = Since { seconds: 0, by };
+        let undo = split_items(&done.undo).unwrap_or_default();
+        let mut undo: Vec<Option<Selector>> = undo.iter().map(|item| item.parse().ok()).collect();
+        if takes_back || undo.len() != done.changes.len() {
+            undo = vec![None; done.changes.len()];
+        }
+        for (change, undo) in done.changes.iter().zip(undo) {
+            let mut named = self.entries.iter_mut().filter(|entry| entry.row.key == change.key);
+            // Of several that have the name, the next list says which it was.
+            if let (Some(entry), None) = (named.next(), named.next()) {
+                entry.changed(change, since, undo, now);
+                entry.row.reverts_in = done.reverts_in;
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The terminal: another screen of it while the view runs, and as it was before from then on, also after a panic.
+
+use std::io::{self, Stdout};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossterm::cursor::Show;
+use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use crossterm::execute;
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::backend::CrosstermBackend;
+use ratatui::{Frame, Terminal};
+
+/// Whether there is something to restore.
+static IS_OPEN: AtomicBool = AtomicBool::new(false);
+
+/// Restores the terminal when it is dropped.
+pub struct Screen(Terminal<CrosstermBackend<Stdout>>);
+
+impl Screen {
+    pub fn open() -> io::Result<Screen> {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(restore_at_panic);
+        let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+        IS_OPEN.store(true, Ordering::SeqCst);
+        let screen = Screen(terminal);
+        enable_raw_mode()?;
+        // Pasted text arrives as one event: letter by letter, its blanks would toggle keys.
+        execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste)?;
+        Ok(screen)
+    }
+
+    pub fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        self.0.draw(draw).map(drop)
+    }
+
+    /// What something else has written there goes with the next `draw`.
+    pub fn clear(&mut self) -> io::Result<()> {
+        self.0.clear()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Once, whoever is first. A terminal that has gone takes nothing.
+pub fn restore() {
+    if IS_OPEN.swap(false, Ordering::SeqCst) {
+        let _ = disable_raw_mode();
+        let _ = execute!(io::stdout(), DisableBracketedPaste, LeaveAlternateScreen, Show);
+    }
+}
+
+/// The message of a panic is for the screen that stays. A thread that has panicked would leave the view without a part, so that all ends.
+fn restore_at_panic() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        restore();
+        print(panic);
+        std::process::exit(101);
+    }));
+}
