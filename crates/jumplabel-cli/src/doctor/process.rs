@@ -28,8 +28,9 @@ pub fn look(target: &str, findings: &mut Findings) -> Result<(), Failure> {
         Err(Failure::Refused(why)) => findings.bad("memory", why, "the process, or its files, are damaged"),
         Err(why) => findings.note("memory", why.to_string(), "what lies in its memory is not shown"),
     }
-    instances(target, findings);
-    match force::agent(target) {
+    let inside = force::inside(target);
+    inside.iter().for_each(|inside| instances(&inside.instances, findings));
+    match inside.and_then(|inside| inside.agent) {
         Ok(None) => findings.note("agent", "none", "start the program with JUMPLABEL_AGENT=1, or use --force"),
         _ => agent(target, findings)?,
     }
@@ -98,10 +99,10 @@ fn text(pid: u32, findings: &mut Findings) {
 }
 
 /// The instances of the library.
-fn instances(target: &str, findings: &mut Findings) {
+fn instances(instances: &[(String, u32)], findings: &mut Findings) {
     let own = jumplabel_format::layout::VERSION;
-    for (path, version) in force::instances(target).unwrap_or_default() {
-        if version == own {
+    for (path, version) in instances {
+        if *version == own {
             findings.ok("instance", format!("{path}: table format {version}"));
         } else {
             findings.bad(

@@ -97,14 +97,20 @@ pub fn agent(target: &str) -> Result<Option<PathBuf>, Failure> {
     Live::read(pid(target)?)?.agent()
 }
 
-/// The instances of the library in a process: the object of each, and the version of its format.
-pub fn instances(target: &str) -> Result<Vec<(String, u32)>, Failure> {
+/// What the library says in the memory of a process.
+pub struct Inside {
+    /// Its instances: the object of each, and the version of its format.
+    pub instances: Vec<(String, u32)>,
+    /// As [`agent`] says it.
+    pub agent: Result<Option<PathBuf>, Failure>,
+}
+
+/// Reads the process once for both.
+pub fn inside(target: &str) -> Result<Inside, Failure> {
     let live = Live::read(pid(target)?)?;
-    Ok(live
-        .heads(MAGIC)
-        .into_iter()
-        .map(|head| (live.target.objects[head.object].path.clone(), head.version))
-        .collect())
+    let instances = live.heads(MAGIC).into_iter();
+    let instances = instances.map(|head| (live.target.objects[head.object].path.clone(), head.version)).collect();
+    Ok(Inside { instances, agent: live.agent() })
 }
 
 /// `set`, by a worker, which prints what is to be printed: the exit code.
