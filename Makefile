@@ -186,6 +186,12 @@ dist: cargo
 install uninstall dist:
 	$(MAKE) -C crates/jumplabel-capi CARGO=$(CARGO) $(foreach variable,PREBUILT DIST,$(if $($(variable)),$(variable)=$(abspath $($(variable))))) $@
 
+# The tool, jumplabel-cc, their manual pages, and completions of bash, zsh and fish. PREFIX=, DESTDIR=; TOOL=, a folder that has both: without Rust.
+.PHONY: install-tool uninstall-tool
+install-tool: $(if $(TOOL),,cargo)
+install-tool uninstall-tool:
+	@$(MAKE) --no-print-directory -C crates/jumplabel-cli CARGO=$(CARGO) $(if $(TOOL),TOOL=$(abspath $(TOOL))) $@
+
 # The sources with all crates of others, which build without the network; Debian's packages (docs/install.md). Both in target/dist.
 source: cargo
 	@packaging/source $(or $(DIST),target/dist)

@@ -16,6 +16,8 @@ mod documents;
 mod fail;
 #[path = "cli/hostile.rs"]
 mod hostile;
+#[path = "cli/install_tool.rs"]
+mod install_tool;
 #[path = "cli/link.rs"]
 mod link;
 #[path = "cli/link_c.rs"]

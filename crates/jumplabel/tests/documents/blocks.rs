@@ -63,6 +63,7 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
         "apt install",
         Excused("crates/xtask/tests/packages/debian.rs runs these lines in a Debian of nothing else"),
     ),
+    ("docs/install.md", "make install-tool", Excused("install_tool::* of jumplabel-cli runs these")),
     ("docs/install.md", "xtask registry", Excused("crates/xtask/tests/packages/registry.rs does the same")),
     ("docs/c.md", "make install PREBUILT", Commands),
     ("docs/c.md", "undefined reference", Excused("optional::mixed of jumplabel-capi asks for these words")),
