@@ -36,7 +36,7 @@ test-all: cargo linker
 
 # What takes hours: before a release.
 release-check: cargo linker
-	cargo xtask stages setup-release release packages site-check upstream kernels-long torture
+	cargo xtask stages setup-release release packages site-check upstream programs kernels-long torture
 
 setup: cargo linker
 	@cargo xtask setup
@@ -109,6 +109,11 @@ packages: cargo
 # Crates that `cargo jumplabel` has patched: upstream's own tests, servers, and a storage engine that use them. Cargo downloads some hundred crates.
 upstream: cargo
 	cargo test -p cargo-jumplabel --test servers --test upstream --test engine -- --ignored
+
+# Programs in C and C++ from Debian's sources, by apt, with keys: redis, leveldb, memcached; their own tests while all keys flip (docs/c.md).
+.PHONY: programs
+programs: cargo
+	cargo test -p jumplabel-capi --test programs -- --ignored --nocapture --test-threads 1
 
 # Other instruction sets, under qemu-user: docs/porting.md.
 arches:

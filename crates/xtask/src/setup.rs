@@ -63,9 +63,19 @@ const PACKAGING: &[(&str, &str)] = &[
     ("chromium", "chromium"),
 ];
 
+/// Those that the programs of `make programs`, another part of it, and their tests need.
+const PROGRAMS: &[(&str, &str)] = &[("tclsh", "tcl"), ("prove", "perl")];
+
 /// Libraries that tests link, by one of their headers, and their packages.
 const LIBRARIES: &[(&str, &str)] =
     &[("/usr/include/glog/logging.h", "libgoogle-glog-dev"), ("/usr/include/spdlog/spdlog.h", "libspdlog-dev")];
+
+/// The same, for those programs.
+const PROGRAM_LIBRARIES: &[(&str, &str)] = &[
+    ("/usr/include/event.h", "libevent-dev"),
+    ("/usr/include/gmock/gmock.h", "libgmock-dev"),
+    ("/usr/include/benchmark/benchmark.h", "libbenchmark-dev"),
+];
 
 const TOOLCHAINS: &[&str] = &["1.88.0", "nightly"];
 const RUST_TARGETS: &[&str] =
@@ -73,9 +83,12 @@ const RUST_TARGETS: &[&str] =
 
 pub fn run(sh: &Shell, all: bool, others: &[&Target], guests: bool) -> Result<()> {
     let packages = Packages { sh, updated: Cell::new(false) };
-    let tools = TOOLS.iter().chain(if all { ALL_TOOLS } else { &[] }).chain(if guests { PACKAGING } else { &[] });
-    let missing = tools.filter(|(command, _)| !has(command)).map(|(_, package)| (*package).into());
-    packages.install("", missing.collect())?;
+    let tools = TOOLS.iter().chain(if all { ALL_TOOLS } else { &[] });
+    let tools = tools.chain(if guests { PACKAGING } else { &[] }).chain(if guests { PROGRAMS } else { &[] });
+    let libraries = if guests { PROGRAM_LIBRARIES } else { &[] };
+    let missing = tools.filter(|(command, _)| !has(command));
+    let missing = missing.chain(libraries.iter().filter(|(header, _)| !Path::new(header).exists()));
+    packages.install("", missing.map(|(_, package)| (*package).into()).collect())?;
 
     if !has("rustup") {
         bail!("rustup not found: install it from https://rustup.rs");

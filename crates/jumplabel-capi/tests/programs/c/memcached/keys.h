@@ -1,0 +1,25 @@
+/* Keys of memcached: how much it says, whether it counts by prefix, and whether somebody watches. */
+#ifndef KEYS_H
+#define KEYS_H
+
+#include "jumplabel-optional.h"
+
+/* Name, and when it is in use. */
+#define KEYS_OF_MEMCACHED(KEY)                                                                                         \
+	KEY(verbose_0, settings.verbose > 0)                                                                           \
+	KEY(verbose_1, settings.verbose > 1)                                                                           \
+	KEY(verbose_2, settings.verbose > 2)                                                                           \
+	KEY(detail, settings.detail_enabled)                                                                           \
+	KEY(watchers, keys_watchers)
+
+#define KEYS_DECLARE(name, condition) DECLARE_STATIC_KEY_FALSE(uses_##name);
+KEYS_OF_MEMCACHED(KEYS_DECLARE)
+
+#define USES(name, ...) (static_branch_unlikely(&uses_##name) && (__VA_ARGS__))
+
+/* Set when somebody watches for the first time. */
+extern int keys_watchers;
+/* Holds the keys of what is in use; to be called whenever that has changed. */
+void keys_follow(void);
+
+#endif

@@ -1,0 +1,73 @@
+//! Instructions of a load, as callgrind counts them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+
+use crate::story::succeeds;
+
+/// How many descriptors a program has here.
+pub const DESCRIPTORS: &str = "1012";
+
+/// A program under callgrind, which counts while one of these functions runs.
+fn valgrind(folder: &Path, functions: &[&str]) -> (Command, PathBuf) {
+    let out = folder.join("callgrind.out");
+    let _ = fs::remove_file(&out);
+    // Valgrind keeps some of the descriptors, and lets a program set no limit but the one that is left: DESCRIPTORS.
+    let mut command = Command::new("prlimit");
+    command
+        .args(["--nofile=1024:1024", "valgrind", "--tool=callgrind", "--smc-check=all", "--quiet"])
+        .current_dir(folder);
+    command.arg(format!("--callgrind-out-file={}", out.display()));
+    command.args(functions.iter().map(|function| format!("--toggle-collect={function}")));
+    (command, out)
+}
+
+fn total(out: &Path) -> u64 {
+    let text = fs::read_to_string(out).unwrap_or_else(|error| panic!("{}: {error}", out.display()));
+    let total = text.lines().find_map(|line| line.strip_prefix("totals: "));
+    total.unwrap_or_else(|| panic!("no totals in {}", out.display())).trim().parse().unwrap()
+}
+
+/// Of a program that ends by itself.
+pub fn of_program(folder: &Path, functions: &[&str], words: &[&str]) -> u64 {
+    let (mut command, out) = valgrind(folder, functions);
+    succeeds(command.args(words));
+    total(&out)
+}
+
+/// A server under callgrind. It is ended by SIGTERM.
+pub struct Server(Child);
+
+impl Server {
+    /// What comes within ten minutes, under callgrind and beside other programs, while the server runs.
+    pub fn eventually<T>(&mut self, mut what: impl FnMut() -> Option<T>) -> T {
+        for _ in 0..6000 {
+            if let Some(got) = what() {
+                return got;
+            }
+            assert_eq!(self.0.try_wait().unwrap(), None, "the server has ended: server.log");
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        panic!("the server does not answer")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").arg(self.0.id().to_string()).status();
+        let _ = self.0.wait();
+    }
+}
+
+/// Of a server, while `client` asks it.
+pub fn of_server(folder: &Path, functions: &[&str], words: &[&str], client: impl FnOnce(&mut Server)) -> u64 {
+    let (mut command, out) = valgrind(folder, functions);
+    // What valgrind and the server say, for who asks why it has ended.
+    let said = fs::File::create(folder.join("server.log")).unwrap();
+    command.args(words).stdout(said.try_clone().unwrap()).stderr(said);
+    let mut server = Server(command.spawn().unwrap());
+    client(&mut server);
+    drop(server);
+    total(&out)
+}

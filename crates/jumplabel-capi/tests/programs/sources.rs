@@ -1,0 +1,92 @@
+//! Debian's sources, by apt. The list of sources and all that apt keeps lie in a folder of the tests: the machine's own lists stay as they are, and
+//! say which mirror there is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::story::{scratch, succeeds};
+
+/// The stanzas (deb822) of a list, or its lines, that name a suite of this distribution, for sources in place of packages.
+fn sources_of(list: &str, is_stanzas: bool, codename: &str) -> String {
+    let has_suite = |words: &str| {
+        words.split_whitespace().any(|suite| suite == codename || suite.starts_with(&format!("{codename}-")))
+    };
+    if !is_stanzas {
+        let lines = list.lines().filter_map(|line| line.trim().strip_prefix("deb "));
+        return lines.filter(|line| has_suite(line)).map(|line| format!("deb-src {line}\n")).collect();
+    }
+    let stanzas = list.split("\n\n").filter(|stanza| {
+        let field = |name: &str| stanza.lines().find_map(|line| line.strip_prefix(name));
+        field("Suites:").is_some_and(has_suite) && field("Enabled:").is_none_or(|is| is.trim() != "no")
+    });
+    let line = |line: &str| if line.starts_with("Types:") { "Types: deb-src\n".into() } else { format!("{line}\n") };
+    stanzas.map(|stanza| stanza.lines().map(line).collect::<String>() + "\n").collect()
+}
+
+/// Writes lists of sources into `folder`, in the place of the machine's lists of packages.
+fn write_lists(folder: &Path) {
+    let system = fs::read_to_string("/etc/os-release").unwrap();
+    let codename = system.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME=")).unwrap().trim_matches('"');
+    let parts = fs::read_dir("/etc/apt/sources.list.d").into_iter().flatten().map(|entry| entry.unwrap().path());
+    let mut written = 0;
+    for path in parts.chain(["/etc/apt/sources.list".into()]) {
+        let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+        let Some(list) = ["sources", "list"].contains(&&*extension).then(|| fs::read_to_string(&path).ok()).flatten()
+        else {
+            continue;
+        };
+        let sources = sources_of(&list, extension == "sources", codename);
+        if !sources.is_empty() {
+            fs::write(folder.join(path.file_name().unwrap()), sources).unwrap();
+            written += 1;
+        }
+    }
+    assert!(written > 0, "no list of apt has a suite of {codename}");
+}
+
+/// The sources of a package, unpacked, with Debian's patches: downloaded once.
+pub fn unpacked(package: &str) -> PathBuf {
+    let folder = scratch("sources");
+    let unpacked = folder.join(package);
+    if unpacked.exists() {
+        return unpacked;
+    }
+    let files = folder.join("files").join(package);
+    let _ = fs::remove_dir_all(&files);
+    for made in
+        [folder.join("parts"), folder.join("lists/partial"), folder.join("cache/archives/partial"), files.clone()]
+    {
+        fs::create_dir_all(made).unwrap();
+    }
+    write_lists(&folder.join("parts"));
+    let apt = |words: &[&str]| {
+        let mut apt = Command::new("apt-get");
+        for (name, value) in
+            [("Etc::sourcelist", "none"), ("Etc::sourceparts", "parts"), ("State::lists", "lists"), ("Cache", "cache")]
+        {
+            apt.arg("-o").arg(format!("Dir::{name}={}", folder.join(value).display()));
+        }
+        // What apt downloads belongs to who runs this.
+        apt.args(["-o", "APT::Sandbox::User=root", "-q"]).args(words).current_dir(&files);
+        succeeds(&mut apt)
+    };
+    apt(&["update"]);
+    apt(&["source", "--download-only", package]);
+    let description = fs::read_dir(&files).unwrap().map(|entry| entry.unwrap().path());
+    let description = description.into_iter().find(|path| path.extension().is_some_and(|is| is == "dsc")).unwrap();
+    succeeds(Command::new("dpkg-source").args(["--no-check", "-x"]).arg(description).arg(&unpacked));
+    unpacked
+}
+
+#[test]
+fn lists_of_sources() {
+    let list = "Types: deb\n# a comment\nURIs: http://mirror/debian\nSuites: bookworm bookworm-updates\nComponents: main\n\n\
+                Types: deb\nURIs: http://elsewhere\nSuites: nodistro\n\nTypes: deb\nEnabled: no\nSuites: bookworm\n";
+    assert_eq!(
+        sources_of(list, true, "bookworm"),
+        "Types: deb-src\n# a comment\nURIs: http://mirror/debian\nSuites: bookworm bookworm-updates\nComponents: main\n\n"
+    );
+    let lines = "# deb http://no bookworm main\ndeb [arch=amd64] http://mirror bookworm-security main\ndeb http://other stable main\n";
+    assert_eq!(sources_of(lines, false, "bookworm"), "deb-src [arch=amd64] http://mirror bookworm-security main\n");
+}
