@@ -96,3 +96,5 @@ pub const MODE: u32 = 1 << 3;
 /// A flag of a key record of C: the third word of the record leads to a function. The function describes the tracepoint of the key, and a
 /// watcher of semaphores uses its result.
 pub const TRACED: u32 = 1 << 4;
+/// A flag of a key record of C: the key follows a semaphore that the program's probes of `<sys/sdt.h>` have. A word behind the key leads there.
+pub const SEMAPHORE: u32 = 1 << 5;

@@ -28,6 +28,7 @@ pub struct Meta {
 pub struct Description {
     pub(crate) semaphore: *const AtomicU16,
     pub(crate) key: *const RawKey,
+    /// Null for a key that follows a semaphore of `<sys/sdt.h>`: there the key is all.
     pub(crate) call: *const RawCall,
     /// Leads to the head of the list of probes.
     pub(crate) probes: *const (),

@@ -22,7 +22,7 @@ use core::ops::Range;
 use crate::format::{CALL, DEFAULT, Declaration, MODE, OFFSET_SHIFT};
 #[cfg(jumplabel_sites)]
 use crate::{
-    format::{INDIRECT, KeyRecord, TRACED, relative},
+    format::{INDIRECT, KeyRecord, SEMAPHORE, TRACED, relative},
     platform::{Held, Objects, RUNTIME},
     site::object,
 };
@@ -38,7 +38,8 @@ pub struct Record {
     /// The function that returns the data that the declaration attaches. `None` if the function belongs to another instance of the library: that
     /// instance's types may look the same and still differ.
     pub(crate) meta: Option<MetaFn>,
-    /// The address of the C function that describes the key's tracepoint. 0 if there is no such function, or if it belongs to another instance.
+    /// The address of the C function that describes the key's tracepoint, or of the key itself, if it has the flag [`SEMAPHORE`]. 0 if there
+    /// is neither, or if it belongs to another instance.
     #[cfg(jumplabel_sites)]
     #[cfg_attr(not(jumplabel_usdt), allow(dead_code))]
     pub(crate) describe: usize,
@@ -138,12 +139,17 @@ impl Record {
         let key = unsafe { if (*declaration).shape & INDIRECT != 0 { *key } else { key.cast() } };
         let there = if is_own && record.meta != 0 { relative(&raw const record.meta) } else { 0 };
         // SAFETY: the macro leads to a declaration.
-        let is_traced = unsafe { (*declaration).shape & TRACED != 0 };
-        let meta = (there != 0 && !is_traced).then(|| {
+        let flags = unsafe { (*declaration).shape } & (TRACED | SEMAPHORE);
+        let meta = (there != 0 && flags == 0).then(|| {
             // SAFETY: the macro leads to a function of that type, compiled with this instance of the library.
             unsafe { core::mem::transmute::<usize, MetaFn>(there) }
         });
-        Record { key, declaration, meta, describe: if is_traced { there } else { 0 } }
+        let describe = match flags {
+            TRACED => there,
+            SEMAPHORE if is_own => key as usize,
+            _ => 0,
+        };
+        Record { key, declaration, meta, describe }
     }
 }
 

@@ -125,9 +125,15 @@ impl Probes {
         // SAFETY: the pointer leads to a list, or is null. The list stays, because only a change replaces it, and a change needs the lock.
         let direct = unsafe { self.list.load(Ordering::Relaxed).as_ref() }.map(|list| list.direct);
         lead(direct, is_traced, led, lock)?;
+        self.mark_traced(is_traced);
+        Ok(())
+    }
+
+    /// Under the lock: notes whether a tracer is attached.
+    #[cfg(jumplabel_usdt)]
+    pub(super) fn mark_traced(&self, is_traced: bool) {
         let count = self.count.load(Ordering::Relaxed) & !TRACED;
         self.count.store(count | if is_traced { TRACED } else { 0 }, Ordering::Relaxed);
-        Ok(())
     }
 
     /// The current list: null if there is none.

@@ -14,6 +14,8 @@
 //! so other threads may unload objects at the same time. Nothing here depends on the types of a tracepoint, because code for each type would
 //! cost 4 KB and a fifth of a second of the compiler.
 //!
+//! Keys of C's `<jumplabel/sdt.h>` have a semaphore, no probes and no call: the program's own note is behind the check. A look flips them alone.
+//!
 //! A process is not informed when a semaphore changes. So [`watch`] looks ten times a second.
 
 mod declare;
@@ -27,6 +29,8 @@ mod watch;
 
 #[cfg(jumplabel_usdt)]
 use core::mem::MaybeUninit;
+#[cfg(jumplabel_usdt)]
+use core::ptr::null;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU16, Ordering};
 
@@ -35,9 +39,12 @@ use crate::error::Error;
 use crate::key_record::meta::Description;
 #[cfg(jumplabel_usdt)]
 use crate::{
+    format::{SEMAPHORE, relative},
+    key::RawKey,
     key_record::{self, Record},
-    patch::Lock,
+    patch::{self, Lock, Request},
     platform::list::Owned,
+    raw::count::Change,
 };
 pub use watch::watch;
 
@@ -45,7 +52,8 @@ pub use watch::watch;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Looked {
-    /// The number of tracepoints that have a note. It includes callsites of tracing, if these have keys.
+    /// The number of tracepoints that have a note. It includes keys that follow semaphores of `<sys/sdt.h>`, and callsites of tracing, if these have
+    /// keys.
     pub tracepoints: usize,
     /// The number of those that have a tracer.
     pub traced: usize,
@@ -82,9 +90,36 @@ impl Description {
             return Ok(());
         }
         // SAFETY: these are statics of an object that the lock keeps loaded.
-        let (probes, led) =
-            unsafe { (&*self.probes.cast::<Probes>(), Led { key: &*self.key, call: &*self.call, walk: 0 }) };
-        probes.trace(is_traced, led, lock)
+        let (probes, key, call) = unsafe { (&*self.probes.cast::<Probes>(), &*self.key, self.call.as_ref()) };
+        if let Some(call) = call {
+            return probes.trace(is_traced, Led { key, call, walk: 0 }, lock);
+        }
+        patch::commit_locked(&[Request::of_key(key, Change::to(is_traced))], lock)?;
+        probes.mark_traced(is_traced);
+        Ok(())
+    }
+}
+
+/// A key that follows a semaphore of `<sys/sdt.h>`, as `include/jumplabel/sdt.h` of C lays it out. It has no probes: the head of their list only
+/// notes whether a tracer is known.
+#[cfg(jumplabel_usdt)]
+#[repr(C)]
+struct Following {
+    key: RawKey,
+    probes: Probes,
+    /// Leads to the semaphore.
+    semaphore: i32,
+}
+
+#[cfg(jumplabel_usdt)]
+impl Following {
+    fn describe(&self) -> Description {
+        Description {
+            semaphore: relative(&raw const self.semaphore) as *const AtomicU16,
+            key: &raw const self.key,
+            call: null(),
+            probes: (&raw const self.probes).cast(),
+        }
     }
 }
 
@@ -94,6 +129,10 @@ impl Record {
     fn tracepoint(&self, _: &Lock) -> Option<Description> {
         if self.describe == 0 {
             return self.meta?().tracepoint;
+        }
+        if self.declaration().shape & SEMAPHORE != 0 {
+            // SAFETY: the macro of C leads to such a key, in an object that the lock keeps loaded.
+            return Some(unsafe { &*(self.describe as *const Following) }.describe());
         }
         let mut description = MaybeUninit::uninit();
         // SAFETY: the C macro leads to a function of this type, which only fills in a description.
