@@ -66,6 +66,8 @@ mod preinit;
 mod probed;
 #[path = "capi/rust.rs"]
 mod rust;
+#[path = "capi/sdt.rs"]
+mod sdt;
 #[path = "capi/several.rs"]
 mod several;
 #[path = "capi/size.rs"]

@@ -44,17 +44,11 @@ struct jumplabel_usdt_ {
 	void **_probes;
 };
 
-/* The nop, and where the compiler may leave an argument: in a constant, in memory or in a register. Clang knows no `o` on RISC-V. */
-#if defined(JUMPLABEL_NO_USDT) || defined(JUMPLABEL_FALLBACK) || !defined(__ELF__) || !__STDC_HOSTED__
-#elif defined(__x86_64__) && !defined(__ILP32__)
-#define JUMPLABEL_USDT_NOP_ ".byte 0x0f,0x1f,0x44,0,0"
-#define JUMPLABEL_USDT_CONSTRAINT_ "nor"
-#elif defined(__aarch64__) && defined(__LP64__) && !defined(__AARCH64EB__)
-#define JUMPLABEL_USDT_NOP_ "nop"
-#define JUMPLABEL_USDT_CONSTRAINT_ "nor"
-#elif defined(__riscv) && __riscv_xlen == 64
-#define JUMPLABEL_USDT_NOP_ "nop"
-#define JUMPLABEL_USDT_CONSTRAINT_ "nmr"
+#if !defined(JUMPLABEL_NO_USDT) && !defined(JUMPLABEL_FALLBACK)
+#include "note.h"
+#ifdef JUMPLABEL_NOTE_LONG_NOP_
+#define JUMPLABEL_USDT_NOP_ JUMPLABEL_NOTE_LONG_NOP_
+#endif
 #endif
 
 #ifndef JUMPLABEL_USDT_NOP_
@@ -148,7 +142,7 @@ template <> struct jumplabel_usdt_value_<false> {
 #define JUMPLABEL_USDT_TEXT12_(...) JUMPLABEL_USDT_TEXT11_() " " JUMPLABEL_USDT_PLACE_(12)
 
 #define JUMPLABEL_USDT_OPERAND_(number, x)                                                                                             \
-	, [_size##number] "n"(JUMPLABEL_USDT_SIZE_(x)), [_value##number] JUMPLABEL_USDT_CONSTRAINT_(JUMPLABEL_USDT_VALUE_(x))
+	, [_size##number] "n"(JUMPLABEL_USDT_SIZE_(x)), [_value##number] JUMPLABEL_NOTE_CONSTRAINT_(JUMPLABEL_USDT_VALUE_(x))
 #define JUMPLABEL_USDT_LIST0_(...)
 #define JUMPLABEL_USDT_LIST1_(_d, _a, ...) JUMPLABEL_USDT_OPERAND_(1, _a)
 #define JUMPLABEL_USDT_LIST2_(_d, _a, _b, ...) JUMPLABEL_USDT_LIST1_(_d, _a, 0) JUMPLABEL_USDT_OPERAND_(2, _b)
@@ -171,19 +165,11 @@ template <> struct jumplabel_usdt_value_<false> {
 #define JUMPLABEL_USDT_LIST12_(_d, _a, _b, _c, _e, _f, _g, _h, _i, _j, _k, _l, _m, ...)                                                \
 	JUMPLABEL_USDT_LIST11_(_d, _a, _b, _c, _e, _f, _g, _h, _i, _j, _k, _l, 0) JUMPLABEL_USDT_OPERAND_(12, _m)
 
-/* The nop and its note: those of <sys/sdt.h>, but that the note is tied to the function. The relocation keeps functions with the same arguments
-   apart for a linker that folds identical code. */
+/* The nop and its note, which is tied to the function. The relocation keeps functions with the same arguments apart for a linker that folds
+   identical code. */
 #define JUMPLABEL_USDT_ASM_(provider, name, places)                                                                                    \
-	".Lj_usdt%=:1:" JUMPLABEL_USDT_NOP_ ";.reloc 1b,BFD_RELOC_NONE," JUMPLABEL_SYMBOL_("_semaphore") "\n"                                     \
-	".pushsection .note.stapsdt,\"o?\",\"note\",.Lj_usdt%=\n"                                                                    \
-	".balign 4;.long 3f-2f,5f-4f,3;2:.asciz \"stapsdt\"\n"                                                                         \
-	"3:.balign 4;4:.quad 1b,_.stapsdt.base," JUMPLABEL_SYMBOL_("_semaphore") "\n"                                                  \
-	".asciz \"" provider "\";.asciz \"" name "\";.asciz \"" places "\"\n"                                                          \
-	"5:.balign 4;.popsection\n"                                                                                                    \
-	".ifndef _.stapsdt.base\n"                                                                                                     \
-	JUMPLABEL_RETAINED_(".stapsdt.base", "aG", ", \"progbits\", .stapsdt.base, comdat")                                            \
-	".weak _.stapsdt.base;.hidden _.stapsdt.base;_.stapsdt.base:.space 1;.size _.stapsdt.base,1;.popsection\n"                     \
-	".endif"
+	JUMPLABEL_NOTE_(JUMPLABEL_USDT_NOP_ ";.reloc 1b,BFD_RELOC_NONE," JUMPLABEL_SYMBOL_("_semaphore"),                              \
+			JUMPLABEL_SYMBOL_("_semaphore"), provider, name, ".ascii \"" places "\"\n")
 #define JUMPLABEL_USDT_STRING_(x) #x
 #define JUMPLABEL_USDT_TEXT_OF_(x) JUMPLABEL_USDT_STRING_(x)
 

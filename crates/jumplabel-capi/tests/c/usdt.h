@@ -24,8 +24,9 @@ struct note {
 };
 
 static struct note traced;
-static int hits, count;
-static int64_t values[16];
+/* The compiler does not know that a nop changes them. */
+static volatile int hits, count;
+static volatile int64_t values[16];
 /* Reads more while the arguments are there. */
 static void (*also)(void);
 
@@ -42,17 +43,18 @@ static int64_t sized(uint64_t value, long size)
 	}
 }
 
-/* Reads all of `places`: -4@%edi, 8@-16(%rbp), 4@$7; -4@x0, 8@[sp, 16], 4@7; -4@a0, 8@-16(s0), 4@7. */
+/* Reads all of `places`: -4@%edi, 8f@%rax, 8@-16(%rbp), 4@$7; -4@x0, 8@[sp, 16], 4@7; -4@a0, 8@-16(s0), 4@7. */
 void usdt_seen(const struct registers *registers)
 {
 	const char *at = traced.places;
 
-	hits++;
-	for (count = 0; *at; count++) {
+	hits = hits + 1;
+	for (count = 0; *at; count = count + 1) {
 		char *end;
 		long size = strtol(at, &end, 10), offset = 0;
 		bool memory = false;
 
+		end += *end == 'f';
 		if (*end++ != '@')
 			fail("no place", at);
 		end += *end == '$';

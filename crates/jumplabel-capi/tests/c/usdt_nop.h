@@ -31,10 +31,6 @@ static void fail(const char *what, const char *where)
 
 #ifdef __x86_64__
 
-/* In the order in which the call pushes them. */
-struct registers {
-	uint64_t all[15], flags, ret;
-};
 static const char *const names[16][4] = {
 	{ "rax", "eax", "ax", "al" },	 { "rbx", "ebx", "bx", "bl" },	  { "rcx", "ecx", "cx", "cl" },
 	{ "rdx", "edx", "dx", "dl" },	 { "rsi", "esi", "si", "sil" },	  { "rdi", "edi", "di", "dil" },
@@ -44,7 +40,60 @@ static const char *const names[16][4] = {
 	{ "rsp", "esp", "sp", "spl" },
 };
 
+/* As tools write. */
+static void poke(uint64_t address, const void *bytes, size_t size)
+{
+	int memory = open("/proc/self/mem", O_WRONLY);
 
+	if (pwrite(memory, bytes, size, (off_t)address) != (ssize_t)size)
+		fail("cannot write", "/proc/self/mem");
+	close(memory);
+}
+
+/* BREAKPOINT: a nop of one byte, as those of <sys/sdt.h>. */
+#ifdef BREAKPOINT
+
+#include <signal.h>
+#include <ucontext.h>
+
+struct registers {
+	uint64_t all[16];
+};
+static const unsigned char nop[1] = { 0x90 };
+
+static void trapped(int signal, siginfo_t *info, void *context)
+{
+	static const int order[16] = { REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_R8,
+				       REG_R9,	REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RSP };
+	struct registers registers;
+
+	(void)signal, (void)info;
+	for (int number = 0; number < 16; number++)
+		registers.all[number] = (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[order[number]];
+	usdt_seen(&registers);
+}
+
+static void hook(uint64_t address)
+{
+	static const unsigned char breakpoint[1] = { 0xcc };
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = trapped;
+	action.sa_flags = SA_SIGINFO;
+	if (sigaction(SIGTRAP, &action, 0))
+		fail("no handler", "SIGTRAP");
+	poke(address, breakpoint, 1);
+}
+
+#define USDT_STACK_POINTER(registers) ((registers)->all[15])
+
+#else
+
+/* In the order in which the call pushes them. */
+struct registers {
+	uint64_t all[15], flags, ret;
+};
 static const unsigned char nop[5] = { 0x0f, 0x1f, 0x44, 0, 0 };
 
 __asm__(".text\n"
@@ -59,16 +108,6 @@ __asm__(".text\n"
 	"pop %r8; pop %r9; pop %r10; pop %r11; pop %r12; pop %r13; pop %r14; pop %r15; popfq\n"
 	"ret\n");
 
-/* As tools write. */
-static void poke(uint64_t address, const void *bytes, size_t size)
-{
-	int memory = open("/proc/self/mem", O_WRONLY);
-
-	if (pwrite(memory, bytes, size, (off_t)address) != (ssize_t)size)
-		fail("cannot write", "/proc/self/mem");
-	close(memory);
-}
-
 static void hook(uint64_t address)
 {
 	unsigned char call[5] = { 0xe8 };
@@ -80,12 +119,16 @@ static void hook(uint64_t address)
 	poke(address, call, 5);
 }
 
+#define USDT_STACK_POINTER(registers) ((uint64_t)(uintptr_t)((registers) + 1))
+
+#endif
+
 static uint64_t of_register(const struct registers *registers, const char *name, size_t length)
 {
 	for (int number = 0; number < 16; number++)
 		for (int size = 0; size < 4; size++)
 			if (strlen(names[number][size]) == length && !memcmp(names[number][size], name, length))
-				return number < 15 ? registers->all[number] : (uint64_t)(uintptr_t)(registers + 1);
+				return number < 15 ? registers->all[number] : USDT_STACK_POINTER(registers);
 	fail("no register", name);
 	return 0;
 }

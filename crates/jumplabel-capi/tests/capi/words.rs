@@ -171,8 +171,9 @@ fn broken_twins() {
         for (path, text) in headers(&original) {
             let relative = path.strip_prefix(&original).unwrap();
             let text = if relative == Path::new(name) { text.replace(from, to) } else { text };
-            std::fs::create_dir_all(twin.join("jumplabel")).unwrap();
-            std::fs::write(twin.join(relative), text).unwrap();
+            let into = twin.join(relative);
+            std::fs::create_dir_all(into.parent().unwrap()).unwrap();
+            std::fs::write(into, text).unwrap();
         }
         let is_about_words = !from.contains("push");
         let text = std::fs::read_to_string(twin.join(name)).unwrap();

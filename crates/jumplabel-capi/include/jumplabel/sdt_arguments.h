@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The arguments of a probe: what its note says of them, and the operands of the assembler; <jumplabel/sdt.h> includes this.
+ */
+#ifndef JUMPLABEL_SDT_ARGUMENTS_H
+#define JUMPLABEL_SDT_ARGUMENTS_H
+
+#include "note.h"
+
+#ifndef STAP_SDT_ARG_CONSTRAINT
+#define JUMPLABEL_SDT_CONSTRAINT_ JUMPLABEL_NOTE_CONSTRAINT_
+#else
+#define JUMPLABEL_SDT_CONSTRAINT_ JUMPLABEL_SDT_STRING_(STAP_SDT_ARG_CONSTRAINT)
+#endif
+#define JUMPLABEL_SDT_STRING_(x) JUMPLABEL_SDT_STRING_OF_(x)
+#define JUMPLABEL_SDT_STRING_OF_(x) #x
+
+/* In a note, "-4@" is a signed number of 4 bytes, "8f@" one of floating point. Enumerations count as <sys/sdt.h> has them: in C as the type that the
+   compiler chose, in C++ as unsigned. */
+#define JUMPLABEL_SDT_IS_ADDRESS_(x) (__builtin_classify_type(x) == 14 || __builtin_classify_type(x) == 5)
+#define JUMPLABEL_SDT_SIZE_(x) (JUMPLABEL_SDT_IS_ADDRESS_(x) ? JUMPLABEL_STATIC_CAST_(int, sizeof(void *)) : JUMPLABEL_STATIC_CAST_(int, sizeof(x)))
+#ifdef __cplusplus
+extern "C++" {
+template <class _type> struct jumplabel_sdt_type_ {
+	enum { _is_signed = 0 };
+};
+template <class _type> struct jumplabel_sdt_type_<const _type> : jumplabel_sdt_type_<_type> {};
+template <class _type> struct jumplabel_sdt_type_<volatile _type> : jumplabel_sdt_type_<_type> {};
+template <class _type> struct jumplabel_sdt_type_<const volatile _type> : jumplabel_sdt_type_<_type> {};
+#define JUMPLABEL_SDT_INTEGER_(type)                                                                                                   \
+	template <> struct jumplabel_sdt_type_<type> {                                                                                 \
+		enum { _is_signed = static_cast<type>(-1) < static_cast<type>(1) };                                                    \
+	};
+JUMPLABEL_SDT_INTEGER_(char)
+JUMPLABEL_SDT_INTEGER_(signed char)
+JUMPLABEL_SDT_INTEGER_(__typeof__(L'x'))
+JUMPLABEL_SDT_INTEGER_(short)
+JUMPLABEL_SDT_INTEGER_(int)
+JUMPLABEL_SDT_INTEGER_(long)
+JUMPLABEL_SDT_INTEGER_(long long)
+}
+#define JUMPLABEL_SDT_SIGN_(x) (!JUMPLABEL_SDT_IS_ADDRESS_(x) && jumplabel_sdt_type_<__typeof__(x)>::_is_signed ? -1 : 1)
+#else
+#define JUMPLABEL_SDT_SIGN_(x)                                                                                                         \
+	((__typeof__(__builtin_choose_expr(((__builtin_classify_type(x) + 3) & -4) == 4, x, 0u)))-1 < 1 ? -1 : 1)
+#endif
+
+/* One number for size and type, because gcc takes 30 operands: 100 more if it is of floating point. */
+#define JUMPLABEL_SDT_OPERAND_(number, x)                                                                                              \
+	[_size##number] "n"(JUMPLABEL_SDT_SIGN_(x) * JUMPLABEL_SDT_SIZE_(x) + 100 * (__builtin_classify_type(x) == 8)),                \
+		[_value##number] JUMPLABEL_SDT_CONSTRAINT_(x)
+#define JUMPLABEL_SDT_PLACE_(number)                                                                                                   \
+	".if %c[_size" #number "]==104;.ascii \"4f\";.elseif %c[_size" #number "]==108;.ascii \"8f\";"                                 \
+	".elseif %c[_size" #number "]==116;.ascii \"16f\";.else;.ascii \"%c[_size" #number "]\";.endif\n"                              \
+	".ascii \"@%[_value" #number "]\"\n"
+
+/* By the number of arguments: the text of the note, and the operands of the assembler. */
+#define JUMPLABEL_SDT_PLACES_0_ ""
+#define JUMPLABEL_SDT_PLACES_1_ JUMPLABEL_SDT_PLACE_(1)
+#define JUMPLABEL_SDT_PLACES_2_ JUMPLABEL_SDT_PLACES_1_ ".ascii \" \"\n" JUMPLABEL_SDT_PLACE_(2)
+#define JUMPLABEL_SDT_PLACES_3_ JUMPLABEL_SDT_PLACES_2_ ".ascii \" \"\n" JUMPLABEL_SDT_PLACE_(3)
+#define JUMPLABEL_SDT_PLACES_4_ JUMPLABEL_SDT_PLACES_3_ ".ascii \" \"\n" JUMPLABEL_SDT_PLACE_(4)
+#define JUMPLABEL_SDT_PLACES_5_ JUMPLABEL_SDT_PLACES_4_ ".ascii \" \"\n" JUMPLABEL_SDT_PLACE_(5)
+#define JUMPLABEL_SDT_PLACES_6_ JUMPLABEL_SDT_PLACES_5_ ".ascii \" \"\n" JUMPLABEL_SDT_PLACE_(6)
+#define JUMPLABEL_SDT_PLACES_7_ JUMPLABEL_SDT_PLACES_6_ ".ascii \" \"\n" JUMPLABEL_SDT_PLACE_(7)
+#define JUMPLABEL_SDT_PLACES_8_ JUMPLABEL_SDT_PLACES_7_ ".ascii \" \"\n" JUMPLABEL_SDT_PLACE_(8)
+#define JUMPLABEL_SDT_PLACES_9_ JUMPLABEL_SDT_PLACES_8_ ".ascii \" \"\n" JUMPLABEL_SDT_PLACE_(9)
+#define JUMPLABEL_SDT_PLACES_10_ JUMPLABEL_SDT_PLACES_9_ ".ascii \" \"\n" JUMPLABEL_SDT_PLACE_(10)
+#define JUMPLABEL_SDT_PLACES_11_ JUMPLABEL_SDT_PLACES_10_ ".ascii \" \"\n" JUMPLABEL_SDT_PLACE_(11)
+#define JUMPLABEL_SDT_PLACES_12_ JUMPLABEL_SDT_PLACES_11_ ".ascii \" \"\n" JUMPLABEL_SDT_PLACE_(12)
+#define JUMPLABEL_SDT_OPERANDS_0_() [_none] "n"(0)
+#define JUMPLABEL_SDT_OPERANDS_1_(_a) JUMPLABEL_SDT_OPERAND_(1, _a)
+#define JUMPLABEL_SDT_OPERANDS_2_(_a, _b) JUMPLABEL_SDT_OPERANDS_1_(_a), JUMPLABEL_SDT_OPERAND_(2, _b)
+#define JUMPLABEL_SDT_OPERANDS_3_(_a, _b, _c) JUMPLABEL_SDT_OPERANDS_2_(_a, _b), JUMPLABEL_SDT_OPERAND_(3, _c)
+#define JUMPLABEL_SDT_OPERANDS_4_(_a, _b, _c, _e) JUMPLABEL_SDT_OPERANDS_3_(_a, _b, _c), JUMPLABEL_SDT_OPERAND_(4, _e)
+#define JUMPLABEL_SDT_OPERANDS_5_(_a, _b, _c, _e, _f) JUMPLABEL_SDT_OPERANDS_4_(_a, _b, _c, _e), JUMPLABEL_SDT_OPERAND_(5, _f)
+#define JUMPLABEL_SDT_OPERANDS_6_(_a, _b, _c, _e, _f, _g) JUMPLABEL_SDT_OPERANDS_5_(_a, _b, _c, _e, _f), JUMPLABEL_SDT_OPERAND_(6, _g)
+#define JUMPLABEL_SDT_OPERANDS_7_(_a, _b, _c, _e, _f, _g, _h)                                                                          \
+	JUMPLABEL_SDT_OPERANDS_6_(_a, _b, _c, _e, _f, _g), JUMPLABEL_SDT_OPERAND_(7, _h)
+#define JUMPLABEL_SDT_OPERANDS_8_(_a, _b, _c, _e, _f, _g, _h, _i)                                                                      \
+	JUMPLABEL_SDT_OPERANDS_7_(_a, _b, _c, _e, _f, _g, _h), JUMPLABEL_SDT_OPERAND_(8, _i)
+#define JUMPLABEL_SDT_OPERANDS_9_(_a, _b, _c, _e, _f, _g, _h, _i, _j)                                                                  \
+	JUMPLABEL_SDT_OPERANDS_8_(_a, _b, _c, _e, _f, _g, _h, _i), JUMPLABEL_SDT_OPERAND_(9, _j)
+#define JUMPLABEL_SDT_OPERANDS_10_(_a, _b, _c, _e, _f, _g, _h, _i, _j, _k)                                                             \
+	JUMPLABEL_SDT_OPERANDS_9_(_a, _b, _c, _e, _f, _g, _h, _i, _j), JUMPLABEL_SDT_OPERAND_(10, _k)
+#define JUMPLABEL_SDT_OPERANDS_11_(_a, _b, _c, _e, _f, _g, _h, _i, _j, _k, _l)                                                         \
+	JUMPLABEL_SDT_OPERANDS_10_(_a, _b, _c, _e, _f, _g, _h, _i, _j, _k), JUMPLABEL_SDT_OPERAND_(11, _l)
+#define JUMPLABEL_SDT_OPERANDS_12_(_a, _b, _c, _e, _f, _g, _h, _i, _j, _k, _l, _m)                                                     \
+	JUMPLABEL_SDT_OPERANDS_11_(_a, _b, _c, _e, _f, _g, _h, _i, _j, _k, _l), JUMPLABEL_SDT_OPERAND_(12, _m)
+
+#endif

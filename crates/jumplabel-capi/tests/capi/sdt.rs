@@ -1,0 +1,260 @@
+//! Probes of `<sys/sdt.h>` by `<jumplabel/sdt.h>`, with what `dtrace -h` makes of tests/c/sdt.d: the same notes, and checks that follow semaphores
+//! (tests/c/sdt.c, with the tracer of tests/c/usdt.h).
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use jumplabel_testing::breadth;
+
+use crate::compiler::{CLANG, Compiler, Language};
+use crate::prefix::{file, files, prefix, printed, scratch, succeeds};
+
+const LANGUAGES: [Language; 2] = [Language::C, Language::Cxx];
+
+/// In which ways a compiler is tried, in both languages: the first two in all, others in one.
+fn ways(all: &'static [&'static str]) -> impl Iterator<Item = (Compiler, Language, &'static str)> {
+    let of = move |compilers: Vec<Compiler>, flags: &'static [&'static str]| {
+        compilers.into_iter().flat_map(move |compiler| {
+            LANGUAGES.into_iter().flat_map(move |language| flags.iter().map(move |&flags| (compiler, language, flags)))
+        })
+    };
+    of(Compiler::ALL.to_vec(), all).chain(of(Compiler::others().collect(), &all[..1]))
+}
+
+/// A directory with sdt_probes.h, and with the file of semaphores that `dtrace -G` makes; `None` if there is no dtrace.
+fn directory(name: &str) -> Option<PathBuf> {
+    if !breadth::has("dtrace") {
+        println!("skipped: needs dtrace, of systemtap-sdt-dev");
+        return None;
+    }
+    let directory = scratch(name);
+    for (flag, output) in [("-h", "sdt_probes.h"), ("-G", "semaphores.o")] {
+        let mut dtrace = Command::new("dtrace");
+        succeeds(dtrace.current_dir(&directory).arg(flag).arg("-s").arg(file("tests/c/sdt.d")).arg("-o").arg(output));
+    }
+    Some(directory)
+}
+
+/// The flag by which sys/sdt.h is ours, of the headers below `include`.
+fn ours(include: &Path) -> String {
+    format!("-I {}", include.join("jumplabel/sdt").display())
+}
+
+/// The object file of a source of tests/c.
+fn object(compiler: Compiler, language: Language, flags: &str, source: &str, directory: &Path) -> PathBuf {
+    let object = directory.join(format!("{source}.o"));
+    let mut command = compiler.command(language, flags);
+    // clang's -pedantic does not like what the system's header does.
+    command.arg("-Wno-pedantic").arg("-I").arg(directory).arg("-c").arg(file("tests/c").join(source));
+    succeeds(command.arg("-o").arg(&object));
+    object
+}
+
+/// Provider, name and arguments of each note, sorted.
+fn notes(file: &Path) -> Vec<String> {
+    let text = printed(&succeeds(Command::new("readelf").arg("-nW").arg(file)));
+    let mut notes: Vec<_> = text
+        .split("stapsdt ")
+        .skip(1)
+        .map(|note| {
+            let of = |what: &str| note.split(what).nth(1).unwrap().lines().next().unwrap().trim_end().to_string();
+            format!("{}:{} {}", of("Provider: "), of("Name: "), of("Arguments: "))
+        })
+        .collect();
+    notes.sort_unstable();
+    notes
+}
+
+/// A note without the places of its arguments, which depend on the code around it: the checks are another.
+fn sizes(note: &str) -> String {
+    note.split(' ').map(|word| word.split('@').next().unwrap()).collect::<Vec<_>>().join(" ")
+}
+
+/// A program of sdt.c and sdt_other.c; `other` are the flags of the latter.
+fn program(
+    compiler: Compiler,
+    language: Language,
+    [flags, other]: [&str; 2],
+    include: &Path,
+    directory: &Path,
+) -> PathBuf {
+    let program = directory.join("program");
+    let flags = format!("-DTRACED {flags} -I {}", directory.display());
+    let other = format!("{other} -Wno-pedantic -I {}", directory.display());
+    let second = directory.join("other.o");
+    let mut command = compiler.command_with(include, language, &other);
+    succeeds(command.arg("-c").arg(file("tests/c/sdt_other.c")).arg("-o").arg(&second));
+    let library = prefix().join("lib");
+    let mut command = compiler.command_with(include, language, &format!("{flags} {}", ours(include)));
+    command.arg(file("tests/c/sdt.c")).args(["-x", "none"]).arg(&second).arg(directory.join("semaphores.o"));
+    command.arg("-o").arg(&program).arg("-L").arg(&library).arg(format!("-Wl,-rpath,{}", library.display()));
+    succeeds(command.args(["-ljumplabel", "-ldl"]));
+    program
+}
+
+/// The notes are those of `<sys/sdt.h>`: the same probes, with the same sizes and types; where the code around a probe is the same, in the same
+/// places. Without sites, in older languages and in other compilers the header is the system's.
+#[test]
+fn same_notes() {
+    let Some(directory) = directory("sdt-notes") else { return };
+    let include = prefix().join("include");
+    let mut places = [0, 0];
+    for (compiler, language, flags) in ways(&["-O2", "-O0", "-O2 -fPIC", "-O1 -fno-pie"]) {
+        let what = format!("{compiler:?} {language:?} {flags}");
+        let compiled = |more: &str| notes(&object(compiler, language, &format!("{flags} {more}"), "sdt.c", &directory));
+        let (system, own) = (compiled(""), compiled(&ours(&include)));
+        assert!(system.len() >= 22, "{what}: {system:?}");
+        let of_sizes = |notes: &[String]| notes.iter().map(|note| sizes(note)).collect::<Vec<_>>();
+        assert_eq!(of_sizes(&system), of_sizes(&own), "{what}");
+        places[0] += system.iter().zip(&own).filter(|(one, other)| one == other).count();
+        places[1] += system.len();
+        // The header itself, in the place of its sys/sdt.h, and what is the system's in any case.
+        assert_eq!(of_sizes(&compiled("-include jumplabel/sdt.h")), of_sizes(&own), "{what}");
+        let old = if language == Language::C { "-std=gnu89" } else { "-std=c++11" };
+        for more in ["-DJUMPLABEL_FALLBACK", old] {
+            assert_eq!(compiled(&format!("{} {more}", ours(&include))), system, "{what} {more}");
+        }
+        // The checks, too.
+        let loading = compiled(&format!("{} -DJUMPLABEL_SDT_LOADS", ours(&include)));
+        assert_eq!(of_sizes(&loading), of_sizes(&own), "{what}");
+    }
+    println!("{} of {} notes with the same places", places[0], places[1]);
+    assert!(places[0] * 2 > places[1], "{places:?}");
+}
+
+/// Semaphores are raised as tracers do it: the checks of that probe are on, and no others, in all files, and the arguments arrive.
+#[test]
+fn tracers() {
+    let Some(directory) = directory("sdt-tracers") else { return };
+    let include = prefix().join("include");
+    let ours = ours(&include);
+    let others = [format!("-O2 {ours}"), "-O2".into(), format!("-O2 {ours} -DJUMPLABEL_PRECISE_TABLE")];
+    for (compiler, language, flags) in ways(&[
+        "-O2",
+        "-O0",
+        "-O2 -fPIC",
+        "-O2 -fno-pie -no-pie",
+        "-O1 -flto",
+        "-O2 -DJUMPLABEL_SHORT",
+        "-O2 -DJUMPLABEL_SDT_WATCH",
+    ]) {
+        for other in if flags == "-O2" { &others[..] } else { &others[..1] } {
+            let program = program(compiler, language, [flags, other], &include, &directory);
+            let output = succeeds(&mut Command::new(&program));
+            assert_eq!(printed(&output), "ok\n", "{compiler:?} {language:?} {flags}; {other}");
+        }
+    }
+}
+
+/// Tools find the probes in the file.
+#[test]
+fn tools_list_them() {
+    let Some(directory) = directory("sdt-tools") else { return };
+    let include = prefix().join("include");
+    for compiler in Compiler::ALL {
+        let program = program(compiler, Language::C, ["-O2", &format!("-O2 {}", ours(&include))], &include, &directory);
+        let shown = notes(&program);
+        assert!(shown.iter().any(|note| note.starts_with("sdt:packet__sent 8@") && note.contains(" -2@")), "{shown:?}");
+        if !breadth::has("bpftrace") {
+            println!("skipped: needs bpftrace");
+            continue;
+        }
+        let listed =
+            printed(&succeeds(Command::new("bpftrace").arg("-l").arg(format!("usdt:{}:sdt:*", program.display()))));
+        let names = file("tests/c/sdt.d");
+        let names = std::fs::read_to_string(names).unwrap();
+        let names = names.lines().filter_map(|line| line.trim().strip_prefix("probe ")?.split('(').next());
+        assert_eq!(names.clone().count(), 22);
+        for name in names {
+            assert!(listed.lines().any(|line| line.ends_with(&format!(":sdt:{name}"))), "{name}: {listed}");
+        }
+    }
+}
+
+/// The instructions of the function `other_packet` of sdt_other.c.
+fn checked(compiler: Compiler, language: Language, flags: &str, directory: &Path) -> String {
+    let object = object(compiler, language, flags, "sdt_other.c", directory);
+    let text = printed(&succeeds(Command::new("objdump").args(["-dr", "--no-show-raw-insn"]).arg(object)));
+    text.split("<other_packet>:").nth(1).unwrap().split("\n\n").next().unwrap().to_string()
+}
+
+/// A check does not load the semaphore. That of the system, and ours if it is told to, do.
+#[test]
+fn a_check_is_one_nop() {
+    let Some(directory) = directory("sdt-nop") else { return };
+    let ours = ours(&prefix().join("include"));
+    for (compiler, language, flags) in ways(&["-O2", "-O2 -fPIC"]) {
+        let with = |more: &str| checked(compiler, language, &format!("{flags} {more}"), &directory);
+        let (own, what) = (with(&ours), format!("{compiler:?} {language:?} {flags}"));
+        assert!(own.contains("nopl") && !own.contains("semaphore"), "{what}: {own}");
+        for more in ["", &format!("{ours} -DJUMPLABEL_SDT_LOADS"), &format!("{ours} -DJUMPLABEL_FALLBACK")] {
+            let other = with(more);
+            assert!(other.contains("sdt_packet__sent_semaphore"), "{what} {more}: {other}");
+        }
+    }
+}
+
+/// What is said of `__builtin_expect`: a plain name that ends in `_semaphore` is a check, and nothing else is.
+#[test]
+fn expectations() {
+    let directory = scratch("sdt-expectations");
+    let source = directory.join("expectations.c");
+    let text = "#include <stdbool.h>\n#include <sys/sdt.h>\nstruct s { int has_semaphore; };\nint f(struct s *p, int has_semaphore, int n);\n\
+        int f(struct s *p, int has_semaphore, int n)\n{\n\tint x = 0;\n\
+        \tif (__builtin_expect(p->has_semaphore, 0)) x++;\n\tif (__builtin_expect(!has_semaphore, 1)) x++;\n\
+        \tif (__builtin_expect(n % 2 == 0, 0)) x++;\n\tif (__builtin_expect(n&has_semaphore, 0)) x++;\n\
+        \tif (__builtin_expect((n > 1) && __builtin_expect(n % 3, 1), \"%[\" [0] == '%')) x++;\n\
+        \tif (__builtin_expect(has_semaphore+0, 0)) x++;\n\tif (__builtin_expect(n, 0)) x++;\n\treturn x;\n}\n";
+    std::fs::write(&source, text).unwrap();
+    let include = prefix().join("include");
+    for (compiler, language, flags) in ways(&["-O2", "-O0"]) {
+        let code = |more: &str| {
+            let object = directory.join("object.o");
+            let mut command = compiler.command_with(&include, language, &format!("{flags} {} {more}", ours(&include)));
+            succeeds(command.arg("-c").arg(&source).arg("-o").arg(&object));
+            printed(&succeeds(Command::new("objdump").args(["-dr", "--no-addresses"]).arg(object)))
+        };
+        let (with, without) = (code(""), code("-DJUMPLABEL_SDT_LOADS"));
+        assert!(without.contains("<f>:") || without.contains("<_Z1f"), "{without}");
+        assert_eq!(with, without, "{compiler:?} {language:?} {flags}");
+    }
+}
+
+/// Headers that get it wrong are found out by the program above.
+#[test]
+fn broken_twins() {
+    let Some(directory) = directory("sdt-twins") else { return };
+    let original = prefix().join("include");
+    let twins = [
+        // Nobody knows that the key follows a semaphore; it follows another; each file has a key of its own; a note without a semaphore.
+        ("2:.long 0,0,1,32,0;", "2:.long 0,0,1,0,0;"),
+        ("semaphore \"-.,0\\n.size", "\"sdt_none_semaphore-.,0\\n.size"),
+        ("\\n.weak \" key \"\\n.hidden \" key \"\\n.type", "\\n.type"),
+        ("JUMPLABEL_SYMBOL_(\"_semaphore\"), #provider, #name, ", "\"0\", #provider, #name, "),
+    ];
+    for (from, to) in twins {
+        let twin = directory.join("twin");
+        for path in files(&original) {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let relative = path.strip_prefix(&original).unwrap();
+            let text = if relative == Path::new("jumplabel/sdt.h") {
+                assert!(text.contains(from), "{from}");
+                let text = text.replace(from, to);
+                if from.contains("weak") {
+                    text.replace(",\\\"awG\\\",\\\"progbits\\\",\" key \",comdat", ",\\\"aw\\\"")
+                } else {
+                    text
+                }
+            } else {
+                text
+            };
+            let into = twin.join(relative);
+            std::fs::create_dir_all(into.parent().unwrap()).unwrap();
+            std::fs::write(into, text).unwrap();
+        }
+        let flags = ["-O2", &format!("-O2 {}", ours(&twin))];
+        let program = program(CLANG, Language::C, flags, &twin, &directory);
+        let output = Command::new("timeout").arg("20").arg(program).output().unwrap();
+        assert!(!output.status.success(), "{to}");
+    }
+}
