@@ -112,12 +112,15 @@ JUMPLABEL_C_END_
 	extern JUMPLABEL_STRUCT_ static_key_false jumplabel_sdt_key_##id##_ __asm__("jumplabel_sdt_" semaphore)                        \
 		__attribute__((__visibility__("hidden")));                                                                             \
 	extern unsigned short jumplabel_sdt_semaphore_##id##_ __asm__(semaphore) __attribute__((__visibility__("hidden")));            \
-	__asm__ __volatile__(JUMPLABEL_SDT_KEY_(JUMPLABEL_KEY_TEXT_, JUMPLABEL_SYMBOL_("_semaphore"))                                  \
-			     :                                                                                                         \
-			     : [_key] JUMPLABEL_KEY_CONSTRAINT_(&jumplabel_sdt_key_##id##_),                                           \
-			       [_semaphore] JUMPLABEL_KEY_CONSTRAINT_(&jumplabel_sdt_semaphore_##id##_))
-/* As static_branch_unlikely(), without __builtin_expect. */
-#define JUMPLABEL_SDT_SITE_(id) (__builtin_expect_with_probability(JUMPLABEL_CHECK_(&jumplabel_sdt_key_##id##_, 0), 0, 0.99) != 0)
+	__asm__ __volatile__ __inline__ goto(                                                                                          \
+		JUMPLABEL_SDT_KEY_(JUMPLABEL_KEY_TEXT_, JUMPLABEL_SYMBOL_("_semaphore"))                                               \
+		JUMPLABEL_SITE_TEXT_OF_("", JUMPLABEL_KEY_TEXT_)                                                                       \
+		:                                                                                                                      \
+		: [_key] JUMPLABEL_KEY_CONSTRAINT_(&jumplabel_sdt_key_##id##_),                                                        \
+		  [_semaphore] JUMPLABEL_KEY_CONSTRAINT_(&jumplabel_sdt_semaphore_##id##_), [_number] "i"(0),                          \
+		  JUMPLABEL_KEY_CONSTRAINT_(jumplabel_object_)                                                                         \
+		: JUMPLABEL_CLOBBERS_                                                                                                  \
+		: jumplabel_jumped)
 #ifdef __cplusplus
 /* A function in a function: gcc and clang make no code of it if nothing calls it, and clang looks into no structure for labels. */
 #define JUMPLABEL_SDT_CHECK_(id, semaphore)                                                                                            \
@@ -126,10 +129,12 @@ JUMPLABEL_C_END_
 			__attribute__((__always_inline__)) static __inline__ bool jumplabel_check()                                    \
 			{                                                                                                              \
 				JUMPLABEL_SDT_CHECKED_(id, semaphore);                                                                 \
-				return JUMPLABEL_SDT_SITE_(id);                                                                        \
+				return false;                                                                                          \
+			jumplabel_jumped:                                                                                              \
+				return true;                                                                                           \
 			}                                                                                                              \
 		};                                                                                                                     \
-		return jumplabel_alone::jumplabel_check();                                                                             \
+		return __builtin_expect_with_probability(jumplabel_alone::jumplabel_check(), 0, 0.99) != 0;                            \
 	}())
 extern "C++" {
 template <bool _is> struct jumplabel_sdt_is_ {
@@ -152,9 +157,16 @@ constexpr bool jumplabel_sdt_is_name_(const char *_text, size_t _size)
 }
 #else
 #define JUMPLABEL_SDT_CHECK_(id, semaphore)                                                                                            \
+	(__builtin_expect_with_probability(JUMPLABEL_SDT_FOUND_(id, semaphore), 0, 0.99) != 0)
+#define JUMPLABEL_SDT_FOUND_(id, semaphore)                                                                                            \
 	__extension__({                                                                                                                \
+		__label__ jumplabel_jumped;                                                                                            \
+		bool jumplabel_result = false;                                                                                         \
 		JUMPLABEL_SDT_CHECKED_(id, semaphore);                                                                                 \
-		JUMPLABEL_SDT_SITE_(id);                                                                                               \
+		if (0)                                                                                                                 \
+		jumplabel_jumped:                                                                                                      \
+			jumplabel_result = true;                                                                                       \
+		jumplabel_result;                                                                                                      \
 	})
 #define JUMPLABEL_SDT_ENDS_(text) (!__builtin_strcmp(&(text)[sizeof(text) > 11 ? sizeof(text) - 11 : 0], "_semaphore"))
 #ifdef __clang__

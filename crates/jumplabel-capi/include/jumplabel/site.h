@@ -373,15 +373,16 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
  */
 #define JUMPLABEL_LOADS_ 32
 #define JUMPLABEL_SITE_TEXT_                                                                                           \
+	JUMPLABEL_SITE_TEXT_OF_(JUMPLABEL_SLOT_ JUMPLABEL_MARK_IF_IMPORTED_ JUMPLABEL_SET_KEY_, JUMPLABEL_KEY_NAME_)
+#define JUMPLABEL_SITE_TEXT_OF_(before, key)                                                                           \
 	".set .Lj_to%=,%l[jumplabel_jumped];.set .Lj_meta," JUMPLABEL_NUMBER_("_number") ";"                           \
-	JUMPLABEL_SLOT_ JUMPLABEL_MARK_IF_IMPORTED_                                                                    \
-	JUMPLABEL_SET_KEY_ JUMPLABEL_PREFIX_                                                                           \
-	".if .Lj_meta&32;" JUMPLABEL_BEGIN_COLD_ ".long .Lj_to%=-.;4:" JUMPLABEL_TEST_(JUMPLABEL_KEY_NAME_)            \
+	before JUMPLABEL_PREFIX_                                                                                       \
+	".if .Lj_meta&32;" JUMPLABEL_BEGIN_COLD_ ".long .Lj_to%=-.;4:" JUMPLABEL_TEST_(key)                            \
 	JUMPLABEL_STUB_(".Lj_meta", "8f", ".Lj_to%=") JUMPLABEL_END_COLD_                                              \
 	JUMPLABEL_JUMP_(JUMPLABEL_CHECK_HERE_, "4b") "8:;" JUMPLABEL_FIRST_STATE_ ".endif;" JUMPLABEL_SIZE_            \
 	JUMPLABEL_TIE_(JUMPLABEL_CHECK_BACK_, "3f") JUMPLABEL_CHECK_TABLE_                                             \
 	".balign 4;3:.long " JUMPLABEL_CHECK_BACK_ "-.;.if .Lj_meta&32;.long 4b-.;.else;"                              \
-	".long .Lj_to%=-.;.endif;.long " JUMPLABEL_KEY_NAME_ "-.," JUMPLABEL_META_ ";.popsection;"
+	".long .Lj_to%=-.;.endif;.long " key "-.," JUMPLABEL_META_ ";.popsection;"
 
 #include "site_macros.h"
 

@@ -1,6 +1,7 @@
 //! Probes of `<sys/sdt.h>` by `<jumplabel/sdt.h>`, with what `dtrace -h` makes of tests/c/sdt.d: the same notes, and checks that follow semaphores
 //! (tests/c/sdt.c, with the tracer of tests/c/usdt.h).
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -44,7 +45,6 @@ fn ours(include: &Path) -> String {
 fn object(compiler: Compiler, language: Language, flags: &str, source: &str, directory: &Path) -> PathBuf {
     let object = directory.join(format!("{source}.o"));
     let mut command = compiler.command(language, flags);
-    // clang's -pedantic does not like what the system's header does.
     command.arg("-Wno-pedantic").arg("-I").arg(directory).arg("-c").arg(file("tests/c").join(source));
     succeeds(command.arg("-o").arg(&object));
     object
@@ -67,7 +67,7 @@ fn notes(file: &Path) -> Vec<String> {
 
 /// A note without the places of its arguments, which depend on the code around it: the checks are another.
 fn sizes(note: &str) -> String {
-    note.split(' ').map(|word| word.split('@').next().unwrap()).collect::<Vec<_>>().join(" ")
+    note.replace(", ", ",").split(' ').map(|word| word.split('@').next().unwrap()).collect::<Vec<_>>().join(" ")
 }
 
 /// A program of sdt.c and sdt_other.c; `other` are the flags of the latter.
@@ -114,12 +114,36 @@ fn same_notes() {
         for more in ["-DJUMPLABEL_FALLBACK", old] {
             assert_eq!(compiled(&format!("{} {more}", ours(&include))), system, "{what} {more}");
         }
-        // The checks, too.
         let loading = compiled(&format!("{} -DJUMPLABEL_SDT_LOADS", ours(&include)));
         assert_eq!(of_sizes(&loading), of_sizes(&own), "{what}");
     }
-    println!("{} of {} notes with the same places", places[0], places[1]);
     assert!(places[0] * 2 > places[1], "{places:?}");
+}
+
+/// Object files of other instruction sets have the same notes, but for `char`, which is unsigned there, and the places.
+#[test]
+fn on_other_instruction_sets() {
+    let Some(directory) = directory("sdt-others") else { return };
+    let ours = ours(&prefix().join("include"));
+    let of_sizes = |object: &Path| -> Vec<_> {
+        notes(object).iter().map(|note| sizes(note)).filter(|note| !note.starts_with("sdt:small ")).collect()
+    };
+    let expected = of_sizes(&object(CLANG, Language::C, &format!("-O2 {ours}"), "sdt.c", &directory));
+    assert!(expected.len() >= 21, "{expected:?}");
+    for gnu in ["aarch64-linux-gnu", "riscv64-linux-gnu"] {
+        let gcc = format!("{gnu}-gcc");
+        for compiler in breadth::has(&gcc).then_some(gcc).into_iter().chain([format!("{} --target={gnu}", CLANG.c)]) {
+            for flags in ["-O0", "-O2", "-O2 -fPIC"] {
+                let object = directory.join("object.o");
+                let mut words = compiler.split(' ');
+                let mut command = Command::new(words.next().unwrap());
+                command.args(words).args(flags.split(' ')).args(["-std=c11", "-Wall", "-Wextra", "-Werror"]);
+                command.args(ours.split(' ')).arg("-I").arg(&directory).arg("-c").arg(file("tests/c/sdt.c"));
+                succeeds(command.arg("-o").arg(&object));
+                assert_eq!(of_sizes(&object), expected, "{compiler} {flags}");
+            }
+        }
+    }
 }
 
 /// Semaphores are raised as tracers do it: the checks of that probe are on, and no others, in all files, and the arguments arrive.
@@ -146,6 +170,24 @@ fn tracers() {
     }
 }
 
+/// Probes and keys of a shared library are its own, also if it says that all its keys are.
+#[test]
+fn in_a_library() {
+    let Some(directory) = directory("sdt-library") else { return };
+    let include = prefix().join("include");
+    let ours = ours(&include);
+    let (library, main) = (directory.join("libsdt.so"), directory.join("main.c"));
+    std::fs::write(&main, "int library_main(void);\nint main(void)\n{\n\treturn library_main();\n}\n").unwrap();
+    for (compiler, language, more) in ways(&["-O2", "-O2 -DJUMPLABEL_LOCAL_KEYS"]) {
+        let flags = format!("{more} -fPIC -shared -Dmain=library_main");
+        let own = program(compiler, language, [&flags, &format!("{more} -fPIC {ours}")], &include, &directory);
+        std::fs::rename(own, &library).unwrap();
+        let name = main.to_str().unwrap();
+        let program = compiler.build(language, "-O2", &[name], "-lsdt", &directory.join("main"));
+        assert_eq!(printed(&succeeds(&mut Command::new(program))), "ok\n", "{compiler:?} {language:?} {more}");
+    }
+}
+
 /// Tools find the probes in the file.
 #[test]
 fn tools_list_them() {
@@ -161,12 +203,10 @@ fn tools_list_them() {
         }
         let listed =
             printed(&succeeds(Command::new("bpftrace").arg("-l").arg(format!("usdt:{}:sdt:*", program.display()))));
-        let names = file("tests/c/sdt.d");
-        let names = std::fs::read_to_string(names).unwrap();
-        let names = names.lines().filter_map(|line| line.trim().strip_prefix("probe ")?.split('(').next());
-        assert_eq!(names.clone().count(), 22);
+        let names: BTreeSet<_> = shown.iter().filter_map(|note| note.split(' ').next()).collect();
+        assert_eq!(names.len(), 22, "{names:?}");
         for name in names {
-            assert!(listed.lines().any(|line| line.ends_with(&format!(":sdt:{name}"))), "{name}: {listed}");
+            assert!(listed.lines().any(|line| line.ends_with(&format!(":{name}"))), "{name}: {listed}");
         }
     }
 }
