@@ -40,6 +40,8 @@ mod foreign;
 mod install;
 #[path = "capi/kernel.rs"]
 mod kernel;
+#[path = "capi/key_names.rs"]
+mod key_names;
 #[path = "capi/listing.rs"]
 mod listing;
 #[path = "capi/macros.rs"]

@@ -17,6 +17,10 @@
 #include <jumplabel/agent.h>
 #include <jumplabel/assert.h>
 #include <jumplabel/kernel.h>
+#include <jumplabel/key_names.h>
+#ifndef JUMPLABEL_FALLBACK
+#include <jumplabel/sdt.h>
+#endif
 #ifdef UP_THREADS
 #include <jumplabel/up_threads.h>
 #define W_UP true

@@ -2,7 +2,7 @@
 
 use super::kernels::{part_of_a_kernel, part_of_the_tiny_kernel, tiny_kernel, tiny_kernel_in_c};
 use super::listings;
-use super::tried::{asserting, fail_points, files_of_arch, kernel, optional_header, without_std};
+use super::tried::{asserting, fail_points, files_of_arch, kernel, key_names, optional_header, without_std};
 
 /// What is done with a block.
 pub(super) enum Rule {
@@ -49,6 +49,7 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/building.md", "default-features = false }", Tried(kernel)),
     ("docs/c.md", "RECORD_STATIC_KEY(trace, \"net.trace\")", OwnC(optional_header)),
     ("docs/c.md", "jumplabel_on_change(&appendonly", OwnC(optional_header)),
+    ("docs/c.md", "JUMPLABEL_KEYS(levels", OwnC(key_names)),
     ("docs/c.md", "JUMPLABEL_ASSERTIONS();", OwnC(asserting)),
     ("docs/c.md", "FetchContent_Declare", Excused("consumers::fetched_by_cmake of jumplabel-capi has such a project")),
     (

@@ -13,6 +13,18 @@ pub fn optional_header(program: &str) {
     assert_eq!(printed(line, &directory), if hears { "appendonly yes\n" } else { "work(2)\n" });
 }
 
+/// The program that copies two headers. (With the library: jumplabel-capi's `key_names::the_document`.)
+pub fn key_names(program: &str) {
+    let directory = desk().join("key-names");
+    for header in ["jumplabel-optional.h", "jumplabel/key_names.h"] {
+        let text = read(&format!("crates/jumplabel-capi/include/{header}"));
+        write(&directory.join(header.rsplit('/').next().unwrap()), &text);
+    }
+    write(&directory.join("program.c"), program);
+    let line = "cc -std=c99 -Wall -Wextra -Werror -DJUMPLABEL_OPTIONAL_USE=0 program.c && ./a.out && JUMPLABEL='hot[LL_DEBUG]=on' ./a.out";
+    assert_eq!(printed(line, &directory), "001\n101\n");
+}
+
 /// The program with an assertion is one that a compiler takes. (jumplabel-capi's `asserts::the_document` runs it.)
 pub fn asserting(program: &str) {
     let directory = desk().join("asserting");

@@ -33,6 +33,9 @@ const MEMBERS: &str = "key enable address target arm size bytes state sites \
     cpu interrupts_off restore interrupt serialise map nanoseconds wait unmap clean relax patience code_end start end \
     init thread_start thread_exit ret";
 
+/// What a program defines for `<jumplabel/sdt.h>`, as for `<sys/sdt.h>`.
+const SDT: &str = "STAP_SDT_ARG_CONSTRAINT SDT_USE_VARIADIC";
+
 /// `namespace jumplabel`, and what it takes from the standard library.
 const CXX: &str = "enabled_scope lock_scope change set_all error std initializer_list begin \
     vlog set sink set_sink to_stdio message level stream string string_view vector ostream ostringstream append data empty find find_last_of fwrite \
@@ -42,7 +45,7 @@ const CXX: &str = "enabled_scope lock_scope change set_all error std initializer
 const SYSTEM: &str = "pthread_create thrd_create pthread_t pthread_attr_t dlsym RTLD_NEXT";
 
 pub fn is_interface(word: &str) -> bool {
-    let lists = [MEMBERS, CXX, SYSTEM];
+    let lists = [MEMBERS, CXX, SYSTEM, SDT];
     FAMILIES.iter().any(|family| word.starts_with(family))
         || lists.iter().any(|list| list.split_whitespace().any(|known| known == word))
 }
