@@ -7,20 +7,23 @@
 //!   program ──► libjumplabel-agent.a      in place of libjumplabel.a: all of that, and the agent, in one instance
 //! ```
 //!
-//! These libraries are separate from libjumplabel, so a program without an agent contains no code for a thread, a socket or a parser.
+//! These libraries are separate from libjumplabel, so a program without an agent contains no code for a thread, a socket or a parser. On Windows
+//! there is an archive that heeds `JUMPLABEL`, and no agent.
 
-#![cfg(target_os = "linux")]
+#![cfg(any(target_os = "linux", windows))]
 
+#[cfg_attr(windows, path = "no_agent.rs")]
+pub mod agent;
 mod archive;
 
 #[cfg(feature = "capi")]
 extern crate jumplabel_capi as _;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::io::{self, ErrorKind};
+use std::fmt::Display;
 
 use jumplabel::platform::RawChanged;
-use jumplabel_agent::{Chooser, Options, Pause, StartError};
+use jumplabel_agent::Chooser;
 
 /// `jumplabel_agent_log_fn`: it gets a line, and the pointer that the program gave.
 type Log = Option<unsafe extern "C" fn(*const c_char, *mut c_void)>;
@@ -47,39 +50,13 @@ impl Lines {
         true
     }
 
-    /// Reports an error to the program, and returns its number.
-    fn refused(&self, error: &StartError) -> c_int {
-        let line = format!("no agent: {error}");
+    /// Tells the program, or standard error, why there is no agent.
+    fn refused(&self, why: &dyn Display) {
+        let line = format!("no agent: {why}");
         if !self.say(&line) {
             eprintln!("jumplabel: {line}");
         }
-        -errno(error)
     }
-}
-
-fn errno(error: &StartError) -> c_int {
-    match error {
-        StartError::Running(_) => libc::EEXIST,
-        StartError::Starting => libc::EALREADY,
-        StartError::Word(_) | StartError::Name(_) | StartError::NoRemote { .. } => libc::EINVAL,
-        StartError::Socket(error) => of_system(error),
-        StartError::Thread(_) => libc::EAGAIN,
-        StartError::Up(_) => libc::EBUSY,
-        _ => libc::EIO,
-    }
-}
-
-/// The system's number of an error. A message in front of the error has taken the number away; then the kind decides.
-fn of_system(error: &io::Error) -> c_int {
-    error.raw_os_error().unwrap_or(match error.kind() {
-        ErrorKind::NotFound => libc::ENOENT,
-        ErrorKind::PermissionDenied => libc::EACCES,
-        ErrorKind::AddrInUse => libc::EADDRINUSE,
-        ErrorKind::InvalidFilename => libc::ENAMETOOLONG,
-        ErrorKind::NotADirectory => libc::ENOTDIR,
-        ErrorKind::ReadOnlyFilesystem => libc::EROFS,
-        _ => libc::EIO,
-    })
 }
 
 /// # Safety
@@ -93,47 +70,6 @@ unsafe fn text<'a>(text: *const c_char) -> Option<std::borrow::Cow<'a, str>> {
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_startup() {
     jumplabel_agent::startup();
-}
-
-/// Starts the agent with options in the words of `JUMPLABEL_AGENT`; 0 or an error.
-///
-/// # Safety
-/// `words` is null or a string; `log` accepts `data`, in another thread.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn jumplabel_agent_start(words: *const c_char, log: Log, data: *mut c_void) -> c_int {
-    let lines = Lines { log, data };
-    // SAFETY: the caller passes null or a string.
-    let words = unsafe { text(words) }.unwrap_or("1".into());
-    let started = Options::from_words(&words).and_then(|options| {
-        let Some(options) = options else { return Ok(()) };
-        let options = if log.is_some() { options.log(move |event| _ = lines.say(&event.to_string())) } else { options };
-        options.start().map(drop)
-    });
-    started.map_or_else(|error| lines.refused(&error), |()| 0)
-}
-
-/// [`jumplabel_agent::no_remote`]; 0 or an error.
-///
-/// # Safety
-/// `selector` is null or a string.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn jumplabel_agent_no_remote(selector: *const c_char) -> c_int {
-    // SAFETY: the caller passes null or a string.
-    let Some(selector) = (unsafe { text(selector) }) else { return -libc::EINVAL };
-    let lines = Lines { log: None, data: std::ptr::null_mut() };
-    jumplabel_agent::no_remote(&selector).map_or_else(|error| lines.refused(&error), |()| 0)
-}
-
-/// [`jumplabel_agent::no_remote_because`]; 0 or an error.
-///
-/// # Safety
-/// Both are null or a string.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn jumplabel_agent_no_remote_because(selector: *const c_char, reason: *const c_char) -> c_int {
-    // SAFETY: the caller passes null or strings.
-    let (Some(selector), Some(reason)) = (unsafe { (text(selector), text(reason)) }) else { return -libc::EINVAL };
-    let lines = Lines { log: None, data: std::ptr::null_mut() };
-    jumplabel_agent::no_remote_because(&selector, &reason).map_or_else(|error| lines.refused(&error), |()| 0)
 }
 
 /// `jumplabel_agent_changed_fn`: it gets a name, a change, and the pointer that the program gave.
@@ -196,21 +132,4 @@ pub unsafe extern "C" fn jumplabel_agent_serve(layer: *const c_void) -> c_int {
         None => -libc::EINVAL,
         Some(layer) => jumplabel_agent::serve(layer).map_or(-libc::EEXIST, |()| 0),
     }
-}
-
-/// `struct jumplabel_agent_paused` of the header.
-pub struct Paused {
-    _pause: Pause,
-}
-
-/// [`jumplabel_agent::pause`].
-#[unsafe(no_mangle)]
-pub extern "C" fn jumplabel_agent_pause() -> Box<Paused> {
-    Box::new(Paused { _pause: jumplabel_agent::pause() })
-}
-
-/// Lets the agent go on.
-#[unsafe(no_mangle)]
-pub extern "C" fn jumplabel_agent_resume(paused: Option<Box<Paused>>) {
-    drop(paused);
 }

@@ -24,8 +24,8 @@
 //! ```
 //!
 //! The crate `jumplabel-selector` has the grammar. A program that uses neither `startup!` nor `start` pays nothing. The agent is for Linux only. On
-//! Windows, `startup!` obeys `JUMPLABEL`, and replies to `JUMPLABEL_AGENT` that there is no agent. On other systems it does nothing, and the
-//! crate has only the protocol.
+//! Windows there are `on_change` and `startup!`, which obeys `JUMPLABEL`, and replies to `JUMPLABEL_AGENT` that there is no agent. On other systems
+//! `startup!` does nothing, and the crate has only the protocol.
 
 #[cfg(target_os = "linux")]
 mod agent;
@@ -34,7 +34,7 @@ mod agent;
 mod change;
 #[cfg(target_os = "linux")]
 pub mod directory;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 mod hears;
 #[cfg(any(target_os = "linux", windows))]
 #[cfg_attr(windows, allow(dead_code))] // The agent uses the rest.
@@ -62,15 +62,18 @@ pub use agent::no_remote::{no_remote, no_remote_because};
 pub use agent::options::Options;
 #[cfg(target_os = "linux")]
 pub use agent::{Pause, StartError, pause, start};
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 #[doc(hidden)]
 pub use hears::Chooser;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub use hears::{HearError, on_change};
 #[cfg(any(target_os = "linux", windows))]
 pub use layer::{ServeError, serve};
 #[cfg(any(target_os = "linux", windows))]
 pub use startup::startup;
+#[cfg(windows)]
+#[doc(hidden)]
+pub use startup::system::NO_AGENT;
 
 /// Makes the environment variable `JUMPLABEL` set keys before `main`, and `JUMPLABEL_AGENT` start an agent. Write it once in the program, outside
 /// of functions.

@@ -2,7 +2,7 @@
 
 #[cfg_attr(windows, path = "startup/windows.rs")]
 #[cfg_attr(not(windows), path = "startup/linux.rs")]
-mod system;
+pub mod system;
 
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};

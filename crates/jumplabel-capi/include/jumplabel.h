@@ -20,7 +20,12 @@
 #include "jumplabel/tracepoint.h"
 
 /* Records of keys have no instruction, so that files without sites have them, too. */
-#if defined(JUMPLABEL_FALLBACK) && defined(__ELF__) && defined(__linux__)
+#if defined(JUMPLABEL_FALLBACK) && defined(__MINGW32__) && defined(__x86_64__) && defined(__clang__)
+#if __clang_major__ >= 19
+#include "jumplabel/arch.h"
+#include "jumplabel/site.h"
+#endif
+#elif defined(JUMPLABEL_FALLBACK) && defined(__ELF__) && defined(__linux__)
 #if defined(__clang__) ? __clang_major__ >= 14 : __GNUC__ >= 9
 #include "jumplabel/arch.h"
 #if defined(JUMP_LABEL_NOP_SIZE) && !((defined(__s390x__) || defined(__arm__)) && defined(__PIC__) && !defined(__clang__))

@@ -10,9 +10,12 @@ pub(super) fn has_more_rights() -> bool {
     false
 }
 
-/// Fails: there is no agent on Windows.
-pub(super) fn start(_: &str) -> Result<(), &'static str> {
-    Err("there is none on Windows; JUMPLABEL sets keys when a program starts")
+/// Why there is no agent.
+pub const NO_AGENT: &str = "there is none on Windows; JUMPLABEL sets keys when a program starts";
+
+/// There is no agent, which is no trouble for who asks for none.
+pub(super) fn start(words: &str) -> Result<(), &'static str> {
+    if matches!(words.trim(), "" | "0" | "off") { Ok(()) } else { Err(NO_AGENT) }
 }
 
 /// Ends the process. `exit` would run destructors of objects that are not constructed yet.

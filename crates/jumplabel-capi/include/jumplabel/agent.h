@@ -43,7 +43,8 @@ typedef void (*jumplabel_agent_log_fn)(const char *_line, void *_data);
      -EEXIST   there is one already                      -EINVAL   a word or a name that means nothing
      -EALREADY another thread is about to start one      -EAGAIN   no thread
      -ENOENT   no directory: set XDG_RUNTIME_DIR         -EACCES   the directory is another user's, or others may enter it
-     -EBUSY    the lock prefixes cannot be put in        others    of the socket or the directory */
+     -EBUSY    the lock prefixes cannot be put in        others    of the socket or the directory
+     -ENOSYS   on Windows there is none: other functions do nothing then, and jumplabel_startup() and jumplabel_agent_on_change() work */
 int jumplabel_agent_start(const char *_words, jumplabel_agent_log_fn _log, void *_data);
 
 /* Forbids the agent to change what a selector without a value chooses: "auth.*". For good. -EINVAL: it makes no sense, or nothing matches. */

@@ -34,6 +34,10 @@ static void print_line(const char *line, void *data)
 	fflush(stdout);
 }
 
+#ifdef _WIN32
+#define geteuid() 0 /* There is no operator. */
+#endif
+
 static void print_change(const char *key, const struct jumplabel_changed *changed, void *data)
 {
 	int is_me = changed->by == JUMPLABEL_BY_OPERATOR && changed->uid == (unsigned int)geteuid();

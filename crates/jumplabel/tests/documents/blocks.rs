@@ -83,6 +83,11 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/building.md", "wine PROGRAM=$PWD", Commands),
     ("docs/building.md", "clang-19 --target", Excused("make wine builds the README's program like that, and runs it")),
     (
+        "docs/building.md",
+        "jumplabel-agent-capi --features capi",
+        Excused("make wine builds it like that, for the tests of JUMPLABEL"),
+    ),
+    (
         "docs/tracing.md",
         "cargo jumplabel tracing --jumplabel",
         Excused("crates/cargo-jumplabel/tests/tracing.rs runs it in copies of a program"),

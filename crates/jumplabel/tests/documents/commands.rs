@@ -58,6 +58,10 @@ const COMMANDS: &[(&str, How)] = &[
         "clang-19 --target=x86_64-w64-windows-gnu -O2 -Icrates/jumplabel-capi/include program.c target/wine/x86_64-pc-windows-gnu/release/libjumplabel_capi.a -lntdll -luserenv -lws2_32 -static",
         Nothing(WINE),
     ),
+    (
+        "cargo rustc --release -p jumplabel-agent-capi --features capi --lib --crate-type staticlib --target x86_64-pc-windows-gnu --target-dir target/wine",
+        Nothing(WINE),
+    ),
     ("make wine PROGRAM=a.exe", Exists(WINE)),
     ("make wine PROGRAM=target/wine/x86_64-pc-windows-gnu/release/jumplabel-demo.exe", Exists(WINE)),
     ("make install PREFIX=/usr/local", Install("make install PREFIX=$PREFIX", "/usr/local is not the test's")),

@@ -20,10 +20,10 @@ const CONFORMANCE: &str = "conformance.c elsewhere.c base.c main.c";
 const COLLECTED: &str = "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections";
 
 /// What is to be compiled, and how.
-struct Program<'a> {
-    compiler: &'a str,
-    flags: &'a str,
-    files: &'a str,
+pub(super) struct Program<'a> {
+    pub(super) compiler: &'a str,
+    pub(super) flags: &'a str,
+    pub(super) files: &'a str,
 }
 
 /// A shell, the prefix of Wine, and the library for these programs.
@@ -36,9 +36,16 @@ pub(super) struct Headers<'a> {
 impl<'a> Headers<'a> {
     /// Builds the library.
     pub(super) fn new(sh: &'a Shell, prefix: &'a Path) -> Result<Headers<'a>> {
-        let kind = ["--release", "-p", "jumplabel-capi", "--lib", "--crate-type", "staticlib"];
-        printed(cargo(sh, prefix, "rustc").args(kind))?;
-        Ok(Headers { sh, prefix, library: format!("target/wine/{RUST}/release/libjumplabel_capi.a") })
+        Headers::of(sh, prefix, "jumplabel-capi")
+    }
+
+    /// The same, with a crate that has more than it.
+    pub(super) fn of(sh: &'a Shell, prefix: &'a Path, package: &str) -> Result<Headers<'a>> {
+        let capi = if package == "jumplabel-capi" { &[][..] } else { &["--features", "capi"] };
+        let kind = ["--release", "-p", package, "--lib", "--crate-type", "staticlib"];
+        printed(cargo(sh, prefix, "rustc").args(kind).args(capi))?;
+        let library = format!("target/wine/{RUST}/release/lib{}.a", package.replace('-', "_"));
+        Ok(Headers { sh, prefix, library })
     }
 
     /// The README's program in C: with sites by clang, with the fallback by gcc.
@@ -250,7 +257,7 @@ impl<'a> Headers<'a> {
     }
 
     /// Compiles and links a program, and yields its path.
-    fn build(&self, what: &Program<'_>) -> Result<String> {
+    pub(super) fn build(&self, what: &Program<'_>) -> Result<String> {
         self.build_to(what, "program.exe")
     }
 

@@ -1,11 +1,12 @@
-//! The variable `JUMPLABEL`, read by a program in Rust before `main`.
+//! The variable `JUMPLABEL`, read by programs in Rust and in C before `main`.
 
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use xshell::{Shell, cmd};
+use xshell::{Cmd, Shell, cmd};
 
-use super::{LIMIT, RUST, cargo, wine, with};
+use super::c::{Headers, Program};
+use super::{COMPILER, LIMIT, RUST, cargo, wine, with};
 use crate::printed;
 
 const PROGRAM: &str = "use jumplabel::{static_branch_likely, static_branch_unlikely, static_key};
@@ -20,13 +21,18 @@ static_key! {
 }
 
 fn main() {
+    let heard = jumplabel_agent::on_change(\"net.*\", |name, _, by| println!(\"{name}, by {by:?}\")).unwrap();
     println!(\"main {} {}\", static_branch_unlikely!(TRACE), static_branch_likely!(FSYNC));
+    FSYNC.disable().unwrap();
+    TRACE.enable().unwrap();
+    heard.remove();
 }
 ";
 
 /// What the variables say, and a line that the program prints then. Without `main`, it must not come that far.
 const CASES: &[(&str, &str, &str)] = &[
     ("JUMPLABEL", "", "main false true"),
+    ("JUMPLABEL", "", "net.trace, by Program"),
     ("JUMPLABEL", "net.*=on,wal.fsync=off", "main true false"),
     ("JUMPLABEL", "obj:startup.exe=on", "main true true"),
     ("JUMPLABEL", "file:src/main.rs=off", "main false false"),
@@ -62,5 +68,77 @@ pub(super) fn test(sh: &Shell, prefix: &Path) -> Result<()> {
         ensure!(value != "help" || !said.contains("main "), "{variable}={value}: {said}");
     }
     println!("JUMPLABEL, before main: {} cases", CASES.len());
+    of_c(sh, prefix)
+}
+
+/// What tests/c/operated.c prints with these variables: what a constructor of its found, and, for a line of input, what its checks find. As on Linux
+/// (crates/jumplabel-capi/tests/capi/agent.rs).
+const CASES_OF_C: &[(&str, &str, &[&str])] = &[
+    ("JUMPLABEL", "", &["at the start: 0", "0 1 1 0 1"]),
+    ("JUMPLABEL", "net.*=on,policy=2", &["at the start: 1", "1 1 1 0 2"]),
+    ("JUMPLABEL", "net.hooks[1]=off", &["at the start: 0", "0 1 0 0 1"]),
+    ("JUMPLABEL", "file:operated.c=on,net.hooks*=off", &["at the start: 1", "1 0 0 1 1"]),
+    (
+        "JUMPLABEL",
+        "@target/wine-startup/keys.conf",
+        &[
+            "at the start: 1",
+            "1 1 1 0 1",
+            "jumplabel: target/wine-startup/keys.conf:3: `none.such=on`: nothing matches",
+        ],
+    ),
+    ("JUMPLABEL", "net.trace=perhaps", &["at the start: 0", "0 1 1 0 1", "jumplabel: "]),
+    ("JUMPLABEL", "help", &["KEY", "auth.secret", "net.hooks[0]", "net.hooks[1]", "net.trace"]),
+    ("JUMPLABEL_AGENT", "0", &["at the start: 0", "0 1 1 0 1"]),
+    (
+        "JUMPLABEL_AGENT",
+        "1",
+        &["at the start: 0", "0 1 1 0 1", "jumplabel: JUMPLABEL_AGENT: no agent: there is none on Windows"],
+    ),
+];
+
+fn of_c(sh: &Shell, prefix: &Path) -> Result<()> {
+    let headers = Headers::of(sh, prefix, "jumplabel-agent-capi")?;
+    let wine = wine().context("wine64")?;
+    let run = |program: &str, arguments: &[&str]| {
+        with(cmd!(sh, "timeout {LIMIT} {wine} {program}"), prefix).args(arguments).stdin("\n")
+    };
+    for flags in ["-O2", "-O2 -fuse-ld=lld-19", "-O2 -DJUMPLABEL_FALLBACK"] {
+        let program = headers.build(&Program { compiler: "clang-19", flags, files: "operated.c" })?;
+        for &(variable, value, expected) in CASES_OF_C {
+            if !(value.contains("policy") && flags.contains("FALLBACK")) {
+                says(run(&program, &[]).env(variable, value), expected).context(flags)?;
+            }
+        }
+        // The program asks for one, has keys that nobody may change, and wants to hear of flips.
+        let asked = ["log: no agent: there is none on Windows", "start: -40", "at the start: 0", "0 1 1 0 1"];
+        says(run(&program, &["1", "auth.*", "net.trace", "not by day"]), &asked)?;
+        says(run(&program, &["0", "auth.*"]), &["start: 0", "at the start: 0", "0 1 1 0 1"])?;
+        let refused = ["no function is registered", "no_remote is refused", "start: 0", "at the start: 0"];
+        says(run(&program, &["0", "auth.*=on", "a=b"]), &refused)?;
+    }
+    // Its assembler can make no records of keys.
+    let program =
+        headers.build(&Program { compiler: COMPILER, flags: "-O2 -DJUMPLABEL_FALLBACK", files: "operated.c" })?;
+    let expected = ["at the start: 0", "0 1 1 0 1", "jumplabel: `net.*=on`: nothing matches"];
+    says(run(&program, &[]).env("JUMPLABEL", "net.*=on"), &expected)?;
+    println!("JUMPLABEL, in C: {} cases", CASES_OF_C.len());
+    Ok(())
+}
+
+/// A program ends with 0, and prints lines that begin like these, in this order: none twice, and of the library's and `main`'s no others. (Wine's own
+/// services may print, too.)
+fn says(command: Cmd<'_>, expected: &[&str]) -> Result<()> {
+    let text = command.to_string();
+    let said = printed(command)?;
+    let mut lines = said.lines().map(str::trim_end);
+    let missing = expected.iter().find(|expected| !lines.any(|line| line.starts_with(**expected)));
+    ensure!(missing.is_none(), "{text}: no {missing:?}: {said}");
+    for of_whom in ["jumplabel: ", "at the start"] {
+        let is = |line: &str| line.starts_with(of_whom);
+        let (lines, wanted) =
+            (said.lines().filter(|line| is(line)).count(), expected.iter().filter(|line| is(line)).count());
+        ensure!(lines == wanted, "{text}: {lines} lines of {of_whom:?}, and not {wanted}: {said}");
+    }
     Ok(())
 }
