@@ -51,10 +51,10 @@ fn main() {
     }
     let is_elf = os == "linux" || os == "none";
     let miri = var("CARGO_CFG_MIRI").is_ok();
-    // The target that was run. Others have an object format of the same family, but other linkers, or another assembler file.
-    let has_windows = var("TARGET").is_ok_and(|target| target == "x86_64-pc-windows-gnu")
-        && !miri
-        && var("CARGO_FEATURE_WINDOWS").is_ok();
+    // The targets that were run. Others have an object format of the same family, but other linkers, or another assembler file.
+    let were_run = ["x86_64-pc-windows-gnu", "x86_64-pc-windows-gnullvm"];
+    let has_windows =
+        var("TARGET").is_ok_and(|target| were_run.contains(&&*target)) && !miri && var("CARGO_FEATURE_WINDOWS").is_ok();
     let is_pe = has_windows && var("CARGO_CFG_JUMPLABEL_DYLIB").is_err();
     // A word that leads to a GOT slot is known for one instruction set.
     let finds_keys = var("CARGO_CFG_JUMPLABEL_DYLIB").is_err() || arch == "x86_64";

@@ -117,7 +117,7 @@ fn install_all(sh: &Shell, packages: &Packages<'_>, skipped: &mut Skipped) -> Re
         }
     }
     printed(cmd!(sh, "rustup component add --toolchain nightly miri rust-src"))?;
-    let targets = elsewhere::TARGETS.iter().chain(elsewhere::KERNELS);
+    let targets = elsewhere::TARGETS.iter().chain(elsewhere::KERNELS).chain(&[wine::llvm::RUST]);
     printed(cmd!(sh, "rustup target add {targets...}"))?;
     let runner = elsewhere::RUNNER;
     if !has(&in_target(&format!("{runner}/bin/python3"))) && from_pypi(sh, runner, elsewhere::PACKAGE).is_err() {

@@ -1,4 +1,5 @@
-//! Programs for Windows, x86_64-pc-windows-gnu, under Wine: the core's tests, those of the C headers, and whatever else is run that way.
+//! Programs for Windows, x86_64-pc-windows-gnu and -gnullvm, under Wine: the core's tests, those of the C headers, and whatever else is run that
+//! way.
 //!
 //! ```text
 //!   target/wine/            what cargo builds
@@ -6,6 +7,7 @@
 //! ```
 
 pub mod c;
+pub mod llvm;
 mod startup;
 
 use std::path::{Path, PathBuf};
@@ -47,6 +49,7 @@ fn missing(sh: &Shell) -> Result<Option<&'static str>> {
         () if !has(c::CLANG) => Some("clang-19"),
         () if !has(c::LLD) => Some("lld-19"),
         () if !installed.lines().any(|line| line == RUST) => Some(RUST),
+        () if !installed.lines().any(|line| line == llvm::RUST) => Some(llvm::RUST),
         () => None,
     })
 }
@@ -96,14 +99,14 @@ fn with<'a>(command: Cmd<'a>, prefix: &Path) -> Cmd<'a> {
 fn tests(sh: &Shell, prefix: &Path) -> Result<()> {
     printed(cargo(sh, prefix, "build").args(["--release", "--manifest-path", "test-crates/dll/Cargo.toml"]))?;
     let dll = format!("Z:{}/target/wine/{RUST}/release/dll.dll", crate::root().display());
-    for (sets, flags) in [(SETS, &["--lib"][..]), (OPTIMISED, &["--release", "--lib"])] {
+    for (sets, profile) in [(SETS, &[][..]), (OPTIMISED, &["--release"])] {
         let tests = sets.split(' ').flat_map(|set| ["--test", set]);
-        let log = printed(
-            cargo(sh, prefix, "test").env("JUMPLABEL_DLL", &dll).args(flags).args(["-p", "jumplabel"]).args(tests),
-        )
-        .with_context(|| format!("{sets} {flags:?}"))?;
-        println!("{} {}: {} passed, {} ignored", RUST, flags[0], sum(&log, "passed"), sum(&log, "ignored"));
+        let command = cargo(sh, prefix, "test").env("JUMPLABEL_DLL", &dll).args(profile);
+        let log = printed(command.args(["-p", "jumplabel", "--lib"]).args(tests))
+            .with_context(|| format!("{sets} {profile:?}"))?;
+        println!("{RUST}{}: {} passed, {} ignored", optimised(profile), sum(&log, "passed"), sum(&log, "ignored"));
     }
+    llvm::tests(sh, prefix)?;
     readme(sh, prefix)?;
     let headers = c::Headers::new(sh, prefix)?;
     headers.readme()?;
@@ -120,6 +123,10 @@ fn tests(sh: &Shell, prefix: &Path) -> Result<()> {
     }
     println!("{RUST}, without std: ok");
     Ok(())
+}
+
+fn optimised(profile: &[&str]) -> &'static str {
+    if profile.is_empty() { "" } else { ", optimised" }
 }
 
 /// The README's first program, in a crate as its steps make one.
