@@ -20,6 +20,7 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(jumplabel_alternatives)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_fallback)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_dylib)");
+    println!("cargo::rustc-check-cfg=cfg(jumplabel_unproven)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_usdt)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_no_usdt)");
     println!("cargo::rustc-check-cfg=cfg(jumplabel_short)");
@@ -53,8 +54,10 @@ fn main() {
     let miri = var("CARGO_CFG_MIRI").is_ok();
     // The targets that were run. Others have an object format of the same family, but other linkers, or another assembler file.
     let were_run = ["x86_64-pc-windows-gnu", "x86_64-pc-windows-gnullvm"];
-    let has_windows =
-        var("TARGET").is_ok_and(|target| were_run.contains(&&*target)) && !miri && var("CARGO_FEATURE_WINDOWS").is_ok();
+    let is_proven = var("TARGET").is_ok_and(|target| were_run.contains(&&*target));
+    // `make elsewhere` looks at what a compiler makes of sites on others.
+    let is_tried = arch == "x86_64" && os == "windows" && var("CARGO_CFG_JUMPLABEL_UNPROVEN").is_ok();
+    let has_windows = (is_proven || is_tried) && !miri && var("CARGO_FEATURE_WINDOWS").is_ok();
     let is_pe = has_windows && var("CARGO_CFG_JUMPLABEL_DYLIB").is_err();
     // A word that leads to a GOT slot is known for one instruction set.
     let finds_keys = var("CARGO_CFG_JUMPLABEL_DYLIB").is_err() || arch == "x86_64";

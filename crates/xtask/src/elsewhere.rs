@@ -1,10 +1,13 @@
 //! Systems that have the fallback: the core is checked for each, and its tests are run on the one that a package of PyPI runs (wasm32-wasip1).
 //! Kernels' targets that have it: what kernels in Rust and in C use is built for each.
 
+mod windows;
+
 use anyhow::{Context, Result, bail};
 use xshell::{Shell, cmd};
 
 use crate::programs::sum;
+use crate::wine::OBJDUMP;
 use crate::{Skipped, has, in_ci, printed};
 
 /// What `cargo check` looks at, with std and without.
@@ -13,6 +16,9 @@ pub const TARGETS: &[&str] = &[
     "aarch64-apple-darwin",
     "x86_64-unknown-freebsd",
     "aarch64-linux-android",
+    windows::MSVC,
+    windows::I686,
+    windows::AARCH64,
     "wasm32-unknown-unknown",
     WASI,
 ];
@@ -59,6 +65,12 @@ pub fn run(sh: &Shell) -> Result<()> {
             printed(check.args(features)).with_context(|| format!("{target} {features:?}"))?;
         }
         println!("{target}: checked, with std and without");
+        if target.contains("-windows-") {
+            match windows::objects(sh, target)? {
+                Some(said) => println!("{said}"),
+                None => skipped.0.push(format!("{target}: no {OBJDUMP} (cargo xtask setup --all)")),
+            }
+        }
         if *target == WASI {
             tests(sh, &mut skipped)?;
         }

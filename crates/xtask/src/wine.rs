@@ -22,6 +22,8 @@ pub const RUST: &str = "x86_64-pc-windows-gnu";
 pub const COMPILER: &str = "x86_64-w64-mingw32-gcc";
 /// C++ of that compiler's: what the tests of the C headers need besides.
 pub const CXX_COMPILER: &str = "x86_64-w64-mingw32-g++";
+/// Of the same binutils as its linker. It also reads what other compilers make for Windows on x86.
+pub const OBJDUMP: &str = "x86_64-w64-mingw32-objdump";
 /// Debian's package has no command in PATH.
 const WINE: [&str; 2] = ["/usr/lib/wine/wine64", "wine64"];
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use xshell::{Shell, cmd};
 
-use super::{COMPILER, LIMIT, RUST, cargo, wine, with};
+use super::{COMPILER, LIMIT, OBJDUMP, RUST, cargo, wine, with};
 use crate::{has, printed};
 
 /// The first clang whose assembler is known to have what sites in PE files need, and the linker of its version.
@@ -253,7 +253,7 @@ impl<'a> Headers<'a> {
     }
 
     fn objdump(&self, what: &str, program: &str) -> Result<String> {
-        printed(cmd!(self.sh, "x86_64-w64-mingw32-objdump {what} {program}"))
+        printed(cmd!(self.sh, "{OBJDUMP} {what} {program}"))
     }
 
     /// Compiles and links a program, and yields its path.
