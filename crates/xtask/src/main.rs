@@ -79,6 +79,9 @@ enum Task {
     ///
     /// Wine takes a directory in target/ for its Windows.
     Wine {
+        /// Runs only torture and its twins, for so long, and what a flip costs beside its system calls; prints the figures
+        #[arg(long, value_name = "SECONDS", conflicts_with = "program")]
+        torture: Option<u32>,
         /// A program for Windows, and its arguments, which is run instead
         #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true)]
         program: Vec<String>,
@@ -198,7 +201,8 @@ fn run(task: Task) -> Result<()> {
     match task {
         Task::Setup { all, guests, names } => setup::run(&sh, all, &names.concat(), guests),
         Task::Elsewhere => elsewhere::run(&sh),
-        Task::Wine { program } => wine::run(&sh, &program),
+        Task::Wine { torture: Some(seconds), .. } => wine::torture(&sh, seconds),
+        Task::Wine { program, .. } => wine::run(&sh, &program),
         Task::Stages { goals } => stages::run(&goals),
         Task::Arches { release, torture, chosen } => {
             arches::run(&sh, &chosen.names.concat(), chosen.require, release, torture)

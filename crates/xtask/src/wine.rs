@@ -77,6 +77,20 @@ pub fn run(sh: &Shell, program: &[String]) -> Result<()> {
     result
 }
 
+/// Threads execute sites while others flip them, for so many seconds; and the broken twins.
+pub fn torture(sh: &Shell, seconds: u32) -> Result<()> {
+    if let Some(missing) = missing(sh)? {
+        bail!("{RUST}: no {missing} (cargo xtask setup --all)");
+    }
+    let prefix = prefix(sh)?;
+    let command = cargo(sh, &prefix, "test").env("JUMPLABEL_TORTURE_SECONDS", seconds.to_string()).env(
+        "CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER",
+        format!("timeout {} {}", seconds + 300, wine().unwrap_or_default()),
+    );
+    let which = ["--release", "-p", "jumplabel", "--test", "torture", "--test", "windows", "--", "--nocapture"];
+    Ok(command.args(which).args(["mprotect", "twin", "a_flip_beside"]).quiet().run()?)
+}
+
 /// Makes the directory that Wine takes for a Windows, with a library that it lacks.
 fn prefix(sh: &Shell) -> Result<PathBuf> {
     let prefix = crate::root().join("target/wine-prefix");
