@@ -86,6 +86,10 @@ enum Task {
         #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true)]
         program: Vec<String>,
     },
+    /// Runs the core's tests for i686-pc-windows-gnu, which has the fallback, under a Wine of 32 bits
+    ///
+    /// It is installed in a directory in target/, by root.
+    Wine32,
     /// Checks the core for systems that have the fallback, and runs its tests on one of them: wasm32-wasip1
     Elsewhere,
     /// Runs goals of make one after the other, and shows at the end how long each took, and what ran beside each other in it
@@ -203,6 +207,7 @@ fn run(task: Task) -> Result<()> {
         Task::Elsewhere => elsewhere::run(&sh),
         Task::Wine { torture: Some(seconds), .. } => wine::torture(&sh, seconds),
         Task::Wine { program, .. } => wine::run(&sh, &program),
+        Task::Wine32 => wine::wine32::run(&sh),
         Task::Stages { goals } => stages::run(&goals),
         Task::Arches { release, torture, chosen } => {
             arches::run(&sh, &chosen.names.concat(), chosen.require, release, torture)

@@ -9,6 +9,7 @@
 pub mod c;
 pub mod llvm;
 mod startup;
+pub mod wine32;
 
 use std::path::{Path, PathBuf};
 
