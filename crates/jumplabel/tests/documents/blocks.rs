@@ -26,7 +26,8 @@ use Rule::{C, Commands, Excused, Kernel, OwnC, Rust, Tried};
 const FIGURE: Rule = Excused("a figure, drawn by hand");
 const OF_THE_TOOL: Rule = Excused("crates/jumplabel-cli/tests/cli/documents.rs runs it, line by line");
 const ENCODINGS: Rule = Excused("tests/encoding.rs decodes each state of each step; tests/naked.rs the function");
-
+const LIVE: Rule = Excused("crates/cargo-jumplabel/tests/tracing/live.rs has such a session");
+const TRACERS: Rule = Excused("crates/cargo-jumplabel/tests/tracing/tracers.rs runs such commands");
 const OF_THE_KERNEL: Rule = Excused("a part of the kernel that is built and booted with the program");
 
 /// Document, words that only one of its blocks has, and what is done with that block.
@@ -93,16 +94,8 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
         Excused("crates/cargo-jumplabel/tests/tracing.rs runs it in copies of a program"),
     ),
     ("docs/tracing.md", "jumplabel_agent::startup!(); //", Excused("test-crates/traced has these lines")),
-    (
-        "docs/tracing.md",
-        "jumplabel list 4711",
-        Excused("crates/cargo-jumplabel/tests/tracing/live.rs has such a session"),
-    ),
-    (
-        "docs/tracing.md",
-        "DEBUG worker-3 h2::codec",
-        Excused("crates/cargo-jumplabel/tests/tracing/live.rs has such a session"),
-    ),
+    ("docs/tracing.md", "jumplabel list 4711", LIVE),
+    ("docs/tracing.md", "DEBUG worker-3 h2::codec", LIVE),
     ("docs/tracing.md", "off <=> no subscriber", FIGURE),
     (
         "docs/log.md",
@@ -265,22 +258,16 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/table-format.md", "module_len  u16", Tried(|text| listings::fields(text, 28).unwrap())),
     ("docs/table-format.md", "i32 -> the element", Tried(|text| listings::fields(text, 8).unwrap())),
     ("docs/table-format.md", "__jump_foreign", Tried(|text| listings::fields(text, 96).unwrap())),
+    ("docs/table-format.md", "which tracers count up", Tried(|text| listings::fields(text, 32).unwrap())),
     ("docs/table-format.md", "n_descsz 8", Tried(listings::note)),
     ("docs/table-format.md", "n_descsz 0", Tried(listings::note)),
     ("docs/table-format.md", "readelf -x", Commands),
     ("docs/table-format.md", "import re, struct", Tried(listings::table_reader)),
+    ("docs/usdt.md", "POSTGRESQL_QUERY__START", Excused("sdt::* of jumplabel-capi build such programs")),
     ("docs/usdt.md", "usdt::watch()?", Excused("tests/usdt.rs calls it")),
-    (
-        "docs/usdt.md",
-        "$ bpftrace -l 'usdt:/opt/server:h2:*'",
-        Excused("crates/cargo-jumplabel/tests/tracing/tracers.rs runs such commands"),
-    ),
+    ("docs/usdt.md", "$ bpftrace -l 'usdt:/opt/server:h2:*'", TRACERS),
     ("docs/usdt.md", "#define TRACE_SYSTEM net", Excused("tests/c/usdt.c of jumplabel-capi has these lines")),
-    (
-        "docs/usdt.md",
-        "tracing:reached { @[",
-        Excused("crates/cargo-jumplabel/tests/tracing/tracers.rs is such a tracer"),
-    ),
+    ("docs/usdt.md", "tracing:reached { @[", TRACERS),
     ("docs/usdt.md", "$ readelf -n", Excused("tests/usdt.rs and tests/usdt/tools.rs run these commands")),
     (
         "docs/usdt.md",
