@@ -11,10 +11,10 @@ use jumplabel::platform::{
 };
 use jumplabel::{Error, Refusal, set_platform};
 
+use crate::alias_writer::AliasWriter;
 use crate::bounds::Bounds;
 use crate::lock::Lock;
 use crate::objects::Objects;
-use crate::pen::Pen;
 use crate::rendezvous::Rendezvous;
 use crate::{Machine, Memory};
 
@@ -254,9 +254,9 @@ unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Platform for Kern
         body: &mut Body<'_>,
     ) -> Result<WriteReport, Failure> {
         let serialise = || self.serialise();
-        let mut pen = Pen { machine: &self.machine, serialise: &serialise, unsynced: false };
-        let (result, gone) = self.stopped(|| body(&mut pen)).map_err(Failure::Refused)?;
-        let visibility = if gone && !pen.unsynced { Visibility::Immediate } else { Visibility::Eventual };
+        let mut writer = AliasWriter { machine: &self.machine, serialise: &serialise, unsynced: false };
+        let (result, gone) = self.stopped(|| body(&mut writer)).map_err(Failure::Refused)?;
+        let visibility = if gone && !writer.unsynced { Visibility::Immediate } else { Visibility::Eventual };
         result.map(|()| WriteReport { visibility, ..WriteReport::default() })
     }
 

@@ -6,7 +6,7 @@
 //!     Objects   where the kernel and its modules lie, in Bounds                        objects.rs, bounds.rs
 //!     Lock      one CPU flips; the others wait, and answer meanwhile                   lock.rs
 //!     Rendezvous    all other CPUs stand still while code is written                   rendezvous.rs
-//!     Pen       writes through the kernel's alias                                     pen.rs
+//!     AliasWriter   writes through the kernel's alias, and compares it with the text      alias_writer.rs
 //!     Memory    pages for lists and indexes, in a static of the kernel's              memory.rs
 //!   Machine     the functions that a kernel gives: interrupts, alias, barrier, clock   machine.rs
 //! ```
@@ -25,13 +25,13 @@
 #[cfg(test)]
 extern crate std;
 
+mod alias_writer;
 mod bounds;
 mod kernel;
 mod lock;
 mod machine;
 mod memory;
 mod objects;
-mod pen;
 mod rendezvous;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Flips and rendezvous. Threads stand for CPUs.
 
+mod alias_writer;
 mod cpus;
-mod pen;
 mod threads;
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};

@@ -105,6 +105,7 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/log.md", "jumplabel_log::enabled_changed()?;", Excused("test-crates/logged/src/keys.rs has these lines")),
     ("docs/log.md", "off <=> its level is above", FIGURE),
     ("docs/building.md", "musl-gcc", Commands),
+    ("docs/features.md", "static CHECKED", Rust("false true\n")),
     ("docs/features.md", "static LOG", Rust("2\n")),
     ("docs/features.md", "assertions!();", Rust("line 6: a length of 0\n")),
     ("docs/features.md", "static NEW_ROUTE", Rust("")),

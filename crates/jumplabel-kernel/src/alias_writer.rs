@@ -9,7 +9,7 @@ use jumplabel::platform::{Write, Writer};
 
 use crate::Machine;
 
-pub(crate) struct Pen<'a, M: Machine> {
+pub(crate) struct AliasWriter<'a, M: Machine> {
     pub(crate) machine: &'a M,
     /// Makes all CPUs serialise, once the writes of a step are done.
     pub(crate) serialise: &'a dyn Fn() -> Result<(), Refusal>,
@@ -36,7 +36,7 @@ unsafe fn demand_same(address: usize, alias: usize) -> Result<(), Refusal> {
     if text == memory { Ok(()) } else { Err(Refusal::NO_EFFECT) }
 }
 
-impl<M: Machine> Pen<'_, M> {
+impl<M: Machine> AliasWriter<'_, M> {
     /// Maps the page of `address`, and refuses if the kernel's `map` gives another page.
     fn map(&self, address: usize) -> Result<usize, Refusal> {
         let alias = self.machine.map(address)?;
@@ -78,7 +78,7 @@ impl<M: Machine> Pen<'_, M> {
     }
 }
 
-impl<M: Machine> Writer for Pen<'_, M> {
+impl<M: Machine> Writer for AliasWriter<'_, M> {
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         for (at, write) in writes.iter().enumerate() {
             let alias = self.map(write.address).map_err(|refusal| (at, refusal))?;

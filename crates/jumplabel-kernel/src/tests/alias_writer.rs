@@ -7,7 +7,7 @@ use jumplabel::Refusal;
 use jumplabel::platform::{Write, Writer};
 
 use super::threads::Threads;
-use crate::pen::Pen;
+use crate::alias_writer::AliasWriter;
 
 /// A write on two pages is carried out whole or not at all, and every alias is given back.
 #[test]
@@ -20,20 +20,20 @@ fn two_pages() {
     let (serialise, writes) =
         (|| Err(Refusal::errno(9)), [Write::new(address, &[3], false), Write::new(address + 4094, &[2; 5], false)]);
     machine.refused = address + 4096;
-    let mut pen = Pen { machine: &machine, serialise: &serialise, unsynced: false };
+    let mut writer = AliasWriter { machine: &machine, serialise: &serialise, unsynced: false };
     // SAFETY: the pages above.
-    let refused = unsafe { pen.write(&writes) };
+    let refused = unsafe { writer.write(&writes) };
     assert_eq!(refused, Err((1, Refusal::errno(5))));
     // `map` counted the refused page, too. The alias of the first page was given back.
     assert_eq!(machine.mapped.load(SeqCst), 1);
     // SAFETY: `pages` lives until the end of the test, and nobody writes to it now.
     assert_eq!(unsafe { (address as *const [u8; 8192]).read_volatile() }.iter().filter(|byte| **byte != 1).count(), 1);
     machine.refused = 0;
-    let mut pen = Pen { machine: &machine, serialise: &serialise, unsynced: false };
+    let mut writer = AliasWriter { machine: &machine, serialise: &serialise, unsynced: false };
     // SAFETY: the same pages.
-    unsafe { pen.write(&writes) }.unwrap();
-    assert!(pen.sync() == Err(Refusal::errno(9)) && pen.unsynced);
-    // SAFETY: the same pages; the pen has written to them.
+    unsafe { writer.write(&writes) }.unwrap();
+    assert!(writer.sync() == Err(Refusal::errno(9)) && writer.unsynced);
+    // SAFETY: the same pages; the writer has written to them.
     let written = unsafe { (address as *const [u8; 8192]).read_volatile() };
     assert!(written[0] == 3 && written[4094..4099] == [2; 5] && written.iter().filter(|byte| **byte != 1).count() == 6);
     assert_eq!(machine.mapped.load(SeqCst), 1);
@@ -51,9 +51,9 @@ fn alias_of_another_page() {
     // One write is in the page with the wrong alias; the other two are on two pages, one of which has the wrong alias.
     for (refused, place) in [(0, 100), (0, 4094), (4096, 4094)] {
         machine.refused = address + refused;
-        let mut pen = Pen { machine: &machine, serialise: &|| Ok(()), unsynced: false };
+        let mut writer = AliasWriter { machine: &machine, serialise: &|| Ok(()), unsynced: false };
         // SAFETY: the pages above.
-        let written = unsafe { pen.write(&[Write::new(address + place, &[7; 4], false)]) };
+        let written = unsafe { writer.write(&[Write::new(address + place, &[7; 4], false)]) };
         assert_eq!((written, machine.mapped.load(SeqCst)), (Err((0, Refusal::NO_EFFECT)), 0));
         // SAFETY: `pages` lives until the end of the test, and nobody writes to it now.
         let now = unsafe { (address as *const [[u8; 4096]; 3]).read_volatile() };
