@@ -36,7 +36,7 @@ test-all: cargo linker
 
 # What takes hours: before a release.
 release-check: cargo linker
-	cargo xtask stages setup-release release packages site-check upstream programs kernels-long torture
+	cargo xtask stages setup-release release packages site-check wine32 upstream programs kernels-long torture
 
 setup: cargo linker
 	@cargo xtask setup
@@ -122,6 +122,11 @@ arches:
 # Windows, under Wine: the tests, or PROGRAM (docs/building.md).
 wine: cargo
 	@cargo xtask wine $(PROGRAM)
+
+# Windows of 32 bits, under a Wine in a Debian of its own, which it makes: by root.
+.PHONY: wine32
+wine32: cargo
+	@cargo xtask wine32
 
 # macOS, FreeBSD, Android, WebAssembly: checked; the tests on wasm32-wasip1.
 elsewhere: cargo

@@ -2,7 +2,8 @@
 //!
 //! Before a write and after it, the bytes at the alias are compared with those at the address. If the kernel's `map` gives memory that is not
 //! the text (its last page, because the CPU still knows the old translation), the write would change other code and leave the site as it
-//! is. Then the flip is refused as [`NO_EFFECT`](Refusal::NO_EFFECT), and nothing is written.
+//! is. Then the flip is refused as [`NO_EFFECT`](Refusal::NO_EFFECT), and nothing is written. The comparison after the write finds what the first
+//! one cannot: another page that has the same bytes around. Then that page was written to, and the refusal says no more than that.
 
 use jumplabel::Refusal;
 use jumplabel::platform::{Write, Writer};

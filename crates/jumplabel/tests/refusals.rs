@@ -4,6 +4,8 @@
 
 use jumplabel_testing::{pages, scenario, twin, writers};
 
+#[path = "refusals/arguments.rs"]
+mod arguments;
 #[path = "refusals/calls.rs"]
 mod calls;
 #[path = "refusals/core_sync.rs"]

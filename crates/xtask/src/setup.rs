@@ -52,7 +52,7 @@ const ALL_TOOLS: &[(&str, &str)] = &[
     (wine::c::LLD, "lld-19"),
 ];
 
-/// Those that the tests of Debian's packages and of the site need, parts of `make release-check`.
+/// Those that the tests of Debian's packages, of the site, and under a Wine of 32 bits need: parts of `make release-check`.
 const PACKAGING: &[(&str, &str)] = &[
     ("dpkg-buildpackage", "dpkg-dev"),
     ("dh", "debhelper"),
@@ -61,6 +61,8 @@ const PACKAGING: &[(&str, &str)] = &[
     ("abidiff", "abigail-tools"),
     ("mmdebstrap", "mmdebstrap"),
     ("chromium", "chromium"),
+    ("arch-test", "arch-test"),
+    ("i686-w64-mingw32-gcc", "gcc-mingw-w64-i686-win32"),
 ];
 
 /// Those that the programs of `make programs`, another part of it, and their tests need.

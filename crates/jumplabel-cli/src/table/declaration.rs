@@ -54,7 +54,8 @@ impl Declaration {
         {
             return Err("leads to no key of the object".into());
         }
-        let name = if name == 0 { text(0, path) } else { text(path, name) }.to_owned();
+        let named = text(path, name);
+        let name = if named.is_empty() { text(0, path) } else { named }.to_owned();
         Ok(Declaration {
             object,
             slot: (shape & INDIRECT != 0).then_some(key),

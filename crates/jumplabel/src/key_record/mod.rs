@@ -107,10 +107,11 @@ impl Record {
         self.text(0..self.declaration().path_len)
     }
 
-    /// The name that the declaration gives. Without a name, the path.
+    /// The name that the declaration gives. Without a name, and if nothing of the name is UTF-8, the path.
     pub(crate) fn name(&self) -> &'static str {
         let Declaration { path_len, name_len, .. } = *self.declaration();
-        if name_len == 0 { self.path() } else { self.text(path_len..path_len + name_len) }
+        let name = self.text(path_len..path_len + name_len);
+        if name.is_empty() { self.path() } else { name }
     }
 
     pub(crate) fn file(&self) -> &'static str {

@@ -53,9 +53,9 @@ pub fn tiny_kernel(program: &str) {
 
 /// The checkout, as the documents have it.
 fn link_to_repository(link: &Path) {
-    if !link.exists() {
-        std::os::unix::fs::symlink(repository("."), link).unwrap();
-    }
+    // Not one that an older checkout has left.
+    let _ = std::fs::remove_file(link);
+    std::os::unix::fs::symlink(repository("."), link).unwrap();
 }
 
 /// The bytes of a file's section.

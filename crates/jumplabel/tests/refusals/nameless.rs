@@ -51,3 +51,31 @@ fn flips_are_refused() {
         assert_eq!(Lock::take().err(), Some(refused));
     });
 }
+
+/// Work that must be done takes the lock all the same, and nobody takes it over.
+#[test]
+fn the_lock_is_taken_anyway() {
+    passes(|| {
+        let (sites, released) = (sites(), AtomicBool::new(false));
+        let platform = jumplabel::platform::builtin();
+        thread::scope(|scope| {
+            let (send, has_lock) = std::sync::mpsc::channel();
+            let released = &released;
+            scope.spawn(move || {
+                deny(&[libc::SYS_gettid], libc::EPERM);
+                // Only the question for the number: others wait by the same system call.
+                crate::arguments::deny_locks_with_inheritance(libc::EPERM);
+                let token = platform.lock_anyway().unwrap();
+                send.send(()).unwrap();
+                thread::sleep(Duration::from_millis(450));
+                released.store(true, Ordering::SeqCst);
+                // SAFETY: the token of this thread's last call.
+                unsafe { platform.unlock(token) };
+            });
+            has_lock.recv().unwrap();
+            sites.set(true).unwrap();
+            assert!(released.load(Ordering::SeqCst), "the lock was taken over from a thread that lives");
+        });
+        assert!(sites.all(true));
+    });
+}

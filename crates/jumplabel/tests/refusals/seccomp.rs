@@ -85,25 +85,8 @@ fn install(calls: &[Call], action: u32, flags: libc::c_ulong) -> i32 {
     load(program, flags)
 }
 
-/// From now on, `rt_sigprocmask` of this thread fails with `errno` if it is told to do what does not exist.
-pub fn deny_unknown_masks(errno: i32) {
-    let statement = |code: u32, k: u32, jf: u8| libc::sock_filter { code: code as u16, jt: 0, jf, k };
-    let low_half = if cfg!(target_endian = "big") { 4 } else { 0 };
-    let (word, equal) = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K);
-    load(
-        vec![
-            statement(word, 0, 0),
-            statement(equal, libc::SYS_rt_sigprocmask as u32, 3),
-            statement(word, 16 + low_half, 0),
-            statement(equal, u32::MAX, 1),
-            statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ERRNO | errno as u32, 0),
-            statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW, 0),
-        ],
-        0,
-    );
-}
-
-fn load(mut program: Vec<libc::sock_filter>, flags: libc::c_ulong) -> i32 {
+/// From now on, this filter is asked for each call of this thread.
+pub fn load(mut program: Vec<libc::sock_filter>, flags: libc::c_ulong) -> i32 {
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
     // SAFETY: a whole program, read by the kernel during the call.
     unsafe {

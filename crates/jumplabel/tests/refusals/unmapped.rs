@@ -132,7 +132,7 @@ fn halves_of_sites_are_gone() {
 #[test]
 fn sites_are_gone_and_the_question_is_refused() {
     passes(|| {
-        crate::seccomp::deny_unknown_masks(libc::EPERM);
+        crate::arguments::deny_unknown_masks(libc::EPERM);
         each_writer(many(), None, &[0]);
     });
 }

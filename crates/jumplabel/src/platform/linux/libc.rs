@@ -22,23 +22,14 @@ pub(super) const SYS_TGKILL: c_long = if cfg!(target_arch = "x86_64") {
     131
 };
 
-/// The number of the system call `getpid`.
-const SYS_GETPID: c_long = if cfg!(target_arch = "x86_64") {
-    39
-} else if cfg!(any(target_arch = "x86", target_arch = "arm", target_arch = "powerpc64", target_arch = "s390x")) {
-    20
-} else {
-    172
-};
-
 /// The number of this process. If a filter refuses `getpid`, a number that no process has. This does not use rustix, which takes the refusal for
 /// a mistake of its own.
-pub(super) fn getpid() -> u32 {
+pub(super) fn process() -> u32 {
     // SAFETY: `getpid` has no arguments.
-    unsafe { syscall(SYS_GETPID) as u32 }
+    unsafe { getpid() as u32 }
 }
 
-/// The number of the system call `gettid`.
+/// The number of the system call `gettid`. 0 where the library has no sites: nobody has tried it there.
 const SYS_GETTID: c_long = if cfg!(target_arch = "x86_64") {
     186
 } else if cfg!(any(target_arch = "x86", target_arch = "arm")) {
@@ -47,14 +38,25 @@ const SYS_GETTID: c_long = if cfg!(target_arch = "x86_64") {
     207
 } else if cfg!(target_arch = "s390x") {
     236
-} else {
+} else if cfg!(any(target_arch = "aarch64", target_arch = "riscv64", target_arch = "loongarch64")) {
     178
+} else {
+    0
 };
 
-/// The number of the calling thread, from `gettid`. `None` if a filter refuses `gettid`.
+/// The number of the calling thread, from `gettid`. `None` if a filter refuses `gettid`. Leaves `errno` as it is.
 pub(super) fn gettid() -> Option<NonZeroU32> {
-    // SAFETY: `gettid` has no arguments.
-    let number = unsafe { syscall(SYS_GETTID) };
+    if SYS_GETTID == 0 {
+        return NonZeroU32::new(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs());
+    }
+    // SAFETY: `gettid` has no arguments. `errno` belongs to this thread.
+    let number = unsafe {
+        let errno = __errno_location();
+        let before = errno.read();
+        let number = syscall(SYS_GETTID);
+        errno.write(before);
+        number
+    };
     u32::try_from(number).ok().and_then(NonZeroU32::new)
 }
 
@@ -239,6 +241,7 @@ pub(super) fn rt_sigprocmask(mask: usize) -> Result<(), Refusal> {
 
 unsafe extern "C" {
     fn __errno_location() -> *mut c_int;
+    fn getpid() -> c_int;
     fn mremap(old: *mut c_void, old_bytes: usize, new_bytes: usize, flags: c_int, ...) -> *mut c_void;
     pub(super) fn sigfillset(set: *mut SigSet) -> c_int;
     pub(super) fn pthread_sigmask(how: c_int, set: *const SigSet, old: *mut SigSet) -> c_int;

@@ -50,5 +50,5 @@ pub(crate) fn give_way() {
 
 /// The number of this process.
 pub(crate) fn process() -> u32 {
-    libc::getpid()
+    libc::process()
 }

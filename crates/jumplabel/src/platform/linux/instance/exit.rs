@@ -25,7 +25,7 @@ use crate::platform::linux::{libc, pages};
 pub(crate) fn register(in_program: bool) {
     // SAFETY: this instance is never unloaded. The call names no object, so that the function is called at the end of the process.
     unsafe { libc::__cxa_atexit(Some(keep_all), core::ptr::null_mut(), core::ptr::null_mut()) };
-    if !in_program && libc::gettid().is_some_and(|thread| thread.get() == libc::getpid()) {
+    if !in_program && libc::gettid().is_some_and(|thread| thread.get() == libc::process()) {
         // SAFETY: this instance is never unloaded. The call names this instance as the object, because glibc 2.36 crashes if the call names
         // none.
         unsafe { libc::thread_atexit(keep_all, (&raw const RUNTIME).cast_mut().cast()) };

@@ -24,6 +24,8 @@ const FREE: u32 = 0;
 const WAITERS: u32 = 1 << 31;
 /// A bit in the name of a thread that takes the lock in order to fork.
 pub(super) const FORKING: u32 = 1 << 30;
+/// The number of each thread whose number the system does not tell. No thread has it (Linux: `PID_MAX_LIMIT`).
+pub(super) const NAMELESS: u32 = FORKING - 1;
 
 /// All bit patterns are valid. Zero means that the lock is free.
 #[repr(transparent)]
@@ -85,7 +87,7 @@ impl Lock {
                 Err(now) => now,
             };
             waiter.unblock();
-            if expected == FREE && owner(now) == owner(me) {
+            if expected == FREE && owner(now) == owner(me) && owner(me) != NAMELESS {
                 return Err(Refusal::Reentrant);
             }
             expected = FREE;

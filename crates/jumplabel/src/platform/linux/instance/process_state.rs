@@ -20,7 +20,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::futex::this_thread;
-use super::mutex::{FORKING, Lock, Refusal};
+use super::mutex::{FORKING, Lock, NAMELESS, Refusal};
 use super::waiting::Waiting;
 use super::{cancellation, note, signals};
 use crate::format::{Runtime, process};
@@ -77,10 +77,14 @@ impl ProcessState {
     }
 
     /// Takes the lock, and blocks all signals except SIGSYS. The thread cannot be cancelled while it has the lock. `role` is 0 or [`FORKING`].
-    /// `anyway`: takes the lock even if the system refuses to block signals.
+    /// `anyway`: takes the lock even if the system refuses to block signals or to tell the thread's number.
     #[inline(never)]
     pub(super) fn take(&self, role: u32, anyway: bool) -> Result<Token, Refusal> {
-        let me = this_thread().ok_or(Refusal::Nameless)?.get() | role;
+        let me = match this_thread() {
+            Some(number) => number.get() | role,
+            None if anyway => NAMELESS | role,
+            None => return Err(Refusal::Nameless),
+        };
         let mut waiting = Waiting::new(role, anyway);
         self.wiped().lock.acquire(me, &mut waiting)?;
         if waiting.took_over() {

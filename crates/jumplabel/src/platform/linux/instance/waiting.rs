@@ -22,7 +22,7 @@ use core::ffi::c_int;
 use rustix::process::{Pid, WaitId, WaitIdOptions, test_kill_process, waitid};
 
 use super::futex::{LONGEST, has_ended};
-use super::mutex::{Decision, FORKING, Waiter, owner};
+use super::mutex::{Decision, FORKING, NAMELESS, Waiter, owner};
 use super::{cancellation, signals};
 
 pub(super) struct Waiting {
@@ -91,8 +91,11 @@ impl Waiter for Waiting {
 
 /// Whether the thread no longer exists, or has ended and is a zombie. If the system does not answer `has_ended` (a kernel without
 /// `CONFIG_FUTEX_PI`, a filter), this function asks other questions. They miss two sorts of zombies: the first thread of a process whose other
-/// threads continue, and a child of another process.
+/// threads continue, and a child of another process. A thread without a number counts as alive.
 fn is_gone(thread: u32) -> bool {
+    if thread == NAMELESS {
+        return false;
+    }
     /// `__WALL`: all children, even those that do not send `SIGCHLD` when they end.
     const ALL: WaitIdOptions = WaitIdOptions::from_bits_retain(0x4000_0000);
     let Some(pid) = Pid::from_raw(thread as i32) else { return false };

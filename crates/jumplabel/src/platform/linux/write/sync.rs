@@ -149,7 +149,7 @@ fn send(signal: i32) -> rustix::io::Result<()> {
     if !is_procfs(rustix::fs::fstatfs(&tasks)) {
         return Err(rustix::io::Errno::NOTTY);
     }
-    let process = libc::getpid();
+    let process = libc::process();
     let me = libc::gettid().ok_or(rustix::io::Errno::PERM)?.get();
     let mut buffer = [core::mem::MaybeUninit::<u8>::uninit(); 2048];
     let mut entries = RawDir::new(&tasks, &mut buffer);
