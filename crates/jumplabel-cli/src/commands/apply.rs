@@ -1,4 +1,4 @@
-//! `apply`: changes of several processes, a line of JSON each.
+//! `apply`: changes several processes. Each line of JSON names a process, and what to set there.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::failure::{DONE, Failure};
 use crate::input;
 use crate::process::Process;
 
-/// A line.
+/// One line of the input: a process, and what to set there.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
@@ -24,7 +24,7 @@ struct Wanted {
     dry_run: bool,
 }
 
-/// The line that answers it.
+/// The line of output that answers one line of the input.
 #[derive(Serialize)]
 struct Applied<'a> {
     process: &'a str,
@@ -32,7 +32,7 @@ struct Applied<'a> {
     answer: Answer,
 }
 
-/// The exit code is that of the first line that failed.
+/// Returns the exit code of the first line that failed.
 pub fn run(what: &arguments::Apply, out: &mut dyn Write) -> Result<u8, Failure> {
     let requests = requests(&text(&what.file)?)?;
     if requests.is_empty() {
@@ -45,13 +45,13 @@ pub fn run(what: &arguments::Apply, out: &mut dyn Write) -> Result<u8, Failure> 
         code = if code == DONE { answer.status } else { code };
         let mut line = serde_json::to_string(&Applied { process, answer }).unwrap_or_default();
         line.push('\n');
-        // Whoever does not read any more wants it done all the same.
+        // Even if nobody reads the output any more, all changes are still to be made.
         let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
     }
     Ok(code)
 }
 
-/// Lines for 10,000 processes are a tenth of that.
+/// The most bytes of input. Lines for 10,000 processes are a tenth of that.
 const LONGEST: u64 = 16 << 20;
 
 fn text(file: &str) -> Result<String, Failure> {
@@ -66,7 +66,7 @@ fn text(file: &str) -> Result<String, Failure> {
     })
 }
 
-/// All of them, or what is wrong with the first that makes no sense.
+/// Parses all lines. If some make no sense, returns what is wrong with the first of them.
 fn requests(text: &str) -> Result<Vec<(String, Request)>, Failure> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let request = |(number, line): (usize, &str)| {

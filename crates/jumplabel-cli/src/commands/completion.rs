@@ -1,4 +1,4 @@
-//! Completion: the script of a shell asks this tool, which knows files, processes and their keys.
+//! Completion of commands in a shell: the shell's script asks this tool, which knows files, processes and their keys.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -15,11 +15,11 @@ use crate::process::{self, Process};
 use crate::report::Report;
 use crate::target::Target;
 
-/// The variable by which a script asks.
+/// The environment variable by which a shell's script asks for completions.
 const ASKS: &str = "JUMPLABEL_COMPLETE";
 
-/// That of bash splits words at `@`, `:` and `=`, which targets and selectors have. So its script splits at blanks, and what it answers lacks
-/// what bash takes for an earlier word.
+/// The script for bash. Bash splits words at `@`, `:` and `=`, which targets and selectors contain. So this script splits the line at blanks, and
+/// cuts from each answer the part that bash takes for an earlier word.
 const BASH: &str = r#"_jumplabel() {
     local line=${COMP_LINE:0:COMP_POINT} words reply
     read -ra words <<< "$line"
@@ -50,7 +50,7 @@ pub fn script(what: &arguments::Completions, report: &mut Report) -> Result<u8, 
     Ok(DONE)
 }
 
-/// Answers on standard output, if it is a script that calls. Whether it is.
+/// If a shell's script has called the tool, prints the completions on standard output and returns true. Otherwise returns false.
 pub fn answer() -> bool {
     let directory = std::env::current_dir().ok();
     let asked = CompleteEnv::with_factory(|| with_completers(Arguments::command())).var(ASKS);
@@ -76,14 +76,14 @@ fn with_completers(command: Command) -> Command {
     command.mut_args(completed).mut_subcommands(with_completers)
 }
 
-/// Those of `what` that begin like this.
+/// The candidates among `what` whose text begins with `current`.
 fn like(current: &OsStr, what: impl IntoIterator<Item = (String, String)>) -> Vec<CompletionCandidate> {
     let current = current.to_string_lossy();
     let fit = what.into_iter().filter(|(value, _)| value.starts_with(&*current));
     fit.map(|(value, is)| CompletionCandidate::new(value).help(Some(is.into()))).collect()
 }
 
-/// Files and processes, as the placeholder says.
+/// Files and processes that begin with `current`. `what` is the argument's placeholder in the help, and says which of them fit.
 fn targets(what: &str, current: &OsStr) -> Vec<CompletionCandidate> {
     let mut all = Vec::new();
     if what.contains("PROCESS") {
@@ -104,7 +104,7 @@ fn names(before: &str, current: &OsStr) -> Vec<CompletionCandidate> {
     )
 }
 
-/// The keys of the target that stands on the command line, and then their values.
+/// The keys of the target on the command line; after a key and `=`, its values.
 fn selectors(current: &OsStr) -> Vec<CompletionCandidate> {
     let words: Vec<OsString> = std::env::args_os().skip_while(|word| word != "--").skip(2).collect();
     let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
@@ -117,7 +117,7 @@ fn selectors(current: &OsStr) -> Vec<CompletionCandidate> {
         target(&words).map(|target| keys(target, words.iter().any(|word| word == "--force"))).unwrap_or_default();
     let end = if takes_value { "=" } else { "" };
     let keys = keys.into_iter().map(|(key, state)| (jumplabel_selector::literal(&key), state));
-    // A check of a key without a value is one, too.
+    // `check` also takes keys without a value.
     let mut all = like(current, keys.clone().map(|(key, state)| (key + end, state)));
     if words.first().is_some_and(|command| command == "check") {
         all.extend(like(current, keys));
@@ -125,7 +125,7 @@ fn selectors(current: &OsStr) -> Vec<CompletionCandidate> {
     all
 }
 
-/// The first word that is no option, nor the value of one, behind the command.
+/// The target: the first word after the command that is neither an option nor the value of an option.
 fn target<'words>(words: &'words [std::borrow::Cow<'words, str>]) -> Option<&'words str> {
     let mut words = words.iter().skip(1).map(|word| &**word);
     while let Some(word) = words.next() {
@@ -138,7 +138,7 @@ fn target<'words>(words: &'words [std::borrow::Cow<'words, str>]) -> Option<&'wo
     None
 }
 
-/// What there is, and what it is. Where nothing can be asked, nothing is said.
+/// The keys of a target, each with its state or kind. Empty if the target cannot be read or asked.
 fn keys(target: &str, force: bool) -> Vec<(String, String)> {
     if !process::is_one(target) {
         let found = Target::of_file(target).ok();

@@ -1,4 +1,4 @@
-//! `disasm`: what a site holds now, and what it holds once its key is flipped.
+//! `disasm`: shows what each site holds now, and what it holds once its key is flipped.
 
 use jumplabel_format::State;
 use jumplabel_format::layout::{BRANCH, CALL_SITE, JUMP, LOADING, NAKED, OP, SHORT, SWITCH};
@@ -11,7 +11,7 @@ use crate::report::Report;
 use crate::selection::{self, Chosen};
 use crate::table::{Arm, Is, Site};
 
-/// What a site can come to hold: the state, where it then leads, its bytes if the state does not say them, and what that means.
+/// A state that a flip can give to a site: where the site then leads, its bytes if the state does not determine them, and what the state means.
 struct Flip {
     state: State,
     leads_to: u64,
@@ -78,7 +78,7 @@ fn on_or_off(on: bool) -> String {
 }
 
 impl Site {
-    /// What it means that it holds what it holds.
+    /// What the site's present bytes mean for its key, in a word or two.
     fn now(&self, chosen: &Chosen<'_>) -> String {
         let Some(state) = self.state else {
             return if self.is_hooked { "not run: the function is hooked" } else { "foreign bytes" }.into();
@@ -89,7 +89,7 @@ impl Site {
             BRANCH | SHORT if self.is_unlinked => format!("{}, once linked or loaded", on_or_off(self.arm)),
             BRANCH | SHORT | LOADING => on_or_off(does != self.arm),
             NAKED => on_or_off(does),
-            // It may do something else than its subject says.
+            // The site may do something else than its subject says.
             JUMP | CALL_SITE if self.agrees(&chosen.object.image, chosen.subject.is) == Some(false) => {
                 chosen.object.function(self.target)
             }
@@ -101,13 +101,13 @@ impl Site {
         }
     }
 
-    /// What a flip writes.
+    /// The states that flips can give to the site.
     fn flips(&self, chosen: &Chosen<'_>, state: State, is: Is, wanted: Option<&str>) -> Result<Vec<Flip>, Failure> {
         let (image, machine) = (&chosen.object.image, chosen.object.image.machine);
         let does = machine.action(state) != 0;
         let flip = |state, leads_to, meaning| Flip { state, leads_to, bytes: None, meaning };
         Ok(match (self.kind.number(), is) {
-            // A flip makes it one or the other.
+            // A flip turns a site that loads its key into one of these two.
             (LOADING, _) if state == State::LOADS => {
                 let straight = self.straight.unwrap_or(self.target);
                 vec![
@@ -115,7 +115,7 @@ impl Site {
                     flip(machine.toward(state, 1), straight, on_or_off(!self.arm)),
                 ]
             }
-            // It is this already, for a moment.
+            // The file already holds the flipped state: that lasts until the site is linked or loaded.
             (BRANCH | SHORT, _) if self.is_unlinked => vec![flip(state, self.target, on_or_off(!self.arm))],
             (BRANCH | SHORT | LOADING, _) => {
                 vec![flip(machine.toward(state, usize::from(!does)), self.target, on_or_off(does == self.arm))]

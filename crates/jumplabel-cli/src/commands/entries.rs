@@ -1,4 +1,4 @@
-//! `check --entries`: functions whose first instruction is a site. Who probes a function probes that.
+//! `check --entries`: lists functions whose first instruction is a site. A probe on such a function lands on the site.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::table::Site;
 
 const BREAKS: &str = "a uprobe that is removed breaks the site";
 
-/// By address: the function, the key, what a probe does there.
+/// Functions that begin with a site, by address: the function, the key, and what a probe there does.
 #[derive(Default)]
 pub struct Entries(BTreeMap<u64, [String; 3]>);
 
 impl Entries {
-    /// Notes those of the sites that were chosen.
+    /// Adds the sites among `chosen` that begin a function.
     pub fn of(&mut self, chosen: &[Chosen<'_>]) {
         for one in chosen {
             for &(_, site) in &one.sites {
@@ -32,12 +32,12 @@ impl Entries {
         }
     }
 
-    /// How many there are.
+    /// The number of functions.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// How many of them a probe breaks.
+    /// The number of functions that a probe breaks.
     pub fn fragile(&self) -> usize {
         self.0.values().filter(|[.., probed]| probed == BREAKS).count()
     }
@@ -55,13 +55,13 @@ impl Entries {
 }
 
 impl Site {
-    /// The prefix in front of it, if it was built with one.
+    /// The prefix in front of the site, if the site was built with one.
     fn front(&self, image: &Image) -> Option<u8> {
         let front = image.slice(self.start(), self.in_front)?;
         front.first().copied().filter(|_| self.kind.number() != CALL_SITE)
     }
 
-    /// What becomes of a uprobe or a breakpoint there.
+    /// What happens to a uprobe or a breakpoint on the site.
     fn probed(&self, image: &Image, front: Option<u8>) -> &'static str {
         let is_x86 = matches!(image.machine, Machine::X86 | Machine::X86_64);
         match (front, self.kind.number()) {

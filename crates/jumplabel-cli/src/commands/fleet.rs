@@ -1,4 +1,4 @@
-//! `fleet` and `follow`.
+//! The commands `fleet` and `follow`.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -13,7 +13,7 @@ use crate::report::{Report, Side};
 
 use super::{SCHEMA, without_values};
 
-/// Between two looks at what followers report.
+/// The pause between two looks at the followers' reports.
 const PAUSE: Duration = Duration::from_millis(100);
 
 pub fn run(what: &arguments::Fleet, report: &mut Report) -> Result<u8, Failure> {
@@ -37,7 +37,7 @@ pub fn follow(what: &arguments::Follow, out: &mut dyn Write) -> Result<u8, Failu
     fleet::follow(following, out)
 }
 
-/// All are looked at first. Each is a wish of its own.
+/// Makes a wish of each selector. Checks all of them before it writes the first to etcd.
 fn set(what: &arguments::FleetSet, report: &mut Report) -> Result<u8, Failure> {
     let arguments::FleetSet { cluster: Cluster { etcd, prefix }, processes, selectors, seconds, wait, anyway } = what;
     if processes.is_empty() || processes.contains('/') {
@@ -67,7 +67,8 @@ fn set(what: &arguments::FleetSet, report: &mut Report) -> Result<u8, Failure> {
     Ok(code)
 }
 
-/// Has followers try the wishes out. If a process refuses one, nothing is wished. If none has such a key, it is, for those that come later.
+/// Has followers try the wishes out. If a process refuses one, returns an error, so that none is written, unless `anyway` is set. If
+/// no process has such a key, the wish is still written, for processes that start later.
 fn tried(etcd: &mut Etcd, prefix: &str, wishes: &[Wish], anyway: bool, report: &mut Report) -> Result<u8, Failure> {
     let (tallies, silent) = trial::ask(etcd, prefix, wishes)?;
     let mut code = DONE;
@@ -95,7 +96,7 @@ fn tried(etcd: &mut Etcd, prefix: &str, wishes: &[Wish], anyway: bool, report: &
     Ok(code)
 }
 
-/// Waits until all hosts have followed a revision, and all their processes.
+/// Waits until all hosts, with all their processes, have followed a revision.
 fn followed(etcd: &mut Etcd, prefix: &str, revision: i64, seconds: u32, report: &mut Report) -> Result<u8, Failure> {
     let end = Instant::now() + Duration::from_secs(seconds.into());
     loop {
@@ -122,7 +123,7 @@ fn followed(etcd: &mut Etcd, prefix: &str, revision: i64, seconds: u32, report: 
     }
 }
 
-/// What followers last reported, by host.
+/// The last report of each follower, with the name of its host.
 fn reports(etcd: &mut Etcd, prefix: &str, report: &mut Report) -> Result<Vec<(String, Host)>, Failure> {
     let place = report::place(prefix);
     let mut all = Vec::new();
@@ -192,7 +193,7 @@ fn list(what: &arguments::FleetList, report: &mut Report) -> Result<u8, Failure>
     Ok(DONE)
 }
 
-/// For those who read the wish: nobody checks it.
+/// The user and host for a wish's field `by`. The text only informs readers: nobody checks it.
 fn who() -> String {
     use std::os::unix::fs::MetadataExt;
     let uid = std::fs::metadata("/proc/self").map_or("?".to_owned(), |own| own.uid().to_string());

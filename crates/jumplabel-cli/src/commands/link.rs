@@ -1,4 +1,4 @@
-//! `link`: the step behind the linker.
+//! `link`: the step after the linker.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::report::{Report, Side};
 struct Listing<'target> {
     version: u32,
     target: &'target str,
-    /// Whether the file is another now.
+    /// Whether the command has changed the file.
     changed: bool,
     #[serde(flatten)]
     found: &'target Found,

@@ -1,4 +1,4 @@
-//! `list`: what there is, and what it is at the start.
+//! `list`: lists keys, static calls and modes, with their states at the start.
 
 use std::borrow::Cow;
 
@@ -51,7 +51,7 @@ pub fn run(what: &arguments::List, report: &mut Report) -> Result<u8, Failure> {
     Ok(code(report, &target, each))
 }
 
-/// The static calls of tracepoints, which nobody has asked for.
+/// Removes the static calls of tracepoints, because nobody has asked for them.
 fn leave_out_calls(chosen: &mut Vec<selection::Chosen<'_>>) {
     let mut parts = tracepoints::parts(chosen.iter().map(|one| one.subject.row())).into_iter();
     chosen.retain(|_| parts.next() != Some(Part::Call));

@@ -1,4 +1,4 @@
-//! The commands on a process: its agent does the work, and answers in the words of the tool.
+//! The commands on a process. Its agent does the work, and answers in the tool's own words.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -34,7 +34,7 @@ pub fn list(what: &arguments::List, report: &mut Report) -> Result<u8, Failure> 
     Ok(code)
 }
 
-/// The static calls of tracepoints, which nobody has asked for.
+/// Removes the static calls of tracepoints, because nobody has asked for them.
 pub fn leave_out_calls(rows: &mut Vec<Row>) {
     fn of(row: &Row) -> tracepoints::Row<'_> {
         let place = (&*row.declared.file, row.declared.line, row.declared.column);
@@ -54,11 +54,11 @@ fn columns(row: Row) -> [Cow<'static, str>; 5] {
     [row.key, state, count, row.sites.to_string(), note].map(Cow::Owned)
 }
 
-/// What there is to say of a row, but for who made it what it is; and when that is taken back.
+/// The notes on a row, except who made the last change; and when the agent takes that change back.
 pub fn notes(row: &Row) -> (Vec<String>, Option<String>) {
     let (mixed, sites) = (row.differing > 0, row.sites);
     let verb = if row.differing == 1 { "differs" } else { "differ" };
-    // Where it is as they are, there is nothing to say.
+    // A tracepoint that is on and has probes, or is off and has none, needs no note.
     let probes = match row.probes {
         Some(0) if row.state == "on" => Some("no probe".to_owned()),
         Some(number @ 1..) if row.state == "off" => {
@@ -78,12 +78,12 @@ pub fn notes(row: &Row) -> (Vec<String>, Option<String>) {
     (notes, row.reverts_in.map(|seconds| format!("back in {seconds} s")))
 }
 
-/// Who has asked for a change.
+/// Says who has asked for a change.
 pub fn who(by: Option<Peer>) -> String {
     by.map_or("by itself".to_owned(), |peer| format!("by {peer}"))
 }
 
-/// How long something is so, in its two largest units.
+/// A duration as text, in its two largest units.
 pub fn long(seconds: u64) -> String {
     match (seconds / 60, seconds % 60) {
         (0, seconds) => format!("{seconds}s"),
@@ -97,9 +97,9 @@ fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// How many sites a transaction has changed, where, and how long that took.
+/// Says how many sites and pages a transaction has changed, and how long that took.
 pub fn cost(done: &Done) -> String {
-    // Whoever listens there may say anything.
+    // The sum saturates: the peer may be no agent, and send any number.
     let sites = done.changes.iter().fold(0, |sites: usize, change| sites.saturating_add(change.sites));
     format!("{} in {}, {} us", count(sites, "site"), count(done.pages, "page"), done.nanoseconds.div_ceil(1000))
 }
@@ -122,7 +122,7 @@ pub fn check(what: &arguments::Check, report: &mut Report) -> Result<u8, Failure
     Ok(said(&answer, report))
 }
 
-/// Has an agent repair sites, or does it by force, as `set` does.
+/// Has the agent repair sites. With `--force` and no agent, repairs them from outside, as `set` does.
 fn verified(what: &arguments::Check) -> Result<Answer, Failure> {
     let target = &what.target;
     let selectors = what.selectors.iter().map(|selector| Selector { assignment: None, ..selector.clone() });
@@ -179,14 +179,14 @@ fn show(target: &str, force: bool, done: Done, report: &mut Report) {
         report.line(&format_args!("note: {note}"));
     }
     let force = force.then_some("--force");
-    // Whoever listens there may say anything.
+    // The peer may be no agent, and send any text.
     let undo = split_items(&done.undo).unwrap_or_else(|_| vec![done.undo.clone()]);
     let words: Vec<_> = force.into_iter().chain([target]).chain(undo.iter().map(String::as_str)).map(quoted).collect();
     let what = if done.dry_run { "nothing was changed; the undo would be" } else { "undo" };
     report.line(&format_args!("{what}: jumplabel set {}{by_itself}", words.join(" ")));
 }
 
-/// As a word for the shell.
+/// Quotes a word for the shell.
 fn quoted(word: &str) -> Cow<'_, str> {
     if word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-+=:/@".contains(&byte)) {
         word.into()
@@ -195,7 +195,7 @@ fn quoted(word: &str) -> Cow<'_, str> {
     }
 }
 
-/// Until the process ends, or the reader goes.
+/// Prints changes until the process ends, or nobody reads the output any more.
 pub fn watch(what: &arguments::Watch, out: &mut dyn Write) -> Result<u8, Failure> {
     let mut process = Process::find(&what.target)?;
     process.ask(&Request::Watch)?;
@@ -213,7 +213,7 @@ pub fn watch(what: &arguments::Watch, out: &mut dyn Write) -> Result<u8, Failure
     Ok(DONE)
 }
 
-/// A line for each key.
+/// The lines that describe an event, one for each key.
 fn lines(event: &Happened) -> String {
     let when = time(event.time);
     let (who, cost) = (who(event.by), cost(&event.done));
@@ -225,7 +225,7 @@ fn lines(event: &Happened) -> String {
     event.done.changes.iter().map(line).collect()
 }
 
-/// Reports why not; the exit code.
+/// Reports the answer's error, if it has one, and returns the exit code.
 fn said(answer: &Answer, report: &mut Report) -> u8 {
     if let Some(why) = &answer.error {
         report.error(why);

@@ -1,4 +1,4 @@
-//! The commands.
+//! The commands of the tool, one module each.
 
 pub mod apply;
 pub mod check;
@@ -22,15 +22,15 @@ use crate::process;
 use crate::report::Report;
 use crate::target::Target;
 
-/// Of the JSON that commands print.
+/// The version of the JSON that commands print.
 pub const SCHEMA: u32 = 1;
 
-/// Opens what an argument names: a file, or a process by its number, whose memory is read.
+/// Opens the target that an argument names: a file, or a process by its number, whose memory this tool then reads.
 fn open(name: &str) -> Result<Target, Failure> {
     if process::is_one(name) { force::target(name) } else { Target::of_file(name) }
 }
 
-/// The exit code of a command that has printed what it found.
+/// The exit code of a command that has printed its findings.
 fn code(report: &mut Report, target: &Target, is_as_asked: bool) -> u8 {
     let refused = Failure::Refused(String::new()).code();
     match (report.damage(target), is_as_asked) {
@@ -40,7 +40,7 @@ fn code(report: &mut Report, target: &Target, is_as_asked: bool) -> u8 {
     }
 }
 
-/// Refuses selectors that say what something is to be.
+/// Refuses selectors with a value, such as `net.trace=on`.
 fn without_values(command: &str, selectors: &[Selector]) -> Result<(), Failure> {
     match selectors.iter().find(|selector| selector.assignment.is_some()) {
         Some(selector) => Err(Failure::Usage(format!("`{selector}`: {command} takes selectors without values"))),

@@ -17,7 +17,7 @@ pub fn man(what: &arguments::Man) -> Result<u8, Failure> {
     written.map(|()| DONE).map_err(|error| Failure::OutOfReach(format!("{}: {error}", what.directory.display())))
 }
 
-/// The page of a command, and those of its subcommands.
+/// Writes the page of a command, and those of its subcommands.
 fn pages(command: &Command, directory: &Path) -> io::Result<()> {
     command
         .get_subcommands()
@@ -41,7 +41,7 @@ fn pages(command: &Command, directory: &Path) -> io::Result<()> {
     std::fs::write(directory.join(man.get_filename()), page)
 }
 
-/// What follows the options in `--help`: a section for each of its titles, with lines as they are, because many are rows of a table.
+/// Turns the text after the options in `--help` into sections, one for each title. Lines stay as they are, because many are rows of a table.
 fn sections(text: &str) -> Roff {
     let mut roff = Roff::new();
     for section in text.split("\n\n") {

@@ -1,4 +1,4 @@
-//! `sites`: where the sites are, and what they hold.
+//! `sites`: lists the addresses of sites, and what each holds.
 
 use std::borrow::Cow;
 
@@ -26,11 +26,11 @@ struct Row<'target> {
     bytes: String,
     state: &'static str,
     key: &'target str,
-    /// The number among the key's sites.
+    /// The site's number among the sites of its key.
     site: usize,
-    /// Where it jumps to when it jumps.
+    /// The function or address that the site jumps to when it jumps.
     target: String,
-    /// The innermost function first.
+    /// The functions that contain the site, the innermost first.
     chain: Vec<Frame>,
 }
 

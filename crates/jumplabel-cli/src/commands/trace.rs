@@ -1,4 +1,4 @@
-//! `trace`: what happens at callsites of a process, as it happens.
+//! `trace`: shows events of a process's callsites as they happen.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -13,7 +13,7 @@ use crate::failure::{DONE, Failure};
 use crate::process::Process;
 use crate::report::{time, visible};
 
-/// What a layer says of an event. Who listens there may say anything.
+/// What the process's layer says about an event. The peer may be no agent, and send anything.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Record {
@@ -27,11 +27,11 @@ struct Record {
     thread: Option<String>,
     message: Option<Value>,
     fields: Map<String, Value>,
-    /// Of this callsite, since the record before.
+    /// How many events of this callsite were lost since the record before.
     lost: u32,
 }
 
-/// Until the process ends, the time is over, or the reader goes.
+/// Prints events until the process ends, the time is over, or nobody reads the output any more.
 pub fn run(what: &arguments::Trace, out: &mut dyn Write) -> Result<u8, Failure> {
     let mut process = Process::find(&what.target)?;
     let answer = process.ask(&Request::Trace { items: what.selectors.clone(), per_second: what.rate })?;
@@ -49,11 +49,11 @@ pub fn run(what: &arguments::Trace, out: &mut dyn Write) -> Result<u8, Failure> 
     Ok(DONE)
 }
 
-/// A line for each event, as the layer has written it.
+/// A line of JSON for each event, as the layer has written it.
 fn json(traced: &Traced) -> String {
     let mut lines = String::new();
     for record in &traced.records {
-        // JSON may have ends of lines between its words.
+        // JSON may have line ends between its tokens: they are cut out.
         lines.extend(record.get().split(['\n', '\r']));
         lines.push('\n');
     }
@@ -76,7 +76,7 @@ fn text(traced: &Traced) -> String {
     lines
 }
 
-/// Time, level, thread, target, message, fields, place.
+/// The line for an event: time, level, thread, target, message, fields, place.
 fn line(record: &Record) -> String {
     let mut line = format!("{} {:>5} ", humantime::format_rfc3339_micros(time(record.time)), record.level);
     if let Some(thread) = &record.thread {
@@ -101,7 +101,7 @@ fn line(record: &Record) -> String {
     line
 }
 
-/// A text without its quotes.
+/// The value as text; a string without its quotes.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
