@@ -1,4 +1,4 @@
-//! `doctor`: why flips fail, or may fail: of this system, a process, or a file.
+//! `doctor`: finds out why flips fail or may fail, on this system, in a process, or in a file.
 //!
 //! ```text
 //!   system     kernel, /proc, writers, membarrier, Yama
@@ -6,7 +6,7 @@
 //!   object     of a file, or each that a process has loaded: table, unprepared sites, sites that begin functions
 //! ```
 //!
-//! It changes nothing but a key of its own, to see which writers the system allows.
+//! It changes only one key, which is the tool's own, to see which writers the system allows.
 
 mod object;
 mod process;
@@ -19,18 +19,18 @@ use crate::failure::{DIFFERS, DONE, Failure};
 use crate::report::Report;
 use crate::target::Target;
 
-/// What a finding means.
+/// How serious a finding is.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Level {
     Ok,
-    /// It may matter: the cure says when.
+    /// The finding may matter: the cure says when.
     Note,
-    /// Flips fail, or do not do what they say.
+    /// Flips fail, or have a wrong effect.
     Bad,
 }
 
-/// One line, and what helps.
+/// One line of the output, and the cure.
 #[derive(Serialize)]
 struct Finding {
     level: Level,
@@ -59,7 +59,7 @@ impl Findings {
         self.findings.push(Finding { level: Level::Bad, about, is: is.into(), cure: Some(cure) });
     }
 
-    /// The first of several sentences of one kind, and how many more there are.
+    /// Adds the first few of several sentences of one kind, and says how many more there are.
     fn several(&mut self, about: &'static str, sentences: &[String], cure: &'static str) {
         const MOST: usize = 5;
         sentences.iter().take(MOST).for_each(|is| self.bad(about, is, cure));

@@ -1,4 +1,4 @@
-//! A program or shared library: its table, and its sites.
+//! Examines a program or shared library: its table, and its sites.
 
 use jumplabel_format::State;
 
@@ -7,7 +7,7 @@ use crate::commands::entries::Entries;
 use crate::selection;
 use crate::target::Target;
 
-/// Where the bytes of the sites come from.
+/// The origin of the sites' bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum From {
     File,
@@ -22,7 +22,7 @@ pub fn look(target: &Target, from: From, findings: &mut Findings) {
         }
         let machine = object.image.machine.name();
         findings.ok("table", format!("{}: {machine}, {keys} keys, calls and modes, {sites} sites", object.path));
-        // Which sites of a process differ is said one by one.
+        // `process::sites` reports the differing sites of a process one by one.
         let damage = if from == From::File { &object.table.damage } else { object.table.unreadable() };
         let damage: Vec<_> = damage.iter().map(|why| format!("{}: {why}", object.path)).collect();
         findings.several("table", &damage, "link the file anew; sites of a process come back by check --repair");
@@ -31,7 +31,7 @@ pub fn look(target: &Target, from: From, findings: &mut Findings) {
     entries(target, findings);
 }
 
-/// `or_load` sites that no flip has prepared yet.
+/// Reports `or_load` sites that no flip has prepared yet.
 fn loading(object: &crate::target::Object, from: From, findings: &mut Findings) {
     let loading = object.table.sites.iter().filter(|site| site.state == Some(State::LOADS)).count();
     if loading > 0 {
@@ -46,7 +46,7 @@ fn loading(object: &crate::target::Object, from: From, findings: &mut Findings) 
     }
 }
 
-/// Sites that begin a function, where probes and breakpoints go.
+/// Reports sites that begin a function, where probes and breakpoints go.
 fn entries(target: &Target, findings: &mut Findings) {
     let mut entries = Entries::default();
     entries.of(&selection::every(target));

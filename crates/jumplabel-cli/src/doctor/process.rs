@@ -1,4 +1,5 @@
-//! A process: what its system forbids it, how its text is mapped, whose library it has, and whether sites do what their keys say.
+//! Examines a process: what the system forbids it, how its text is mapped, which instances of the library it has, and whether its sites do what their
+//! keys say.
 
 use std::fs;
 
@@ -12,7 +13,7 @@ use crate::target::Target;
 
 pub fn look(target: &str, findings: &mut Findings) -> Result<(), Failure> {
     let Ok(pid) = target.parse::<u32>() else {
-        // By a name or a socket: what the agent says, whose process may be in another container.
+        // The target is a name or a socket, so only the agent is asked: its process may be in another container.
         return agent(target, findings);
     };
     if !fs::exists(format!("/proc/{pid}")).unwrap_or(false) {
@@ -58,7 +59,7 @@ fn sandbox(pid: u32, findings: &mut Findings) {
     }
 }
 
-/// Text that is not mapped as a linker has it.
+/// Reports text that is mapped in another way than linkers ask for.
 fn text(pid: u32, findings: &mut Findings) {
     let maps = match fs::read_to_string(format!("/proc/{pid}/smaps")) {
         Ok(maps) => maps,
@@ -70,7 +71,7 @@ fn text(pid: u32, findings: &mut Findings) {
     for line in maps.lines() {
         let mut words = line.split_whitespace();
         let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        // A mapping begins with its addresses, and lines about it follow.
+        // Each mapping begins with a line with its addresses; lines about the mapping follow.
         if first.contains('-') && second.len() == 4 {
             (mapping, how) = (line, second);
             let is_text = how.contains('x') && line.contains('/');
@@ -98,7 +99,7 @@ fn text(pid: u32, findings: &mut Findings) {
     found.into_iter().for_each(|(is, cure)| findings.note("text", is, cure));
 }
 
-/// The instances of the library.
+/// Reports the instances of the library, with their table formats.
 fn instances(instances: &[(String, u32)], findings: &mut Findings) {
     let own = jumplabel_format::layout::VERSION;
     for (path, version) in instances {
@@ -114,7 +115,7 @@ fn instances(instances: &[(String, u32)], findings: &mut Findings) {
     }
 }
 
-/// Sites that differ, or are not run.
+/// Reports sites that differ from what their keys say, or that nobody runs.
 fn sites(target: &Target, findings: &mut Findings) {
     let differences = force::differences(target);
     let cure = "jumplabel check --repair PID; of a hook or a breakpoint, end whoever set it";
@@ -124,7 +125,7 @@ fn sites(target: &Target, findings: &mut Findings) {
     }
 }
 
-/// The agent, and whether it answers.
+/// Reports the agent, and whether it answers.
 fn agent(target: &str, findings: &mut Findings) -> Result<(), Failure> {
     match Process::find(target).and_then(|mut process| process.ask(&Request::Hello)) {
         Ok(_) => findings.ok("agent", "answers"),

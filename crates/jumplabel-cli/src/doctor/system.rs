@@ -1,4 +1,4 @@
-//! What this system allows: asked here, by a key of the tool's own.
+//! Examines what this system allows, by flips of a key of the tool's own.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use jumplabel::{WriterKind, static_branch_unlikely, static_key};
 use super::Findings;
 
 static_key! {
-    /// Flipped to see which writers work.
+    /// The key that the tool flips to see which writers work.
     static TRIED: false;
 }
 
@@ -72,7 +72,7 @@ fn writers(findings: &mut Findings) {
     }
 }
 
-/// Whether a flip there and back does what it says.
+/// Flips the key on and off again. Returns whether its check followed.
 fn tried() -> Result<bool, jumplabel::Error> {
     let is_on = || static_branch_unlikely!(TRIED);
     TRIED.enable()?;
@@ -84,7 +84,7 @@ fn tried() -> Result<bool, jumplabel::Error> {
 fn membarrier(findings: &mut Findings) {
     const QUERY: libc::c_int = 0;
     const PRIVATE_EXPEDITED_SYNC_CORE: libc::c_long = 1 << 5;
-    // SAFETY: asks which commands there are.
+    // SAFETY: the query takes only numbers, and returns a mask of commands.
     let commands = unsafe { libc::syscall(libc::SYS_membarrier, QUERY, 0, 0) };
     if commands >= 0 && commands & PRIVATE_EXPEDITED_SYNC_CORE != 0 {
         return findings.ok("membarrier", "has the core sync of one process's threads");
@@ -97,7 +97,7 @@ fn membarrier(findings: &mut Findings) {
 }
 
 fn yama(findings: &mut Findings) {
-    // SAFETY: asks for a number.
+    // SAFETY: the call takes nothing, and returns a number.
     let is_root = unsafe { libc::geteuid() } == 0;
     match fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").map(|scope| scope.trim().to_owned()) {
         Ok(scope) if scope != "0" && !is_root => findings.note(
