@@ -1,4 +1,4 @@
-//! What the processes of a host say about keys that somebody wished for.
+//! Asks the processes of a host for the states of the keys that somebody wished for.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use super::Wish;
 use super::member::{Member, side_by_side};
 use super::report::Host;
 
-/// So many sentences of what failed are reported.
+/// The most failures that a report describes.
 const FAILED: usize = 10;
 
-/// Asks each of them.
+/// Asks each process, and counts the answers.
 pub fn take(members: &[Member], wishes: &BTreeMap<String, Wish>, revision: i64) -> Host {
     let mut host = Host { version: 1, revision, ..Host::default() };
     let (late, here): (Vec<&Member>, Vec<&Member>) = members.iter().partition(|member| member.is_late());

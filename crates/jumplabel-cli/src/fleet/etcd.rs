@@ -1,4 +1,4 @@
-//! etcd, by its JSON gateway (etcd.io, "gRPC gateway"): keys and values in base64, numbers as strings.
+//! A client of etcd's JSON gateway (etcd.io, "gRPC gateway"). Keys and values are in base64, numbers are strings.
 
 use std::io::Read;
 use std::time::Duration;
@@ -10,48 +10,49 @@ use ureq::Agent;
 
 use crate::failure::Failure;
 
-/// A member that cannot be reached by then, or that has not answered, is asked no more. An election may take some seconds.
+/// How long the client waits for a connection, and for an answer. After that, it asks another member. An election may take some seconds.
 const PATIENCE: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(10)];
-/// A watch is begun anew after this, from where it was: a member that is gone without a word is noticed then.
+/// How long one watch lasts. The next watch begins where the last one ended. So the client notices within this time that a member has gone without a
+/// word.
 const WATCH: Duration = Duration::from_secs(60);
 
-/// Of an answer. Reports of 10,000 hosts are some 15 MB in base64.
+/// The most bytes of an answer. Reports of 10,000 hosts are some 15 MB in base64.
 const LONGEST: u64 = 256 << 20;
 
-/// The members of a cluster, of which one answers.
+/// The members of a cluster. The client asks one of them. If that member does not answer, the client asks the next one.
 pub struct Etcd {
     members: Vec<String>,
-    /// The one that answered last.
+    /// The number of the member that answered last.
     at: usize,
     agent: Agent,
 }
 
-/// A key and what is in it.
+/// A key, its value, and its revision.
 pub struct Pair {
     pub key: Vec<u8>,
     pub value: Vec<u8>,
-    /// Of its last change.
+    /// The revision of the key's last change.
     pub revision: i64,
 }
 
-/// What a watch tells.
+/// One change that a watch reports.
 pub enum Event {
     Put(Pair),
     Delete(Vec<u8>),
 }
 
-/// Why a watch has ended.
+/// The reason why a watch has ended.
 pub enum Ended {
-    /// It may go on from where it was.
+    /// Nothing has failed: the watch may go on from where it was.
     Quiet,
-    /// etcd does not know any more what happened then: read all.
+    /// etcd no longer knows the changes since that revision: read all keys anew.
     Compacted,
-    /// The member is gone, or has lost the others.
+    /// The member has gone, or has lost the other members.
     Lost(String),
 }
 
 impl Etcd {
-    /// Of `http://host:2379,...`.
+    /// Takes the addresses of the members: `http://host:2379,...`.
     pub fn new(members: &str) -> Result<Etcd, Failure> {
         let members: Vec<String> = members
             .split(',')
@@ -65,17 +66,17 @@ impl Etcd {
         Ok(Etcd { members, at: 0, agent: Agent::config_builder().timeout_connect(Some(PATIENCE[0])).build().into() })
     }
 
-    /// The member that is asked.
+    /// The member that requests go to.
     pub fn member(&self) -> &str {
         &self.members[self.at]
     }
 
-    /// The next member, from now on.
+    /// Goes on with the next member.
     pub fn next(&mut self) {
         self.at = (self.at + 1) % self.members.len();
     }
 
-    /// Asks one member after the other.
+    /// Sends a request to one member after the other, until one answers.
     fn ask(&mut self, what: &str, request: &Value) -> Result<Value, Failure> {
         let mut why = String::new();
         for _ in 0..self.members.len() {
@@ -96,7 +97,7 @@ impl Etcd {
         Err(Failure::OutOfReach(format!("no member of etcd answers; the last said: {why}")))
     }
 
-    /// All that begins with `prefix`, and the revision at which it was so.
+    /// All pairs whose keys begin with `prefix`, and the revision at which that was so.
     pub fn range(&mut self, prefix: &str) -> Result<(Vec<Pair>, i64), Failure> {
         let answer =
             self.ask("kv/range", &json!({ "key": encoded(prefix), "range_end": STANDARD.encode(end(prefix)) }))?;
@@ -106,42 +107,42 @@ impl Etcd {
         Ok((pairs, revision))
     }
 
-    /// Under a lease, if there is one; returns the revision.
+    /// Writes a value, under a lease if one is given. Returns the revision.
     pub fn put(&mut self, key: &str, value: &str, lease: Option<i64>) -> Result<i64, Failure> {
         let request = json!({ "key": encoded(key), "value": encoded(value), "lease": lease.unwrap_or(0).to_string() });
         let answer = self.ask("kv/put", &request)?;
         number(&answer["header"]["revision"]).ok_or(Failure::OutOfReach(format!("etcd: {answer}")))
     }
 
-    /// Whether there was such a key.
+    /// Deletes a key. Returns whether it existed.
     pub fn delete(&mut self, key: &str) -> Result<bool, Failure> {
         let answer = self.ask("kv/deleterange", &json!({ "key": encoded(key) }))?;
         Ok(number(&answer["deleted"]).is_some_and(|count| count > 0))
     }
 
-    /// A lease that ends after so many seconds.
+    /// Makes a lease that ends after `seconds`.
     pub fn lease(&mut self, seconds: u32) -> Result<i64, Failure> {
         let answer = self.ask("lease/grant", &json!({ "TTL": seconds.to_string(), "ID": "0" }))?;
         number(&answer["ID"]).ok_or(Failure::OutOfReach(format!("etcd: no lease: {answer}")))
     }
 
-    /// Ends a lease, and takes away what is under it.
+    /// Ends a lease, and with it all keys under it.
     pub fn revoke(&mut self, lease: i64) -> Result<(), Failure> {
         self.ask("lease/revoke", &json!({ "ID": lease.to_string() })).map(drop)
     }
 
-    /// From now on, it lasts as long as it did at first; whether it is there still.
+    /// Renews a lease, so that it lasts as long from now on as it did at first. Returns whether it still exists.
     pub fn keep(&mut self, lease: i64) -> Result<bool, Failure> {
         let answer = self.ask("lease/keepalive", &json!({ "ID": lease.to_string() }))?;
         Ok(number(&answer["result"]["TTL"]).is_some_and(|left| left > 0))
     }
 
-    /// Tells what happens under `prefix` from `revision` on, until it ends. `tell` gets the events of a revision, and the next one.
+    /// Watches `prefix` from `revision` on, until the watch ends. Calls `tell` with the events of a revision, and with the next revision.
     pub fn watch(&self, prefix: &str, revision: i64, mut tell: impl FnMut(Vec<Event>, i64)) -> Ended {
         let url = format!("{}/v3/watch", self.member());
         let request = json!({ "create_request": {
             "key": encoded(prefix), "range_end": STANDARD.encode(end(prefix)), "start_revision": revision.to_string() } });
-        // A member that has lost the others ends the watch, and does not keep silent.
+        // With this header, a member that has lost the others ends the watch, instead of keeping silent.
         let asked = self
             .agent
             .post(&url)
@@ -177,7 +178,7 @@ impl Etcd {
     }
 }
 
-/// Hands on what is there, and does not wait for a buffer to be full.
+/// A reader that returns the bytes that have arrived, and does not wait until a buffer is full.
 struct Bytewise<R>(R);
 
 impl<R: Read> Read for Bytewise<R> {
@@ -195,7 +196,7 @@ fn encoded(text: &str) -> String {
     STANDARD.encode(text)
 }
 
-/// The first key behind all that begin with `prefix`.
+/// The first key after all keys that begin with `prefix`.
 fn end(prefix: &str) -> Vec<u8> {
     let mut end = prefix.as_bytes().to_vec();
     while let Some(last) = end.pop() {
@@ -207,7 +208,7 @@ fn end(prefix: &str) -> Vec<u8> {
     end
 }
 
-/// Numbers of 64 bits are strings in JSON.
+/// Reads a number. Numbers of 64 bits are strings in JSON.
 fn number(value: &Value) -> Option<i64> {
     value.as_str().map_or(value.as_i64(), |text| text.parse().ok())
 }
@@ -221,7 +222,7 @@ fn pair(value: &Value) -> Option<Pair> {
     Some(Pair { key: bytes(&value["key"])?, value: bytes(&value["value"])?, revision })
 }
 
-/// Of type PUT, which is left out, or DELETE.
+/// Reads an event. Its type is DELETE or PUT. In JSON, etcd leaves the type PUT out.
 fn event(value: &Value) -> Option<Event> {
     match value["type"].as_str() {
         Some("DELETE") => bytes(&value["kv"]["key"]).map(Event::Delete),

@@ -1,4 +1,4 @@
-//! `follow`: the keys of this host's processes are what etcd says.
+//! `follow`: keeps the keys of this host's processes at what etcd says.
 //!
 //! ```text
 //!   a thread of its own    range, then watch from the next revision; again from there if the member is lost
@@ -7,7 +7,7 @@
 //!   this thread            tells members what to do, side by side; looks for new processes; reports
 //! ```
 //!
-//! A lost server changes nothing.
+//! When the follower loses the server, it changes no key.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -26,17 +26,18 @@ use super::{Wish, census, trial};
 use crate::failure::Failure;
 use crate::report::visible;
 
-/// How often it looks for processes that have come or gone.
+/// How often the follower looks for processes that have come or gone.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often it asks the processes if nothing happens.
+/// How often the follower asks the processes if nothing happens.
 const REFRESH: Duration = Duration::from_secs(10);
 
-/// What is followed.
+/// What `follow` is to follow, and under which name it reports.
 pub struct Following {
     pub members: String,
     pub prefix: String,
     pub host: String,
-    /// A program's test of what happens without it: false begins anew where the new watch begins.
+    /// False only in a test, which shows why resuming matters: after a loss, the watch then begins at the present, and misses what happened
+    /// meanwhile.
     pub resumes: bool,
 }
 
@@ -45,20 +46,20 @@ struct Follower<'out> {
     host: String,
     wishes: BTreeMap<String, Wish>,
     members: Vec<Member>,
-    /// Sockets of processes that have ended.
+    /// The sockets of processes that have ended.
     left: BTreeSet<(Birth, String)>,
-    /// What was carried out in processes that were not met yet.
+    /// The wishes that an earlier follower has carried out, in processes that this one has not met yet.
     known: AllFollowed,
-    /// Where that stands; `None` as long as this host has no directory for sockets.
+    /// The file of wishes that were carried out. `None` as long as this host has no directory for sockets.
     file: Option<File>,
     etcd: Etcd,
-    /// Processes that had not answered when they were last looked at.
+    /// The processes that had not answered at the last look.
     late: BTreeSet<String>,
     revision: i64,
     out: &'out mut dyn Write,
 }
 
-/// Until the process is ended.
+/// Follows until this process is ended.
 pub fn follow(what: Following, out: &mut dyn Write) -> Result<u8, Failure> {
     let Following { members, prefix, host, resumes } = what;
     let (watched, etcd) = (Etcd::new(&members)?, Etcd::new(&members)?);
@@ -88,7 +89,7 @@ pub fn follow(what: Following, out: &mut dyn Write) -> Result<u8, Failure> {
             has_news |= follower.look();
             looked = Instant::now();
         }
-        // Changes first; a report asks each process. One that is not written is written the next time.
+        // Changes go first, because a report asks each process. If a report cannot be written, the next one replaces it.
         let since = reported.map_or(REFRESH, |at| at.elapsed());
         if follower.revision > 0 && ((has_news && (!is_news || since >= LOOK)) || since >= REFRESH) {
             let report = census::take(&follower.members, &follower.wishes, follower.revision);
@@ -99,7 +100,7 @@ pub fn follow(what: Following, out: &mut dyn Write) -> Result<u8, Failure> {
 }
 
 impl Follower<'_> {
-    /// What was told; whether anything has changed.
+    /// Waits for the watch, and acts on what it tells. Returns whether anything has changed.
     fn next(&mut self, told: &Receiver<Told>) -> Result<bool, Failure> {
         match told.recv_timeout(LOOK) {
             Ok(Told::State(pairs, revision)) => self.state(pairs, revision),
@@ -121,12 +122,12 @@ impl Follower<'_> {
         let _ = writeln!(self.out, "{}", visible(line)).and_then(|()| self.out.flush());
     }
 
-    /// All there is: what is not there any more is withdrawn.
+    /// Takes all wishes that etcd has. A wish that is no longer there is withdrawn.
     fn state(&mut self, mut pairs: Vec<Pair>, revision: i64) {
         self.meet();
         pairs.sort_by_key(|pair| pair.revision);
         let is_there = |key: &String| pairs.iter().any(|pair| pair.key == key.as_bytes());
-        // With those that were withdrawn while nobody followed.
+        // This includes wishes that were withdrawn while nobody followed.
         for member in &self.members {
             for (key, carried) in &member.state().followed.wishes {
                 if let Some(wish) = Wish::of(&self.prefix, key, &carried.value, carried.revision) {
@@ -136,7 +137,7 @@ impl Follower<'_> {
         }
         let gone: Vec<String> = self.wishes.keys().filter(|key| !is_there(key)).cloned().collect();
         let mut news = Vec::new();
-        // Whoever asks waits only for hosts that have followed before.
+        // Trials are left out, because their authors wait only for hosts that have followed before.
         for pair in pairs.into_iter().filter(|pair| trial::id(&self.prefix, &pair.key).is_none()) {
             let name = String::from_utf8_lossy(&pair.key).into_owned();
             match Wish::read(&self.prefix, &pair.key, &pair.value, pair.revision) {
@@ -144,7 +145,7 @@ impl Follower<'_> {
                     let before = self.wishes.insert(name, wish.clone());
                     news.extend((before != Some(wish)).then_some(pair));
                 }
-                Err(_) => news.push(pair), // Which says why.
+                Err(_) => news.push(pair), // `event` says why it cannot be read.
             }
         }
         gone.into_iter().for_each(|key| self.event(Event::Delete(key.into_bytes())));
@@ -195,7 +196,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Gives each process that a wish is for its job, and notes in the file what was done.
+    /// Gives a job to each process that the wish is for, and notes the result in the file.
     fn tally<J>(&mut self, wish: &Wish, job: impl Fn(&Member) -> J) -> Tally
     where
         J: FnOnce(&mut super::worker::Worker) -> super::worker::Outcome + Send + 'static,
@@ -207,14 +208,14 @@ impl Follower<'_> {
         tally
     }
 
-    /// All wishes, the last one last.
+    /// All wishes, in the order of their revisions.
     fn in_order(&self) -> Vec<(String, Wish)> {
         let mut wishes: Vec<_> = self.wishes.iter().map(|(key, wish)| (key.clone(), wish.clone())).collect();
         wishes.sort_by_key(|(_, wish)| wish.revision);
         wishes
     }
 
-    /// Finds processes that have come, and forgets those that have gone. Whether there are others than before.
+    /// Finds processes that have come, and forgets those that have gone. Returns whether the set of processes has changed.
     fn meet(&mut self) -> bool {
         let before = self.members.len();
         let Ok(directory) = directory::default() else { return false };
@@ -254,7 +255,7 @@ impl Follower<'_> {
         is_new || before != self.members.len()
     }
 
-    /// Finds processes that have come or gone, and has each carry out what it was not reached for. Whether anything has changed.
+    /// Finds processes that have come or gone, and has each carry out the wishes that did not reach it before. Returns whether anything has changed.
     fn look(&mut self) -> bool {
         let mut is_news = self.meet();
         let wishes = self.in_order();
@@ -277,7 +278,7 @@ impl Follower<'_> {
         is_news
     }
 
-    /// For the follower after this one.
+    /// Writes the file that the next follower reads.
     fn save(&mut self) {
         let of = |member: &Member| (member.id(), member.state().followed.clone());
         let records: AllFollowed =

@@ -1,5 +1,5 @@
-//! What a follower has carried out, in a file beside the sockets of the processes. The follower that comes after it does not carry it out
-//! again: an operator may have set the keys since.
+//! The wishes that a follower has carried out, in a file beside the sockets of the processes. The next follower does not carry them out again,
+//! because an operator may have set the keys since.
 //!
 //! ```text
 //!   {"version":1,"processes":{"web.4711":{
@@ -15,30 +15,30 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// Of all processes, by `NAME.PID`.
+/// The wishes carried out in all processes, by `NAME.PID`.
 pub type AllFollowed = BTreeMap<String, Followed>;
 
-/// The number of a socket's file, and when it was made, in nanoseconds since 1970.
+/// What tells a socket from a later one of the same name: the number of its file, and when that was made, in nanoseconds since 1970.
 pub type Birth = (u64, i64);
 
-/// Of one process.
+/// The wishes carried out in one process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Followed {
     pub birth: Birth,
-    /// By its key in etcd: the form of a wish that was carried out, or refused.
+    /// By a wish's key in etcd: the revision that was carried out or refused, and its value.
     pub wishes: BTreeMap<String, Carried>,
-    /// By the selector of a key: its value before any wish changed it.
+    /// By the selector of a key: the key's value before any wish changed it.
     pub before: BTreeMap<String, String>,
 }
 
-/// A wish as it was carried out.
+/// A wish as it was when it was carried out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Carried {
     pub revision: i64,
     pub value: String,
 }
 
-/// What stands in the file.
+/// The contents of the file.
 #[derive(Serialize, Deserialize)]
 struct Whole {
     version: u32,
@@ -46,19 +46,19 @@ struct Whole {
 }
 
 const VERSION: u32 = 1;
-/// Of the file. Some 40 bytes for each key that a wish has changed in a process.
+/// The most bytes of the file. Each key that a wish has changed in a process takes some 40.
 const LONGEST: u64 = 256 << 20;
 
-/// The birth of the process that has made the socket.
+/// The birth of a socket, which is that of the process that made it.
 pub fn birth(socket: &Path) -> io::Result<Birth> {
     let found = socket.symlink_metadata()?;
     Ok((found.ino(), found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec())))
 }
 
-/// The file of a prefix.
+/// The file that belongs to a prefix.
 pub struct File {
     path: PathBuf,
-    /// What stands there, as far as this follower knows.
+    /// The contents of the file, as far as this follower knows.
     written: AllFollowed,
 }
 
@@ -70,7 +70,7 @@ impl File {
         File { path: directory.join(format!("followed{name}.json")), written: AllFollowed::new() }
     }
 
-    /// What the follower before this one has left.
+    /// Reads what the follower before this one has left.
     pub fn read(&mut self) -> io::Result<AllFollowed> {
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
         let file = match std::fs::OpenOptions::new().read(true).custom_flags(flags).open(&self.path) {
@@ -86,7 +86,7 @@ impl File {
         Ok(whole.processes)
     }
 
-    /// Writes the file, if it is to say something else than before. The file is whole at any time.
+    /// Writes the file if its contents are to change. At any moment, the file on the disk is complete.
     pub fn write(&mut self, all: AllFollowed) -> io::Result<()> {
         if self.written == all {
             return Ok(());

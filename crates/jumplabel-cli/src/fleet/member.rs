@@ -1,4 +1,4 @@
-//! A process of this host as its follower sees it. A thread of its own asks its agent, so that a process that is stopped delays no other.
+//! A process of this host, as its follower sees it. Each process has a thread that asks its agent, so that a process that is stopped delays no other.
 //!
 //! ```text
 //!   follower ──jobs──► worker of web.4711 ──socket──► agent      waits as long as the process is there
@@ -17,7 +17,7 @@ use super::Wish;
 use super::followed::{AllFollowed, Birth, Followed};
 use super::worker::{Job, State, Worker, lock};
 
-/// A process that has not answered by then is late.
+/// A process that has not answered after this time is late.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A process that has an agent.
@@ -30,7 +30,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// Starts its worker, with what an earlier follower has carried out in this process.
+    /// Starts the thread of a process. `known` has what an earlier follower has carried out in the process.
     pub fn start(socket: Socket, birth: Birth, known: &mut AllFollowed) -> io::Result<Member> {
         let Socket { name, pid, path } = socket;
         let followed = known.remove(&format!("{name}.{pid}")).filter(|followed| followed.birth == birth);
@@ -38,12 +38,12 @@ impl Member {
         let state = Arc::new(Mutex::new(State { followed, ..State::default() }));
         let (jobs, queue) = channel();
         let worker = Worker::new(path, Arc::clone(&state));
-        // A list of all keys is read on the heap.
+        // The stack may be small, because a list of all keys is read into the heap.
         std::thread::Builder::new().stack_size(256 << 10).spawn(move || worker.work(&queue))?;
         Ok(Member { name, pid, birth, jobs, state })
     }
 
-    /// As records and lines name it.
+    /// The process's name in records and lines: `NAME.PID`.
     pub fn id(&self) -> String {
         format!("{}.{}", self.name, self.pid)
     }
@@ -52,18 +52,18 @@ impl Member {
         lock(&self.state)
     }
 
-    /// Whether it has not answered something yet.
+    /// Whether the process has not finished all its jobs yet.
     pub fn is_late(&self) -> bool {
         self.state().unfinished > 0
     }
 
-    /// Whether this form of a wish is for it and was neither carried out nor refused.
+    /// Whether the process has yet to get this revision of a wish: the wish is for it, has not ended, and was neither carried out nor refused there.
     pub fn lacks(&self, key: &str, wish: &Wish) -> bool {
         let is_new = || self.state().followed.wishes.get(key).is_none_or(|carried| carried.revision != wish.revision);
         wish.is_for(&self.name) && wish.left().is_ok() && is_new()
     }
 
-    /// Its worker does the job after those that it has already.
+    /// Gives the worker a job, which it does after those that it has already.
     fn post(&self, job: Job) {
         self.state().unfinished += 1;
         if self.jobs.send(job).is_err() {
@@ -72,7 +72,7 @@ impl Member {
     }
 }
 
-/// Gives each process a job, all at once. Returns what the jobs return, in this order, or `None` for a process that is late.
+/// Gives each process a job, all at once. Returns the results in the order of `members`, with `None` for a process that is late.
 pub fn side_by_side<T, J>(members: &[&Member], job: impl Fn(&Member) -> J) -> Vec<Option<T>>
 where
     T: Send + 'static,

@@ -1,4 +1,4 @@
-//! A fleet: the keys of many processes are what a prefix in etcd says. What stands there:
+//! A fleet: a prefix in etcd says the values of keys in many processes. Under the prefix are:
 //!
 //! ```text
 //!   PREFIX/set/PROCESSES/SELECTOR    a wish: {"value":"on","by":"uid 0 of desk","until":1763900000}; with a lease if it has an end
@@ -9,7 +9,7 @@
 //!   fleet list ◄─range── etcd ◄──put── follow
 //! ```
 //!
-//! etcd keeps the wishes and their order; there is no consensus of our own.
+//! etcd keeps the wishes and their order. The fleet has no consensus protocol of its own.
 
 mod census;
 pub mod etcd;
@@ -29,46 +29,46 @@ pub use follow::{Following, follow};
 
 use crate::failure::Failure;
 
-/// What a key of some processes is to be.
+/// A wish: the value that a key is to have in some processes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wish {
-    /// A pattern of their names.
+    /// A pattern of the processes' names.
     pub processes: String,
-    /// Of the key, without a value.
+    /// The selector of the key, without a value.
     pub selector: String,
     pub is: Is,
-    /// When it came to etcd: later wishes count more.
+    /// The revision at which etcd got the wish. A later wish overrides an earlier one.
     pub revision: i64,
 }
 
-/// What stands in etcd as the value.
+/// The value in etcd that belongs to a wish.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Is {
     pub value: String,
-    /// Who wished it, by their own word.
+    /// The user who made the wish, by their own word.
     pub by: String,
-    /// Seconds since 1970: each process takes it back by itself then.
+    /// The end of the wish, in seconds since 1970. At that time, each process takes the change back by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
 }
 
 impl Wish {
-    /// Where the wishes of a prefix are.
+    /// Where the wishes of a prefix are: the beginning of their keys.
     pub fn place(prefix: &str) -> String {
         format!("{prefix}/set/")
     }
 
-    /// What begins all that a follower watches: wishes, and what somebody is about to wish.
+    /// The beginning of all keys that a follower watches: those of wishes, and of trials of wishes.
     fn watched(prefix: &str) -> String {
         format!("{prefix}/set")
     }
 
-    /// Its key in etcd.
+    /// The wish's key in etcd.
     pub fn key(&self, prefix: &str) -> String {
         format!("{}{}/{}", Wish::place(prefix), self.processes, self.selector)
     }
 
-    /// From what stands in etcd; the error is a sentence.
+    /// Reads a wish from a key and a value of etcd. The error is a sentence.
     pub fn read(prefix: &str, key: &[u8], value: &[u8], revision: i64) -> Result<Wish, String> {
         let name = String::from_utf8_lossy(key).into_owned();
         let (processes, selector) = Wish::split(prefix, &name).ok_or(format!("{name}: no PROCESSES/SELECTOR"))?;
@@ -77,24 +77,24 @@ impl Wish {
         wish.item().map(|_| wish)
     }
 
-    /// One that a follower has carried out.
+    /// A wish that a follower has carried out earlier.
     fn of(prefix: &str, key: &str, value: &str, revision: i64) -> Option<Wish> {
         let (processes, selector) = Wish::split(prefix, key)?;
         let is = Is { value: value.to_owned(), by: String::new(), until: None };
         Some(Wish { processes: processes.to_owned(), selector: selector.to_owned(), is, revision })
     }
 
-    /// Processes and selector of a key.
+    /// The processes and the selector that a wish's key in etcd names.
     pub fn split<'key>(prefix: &str, key: &'key str) -> Option<(&'key str, &'key str)> {
         key.strip_prefix(&Wish::place(prefix))?
             .split_once('/')
             .filter(|(left, right)| !left.is_empty() && !right.is_empty())
     }
 
-    /// As an agent is asked for it.
+    /// The item with which an agent is asked to carry the wish out.
     pub fn item(&self) -> Result<Selector, String> {
         let text = format!("{}={}", self.selector, self.is.value);
-        // What a layer configures has its own grammar.
+        // The names that a layer reserves have values with a grammar of their own.
         let is_of_layer = jumplabel_layer::reserved(&self.selector).is_some();
         let has_separators = |text: &str| text.contains(|char: char| char == ',' || char.is_whitespace());
         if has_separators(&self.selector) || !is_of_layer && has_separators(&self.is.value) {
@@ -111,12 +111,12 @@ impl Wish {
         Ok(item)
     }
 
-    /// Whether it is for a process.
+    /// Whether the wish is for a process of this name.
     pub fn is_for(&self, name: &str) -> bool {
         Glob::new(&self.processes).matches(name)
     }
 
-    /// Seconds that are left of it; `None` if there is no end. An error if the end has come.
+    /// The seconds until the wish ends; `None` if it has no end. An error if the end has come.
     pub fn left(&self) -> Result<Option<u32>, ()> {
         let Some(until) = self.is.until else { return Ok(None) };
         let left = until.saturating_sub(now());
@@ -124,19 +124,19 @@ impl Wish {
     }
 }
 
-/// A selector in its own words, and the value.
+/// The selector of an item as text, and its value.
 pub fn halves(item: &Selector) -> Option<(String, String)> {
     let (text, value) = (item.to_string(), item.assignment.as_ref()?.value());
     let selector = text.strip_suffix(value).and_then(|text| text.strip_suffix('='))?;
     Some((selector.to_owned(), value.to_owned()))
 }
 
-/// Seconds since 1970.
+/// The present time, in seconds since 1970.
 pub fn now() -> u64 {
     std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs())
 }
 
-/// Splits `net.*=on`: the selector in its own words, and the value.
+/// Splits `net.*=on` into the text of the selector and the value.
 pub fn wished(item: &Selector) -> Result<(String, String), Failure> {
     if item.assignment.is_none() {
         return Err(Failure::Usage(format!("`{item}`: say what it is to be: SELECTOR=VALUE")));

@@ -1,5 +1,5 @@
-//! What a follower tells the fleet: how many of its processes have a key in which state. One a host, so that ten thousand processes are some
-//! hundred keys.
+//! A follower's report to the fleet: how many processes of its host have a key in which state. Each host has one report, so that ten thousand
+//! processes make some hundred keys in etcd.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,57 +8,57 @@ use serde::{Deserialize, Serialize};
 
 use super::etcd::Etcd;
 
-/// A report is there so long after its follower has gone: seconds.
+/// How long a report stays after its follower has gone, in seconds.
 const LASTS: u32 = 60;
 
-/// Of one host.
+/// The report of one host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     pub version: u32,
     pub processes: usize,
-    /// The last change that it has followed.
+    /// The revision that the host has followed last.
     pub revision: i64,
-    /// Of keys that somebody wished for: processes by state.
+    /// For each key that somebody wished for, the number of processes by state.
     pub keys: BTreeMap<String, BTreeMap<String, usize>>,
-    /// Processes that do not answer.
+    /// The number of processes that do not answer.
     #[serde(default)]
     pub late: usize,
-    /// Sentences; the first few.
+    /// The first few failures, a sentence each.
     pub failed: Vec<String>,
 }
 
-/// Where the reports of a prefix are.
+/// Where the reports of a prefix are: the beginning of their keys.
 pub fn place(prefix: &str) -> String {
     format!("{prefix}/report/")
 }
 
-/// Of all hosts.
+/// The sum of all hosts' reports.
 #[derive(Debug, Default, Serialize)]
 pub struct Fleet {
     pub version: u32,
     pub hosts: usize,
     pub processes: usize,
     pub keys: BTreeMap<String, BTreeMap<String, usize>>,
-    /// Hosts that have not followed the last wish.
+    /// The hosts that have not followed the last wish yet.
     pub behind: Vec<String>,
     pub failed: Vec<String>,
     pub wishes: Vec<Listed>,
 }
 
-/// A wish, as it is listed.
+/// A wish, as `fleet list` shows it.
 #[derive(Debug, Serialize)]
 pub struct Listed {
     pub selector: String,
     pub value: String,
     pub processes: String,
     pub by: String,
-    /// Seconds until it ends.
+    /// The seconds until the wish ends.
     pub left: Option<u64>,
     pub revision: i64,
 }
 
 impl Fleet {
-    /// Adds a host. `last`: the revision of the last wish.
+    /// Adds the report of a host. `last` is the revision of the last wish.
     pub fn add(&mut self, name: &str, host: Host, last: i64) {
         self.hosts += 1;
         self.processes = self.processes.saturating_add(host.processes);
@@ -76,7 +76,7 @@ impl Fleet {
     }
 }
 
-/// The report of this host, in etcd.
+/// The writer of this host's report in etcd.
 pub struct Reports {
     host: String,
     lease: Option<i64>,
@@ -85,12 +85,12 @@ pub struct Reports {
 }
 
 impl Reports {
-    /// None is written yet.
+    /// A writer that has not written yet.
     pub fn of(host: String) -> Reports {
         Reports { host, lease: None, last: None, kept: Instant::now() }
     }
 
-    /// If it is another one, or its lease needs to be kept. Whether it stands there.
+    /// Writes the report if it has changed, or if its lease needs to be renewed. Returns whether the report is in etcd.
     pub fn write(&mut self, etcd: &mut Etcd, prefix: &str, host: Host) -> bool {
         let is_due = self.kept.elapsed() > Duration::from_secs(u64::from(LASTS) / 3);
         if self.last.as_ref() == Some(&host) && !is_due {

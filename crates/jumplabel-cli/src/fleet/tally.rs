@@ -1,21 +1,21 @@
-//! What became of a wish in the processes that it is for.
+//! The results of a wish in the processes that it is for.
 
 use serde::{Deserialize, Serialize};
 
 use super::worker::Outcome;
 
-/// So many processes are named.
+/// The most processes that a text names.
 const NAMED: usize = 10;
 
-/// Counts of them, and names of those in which it is not so.
+/// How many processes carried a wish out, and the names of those that did not.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     pub done: usize,
-    /// Those that have no such key.
+    /// The number of processes that have no such key.
     pub without: usize,
-    /// Those that have not answered yet.
+    /// The processes that have not answered yet.
     pub late: Vec<String>,
-    /// Those that refused it, with the reason.
+    /// The processes that refused the wish, each with its reason.
     pub refused: Vec<(String, String)>,
 }
 
@@ -34,7 +34,7 @@ impl Tally {
         tally
     }
 
-    /// Adds those of another host, with its name.
+    /// Adds the tally of another host. The names of that host's processes get its name as well.
     pub fn add(&mut self, host: &str, other: Tally) {
         self.done = self.done.saturating_add(other.done);
         self.without = self.without.saturating_add(other.without);
@@ -42,18 +42,18 @@ impl Tally {
         self.refused.extend(other.refused.into_iter().map(|(id, why)| (format!("{id} on {host}"), why)));
     }
 
-    /// How many were asked.
+    /// The number of processes that were asked.
     pub fn asked(&self) -> usize {
         self.done + self.without + self.late.len() + self.refused.len()
     }
 
-    /// `200`, or `197 of 200`.
+    /// The count as text: `200` if all did it, or `197 of 200`.
     pub fn count(&self) -> String {
         let (done, asked) = (self.done, self.asked());
         if done == asked { asked.to_string() } else { format!("{done} of {asked}") }
     }
 
-    /// Why it is not so in the others, behind a semicolon; empty if there are none.
+    /// Names the other processes and their reasons, after a semicolon. Empty if there are none.
     pub fn others(&self) -> String {
         let mut text = String::new();
         if !self.late.is_empty() {
@@ -67,7 +67,7 @@ impl Tally {
     }
 }
 
-/// The first few, and how many there are besides.
+/// The first few names, and how many more there are.
 fn list(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = names.len().saturating_sub(NAMED);
     let text = names.take(NAMED).collect::<Vec<_>>().join(", ");

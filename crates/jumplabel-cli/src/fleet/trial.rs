@@ -1,4 +1,4 @@
-//! Before a wish replaces another one, followers try it out: only the processes know their keys, and which values those can have.
+//! Trials: before a wish replaces another one, followers try it out. Only the processes know their keys, and which values these can have.
 //!
 //! ```text
 //!   fleet set ──► PREFIX/set?/ID ──watch──► each follower ──dry-run──► its processes
@@ -18,45 +18,45 @@ use super::report;
 use super::tally::Tally;
 use crate::failure::Failure;
 
-/// Whoever asks waits so long for the last host.
+/// How long a trial waits for the last host.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// Between two looks at the answers: the first pause, and the longest. Ten thousand answers are a megabyte.
+/// The pauses between two looks at the answers: the first pause, and the longest. Ten thousand answers are a megabyte.
 const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(500)];
-/// Of the lease, in seconds.
+/// How long the lease of a trial lasts, in seconds.
 const LASTS: u32 = 30;
 
-/// What is tried out.
+/// A trial: the wishes that followers try out.
 #[derive(Serialize, Deserialize)]
 struct Trial {
-    /// Of the answers.
+    /// The lease under which the answers are to be put.
     lease: i64,
     items: Vec<Item>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Item {
-    /// A pattern of names.
+    /// A pattern of the processes' names.
     processes: String,
-    /// A selector and a value.
+    /// The text of a selector and a value.
     set: String,
 }
 
-/// The end of the key of a trial.
+/// The identity of a trial, which is the last part of its key. `None` if the key is not a trial's.
 pub fn id(prefix: &str, key: &[u8]) -> Option<String> {
     let id = key.strip_prefix(format!("{prefix}/set?/").as_bytes())?;
     Some(String::from_utf8_lossy(id).into_owned())
 }
 
-/// Where the answers are.
+/// Where the answers to a trial are: the beginning of their keys.
 pub fn answers(prefix: &str, id: &str) -> String {
     format!("{prefix}/answer/{id}/")
 }
 
-/// Has the processes of this host try it out, and puts their answer there.
+/// Has the processes of this host try out a trial, and puts their answer at `place`.
 pub fn answer(etcd: &mut Etcd, place: &str, trial: &[u8], members: &[Member]) {
     let Ok(Trial { lease, items }) = serde_json::from_slice(trial) else { return };
     let tallies: Vec<Tally> = items.iter().map(|item| tried(item, members)).collect();
-    // If it does not come there, whoever asks says that this host has not answered.
+    // If the answer cannot be put there, the trial's author reports that this host has not answered.
     let _ = etcd.put(place, &serde_json::to_string(&tallies).unwrap_or_default(), Some(lease));
 }
 
@@ -73,7 +73,7 @@ fn tried(Item { processes, set }: &Item, members: &[Member]) -> Tally {
     Tally::of(of.iter().map(|member| member.id()).zip(answers).chain(late))
 }
 
-/// What the processes of all hosts that follow say to each wish, and the hosts that did not answer.
+/// Has all followers try the wishes out. Returns a tally for each wish, and the hosts that did not answer.
 pub fn ask(etcd: &mut Etcd, prefix: &str, wishes: &[Wish]) -> Result<(Vec<Tally>, BTreeSet<String>), Failure> {
     let hosts = |pairs: Vec<super::etcd::Pair>, place: &str| -> Vec<(String, Vec<u8>)> {
         let name = |key: &[u8]| String::from_utf8_lossy(key.strip_prefix(place.as_bytes()).unwrap_or(key)).into_owned();
@@ -89,7 +89,7 @@ pub fn ask(etcd: &mut Etcd, prefix: &str, wishes: &[Wish]) -> Result<(Vec<Tally>
     let item =
         |wish: &Wish| Item { processes: wish.processes.clone(), set: format!("{}={}", wish.selector, wish.is.value) };
     let trial = Trial { lease, items: wishes.iter().map(item).collect() };
-    // No other lease has this number.
+    // The lease's number names the trial, because no other lease has it.
     let id = format!("{lease:x}");
     etcd.put(&format!("{prefix}/set?/{id}"), &serde_json::to_string(&trial).unwrap_or_default(), Some(lease))?;
     let (place, end) = (answers(prefix, &id), Instant::now() + PATIENCE);

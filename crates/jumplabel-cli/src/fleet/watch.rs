@@ -1,22 +1,22 @@
-//! The thread that watches etcd for a follower.
+//! The thread that watches etcd on behalf of a follower.
 
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use super::etcd::{Ended, Etcd, Event, Pair};
 
-/// The first pause after a lost server, and the longest one.
+/// The first pause after the server was lost, and the longest one.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(5)];
 
-/// What the watching thread tells.
+/// A message from the watching thread to the follower.
 pub enum Told {
-    /// All there is.
+    /// All pairs that etcd has, and their revision.
     State(Vec<Pair>, i64),
     Events(Vec<Event>, i64),
     Lost(String),
 }
 
-/// Tells all that happens, for ever.
+/// Tells everything that happens at `place`, without end.
 pub fn watch(mut etcd: Etcd, place: &str, resumes: bool, told: &Sender<Told>) {
     let (mut pause, mut next) = (PAUSES[0], None::<i64>);
     loop {
@@ -45,7 +45,7 @@ pub fn watch(mut etcd: Etcd, place: &str, resumes: bool, told: &Sender<Told>) {
                 if told.send(Told::Lost(why)).is_err() {
                     return;
                 }
-                // Not all followers at once.
+                // Pauses differ from process to process, so that not all followers come back at once.
                 std::thread::sleep(pause.mul_f64(0.5 + f64::from(std::process::id() % 100) / 100.0));
                 pause = (pause * 2).min(PAUSES[1]);
                 etcd.next();

@@ -1,5 +1,5 @@
-//! The thread that asks the agent of one process. It waits for the agent's answers as long as the process is there: a request that a
-//! stopped process has got is carried out when it goes on, and the answer says what the request has changed.
+//! The thread that asks the agent of one process. It waits for an answer as long as the process exists. When a stopped process goes on, it carries
+//! out the requests that it has got, and the answers say what they have changed.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,40 +14,40 @@ use super::{Wish, halves};
 use crate::failure::Failure;
 use crate::process::{Process, is_alive};
 
-/// What became of a wish in a process.
+/// The result of a wish in a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is so now.
+    /// The process now has what the wish says.
     Done,
     /// The process has no such key.
     Nothing,
-    /// Why not.
+    /// The process refused the wish, for this reason.
     Refused(String),
     /// The process has ended.
     Gone,
 }
 
-/// What a worker does, in turn.
+/// A job: a worker does its jobs one after the other.
 pub type Job = Box<dyn FnOnce(&mut Worker) + Send>;
 
-/// What its follower may know at any time.
+/// The worker's state, which its follower may read at any time.
 #[derive(Default)]
 pub struct State {
     pub followed: Followed,
-    /// By the key of a wish: why it is not carried out.
+    /// By the key of a wish: why the wish is not carried out.
     pub failed: BTreeMap<String, String>,
-    /// Jobs that are not done.
+    /// The number of jobs that are not done yet.
     pub unfinished: usize,
-    /// The process has ended.
+    /// Whether the process has ended.
     pub is_gone: bool,
 }
 
-/// Nobody holds it while an agent is asked.
+/// Locks the state. No thread holds this lock while it asks an agent.
 pub fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Asks an agent.
+/// A worker, which asks one agent.
 pub struct Worker {
     path: PathBuf,
     connection: Option<Process>,
@@ -59,7 +59,7 @@ impl Worker {
         Worker { path, connection: None, state }
     }
 
-    /// Does one job after the other, until nobody gives it any, or the process has ended.
+    /// Does one job after the other, until nobody can send more, or the process has ended.
     pub fn work(mut self, jobs: &Receiver<Job>) {
         while let Ok(job) = jobs.recv() {
             job(&mut self);
@@ -71,7 +71,7 @@ impl Worker {
         }
     }
 
-    /// Makes a wish true, unless that was done already.
+    /// Carries a wish out, unless that was done already.
     pub fn apply(&mut self, key: &str, wish: &Wish) -> Outcome {
         let carried = Carried { revision: wish.revision, value: wish.is.value.clone() };
         {
@@ -93,14 +93,14 @@ impl Worker {
             Outcome::Refused(why) => drop(state.failed.insert(key.to_owned(), why.clone())),
             _ => drop(state.failed.remove(key)),
         }
-        // What was not reached is tried again.
+        // If the wish did not reach the process, it is tried again later.
         if is_reached {
             state.followed.wishes.insert(key.to_owned(), carried);
         }
         outcome
     }
 
-    /// What would become of a wish. A process that lets nobody change anything refuses no value.
+    /// Tries a wish out, without a change. A process that lets nobody change anything refuses no value.
     pub fn try_out(&mut self, item: Selector) -> Outcome {
         let request = Request::Set { items: vec![item], seconds: None, dry_run: true };
         match self.answered(&request) {
@@ -110,8 +110,8 @@ impl Worker {
         }
     }
 
-    /// Takes a wish back. Each key that has its value gets that of the last wish that is left for it, or the one from before all wishes. A
-    /// key with another value was set by somebody else since, and one that a later wish is for has that wish's value.
+    /// Takes a wish back in each key that still has the wish's value. The key gets the value of the last wish that is left for it, or the value from
+    /// before all wishes. A key with another value stays: somebody else has set it since, or a later wish has.
     pub fn withdraw(&mut self, key: &str, wish: &Wish, left: &[Wish]) -> Outcome {
         if lock(&self.state).followed.wishes.remove(key).is_none() {
             return Outcome::Nothing;
@@ -148,7 +148,7 @@ impl Worker {
         }
         let (mut lasting, mut ending) = (Vec::new(), Vec::new());
         for ((_, name, value, row), other) in own.iter().zip(over) {
-            // Of a mode, it is `1/3`; what a layer has may hold any sign.
+            // The state of a mode is `1/3`. The state of a layer's key may contain any character.
             let is_own = row.state == wish.is.value || row.state.split('/').next() == Some(&*wish.is.value);
             match other {
                 Some(later) if later.revision > wish.revision => continue,
@@ -171,20 +171,20 @@ impl Worker {
         Ok(outcome)
     }
 
-    /// The keys that a wish is for.
+    /// The keys in this process that a wish is for.
     fn rows(&mut self, wish: &Wish) -> Result<Vec<Row>, String> {
         let Ok(selector) = wish.selector.parse() else { return Ok(Vec::new()) };
         let answer = self.ask(&Request::List(vec![selector])).map_err(|failure| failure.to_string())?;
         Ok(answer.keys.unwrap_or_default())
     }
 
-    /// Sets keys in one change, if a request has room for it, and notes what they were before, unless a wish has changed them before. An
-    /// error if the process was not reached.
+    /// Sets keys, in one change if they fit into one request. Notes the value of each key before the change, unless an earlier wish has changed it
+    /// already. An error if the process was not reached.
     fn set(&mut self, items: Vec<Selector>, seconds: Option<u32>) -> Result<Outcome, String> {
         self.set_each(items, seconds, true)
     }
 
-    /// The same, without notes: these are values from before, or of other wishes.
+    /// The same, but without notes, for values from before any wish, or of other wishes.
     fn set_back(&mut self, items: Vec<Selector>, seconds: Option<u32>) -> Result<Outcome, String> {
         self.set_each(items, seconds, false)
     }
@@ -205,7 +205,7 @@ impl Worker {
         Ok(Outcome::Done)
     }
 
-    /// What the agent says to a `set`, and what takes it back.
+    /// The agent's answer to a `set`, and the items that take the change back.
     fn answered(&mut self, request: &Request) -> Result<(Outcome, Vec<String>), String> {
         match self.ask(request) {
             Ok(Answer { set: Some(done), error: None, .. }) => {
@@ -218,7 +218,8 @@ impl Worker {
         }
     }
 
-    /// An agent drops who has been quiet for long, if others come: then the request goes by a new connection, once.
+    /// Asks the agent. If the agent has dropped this connection, because it was quiet for long and other clients came, the request goes once more,
+    /// over a new connection.
     pub fn ask(&mut self, request: &Request) -> Result<Answer, Failure> {
         if let Some(mut connection) = self.connection.take() {
             match connection.ask_patiently(request) {
@@ -242,15 +243,15 @@ impl Worker {
     }
 }
 
-/// Whether a key is the one that an agent has named so.
+/// Whether a row is the key that an agent has named `what`.
 fn is(what: &What, row: &Row) -> bool {
     let (key, declared) = (&row.key, &row.declared);
     let placed = || format!("{key}@{}:{}:{}", declared.file, declared.line, declared.column);
     matches!(what, What::Name(glob) if glob.matches(key) || glob.matches(&placed()))
 }
-/// What one request has room for, each, in this order.
+/// Splits items into portions that fit into one request each, in the same order.
 fn portions(items: Vec<Selector>) -> Vec<Vec<Selector>> {
-    // Beside the items: `set`, a time, the end of the line.
+    // The rest of a request is for `set`, a time, and the end of the line.
     const ROOM: usize = LONGEST - 100;
     let (mut portions, mut length) = (Vec::<Vec<Selector>>::new(), ROOM);
     for item in items {
