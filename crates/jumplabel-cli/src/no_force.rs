@@ -1,4 +1,4 @@
-//! `--force` is for processes of Linux on x86-64.
+//! Stands in for `force` on other systems: `--force` works on processes of Linux on x86-64 only.
 
 use jumplabel_agent::protocol::Answer;
 use jumplabel_selector::Selector;
@@ -27,7 +27,7 @@ pub fn verify(_: &str, _: &[Selector]) -> Result<Answer, Failure> {
     nowhere()
 }
 
-/// Nothing.
+/// Stands in for `force::Inside`: it has nothing.
 pub struct Inside {
     pub instances: Vec<(String, u32)>,
     pub agent: Result<Option<std::path::PathBuf>, Failure>,

@@ -1,4 +1,4 @@
-//! A change of keys, made from outside while all threads are stopped.
+//! A change of keys from outside, while all threads of the process are stopped.
 //!
 //! ```text
 //!   plan     counts and bytes are read and checked; nothing is written
@@ -9,8 +9,8 @@
 //!   unmark
 //! ```
 //!
-//! If this tool is killed on the way, the system lets the threads go. Each site holds one of its instructions then; the guard
-//! (`force::guard`), the next flip in the process, or the next `set --force` brings them to what the counts say.
+//! If somebody kills this tool on the way, the system lets the threads go. Each site then holds one of its valid instructions. The guard
+//! (`force::guard`), the next flip in the process, or the next `set --force` makes all sites do what the counts say.
 
 use std::io;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -27,17 +27,17 @@ use super::threads::Stopped;
 use crate::failure::Failure;
 use crate::machine::Machine;
 
-/// A key, and what is to become of its count; `None`: nothing, but those of its sites that differ are to do what it says.
+/// A key, by its number, and the change of its count. `None` leaves the count, and only makes the sites that differ do what the count says.
 pub type Wanted = (usize, Option<count::Change>);
 
-/// What is written.
+/// The writes of a change.
 pub struct Plan {
     edits: Vec<Edit>,
     counts: Vec<Count>,
     marks: Vec<(u64, [u32; 2])>,
 }
 
-/// Which sites of a key are brought to what it says.
+/// Which sites of a key a change writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
     All,
@@ -64,18 +64,18 @@ impl Edit {
     }
 }
 
-/// The count of a key, before and after.
+/// The count of a key, before and after the change.
 pub struct Count {
     pub key: usize,
     pub old: i32,
     pub new: i32,
-    /// By a user more or less.
+    /// Whether the change adds or removes one user.
     pub is_counted: bool,
     address: u64,
 }
 
 impl Plan {
-    /// What is to be written; an error says why nothing may be.
+    /// Plans the change. An error says why nothing may be written.
     pub fn make(live: &Live, locks: &Locks, wanted: &[Wanted]) -> Result<Plan, Failure> {
         let mut plan = Plan { edits: Vec::new(), counts: Vec::new(), marks: locks.marks.clone() };
         let pages = &Pages::of(&live.memory);
@@ -104,7 +104,7 @@ impl Plan {
             let on = count::users(new) > 0;
             match transition {
                 Transition::Done if locks.disagree => plan.bring(live, pages, number, on, Which::All)?,
-                // Something else may have changed its sites.
+                // The count stays, but something else may have changed the key's sites.
                 Transition::Done if change.names_a_state() => plan.bring(live, pages, number, on, Which::Differing)?,
                 Transition::Done => {}
                 Transition::TurnOn => plan.bring(live, pages, number, true, Which::All)?,
@@ -122,11 +122,11 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Sites of a key.
+    /// Adds the edits that make sites of a key do what the key says.
     fn bring(&mut self, live: &Live, pages: &Pages<'_>, number: usize, on: bool, which: Which) -> Result<(), Failure> {
         let key = &live.keys[number];
         for &at in &key.sites {
-            // A site that loads the key differs in nothing, whatever the key is.
+            // A site that loads the key never differs, whatever the key is.
             if which == Which::Differing && live.difference(pages, key, at, on)?.is_none() {
                 continue;
             }
@@ -146,7 +146,7 @@ impl Plan {
                     false => "holds foreign bytes (a debugger's breakpoint, or another tool's)",
                 });
             };
-            // It goes on loading, which is right. The next flip in the process lets it jump straight to its arm.
+            // A site that loads its key does the right thing, so it stays. The next flip in the process makes it jump straight to its arm.
             if state == State::LOADS && action == 1 {
                 continue;
             }
@@ -162,7 +162,7 @@ impl Plan {
         Ok(())
     }
 
-    /// How many sites change.
+    /// The number of sites that change.
     pub fn sites(&self) -> usize {
         self.edits.len()
     }
@@ -172,21 +172,21 @@ impl Plan {
         &self.counts
     }
 
-    /// On how many pages sites begin that change.
+    /// The number of pages on which changed sites begin.
     pub fn pages(&self) -> usize {
         let mut pages: Vec<_> = self.edits.iter().map(Edit::page).collect();
         pages.dedup();
         pages.len()
     }
 
-    /// Whether a thread is inside an instruction that changes: then what it executes next would be a part of another.
+    /// Whether a thread is inside an instruction that changes. Such a thread would go on in the middle of another instruction.
     pub fn meets(&self, pointers: &[u64]) -> bool {
         let inside =
             |edit: &Edit| pointers.iter().any(|&at| at > edit.address && at < edit.address + edit.old.len() as u64);
         self.edits.iter().any(inside)
     }
 
-    /// Carries it out. If the system refuses, takes back what was written. `before` is called before each write.
+    /// Makes the writes. If the system refuses one, takes back those before it. Calls `before` before each write.
     pub fn carry_out(&self, live: &Live, stopped: &Stopped, before: &mut dyn FnMut()) -> Result<(), Failure> {
         let mut write = |address: u64, bytes: &[u8]| {
             before();
@@ -195,7 +195,7 @@ impl Plan {
         let done = self.write(&mut write);
         if let Err(error) = done {
             let back = self.edits.iter().rev().try_for_each(|edit| {
-                // Whatever step it has come to.
+                // The site may have come to any step of its edit.
                 let now = Code::new(0, &live.memory.array::<8>(edit.address)?[..edit.old.len()]);
                 if now == Code::new(0, &edit.old) { Ok(()) } else { write(edit.address, &edit.old) }
             });

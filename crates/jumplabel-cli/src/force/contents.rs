@@ -1,4 +1,4 @@
-//! What keys and their sites are now: counts, and what is in memory where the sites are.
+//! Reads the present state of keys and their sites: the counts, and the bytes in memory at the sites.
 
 use jumplabel_format::layout::{BRANCH, LOADING, NAKED, SHORT};
 use jumplabel_format::{Code, State};
@@ -10,17 +10,17 @@ use crate::failure::Failure;
 use crate::machine::Machine;
 use crate::table::Site;
 
-/// What a site holds now.
+/// The present contents of a site.
 pub struct Contents {
     pub address: u64,
     pub target: u64,
     pub code: Code,
     pub state: Option<State>,
-    /// As of a [`Site`].
+    /// The same as in [`Site`]: whether a hook keeps the site from being run.
     pub is_hooked: bool,
 }
 
-/// What is to be said of a site that is in none of its states.
+/// The words for a site that is in none of its states.
 pub fn foreign(is_hooked: bool, bytes: &[u8]) -> String {
     match is_hooked {
         true => "is not run: somebody has hooked the function, with a jump in front of the site".to_owned(),
@@ -28,16 +28,16 @@ pub fn foreign(is_hooked: bool, bytes: &[u8]) -> String {
     }
 }
 
-/// Bits of a key's flags: a deferred decrement is due (docs/table-format.md, "Key").
+/// The bit in a key's flags that says that a deferred decrement is due (docs/table-format.md, "Key").
 const DUE: u32 = 1 << 1;
 
 impl Live {
-    /// The word of a key, which begins with its count.
+    /// The count of a key, which is in the key's first word.
     pub fn count(&self, pages: &Pages<'_>, key: &Key) -> Result<i32, Failure> {
         pages.word(key.address).map(u32::cast_signed).map_err(|error| self.lost(&error))
     }
 
-    /// Whether a deferred decrement is due.
+    /// Whether a deferred decrement of the key is due.
     pub fn is_due(&self, pages: &Pages<'_>, key: &Key) -> Result<bool, Failure> {
         pages.word(key.address + 4).map(|flags| flags & DUE != 0).map_err(|error| self.lost(&error))
     }
@@ -46,11 +46,11 @@ impl Live {
         &self.target.objects[object].table.sites[site]
     }
 
-    /// What a site holds.
+    /// Reads the contents of a site.
     pub fn contents(&self, pages: &Pages<'_>, at: (usize, usize)) -> Result<Contents, Failure> {
         let (site, bias) = (self.site(at), self.loaded[at.0].bias);
         let there = |address: u64| address.wrapping_add(bias);
-        // In the file, a site that can load leads to its stub.
+        // In the file, a site that can load its key leads to its stub.
         let target = if site.straight.is_some() { site.home } else { site.target };
         let (address, target, straight) = (there(site.address), there(target), site.straight.map(there));
         let mut bytes = [0; 8];
@@ -64,7 +64,7 @@ impl Live {
         Ok(Contents { address, target, code, state: state.filter(|_| !is_hooked), is_hooked })
     }
 
-    /// What a site that does something else than its key says does: nothing, if all is well.
+    /// Says how a site differs from what its key says. `None` if it does not differ.
     pub fn difference(
         &self,
         pages: &Pages<'_>,
@@ -80,7 +80,7 @@ impl Live {
                     let foreign = foreign(contents.is_hooked, &contents.code);
                     Some(format!("{name}: the site at {:#x} {foreign}", contents.address))
                 }
-                _ => None, // What the others hold, their own tables say.
+                _ => None, // Sites of other kinds are checked by their own tables.
             });
         };
         let is_so =
@@ -91,7 +91,7 @@ impl Live {
     }
 }
 
-/// What a site does if its key is on or off, as a number; `None` if it is not changed from outside.
+/// The action, as a number, of a site whose key is on or off. `None` if sites of this kind are not changed from outside.
 pub fn action(site: &Site, on: bool) -> Option<usize> {
     match site.kind.number() {
         BRANCH | SHORT | LOADING => Some(usize::from(on != site.arm)),

@@ -1,5 +1,5 @@
-//! A second process makes the change, and this one watches it. If the second is killed in the middle, this one makes sites and counts
-//! agree. If this one is killed, or the terminal goes, the second finishes.
+//! The guard: this process has a second one, the worker, make the change, and watches it. If somebody kills the worker in the middle, the guard makes
+//! sites and counts agree. If somebody kills the guard, or its terminal goes, the worker finishes the change.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use super::Pid;
 use crate::arguments::Set;
 use crate::failure::Failure;
 
-/// Has the worker do what the command line says, and returns its exit code.
+/// Starts a worker with the same command line, and returns its exit code.
 pub fn run(pid: Pid, what: &Set) -> Result<u8, Failure> {
     let mut worker = Command::new("/proc/self/exe");
     worker.args(["set", "--force", "--worker"]);
@@ -16,7 +16,7 @@ pub fn run(pid: Pid, what: &Set) -> Result<u8, Failure> {
     worker.args(what.dies.map(|writes| format!("--dies={writes}")));
     worker.args(what.runs.then_some("--runs"));
     worker.arg("--").arg(&what.target).args(what.selectors.iter().map(ToString::to_string));
-    // What ends this one from a terminal does not end that one.
+    // A signal of the terminal that ends the guard must not end the worker.
     let status = worker.stdin(Stdio::null()).process_group(0).status();
     let status = status.map_err(|error| Failure::OutOfReach(format!("{pid}: no second process: {error}")))?;
     if let Some(code) = status.code() {

@@ -1,29 +1,30 @@
-//! Whether somebody has hooked the function that a site lies in, a little in front of the site.
+//! Finds out whether somebody has hooked the function of a site, a little in front of the site.
 //!
-//! Some hooks move more instructions than their jump overwrites: those of the first 14 bytes, say, for a jump of 5. A site among the others
-//! keeps its bytes, and nobody runs them. So the code in front of a site is compared with that of the file. The library does not do that
-//! at a flip: it does not know what the file has there.
+//! Some hooks move more instructions than their jump overwrites: those of the first 14 bytes, for example, for a jump of 5. A site among the moved
+//! instructions keeps its bytes, but nobody runs it any more. So the code in front of a site is compared with the file's. The library does not
+//! compare at a flip, because it does not know what the file has there.
 
 use super::memory::Pages;
 use crate::machine::Machine;
 use crate::table::Site;
 use crate::target::Object;
 
-/// Hooks move whole instructions until they have the room of their longest jump, 14 bytes (`jmp *0(%rip)`, with the address behind it). So one
-/// that has moved a site begins at most 13 bytes in front of its instruction, which may have a prefix of one byte.
+/// How far in front of a site a hook can begin that has moved the site. Hooks move whole instructions until they have room for their longest jump, 14
+/// bytes (`jmp *0(%rip)`, followed by the address). So such a hook begins at most 13 bytes in front of the site's instruction, which may have a
+/// prefix of one byte.
 const FAR: u64 = 14;
-/// So many bytes are looked at: a hook or a probe may begin in front of those.
+/// How many bytes in front of a site are compared. They are more than [`FAR`], because an earlier hook or probe may reach into those.
 const SEEN: u64 = FAR + NOP.len() as u64 - 1;
 const BREAKPOINT: u8 = 0xcc;
 /// A nop of five bytes, and the first byte of the call that Linux makes of it for a uprobe (the kernel's `arch_uprobe_optimize`).
 const NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0x00, 0x00];
 const CALL: u8 = 0xe8;
 
-/// Whether code in front of a site is not the file's, and neither a site's nor a probe's. Code that cannot be read, or is not in the file,
-/// says nothing.
+/// Whether the code in front of a site differs from the file's, and the difference is neither a site nor a probe. Code that cannot be read, or is not
+/// in the file, counts as equal.
 pub fn is_hooked(object: &Object, bias: u64, pages: &Pages<'_>, site: &Site) -> bool {
     let (image, end) = (&object.image, site.start());
-    // A function that ends in front of the site may be hooked: that is none of the site's business.
+    // If the function in front of the site's is hooked, that does not matter to the site.
     let seen = image.symbols().at(end).map_or(SEEN, |(_, far)| far.min(SEEN));
     let start = end.wrapping_sub(seen);
     let mut now = [0; SEEN as usize];

@@ -1,4 +1,4 @@
-//! A process: its objects, and the keys that they know of, as its memory has them.
+//! A running process: its objects, and their keys as the process's memory has them.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -17,39 +17,39 @@ use crate::selection;
 use crate::table::{Declared, Is, Place, Subject};
 use crate::target::Target;
 
-/// A process.
+/// A running process.
 pub struct Live {
     pub pid: Pid,
     pub memory: Memory,
     pub target: Target,
     pub loaded: Vec<Loaded>,
-    /// Addresses of the library's instances.
+    /// The addresses of the library's instances.
     pub runtimes: Vec<u64>,
     pub keys: Vec<Key>,
     pub by_address: HashMap<u64, usize>,
 }
 
-/// A record that begins with words that nothing else has, and a version.
+/// A record in memory that begins with words that nothing else has, followed by a version.
 pub struct Head {
-    /// The number of its object.
+    /// The number of the object that contains the record.
     pub object: usize,
     pub address: u64,
     pub version: u32,
 }
 
-/// A key, whichever objects know of it.
+/// A key, with what all objects say of it.
 pub struct Key {
-    /// Of the count; the flags are behind it.
+    /// The address of the count; the flags come after it.
     pub address: u64,
     pub name: String,
     pub declared: Option<Declared>,
     pub is_tracepoint: bool,
-    /// Numbers of objects, and of their sites.
+    /// The sites, each as the number of its object and its own number there.
     pub sites: Vec<(usize, usize)>,
 }
 
 impl Live {
-    /// Reads the tables of all objects that are loaded. Nothing is stopped.
+    /// Reads the tables of all loaded objects. The process runs on meanwhile.
     pub fn read(pid: Pid) -> Result<Live, Failure> {
         const TRIES: usize = 10;
         let alive = threads::alive(pid)?;
@@ -58,7 +58,7 @@ impl Live {
             let maps = objects::mappings(alive)?;
             tries += 1;
             match Live::of(pid, alive, &maps) {
-                // What it found there may have been unloaded meanwhile, or be loaded in part.
+                // An object that this has found may have been unloaded meanwhile, or be loaded only in part.
                 Err(_) if tries < TRIES && objects::mappings(alive)? != maps => {}
                 live => return live,
             }
@@ -83,7 +83,7 @@ impl Live {
         Ok(live)
     }
 
-    /// Whether the same objects are loaded as when they were read. What else is mapped may change.
+    /// Whether the process still has loaded the objects that were read. Other mappings may have changed.
     pub fn is_same(&self) -> Result<bool, Failure> {
         let maps = objects::mappings(threads::alive(self.pid)?)?;
         Ok(self.loaded.iter().all(|loaded| maps.contains(&loaded.first)) && self.look_at_lists().is_ok())
@@ -93,12 +93,12 @@ impl Live {
         Failure::OutOfReach(format!("{}: its memory cannot be read: {error}", self.pid))
     }
 
-    /// Addresses of what begins with words that nothing else has, and a version, in data that the program may write.
+    /// The addresses of the records that begin with `magic` and have this version, in data that the program may write.
     pub fn find(&self, magic: [u32; 2], version: u32) -> Vec<u64> {
         self.heads(magic).into_iter().filter(|head| head.version == version).map(|head| head.address).collect()
     }
 
-    /// All that begins with these words, whatever its version.
+    /// All records that begin with `magic`, whatever their version.
     pub fn heads(&self, magic: [u32; 2]) -> Vec<Head> {
         let (magic, mut found) = (magic.map(u32::to_le_bytes).concat(), Vec::new());
         for (number, (object, loaded)) in self.target.objects.iter().zip(&self.loaded).enumerate() {
@@ -119,7 +119,7 @@ impl Live {
         found
     }
 
-    /// All keys, with the sites of all objects.
+    /// Collects all keys, each with its sites in all objects.
     fn collect(&mut self) -> Result<(), Failure> {
         for (number, object) in self.target.objects.iter().enumerate() {
             let bias = self.loaded[number].bias;
@@ -156,7 +156,7 @@ impl Live {
         Ok(())
     }
 
-    /// All objects that the process itself lists must be among those that were read: the rest could have sites of the same keys.
+    /// Refuses if the process lists an object that was not read, because that could have sites of the same keys.
     fn look_at_lists(&self) -> Result<(), Failure> {
         const MANY: usize = 1 << 16;
         let mut seen = 0;
@@ -176,7 +176,7 @@ impl Live {
                 if seen > MANY {
                     return Err(Failure::Refused(format!("{}: damaged: its list of objects has no end", self.pid)));
                 }
-                // The next one is the first word of each.
+                // The first word of each object leads to the next object.
                 at = self.memory.pointer(at).map_err(|error| self.lost(&error))?;
             }
         }
@@ -201,7 +201,7 @@ impl Live {
         Ok(keys)
     }
 
-    /// The keys of tracepoints.
+    /// The keys that belong to tracepoints.
     pub fn tracepoints(&self) -> HashSet<usize> {
         let mut keys = HashSet::new();
         for object in &self.target.objects {
@@ -213,7 +213,7 @@ impl Live {
         keys
     }
 
-    /// The object that a key lies in: others have sites of it, and name it, too.
+    /// The path of the object that contains a key. Other objects may have sites of the key, and name it, too.
     fn path(&self, key: &Key) -> Option<&str> {
         let number = self.loaded.iter().position(|loaded| loaded.bounds.contains(&key.address))?;
         Some(&self.target.objects[number].path)
@@ -229,7 +229,7 @@ impl Live {
     }
 }
 
-/// Where a key is; `None` if nobody has it.
+/// The address of a key. `None` if no loaded object has the key.
 pub fn resolve(memory: &Memory, bias: u64, place: &Place, slot: Option<(u64, u64)>) -> Option<u64> {
     match (place, slot) {
         (_, Some((slot, offset))) => {

@@ -1,4 +1,4 @@
-//! Whether keys may be changed from outside now.
+//! Finds out whether keys may be changed from outside now.
 
 use std::io;
 
@@ -7,20 +7,21 @@ use jumplabel::format::process::{CONSISTENT, FORCED, IDLE, LOCK, PHASE, PROCESS_
 use super::live::Live;
 use crate::failure::Failure;
 
-/// What of the library's state decides whether keys may be changed from outside.
+/// The parts of the library's state that decide whether keys may be changed from outside.
 pub struct Locks {
-    /// The word of the lock; 0 if nobody has it.
+    /// The word of the library's lock: the thread that holds it, or 0.
     pub owner: u32,
-    /// A flip of the process's own could not be taken back.
+    /// Whether the process could not take back a flip of its own that had failed.
     pub is_stuck: bool,
-    /// Where to store, and what, while sites and counts may not agree; and what to store afterwards.
+    /// The marks: the address of each, the word to store while sites and counts may not agree, and the word to store afterwards.
     pub marks: Vec<(u64, [u32; 2])>,
-    /// Whether a tool was killed in the middle, or the process was forked in the middle of a flip.
+    /// Whether sites and counts may not agree now: somebody killed a tool in the middle of a change, or the process was forked in the middle of a
+    /// flip.
     pub disagree: bool,
 }
 
 impl Live {
-    /// What the library's instances say.
+    /// Reads the state of the library's instances.
     pub fn locks(&self) -> Result<Locks, Failure> {
         let mut locks = Locks { owner: 0, is_stuck: false, marks: Vec::new(), disagree: false };
         let lost = |error: io::Error| self.lost(&error);

@@ -1,4 +1,4 @@
-//! `list` and `check` of a process without an agent: reading stops nobody.
+//! `list` and `check` of a process without an agent. They only read, so no thread is stopped.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::selection::{self, Chosen};
 use crate::table::Is;
 use crate::target::{Object, Target};
 
-/// `list`.
+/// `list`: the keys that the selectors choose.
 pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
     let live = Live::read(pid(target)?)?;
     if live.keys.is_empty() {
@@ -58,7 +58,7 @@ pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
     Ok(Answer { keys: Some(rows), ..Answer::new() })
 }
 
-/// `check`, of keys, static calls and modes, and of what their tables say.
+/// `check`: compares keys, static calls and modes with the selectors' values, and reports damage in their tables.
 pub fn check(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
     let target = super::target(target)?;
     let unreadable = |object: &Object| {
@@ -85,7 +85,7 @@ pub fn check(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
             }
         }
     }
-    // Several selectors may choose one.
+    // Several selectors may choose the same subject.
     once(&mut sentences);
     Ok(Answer { status, differences: Some(sentences), ..Answer::new() })
 }
@@ -98,13 +98,13 @@ pub fn differences(target: &Target) -> Vec<String> {
     sentences
 }
 
-/// Several objects may know of one subject.
+/// Removes sentences that occur twice, because several objects may know of one subject.
 fn once(sentences: &mut Vec<String>) {
     let mut known = HashSet::new();
     sentences.retain(|sentence| known.insert(sentence.clone()));
 }
 
-/// A sentence for each site that does something else than its subject says.
+/// Adds a sentence for each site of one subject that does something else than the subject says.
 fn differing(one: &Chosen<'_>, sentences: &mut Vec<String>) {
     let (object, subject) = (one.object, one.subject);
     let sites = one.sites.iter().map(|&(_, site)| &object.table.sites[site]);

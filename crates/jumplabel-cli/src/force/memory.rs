@@ -1,5 +1,5 @@
-//! The memory of another process, by `/proc/PID/mem`: reads what is mapped, and writes code that the process itself cannot write
-//! (proc(5); the kernel's `mem_rw`, which gives the process a page of its own).
+//! The memory of another process, by `/proc/PID/mem`. It reads any mapped memory. It also writes code that the process itself cannot write (proc(5);
+//! the kernel's `mem_rw`, which gives the process a page of its own).
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,10 +12,10 @@ use super::Pid;
 
 pub struct Memory(File);
 
-/// Of x86-64.
+/// The size of a page on x86-64.
 pub const PAGE: usize = 4 << 10;
 
-/// Pages as they were when each was first read: to read 10,000 sites takes as many system calls as they are on pages.
+/// Pages as they were when each was first read. So 10,000 sites take only as many system calls as there are pages with sites.
 pub struct Pages<'memory> {
     memory: &'memory Memory,
     pages: RefCell<HashMap<u64, Box<[u8; PAGE]>>>,

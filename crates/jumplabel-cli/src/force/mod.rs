@@ -1,4 +1,4 @@
-//! `--force`: the keys of a process that has no agent, read from its memory and changed by ptrace.
+//! `--force`: reads the keys of a process that has no agent from its memory, and changes them by ptrace.
 //!
 //! ```text
 //!   guard      a process that sees a change through
@@ -10,7 +10,7 @@
 //!   present    all of a process, as commands read it         repair     check --repair
 //! ```
 //!
-//! On x86-64 only: there, all threads see what is written between a stop and a start, without further steps.
+//! This works only on x86-64. There, once a thread has been stopped and started again, it sees what was written in between, without further steps.
 
 mod change;
 mod contents;
@@ -49,11 +49,11 @@ use threads::Stopped;
 /// The number of a process or thread.
 pub type Pid = u32;
 
-/// How often a change is tried while the process flips keys by itself, and how long it waits in between.
+/// How often the tool tries a change while the process flips keys by itself. It waits for `PAUSE` in between.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The process that a target names.
+/// The number of the process that a target names.
 fn pid(target: &str) -> Result<Pid, Failure> {
     target
         .parse()
@@ -62,12 +62,13 @@ fn pid(target: &str) -> Result<Pid, Failure> {
         .ok_or_else(|| Failure::Usage(format!("`{target}`: give the number of a process: its memory is read")))
 }
 
-/// What a process has loaded, with keys, static calls, modes and the bytes of their sites as they are now, at the addresses of the files.
+/// A process as a target: its objects, with the present state of keys, static calls, modes and the bytes of their sites. Addresses are those of the
+/// files.
 pub fn target(name: &str) -> Result<Target, Failure> {
     Live::read(pid(name)?)?.into_target()
 }
 
-/// What some selectors choose, each once; all, if there is none.
+/// The keys that some selectors choose, each once. Without selectors, all keys.
 fn chosen(live: &Live, selectors: &[Selector]) -> Result<Vec<usize>, Failure> {
     let mut all: Vec<usize> = if selectors.is_empty() { (0..live.keys.len()).collect() } else { Vec::new() };
     for selector in selectors {
@@ -78,7 +79,7 @@ fn chosen(live: &Live, selectors: &[Selector]) -> Result<Vec<usize>, Failure> {
     Ok(all)
 }
 
-/// What a selector chooses, which must be something.
+/// The keys that a selector chooses. It is an error if there are none.
 fn some(live: &Live, selector: &Selector) -> Result<Vec<usize>, Failure> {
     let keys = live.choose(selector)?;
     if keys.is_empty() {
@@ -92,20 +93,20 @@ fn word_of(on: bool) -> &'static str {
     if on { "on" } else { "off" }
 }
 
-/// Where the agent of a process listens, if it has one: wherever that is, its memory says it.
+/// The socket of the process's agent, if the process has one. The socket may be anywhere, because the process's memory names it.
 pub fn agent(target: &str) -> Result<Option<PathBuf>, Failure> {
     Live::read(pid(target)?)?.agent()
 }
 
-/// What the library says in the memory of a process.
+/// The facts that the library's data in a process's memory gives.
 pub struct Inside {
-    /// Its instances: the object of each, and the version of its format.
+    /// The library's instances: the object that contains each, and the version of its format.
     pub instances: Vec<(String, u32)>,
-    /// As [`agent`] says it.
+    /// The result of [`agent`].
     pub agent: Result<Option<PathBuf>, Failure>,
 }
 
-/// Reads the process once for both.
+/// Reads the process once, and finds both its instances and its agent.
 pub fn inside(target: &str) -> Result<Inside, Failure> {
     let live = Live::read(pid(target)?)?;
     let instances = live.heads(MAGIC).into_iter();
@@ -113,7 +114,7 @@ pub fn inside(target: &str) -> Result<Inside, Failure> {
     Ok(Inside { instances, agent: live.agent() })
 }
 
-/// `set`, by a worker, which prints what is to be printed: the exit code.
+/// `set`, by a worker process, which prints the result. Returns the exit code.
 pub fn guarded(what: &Set) -> Result<u8, Failure> {
     if what.seconds.is_some() {
         let why = "--for needs an agent, which takes it back though this tool is killed: leave out --for";
@@ -154,7 +155,7 @@ pub fn set(what: &Set) -> Result<Answer, Failure> {
     let notes = turned
         .filter(|count| traced.contains(&count.key))
         .filter_map(|turned| tracepoints::note(&live.keys[turned.key].name, count::users(turned.new) > 0, None));
-    // With a change of a count, the sites are those of the change.
+    // If counts change, all sites belong to that change, and none counts as brought back.
     let back = if plan.counts().is_empty() { plan.sites() } else { 0 };
     let notes = notes.chain(Done::brought_back(back)).collect();
     let nanoseconds = pause.as_nanos().try_into().unwrap_or(u64::MAX);
@@ -170,7 +171,7 @@ pub fn set(what: &Set) -> Result<Answer, Failure> {
     Ok(Answer { set: Some(done), ..Answer::new() })
 }
 
-/// In the agent's words.
+/// A change of a key, as an agent would describe it.
 fn changed(key: &Key, count: &change::Count) -> Changed {
     let [from, to] = [count.old, count.new].map(|word| {
         let users = count::users(word);
@@ -180,7 +181,7 @@ fn changed(key: &Key, count: &change::Count) -> Changed {
     Changed { key: key.name.clone(), from, to, sites: key.sites.len() }
 }
 
-/// The item that takes it back.
+/// The item for `set` that takes the change back.
 fn undo(live: &Live, count: &change::Count) -> String {
     let key = &live.keys[count.key];
     let is_alone = live.keys.iter().filter(|other| other.name == key.name).count() == 1;
@@ -195,25 +196,25 @@ fn undo(live: &Live, count: &change::Count) -> String {
     jumplabel_selector::literal(&(key.name.clone() + &at)) + back
 }
 
-/// Makes sites and counts agree, of a process that a killed tool has left.
+/// Makes sites and counts of a process agree after somebody has killed a tool in the middle of a change.
 fn repair(pid: Pid) -> Result<(), Failure> {
     let how = How { dry_run: false, runs: false };
     match attempt(pid, &|_| Ok(Vec::new()), how, &mut || ()) {
-        // It has ended; so has what was to be repaired.
+        // The process has ended, so that there is nothing to repair.
         Err(Failure::OutOfReach(_)) if !fs::exists(format!("/proc/{pid}")).unwrap_or(true) => Ok(()),
         done => done.map(drop),
     }
 }
 
-/// How a change is made.
+/// The way to make a change.
 #[derive(Clone, Copy)]
 struct How {
     dry_run: bool,
-    /// For tests: the threads run on.
+    /// For tests: whether the threads run on during the change.
     runs: bool,
 }
 
-/// Tries, until no flip of the process's own is in the way, and no thread in an instruction that changes.
+/// Tries the change until the process does no flip of its own, and no thread is inside an instruction that changes.
 fn attempt(
     pid: Pid,
     choose: &dyn Fn(&Live) -> Result<Vec<Wanted>, Failure>,
@@ -225,7 +226,7 @@ fn attempt(
         if number > 0 {
             std::thread::sleep(PAUSE);
         }
-        // Takes as long as it takes, while the process runs.
+        // This may take long, because the process runs on meanwhile.
         let live = Live::read(pid)?;
         let wanted = choose(&live)?;
         if how.dry_run {
@@ -260,9 +261,9 @@ fn attempt(
     Err(Failure::Refused(format!("{pid}: {why}, and did each of {TRIES} times: nothing is set")))
 }
 
-/// As if somebody killed this tool.
+/// Ends this process as if somebody had killed it.
 fn die() {
-    // SAFETY: ends this process.
+    // SAFETY: the call takes this process's number and a signal, and touches no memory.
     unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
     loop {
         std::thread::park();

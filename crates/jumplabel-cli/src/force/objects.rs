@@ -1,7 +1,7 @@
-//! The programs and libraries that a process has loaded: their files, with the tables, and how far from the files' addresses they lie.
+//! The programs and libraries that a process has loaded: their files, their tables, and the distance between addresses in memory and in the file.
 //!
-//! The file behind a mapping may have been replaced or removed, and its path may be one of another root. So a file counts only if it begins
-//! as the mapping does.
+//! The file that was mapped may have been replaced or removed since, and its path may belong to another root. So a file counts only if its first
+//! bytes equal those of the mapping.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -14,17 +14,17 @@ use crate::image::Image;
 use crate::input;
 use crate::target::Object;
 
-/// One object that is loaded.
+/// A loaded object.
 pub struct Loaded {
-    /// What is added to an address of the file.
+    /// The difference between an address in memory and the same address in the file.
     pub bias: u64,
-    /// The addresses that it has here.
+    /// The object's addresses in memory.
     pub bounds: std::ops::Range<u64>,
-    /// Where it begins.
+    /// The mapping of the object's first page.
     pub first: Mapping,
 }
 
-/// What is mapped, as `/proc/PID/maps` says (proc(5)).
+/// A mapping, from a line of `/proc/PID/maps` (proc(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     start: u64,
@@ -47,14 +47,14 @@ impl Mapping {
 }
 
 impl Mapping {
-    /// Whether it is code at this address, from this offset in its file. What the library has moved has no file.
+    /// Whether the mapping has code at `at` that comes from `offset` in its file. Code that the library has moved has no file.
     fn has_code(&self, at: u64, offset: u64) -> bool {
         let is_there = self.is_code && (self.start..self.end).contains(&at);
         is_there && (!self.path.starts_with('/') || self.offset + (at - self.start) == offset)
     }
 }
 
-/// What is mapped from files, and all code.
+/// The mappings of files, and all mappings of code.
 pub fn mappings(pid: Pid) -> Result<Vec<Mapping>, Failure> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).map_err(|error| threads::unreachable(pid, &error))?;
     Ok(maps
@@ -64,7 +64,7 @@ pub fn mappings(pid: Pid) -> Result<Vec<Mapping>, Failure> {
         .collect())
 }
 
-/// The objects. What has no file that begins like it is left out: [`Live`](super::live::Live) finds out whether it matters.
+/// Reads the loaded objects. An object is left out if no file begins as it does: [`Live`](super::live::Live) finds out whether that matters.
 pub fn read(pid: Pid, memory: &Memory, maps: &[Mapping]) -> Result<(Vec<Object>, Vec<Loaded>), Failure> {
     let (mut objects, mut loaded) = (Vec::new(), Vec::new());
     let begins = maps.iter().filter(|mapping| mapping.offset == 0 && mapping.path.starts_with('/'));
@@ -75,8 +75,8 @@ pub fn read(pid: Pid, memory: &Memory, maps: &[Mapping]) -> Result<(Vec<Object>,
         let Some((image, path)) = open(pid, memory, mapping)? else { continue };
         let Some(first) = image.first_page() else { continue };
         let bias = mapping.start.wrapping_sub(first);
-        // A file that is only read (by a debugger, or for a backtrace) is not loaded. In a small file, the segment of code can begin on the
-        // first page, too: then its mapping also begins like the file, and lies elsewhere.
+        // A file that is only read (by a debugger, or for a backtrace) is not loaded. Also, the code of a small file can begin on the file's first
+        // page. Then the mapping of the code begins as the file does, but is not the object's first.
         if !image.code().all(|(at, offset)| maps.iter().any(|mapping| mapping.has_code(at.wrapping_add(bias), offset)))
         {
             continue;
@@ -93,13 +93,13 @@ pub fn read(pid: Pid, memory: &Memory, maps: &[Mapping]) -> Result<(Vec<Object>,
     Ok((objects, loaded))
 }
 
-/// The file of a mapping, if one is found that begins as the mapping does.
+/// Opens the file of a mapping. `None` if no file begins as the mapping does.
 fn open(pid: Pid, memory: &Memory, mapping: &Mapping) -> Result<Option<(Image, String)>, Failure> {
     let name = mapping.path.strip_suffix(" (deleted)").unwrap_or(&mapping.path);
     let range = format!("{:x}-{:x}", mapping.start, mapping.end);
     let places = [
-        format!("/proc/{pid}/exe"),               // The program's own file, though it was removed.
-        format!("/proc/{pid}/map_files/{range}"), // Any file, though it was removed; for root alone.
+        format!("/proc/{pid}/exe"),               // The program's own file, even if it was removed.
+        format!("/proc/{pid}/map_files/{range}"), // Any file, even if it was removed; only root may open it.
         format!("/proc/{pid}/root{name}"),
     ];
     for place in places.map(PathBuf::from) {
@@ -108,19 +108,19 @@ fn open(pid: Pid, memory: &Memory, mapping: &Mapping) -> Result<Option<(Image, S
         }
         return match Image::open(&place) {
             Ok(image) => Ok(Some((image, name.to_owned()))),
-            Err(Failure::OutOfReach(_)) => Ok(None), // Of another instruction set, say: data to this process.
+            Err(Failure::OutOfReach(_)) => Ok(None), // Another instruction set, for example: the process has it as data.
             Err(failure) => Err(failure.of(name)),
         };
     }
     Ok(None)
 }
 
-/// Whether the first bytes are the same: the header, the segments, and in most files the build id.
+/// Whether the first bytes of the file and of the mapping are equal. They contain the header, the segments, and in most files the build id.
 fn begins_alike(file: &Path, memory: &Memory, mapping: &Mapping) -> bool {
     const BYTES: usize = 1024;
     let (mut here, mut there) = ([0; BYTES], [0; BYTES]);
     let Ok((file, _)) = input::open(file) else { return false };
-    // A file may be shorter than that; what is mapped behind its end is zero.
+    // A file may be shorter than `BYTES`. In memory, zeros follow its end.
     let Ok(bytes) = file.read_at(&mut here, 0) else { return false };
     bytes >= 64 && memory.read(mapping.start, &mut there).is_ok() && here[..bytes] == there[..bytes]
 }

@@ -1,4 +1,4 @@
-//! What the process's agent library says to tools: whether an agent runs, and what nobody may change from outside.
+//! Reads what a process's agent library says to tools: whether an agent runs, and which keys nobody may change from outside.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -11,34 +11,34 @@ use super::live::Live;
 use super::{Pid, threads};
 use crate::failure::Failure;
 
-/// No list, and no text, is longer.
+/// The most items of a list, and the most bytes of a text.
 const MOST: usize = 4096;
 
 impl Live {
-    /// Where the agent of the process listens, as a path of this one; `None` if it has none.
+    /// The agent's socket, as a path that this process can open. `None` if the process has no agent.
     pub fn agent(&self) -> Result<Option<PathBuf>, Failure> {
         for record in self.find(MAGIC, VERSION) {
             let number = self.memory.word(record + PID as u64).map_err(|error| self.lost(&error))?;
-            // A child of a raw `clone` has the memory of its parent, but not its agent.
+            // The child of a raw `clone` has its parent's memory, and so this record, but not its parent's agent.
             if number != 0 && inside(self.pid) == Some(number) {
                 let socket = self.memory.pointer(record + SOCKET as u64).map_err(|error| self.lost(&error))?;
                 let path = self.text(socket, None)?;
                 let path = Path::new(OsStr::from_bytes(&path)).strip_prefix("/").map(Path::to_owned);
                 let path = path.map_err(|_| self.damaged("its agent's socket has no absolute path"))?;
-                // Of a first thread that has ended, the system shows no root.
+                // If the first thread has ended, the system shows no root for it: so this asks for another thread.
                 return Ok(Some(Path::new(&format!("/proc/{}/root", threads::alive(self.pid)?)).join(path)));
             }
         }
         Ok(None)
     }
 
-    /// The selector that forbids to change each key: numbers of keys, and selectors.
+    /// The keys that nobody may change from outside: the number of each, and the selector that forbids it.
     pub fn forbidden(&self) -> Result<Vec<(usize, String)>, Failure> {
         let mut all = Vec::new();
         for text in self.selectors()? {
             let selector: Selector =
                 text.parse().map_err(|why| self.damaged(&format!("`{text}` is to be protected: {why}")))?;
-            // What chooses static calls or modes alone is no matter of keys.
+            // A selector that chooses only static calls or modes forbids no key.
             let Ok(keys) = self.choose(&selector) else { continue };
             if keys.is_empty() {
                 return Err(self.damaged(&format!("`{text}` is to be protected, and nothing matches it")));
@@ -48,7 +48,7 @@ impl Live {
         Ok(all)
     }
 
-    /// As they were written.
+    /// The selectors, as the program has written them.
     fn selectors(&self) -> Result<Vec<String>, Failure> {
         let lost = |error| self.lost(&error);
         let pointer = |address: u64| self.memory.pointer(address).map_err(lost);
@@ -72,7 +72,7 @@ impl Live {
         texts.into_iter().map(text).collect()
     }
 
-    /// So many bytes, or those up to a zero byte.
+    /// Reads a text of `length` bytes, or up to the first zero byte.
     fn text(&self, address: u64, length: Option<u64>) -> Result<Vec<u8>, Failure> {
         let mut text = Vec::new();
         while length != Some(text.len() as u64) {
@@ -94,7 +94,7 @@ impl Live {
     }
 }
 
-/// The number that a process has inside, which is another than outside if that is a container.
+/// The number that a process has in its own container, which may differ from the number outside.
 fn inside(pid: Pid) -> Option<u32> {
     threads::status(pid, "NSpid")?.split_whitespace().last()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! A process as a target of commands that read: all that its tables know of, as its memory has it now.
+//! A process as a target of commands that read: everything that its tables describe, in the state that its memory has now.
 //!
 //! ```text
 //!   key                     its count
@@ -20,17 +20,17 @@ use crate::failure::Failure;
 use crate::table::{Is, Now, Site, function_at};
 use crate::target::{Object, Target};
 
-/// What is known of all objects.
+/// What all objects say together.
 struct Present<'live> {
     live: &'live Live,
     pages: Pages<'live>,
-    /// Declared names, by addresses.
+    /// The declared names of subjects, by address.
     names: HashMap<u64, String>,
-    /// Of static calls, by their addresses: where the file leads them.
+    /// The defaults of static calls, by the calls' addresses: the targets that the files give them.
     defaults: HashMap<u64, u64>,
 }
 
-/// What a subject is, with what decides what its sites are to hold.
+/// The present state of a subject, and what decides the contents of its sites.
 struct Subject {
     is: Is,
     name: Option<String>,
@@ -39,7 +39,7 @@ struct Subject {
 }
 
 impl Live {
-    /// The objects, with keys, static calls and modes as they are now; and so are their sites.
+    /// The process as a target: its objects, with the present state of keys, static calls, modes and sites.
     pub fn into_target(mut self) -> Result<Target, Failure> {
         let mut objects = std::mem::take(&mut self.target.objects);
         for (object, loaded) in objects.iter_mut().zip(&self.loaded) {
@@ -70,7 +70,7 @@ impl Live {
 }
 
 impl Present<'_> {
-    /// Names and defaults that an object has.
+    /// Takes the names and the defaults that an object has.
     fn know(&mut self, object: &Object) {
         let resolve = |place, slot| resolve(&self.live.memory, object.bias, place, slot);
         for subject in object.table.subjects.iter().filter(|subject| subject.declared.is_some()) {
@@ -85,7 +85,7 @@ impl Present<'_> {
         }
     }
 
-    /// What a subject of an object is now; what it is in the file, if nobody has it here.
+    /// The present state of a subject of an object. It is unknown if no object in the process has the subject.
     fn subject(&self, object: &Object, number: usize) -> Result<Subject, Failure> {
         let subject = &object.table.subjects[number];
         let mut now = Now { is_live: true, ..Now::default() };
@@ -124,7 +124,7 @@ impl Present<'_> {
         Ok(Subject { is, name: self.names.get(&there).cloned(), now, sites })
     }
 
-    /// The name of a function of another object to which a call leads.
+    /// The target of a static call and the name of the function there, if another object has it.
     fn elsewhere(&self, objects: &[Object], number: usize, is: Is) -> Option<(u64, String)> {
         let Is::Call(Some(target)) = is else { return None };
         let there = target.wrapping_add(objects[number].bias);
@@ -136,7 +136,7 @@ impl Present<'_> {
         Some((target, name.unwrap_or_else(|| format!("{there:#x}"))))
     }
 
-    /// Looks at a site of what is this, as the memory has it.
+    /// Looks at a site whose subject is `is`, with the bytes that the memory has.
     fn look(&self, object: &mut Object, number: usize, is: Is, now: Now) -> Result<(), Failure> {
         let is_hooked = hooks::is_hooked(object, object.bias, &self.pages, &object.table.sites[number]);
         let site = &mut object.table.sites[number];
@@ -154,7 +154,7 @@ impl Present<'_> {
     }
 }
 
-/// The number of the arm that an alternative is to hold.
+/// The number of the arm that a site of an alternative is to hold.
 fn feature(site: &Site, on: bool) -> u32 {
     let is_present = |mode: &u32| on && *mode != 0 && jumplabel::alternatives::has_number(*mode);
     site.arms.iter().map(|arm| arm.mode).rfind(is_present).unwrap_or(0)

@@ -1,5 +1,5 @@
-//! `check --repair`: sites that something outside the library has changed, to what the file has or to another state of theirs, do again what
-//! their keys say. What is no state of theirs is not touched.
+//! `check --repair`: mends sites that something outside the library has changed. If such a site holds what the file has, or another of its states, it
+//! does again what its key says. A site in none of its states is not touched.
 
 use jumplabel::key::count;
 use jumplabel_agent::protocol::{Answer, Verified};
@@ -11,7 +11,7 @@ use super::memory::Pages;
 use super::{How, attempt, chosen, pid};
 use crate::failure::Failure;
 
-/// Brings them back, of the keys that the selectors choose; of all, if there is none. Where nothing differs, no thread is stopped.
+/// Mends the sites of the keys that the selectors choose, or of all keys. If no site differs, no thread is stopped.
 pub fn verify(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
     let pid = pid(target)?;
     let (how, mut sites) = (How { dry_run: false, runs: false }, 0);
@@ -22,7 +22,7 @@ pub fn verify(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
     Ok(Answer { verified: Some(Verified { sites }), ..Answer::new() })
 }
 
-/// The keys of which a site differs. Their counts stay.
+/// The keys that have a site that differs. Their counts are to stay.
 fn strayed(live: &Live, selectors: &[Selector]) -> Result<Vec<Wanted>, Failure> {
     let (mut keys, pages) = (Vec::new(), Pages::of(&live.memory));
     for number in chosen(live, selectors)? {

@@ -1,7 +1,7 @@
-//! All threads of a process, stopped by ptrace, and what the system says if it does not allow that (ptrace(2)).
+//! Stops all threads of a process by ptrace, and explains why the system may not allow that (ptrace(2)).
 //!
-//! `PTRACE_SEIZE` and `PTRACE_INTERRUPT` send no signal: the process sees nothing but time that passes. If this tool ends, however it ends,
-//! the system lets the threads go.
+//! `PTRACE_SEIZE` and `PTRACE_INTERRUPT` send no signal: the process notices only that time has passed. When this tool ends, in whatever way, the
+//! system lets the threads go.
 
 use std::fs;
 use std::io::{Error, ErrorKind};
@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 use super::Pid;
 use crate::failure::Failure;
 
-/// A thread that has not stopped by then does not get a processor.
+/// How long the tool waits for a thread to stop. A thread that takes longer does not get a processor.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// One that sleeps in the kernel for so long, where nothing interrupts it, is not waited for: the others are stopped meanwhile.
+/// How long the tool waits for a thread that sleeps uninterruptibly in the kernel. This is shorter, because all other threads are stopped meanwhile.
 const ASLEEP: Duration = Duration::from_millis(200);
 
-/// Stopped until this is dropped.
+/// The threads of a process, which stay stopped until this is dropped.
 pub struct Stopped {
     pid: Pid,
     threads: Vec<Thread>,
@@ -25,11 +25,11 @@ pub struct Stopped {
 
 struct Thread {
     id: Pid,
-    /// The signal that it was about to take, which it takes when it goes on; or 0.
+    /// The signal that the thread was about to take, and takes when it goes on. 0 if there is none.
     signal: i32,
 }
 
-/// What became of a thread that was to stop.
+/// The answer of the system about a thread that was to stop.
 enum Came {
     Stopped(i32),
     Ended,
@@ -37,7 +37,7 @@ enum Came {
 }
 
 impl Stopped {
-    /// Stops all threads: looks for new ones until there is none, because the last that runs can start another.
+    /// Stops all threads. It looks for new ones until there are none, because the last running thread can start another.
     pub fn stop(pid: Pid) -> Result<Stopped, Failure> {
         let mut stopped = Stopped { pid, threads: Vec::new() };
         let (_until, done) = mpsc::channel();
@@ -61,21 +61,21 @@ impl Stopped {
         Ok(stopped)
     }
 
-    /// None: all run on.
+    /// No stopped thread: all threads run on.
     pub fn none(pid: Pid) -> Stopped {
         Stopped { pid, threads: Vec::new() }
     }
 
-    /// Stops one; false if it has ended.
+    /// Stops one thread. Returns false if the thread has ended.
     fn seize(&mut self, id: Pid) -> Result<bool, Failure> {
         match ptrace(libc::PTRACE_SEIZE, id, 0, 0) {
             Ok(()) => {}
-            // Whoever is about to end may not be traced.
+            // The system may refuse to trace a thread that is about to end.
             Err(_) if has_ended(self.pid, id) => return Ok(false),
             Err(error) => return Err(unreachable(self.pid, &error)),
         }
         let since = Instant::now();
-        let _ = ptrace(libc::PTRACE_INTERRUPT, id, 0, 0); // It may have ended; then that is what comes.
+        let _ = ptrace(libc::PTRACE_INTERRUPT, id, 0, 0); // This fails if the thread has ended: `came` then says so.
         loop {
             match came(id) {
                 Came::Stopped(signal) => {
@@ -83,7 +83,7 @@ impl Stopped {
                     return Ok(true);
                 }
                 Came::Ended => return Ok(false),
-                // Of the first thread that is not told as long as there are others.
+                // The system does not tell that the first thread has ended as long as there are others.
                 Came::NotYet if has_ended(self.pid, id) => return Ok(false),
                 Came::NotYet => {
                     let now = state(self.pid, id).unwrap_or('?');
@@ -99,14 +99,14 @@ impl Stopped {
         }
     }
 
-    /// Where each of them goes on.
+    /// The addresses at which the threads will go on.
     pub fn instruction_pointers(&self) -> Result<Vec<u64>, Failure> {
         self.threads.iter().map(|thread| Ok(self.registers(thread)?.rip)).collect()
     }
 
-    /// Has each thread go back to its code by `iret`, behind which a processor fetches instructions anew (Intel SDM volume 3, 9.3; AMD APM
-    /// volume 2, 7.6.4). A thread that was stopped in its code does that in any case. One that was in a system call may go back by `sysret`,
-    /// which is none of those; but not with the resume flag (the kernel's `do_syscall_64`).
+    /// Has each thread go back to its code by `iret`, after which a processor fetches instructions anew (Intel SDM volume 3, 9.3; AMD APM volume 2,
+    /// 7.6.4). A thread that was stopped in its code goes back so in any case. A thread that was stopped in a system call may go back by `sysret`,
+    /// after which the processor need not fetch anew. With the resume flag, the kernel does not use `sysret` (its `do_syscall_64`).
     pub fn serialise(&self) -> Result<(), Failure> {
         const RESUME: u64 = 1 << 16;
         for thread in &self.threads {
@@ -122,7 +122,7 @@ impl Stopped {
     }
 
     fn registers(&self, thread: &Thread) -> Result<libc::user_regs_struct, Failure> {
-        // SAFETY: numbers.
+        // SAFETY: the struct has only integers, for which zero is valid.
         let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
         ptrace(libc::PTRACE_GETREGS, thread.id, 0, &raw mut registers as usize).map_err(|error| self.lost(&error))?;
         Ok(registers)
@@ -141,15 +141,15 @@ impl Drop for Stopped {
     }
 }
 
-/// Sees traced threads end, if the others have not all stopped long after they should have. `execve` waits for that, and `PTRACE_SEIZE` waits
-/// for `execve`, so that the thread that asks for it would wait for itself. Only of those that have ended: to wait for any thread would
-/// take the news that one has stopped, too.
+/// Collects traced threads that have ended, if the others have not all stopped long after they should have. `execve` waits until those threads are
+/// collected, and `PTRACE_SEIZE` waits for `execve`. So the thread that calls `PTRACE_SEIZE` would wait for itself, unless this one collects them.
+/// This function waits only for threads that have ended: a wait for any thread would also take the news that a thread has stopped.
 fn reap(pid: Pid, done: &Receiver<()>) {
     let mut patience = PATIENCE;
     while done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
         for id in threads(pid).unwrap_or_default().into_iter().filter(|&id| has_ended(pid, id)) {
             let what = libc::WNOHANG | libc::WEXITED | libc::__WALL;
-            // SAFETY: numbers, and a null pointer for what nobody asks for.
+            // SAFETY: the call takes numbers, and a null pointer in place of information that nobody needs.
             unsafe { libc::waitid(libc::P_PID, id, std::ptr::null_mut(), what) };
         }
         patience = Duration::from_millis(1);
@@ -157,17 +157,17 @@ fn reap(pid: Pid, done: &Receiver<()>) {
 }
 
 fn ptrace(request: libc::c_uint, thread: Pid, address: usize, data: usize) -> Result<(), Error> {
-    // SAFETY: a request that writes nothing here, or GETREGS with a place for them.
+    // SAFETY: the request writes nothing here, or it is GETREGS, and `data` is a place for the registers.
     let result = unsafe { libc::ptrace(request, thread.cast_signed(), address, data) };
     if result == -1 { Err(Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Whether a thread has stopped by now, and with which signal. The numbers of signals are kept as they are: glibc has some of its own.
+/// Whether a thread has stopped by now, and with which signal. Signals stay numbers, because glibc has some of its own.
 fn came(thread: Pid) -> Came {
     /// The high byte of a stop that is no signal (linux/ptrace.h).
     const EVENT_STOP: i32 = 128;
     let mut status = 0;
-    // SAFETY: a place for the status.
+    // SAFETY: `status` is a place for the status.
     match unsafe { libc::waitpid(thread.cast_signed(), &raw mut status, libc::__WALL | libc::WNOHANG) } {
         0 => Came::NotYet,
         -1 => Came::Ended,
@@ -177,14 +177,14 @@ fn came(thread: Pid) -> Came {
     }
 }
 
-/// Refuses if a process that is no thread of this one runs in its memory (vfork, `clone(CLONE_VM)`): it would not be stopped.
+/// Refuses if the process shares its memory with a process that is not one of its threads (vfork, `clone(CLONE_VM)`): that one would not be stopped.
 pub fn shares_memory(pid: Pid) -> Result<(), Failure> {
     const KCMP_VM: libc::c_int = 1; // linux/kcmp.h
     let others = fs::read_dir("/proc").into_iter().flatten().flatten();
     for other in
         others.filter_map(|entry| entry.file_name().to_str()?.parse::<Pid>().ok()).filter(|&other| other != pid)
     {
-        // SAFETY: compares; a kernel that cannot says so, and so it does of a process that is another user's.
+        // SAFETY: the call takes numbers and compares. It returns an error on a kernel that lacks it, or for another user's process.
         let order = unsafe { libc::syscall(libc::SYS_kcmp, pid, other, KCMP_VM, 0, 0) };
         if order == 0 {
             return Err(Failure::Refused(format!(
@@ -195,7 +195,7 @@ pub fn shares_memory(pid: Pid) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The numbers of its threads.
+/// The numbers of the process's threads.
 fn threads(pid: Pid) -> Result<Vec<Pid>, Failure> {
     let gone = |error: &Error| match error.kind() {
         ErrorKind::NotFound => Failure::OutOfReach(format!("{pid}: there is no such process")),
@@ -205,7 +205,7 @@ fn threads(pid: Pid) -> Result<Vec<Pid>, Failure> {
     Ok(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
 }
 
-/// A thread by whose number the system shows what the process has: the first one, unless that has ended.
+/// A thread by whose number the system shows the process's files: the first thread, unless that has ended.
 pub fn alive(pid: Pid) -> Result<Pid, Failure> {
     if !has_ended(pid, pid) {
         return Ok(pid);
@@ -219,27 +219,27 @@ fn has_ended(pid: Pid, thread: Pid) -> bool {
     state(pid, thread).is_none_or(|state| "ZX".contains(state))
 }
 
-/// The letter of its state; `None` if it has gone.
+/// The letter of a thread's state. `None` if the thread has gone.
 fn state(pid: Pid, thread: Pid) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat")).ok()?;
-    // The name in parentheses may have any characters in it.
+    // The name stands in parentheses, and may contain any characters.
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
-/// A line of `/proc/PID/status`.
+/// The value of a line in `/proc/PID/status`.
 pub fn status(pid: Pid, name: &str) -> Option<String> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     Some(line.trim().to_owned())
 }
 
-/// Why the system does not let this tool look into a process, as far as it can be known, and what to do.
+/// Explains why the system does not let this tool look into a process, as far as that can be known, and what to do.
 pub fn unreachable(pid: Pid, error: &Error) -> Failure {
     let is_refused = matches!(error.kind(), ErrorKind::PermissionDenied);
     let own = std::process::id().to_string();
     let tracer = status(pid, "TracerPid").filter(|tracer| tracer != "0" && *tracer != own);
     let user = status(pid, "Uid").and_then(|line| line.split_whitespace().next()?.parse::<u32>().ok());
-    // SAFETY: asks for a number.
+    // SAFETY: the call takes nothing, and returns a number.
     let own = unsafe { libc::geteuid() };
     let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok().filter(|scope| scope.trim() != "0");
     let why = match (error.kind(), tracer, user, scope) {

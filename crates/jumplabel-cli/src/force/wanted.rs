@@ -1,4 +1,4 @@
-//! The keys that the selectors of `set --force` choose, and what each is to be.
+//! The keys that the selectors of `set --force` choose, each with the change of its count.
 
 use jumplabel::key::count;
 use jumplabel_agent::tracepoints;
@@ -9,7 +9,7 @@ use super::live::Live;
 use super::some;
 use crate::failure::Failure;
 
-/// What the selectors say: of two for one key, the last.
+/// Reads the selectors. If two choose the same key, the last one counts.
 pub fn wanted(live: &Live, selectors: &[Selector]) -> Result<Vec<Wanted>, Failure> {
     let (mut all, traced): (Vec<Wanted>, _) = (Vec::new(), live.tracepoints());
     for selector in selectors {
@@ -27,7 +27,7 @@ pub fn wanted(live: &Live, selectors: &[Selector]) -> Result<Vec<Wanted>, Failur
         };
         let counts = |change: count::Change| matches!(change, count::Change::Inc | count::Change::Dec);
         let is_fit = |number: &usize| !counts(change) || !traced.contains(number);
-        // A pattern may also match what cannot be this.
+        // A pattern may also match keys that cannot have this value.
         let is_key =
             |number: &usize| traced.contains(number) || jumplabel_layer::reserved(&live.keys[*number].name).is_none();
         let (keys, layers): (Vec<_>, Vec<_>) = some(live, selector)?.into_iter().partition(is_key);
@@ -53,7 +53,7 @@ pub fn wanted(live: &Live, selectors: &[Selector]) -> Result<Vec<Wanted>, Failur
     Ok(all)
 }
 
-/// That names of a layer are configured by the process itself.
+/// The error that the process itself configures a layer's names.
 fn layered(what: &str) -> String {
     let kind = jumplabel_layer::reserved(what).unwrap_or_default();
     format!(
