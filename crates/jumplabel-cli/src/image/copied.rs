@@ -1,11 +1,12 @@
-//! Whether a post-link optimizer (BOLT) has copied the code of a file (docs/table-format.md, "Post-link optimizers").
+//! Finds out whether a post-link optimizer (BOLT) has copied the code of a file (docs/table-format.md, "Post-link optimizers").
 
 use object::{Object, ReadCache, elf};
 
 use super::{Reader, Segment};
 
-/// Where the copies begin, by the program headers: an executable segment after the linker's that is aligned more strictly, or holds the table
-/// for unwinders or the program headers, or has taken the place of PT_GNU_STACK. The library looks at the same (platform/linux/loader/segments.rs).
+/// The address at which the copies begin, by the program headers. It is that of an executable segment after the linker's that is aligned more
+/// strictly, holds the table for unwinders or the program headers, or has taken the place of PT_GNU_STACK. The library looks for the same
+/// (platform/linux/loader/segments.rs).
 pub(super) fn start(segments: &[Segment], unwinders: Option<u64>, headers: u64, has_stack: bool) -> Option<u64> {
     let holds_headers = |segment: &Segment| headers.checked_sub(segment.offset).is_some_and(|at| at < segment.in_file);
     let holds_unwinders = |segment: &Segment| unwinders.is_some_and(|address| segment.place(address, 1).is_some());
@@ -17,7 +18,8 @@ pub(super) fn start(segments: &[Segment], unwinders: Option<u64>, headers: u64, 
     copies.map(|segment| segment.address)
 }
 
-/// Whether a section has a name of BOLT's: all that shows new code in the place of old code, until it is stripped.
+/// Whether a section has one of BOLT's names. If BOLT has put new code in the place of old code, only these names show it, until the file is
+/// stripped.
 pub(super) fn is_named(file: Reader<'_>) -> bool {
     let cache = ReadCache::new(file);
     object::File::parse(&cache).is_ok_and(|file| file.section_by_name(".note.bolt_info").is_some())

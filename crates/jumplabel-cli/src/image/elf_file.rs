@@ -1,4 +1,4 @@
-//! The headers of an ELF file.
+//! Reads the headers of an ELF file.
 
 use std::cell::OnceCell;
 
@@ -10,7 +10,7 @@ use super::{Format, Image, Range, Segment, Source, copied, damaged, is_too_large
 use crate::failure::Failure;
 use crate::machine::Machine;
 
-/// Reads them.
+/// Reads the headers.
 pub(super) fn read(source: Source, length: u64) -> Result<Image, Failure> {
     let mut ident = [0; 16];
     let is_whole = source.read_exact_at(&mut ident, 0).is_ok();

@@ -1,4 +1,4 @@
-//! Functions, files and lines of addresses, by debug information.
+//! Finds the functions, files and lines of addresses in debug information.
 
 use std::fmt;
 use std::rc::Rc;
@@ -10,10 +10,11 @@ use serde::Serialize;
 use super::Image;
 use super::symbols::demangled;
 
-/// What is known of where code comes from.
+/// The debug information of an object, if it has any.
 pub struct Lines(Option<addr2line::Context<EndianRcSlice<RunTimeEndian>>>);
 
-/// A function at an address: the first of a chain is the innermost, and the others are those that it was inlined into.
+/// A function at an address. In a chain, the first function is the innermost one, and each other one is a function that the one before was inlined
+/// into.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Frame {
     pub function: Option<String>,
@@ -22,7 +23,7 @@ pub struct Frame {
 }
 
 impl Lines {
-    /// Reads what there is. Debug information that is compressed, or in a file of its own, counts as none.
+    /// Reads the debug information. It counts as absent if it is compressed, or in a file of its own.
     pub fn read(image: &Image) -> Lines {
         let cache = ReadCache::new(image.file());
         let endian = if image.endian.is_big_endian() { RunTimeEndian::Big } else { RunTimeEndian::Little };
@@ -38,7 +39,7 @@ impl Lines {
         Lines(Dwarf::load(section).ok().and_then(|dwarf| addr2line::Context::from_dwarf(dwarf).ok()))
     }
 
-    /// The chain at an address, the innermost function first; by the symbol, if there is no more.
+    /// The chain at an address, the innermost function first. Without debug information, the chain is the symbol alone.
     pub fn chain(&self, image: &Image, address: u64) -> Vec<Frame> {
         let mut chain = self.frames(address).unwrap_or_default();
         if chain.iter().all(|frame| frame.function.is_none()) {
@@ -56,7 +57,7 @@ impl Lines {
         let unit = context.find_dwarf_and_unit(address).skip_all_loads();
         let directory =
             unit.and_then(|unit| unit.comp_dir.as_ref()?.to_string_lossy().ok().map(|text| text.into_owned()));
-        // As the compiler was told, and as declarations have it.
+        // The path in the form that the compiler was given. Declarations have the same form.
         let relative = |file: &str| {
             let inside = directory.as_ref().and_then(|directory| file.strip_prefix(directory)?.strip_prefix('/'));
             inside.unwrap_or(file).to_owned()
@@ -64,7 +65,7 @@ impl Lines {
         let mut frames = context.find_frames(address).skip_all_loads().ok()?;
         let mut chain = Vec::new();
         while let Ok(Some(frame)) = frames.next() {
-            // Hostile information could go round in circles.
+            // The limit ends a chain that hostile debug information leads in circles.
             if chain.len() == 256 {
                 break;
             }

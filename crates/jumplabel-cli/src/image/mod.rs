@@ -1,5 +1,5 @@
-//! A program or library as the loader would lay it out, read from its file: bytes by their addresses. Nothing that the file says is
-//! believed: each address and each length is looked up in the segments, and each segment lies in the file.
+//! The image of a program or library: the bytes that the loader would put at each address, read from the file. Nothing in the file is trusted: each
+//! address and each length is checked against the segments, and each segment against the file.
 
 mod copied;
 mod elf_file;
@@ -23,61 +23,61 @@ pub use source::Reader;
 use source::Source;
 use symbols::Symbols;
 
-/// One object.
+/// The image of one object.
 pub struct Image {
     source: Source,
     pub machine: Machine,
     endian: Endianness,
     pub format: Format,
-    /// The loader chooses where it lies.
+    /// Whether the loader chooses the object's address.
     pub is_movable: bool,
-    /// Address 0 of the object: where a word leads that is to lead to NULL.
+    /// Address 0 of the object. A word that means NULL leads there.
     pub base: u64,
     segments: Vec<Segment>,
     dynamic: Option<Range>,
     notes: Vec<Range>,
-    /// Where the code begins into which a post-link optimizer (BOLT) has copied functions.
+    /// The first address of the code into which a post-link optimizer (BOLT) has copied functions.
     copies: OnceCell<Option<u64>>,
-    /// Of a PE file: slots, and the symbols of other objects to which they lead.
+    /// In a PE file: the slots, and the symbols of other objects to which they lead.
     imports: Vec<(u64, String)>,
     symbols: OnceCell<Symbols>,
     slots: OnceCell<Slots>,
 }
 
-/// Of the file.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     Elf,
     Pe,
 }
 
-/// Files with holes cost their makers nothing, and their readers memory.
+/// The most bytes of a file. Files with holes cost nothing to make, but memory to read.
 const FILE: u64 = 16 << 30;
-/// No instruction set has jumps that reach farther.
+/// The most bytes that a program loads. No instruction set has jumps that reach farther.
 const LOADED: u64 = 4 << 30;
 
-/// The error for a file that makes no sense.
+/// The error for a damaged file.
 fn damaged(why: &dyn std::fmt::Display) -> Failure {
     Failure::Refused(format!("damaged: {why}"))
 }
 
-/// Whether a file of so many bytes says that it loads more than any program does.
+/// Whether a file of `length` bytes claims to load more than any program does.
 fn is_too_large(segments: &[Segment], length: u64) -> bool {
     let (all, most) = (segments.iter().map(|segment| segment.in_file), LOADED.min(length.saturating_mul(2)));
     all.fold(0, u64::saturating_add) > most
 }
 
-/// Addresses.
+/// A range of the file.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     start: u64,
     bytes: u64,
 }
 
-/// What the loader maps.
+/// A segment: a range of addresses that the loader maps.
 struct Segment {
     address: u64,
-    /// In memory; in the file, from `offset` on. What is beyond is zero.
+    /// The size in memory. `in_file` bytes come from `offset` on in the file, and zeros follow.
     bytes: u64,
     in_file: u64,
     offset: u64,
@@ -87,7 +87,7 @@ struct Segment {
 }
 
 impl Segment {
-    /// How far into it `bytes` bytes at `address` begin, if it has all of them.
+    /// The offset of `address` in the segment, if all `bytes` bytes from there on lie in the segment.
     fn place(&self, address: u64, bytes: u64) -> Option<u64> {
         let place = address.checked_sub(self.address)?;
         (place.checked_add(bytes)? <= self.bytes).then_some(place)
@@ -95,11 +95,11 @@ impl Segment {
 }
 
 impl Image {
-    /// Reads the headers.
+    /// Reads the headers of a file.
     pub fn open(path: &Path) -> Result<Image, Failure> {
         let unreachable = |why: &dyn std::fmt::Display| Failure::OutOfReach(format!("{}: {why}", path.display()));
         let (file, metadata) = input::open(path).map_err(|error| unreachable(&error))?;
-        // Of a file that the kernel makes while it is read, the length is 0.
+        // The kernel makes some files while they are read: their length is 0.
         if metadata.len() == 0 {
             return Err(unreachable(&"empty, and so not an ELF file, nor a PE file"));
         }
@@ -109,7 +109,7 @@ impl Image {
         Image::read(Source::File(file), metadata.len()).map_err(|failure| failure.of(&path.display().to_string()))
     }
 
-    /// The same, of a file that was read.
+    /// Reads the headers from the bytes of a file.
     pub fn of(bytes: Rc<Vec<u8>>) -> Result<Image, Failure> {
         let length = bytes.len() as u64;
         Image::read(Source::Memory(bytes), length)
@@ -125,8 +125,8 @@ impl Image {
         }
     }
 
-    /// Whether the words of the entry at `address` lead nowhere: the linker of a PE file keeps the entry of a site, or of a key, that it
-    /// drops. GNU ld writes 0 into the word that led there. lld leaves a word that leads on, where no code is: all code is in front of the table.
+    /// Whether the linker has dropped what the entry at `address` describes. The linker of a PE file drops a site or a key, but keeps its entry. GNU
+    /// ld then writes 0 into the entry's word. lld leaves a word that leads forward, where no code is, because all code is in front of the table.
     pub fn is_dropped(&self, entry: u64) -> bool {
         let word = |at: u64| self.word(entry.wrapping_add(at)).map(u32::cast_signed);
         let leads_on = || {
@@ -137,7 +137,7 @@ impl Image {
         self.format == Format::Pe && (word(0) == Some(0) || word(8) == Some(0) || leads_on())
     }
 
-    /// What the file has of a segment.
+    /// The bytes of a segment that the file has.
     fn content<'image>(&self, segment: &'image Segment) -> Option<&'image [u8]> {
         let read = || {
             let mut content = vec![0; usize::try_from(segment.in_file).ok()?];
@@ -147,7 +147,7 @@ impl Image {
         segment.content.get_or_init(read).as_deref()
     }
 
-    /// Bytes that the file has.
+    /// Bytes at an address, if the file has all of them.
     pub fn slice(&self, address: u64, bytes: usize) -> Option<&[u8]> {
         let find = |segment: &&Segment| segment.place(address, bytes as u64).is_some();
         let segment = self.segments.iter().find(find)?;
@@ -155,7 +155,7 @@ impl Image {
         self.content(segment)?.get(place..place.checked_add(bytes)?)
     }
 
-    /// The same; what the file does not have of a segment is zero.
+    /// The same, but the part of a segment that the file does not have is zero.
     pub fn array<const BYTES: usize>(&self, address: u64) -> Option<[u8; BYTES]> {
         if let Some(slice) = self.slice(address, BYTES) {
             return slice.try_into().ok();
@@ -168,17 +168,17 @@ impl Image {
         Some(array)
     }
 
-    /// A word.
+    /// Reads a word of four bytes.
     pub fn word(&self, address: u64) -> Option<u32> {
         Some(self.endian.read_u32_bytes(self.array(address)?))
     }
 
-    /// Two bytes.
+    /// Reads two bytes.
     pub fn half(&self, address: u64) -> Option<u16> {
         Some(self.endian.read_u16_bytes(self.array(address)?))
     }
 
-    /// A word of the size of a pointer.
+    /// Reads a word of the size of a pointer.
     pub fn pointer(&self, address: u64) -> Option<u64> {
         if self.machine.pointer() == 4 {
             return self.word(address).map(u64::from);
@@ -186,35 +186,35 @@ impl Image {
         Some(self.endian.read_u64_bytes(self.array(address)?))
     }
 
-    /// Where the self-relative word at `address` leads.
+    /// The address to which the self-relative word at `address` leads.
     pub fn follow(&self, address: u64) -> Option<u64> {
         let distance = self.word(address)?.cast_signed();
         Some(self.address(address.wrapping_add_signed(distance.into())))
     }
 
-    /// As the machine has it: addresses have 32 or 64 bits.
+    /// An address cut to the size that the machine has: 32 or 64 bits.
     pub fn address(&self, there: u64) -> u64 {
         if self.machine.pointer() == 4 { there & u64::from(u32::MAX) } else { there }
     }
 
-    /// Whether some segment has all of these bytes.
+    /// Whether one segment has all of these bytes.
     pub fn contains(&self, address: u64, bytes: u64) -> bool {
         self.segments.iter().any(|segment| segment.place(address, bytes).is_some())
     }
 
-    /// The same, of code.
+    /// Whether one segment of code has all of these bytes.
     pub fn contains_code(&self, address: u64, bytes: u64) -> bool {
         let is_code = |segment: &Segment| segment.flags & elf::PF_X != 0 && segment.place(address, bytes).is_some();
         self.segments.iter().any(is_code)
     }
 
-    /// Whether what runs of the code at `address` is a copy that a tool made.
+    /// Whether a tool has copied the code at `address`, so that the copy runs.
     pub fn is_copied(&self, address: u64) -> bool {
         let copies = self.copies.get_or_init(|| copied::is_named(self.file()).then_some(u64::MAX));
         copies.is_some_and(|start| address < start)
     }
 
-    /// Where the first page of the file lies; `None` if it is not loaded.
+    /// The address of the file's first page. `None` if that page is not loaded.
     #[cfg(target_os = "linux")]
     pub fn first_page(&self) -> Option<u64> {
         const PAGE: u64 = 4 << 10;
@@ -222,14 +222,14 @@ impl Image {
         Some(first.address.wrapping_sub(first.offset) & !(PAGE - 1))
     }
 
-    /// Where segments of code begin: the address, and the offset in the file.
+    /// The beginnings of the segments of code: each one's address, and its offset in the file.
     #[cfg(target_os = "linux")]
     pub fn code(&self) -> impl Iterator<Item = (u64, u64)> {
         let is_code = |segment: &&Segment| segment.flags & elf::PF_X != 0;
         self.segments.iter().filter(is_code).map(|segment| (segment.address, segment.offset))
     }
 
-    /// The addresses of all segments.
+    /// The range of addresses that all segments lie in.
     #[cfg(target_os = "linux")]
     pub fn bounds(&self) -> std::ops::Range<u64> {
         let start = self.segments.iter().map(|segment| segment.address).min().unwrap_or_default();
@@ -237,38 +237,38 @@ impl Image {
         start..end
     }
 
-    /// How many bytes of the file are data that the program may write, with the addresses where they lie.
+    /// The data that the program may write, as far as the file has it: addresses, and bytes.
     pub fn data(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let written = self.segments.iter().filter(|segment| segment.flags & elf::PF_W != 0);
         written.filter_map(|segment| Some((segment.address, self.content(segment)?)))
     }
 
-    /// The contents of notes.
+    /// The contents of the notes.
     pub fn notes(&self) -> impl Iterator<Item = Vec<u8>> {
         self.notes.iter().filter_map(|range| {
-            // Notes are small; a length that a damaged file gives may not be.
+            // Notes are small, but a damaged file may give any length.
             let mut note = vec![0; usize::try_from(range.bytes).ok().filter(|&bytes| bytes <= 1 << 20)?];
             self.source.read_exact_at(&mut note, range.start).ok()?;
             Some(note)
         })
     }
 
-    /// The file, for what is not loaded.
+    /// A reader of the file, for its parts that are not loaded.
     pub fn file(&self) -> Reader<'_> {
         self.source.reader()
     }
 
-    /// How words are stored.
+    /// The order of bytes in words.
     pub fn endian(&self) -> Endianness {
         self.endian
     }
 
-    /// Names of functions and variables; none in a stripped file. Reads them when they are first asked for.
+    /// The names of functions and variables; none in a stripped file. Reads them at the first call.
     pub fn symbols(&self) -> &Symbols {
         self.symbols.get_or_init(|| Symbols::read(self.file()))
     }
 
-    /// What the loader puts into slots.
+    /// The slots that the loader fills. Reads them at the first call.
     pub fn slots(&self) -> &Slots {
         self.slots.get_or_init(|| Slots::read(self))
     }

@@ -1,5 +1,5 @@
-//! The headers of a PE file: a program or a library of Windows. Addresses are those of debug information, of symbols and of objdump: as if
-//! the object lay where its header wants it. What ELF calls a segment is a section here.
+//! Reads the headers of a PE file, which is a program or a library of Windows. Addresses are the same as in debug information, symbols and objdump:
+//! those of an object that lies where its header wants it. A section here is what ELF calls a segment.
 
 use std::cell::OnceCell;
 
@@ -11,12 +11,12 @@ use super::{Format, Image, Segment, Source, damaged, is_too_large};
 use crate::failure::Failure;
 use crate::machine::Machine;
 
-/// What a linker aligns sections to.
+/// The alignment that a linker gives to sections.
 const ALIGNMENT: u64 = 4 << 10;
-/// A hostile file could claim any number, in a few bytes.
+/// The most imports. A hostile file could claim any number of them in a few bytes.
 const IMPORTS: usize = 1 << 16;
 
-/// Reads them.
+/// Reads the headers.
 pub(super) fn read(source: Source, length: u64) -> Result<Image, Failure> {
     let magic = optional_header_magic(&ReadCache::new(source.reader())).map_err(|error| damaged(&error))?;
     match magic {
@@ -43,7 +43,7 @@ fn parse<Header: ImageNtHeaders>(source: Source, length: u64) -> Result<Image, F
             let why = format!("a section of {in_file} bytes at {offset} goes beyond the end of the file, {length}");
             return Err(damaged(&why));
         }
-        // In the file, a section is filled up; if it gives no other length, that one counts.
+        // In the file, sections are padded. The padded length counts only if the section gives no other.
         let bytes = u64::from(if virtual_size == 0 { in_file } else { virtual_size });
         let address = base.checked_add(there.into()).filter(|address| address.checked_add(bytes).is_some());
         let address = address.ok_or_else(|| damaged(&format!("the section at {there:#x} has impossible bounds")))?;
@@ -79,7 +79,7 @@ fn parse<Header: ImageNtHeaders>(source: Source, length: u64) -> Result<Image, F
     })
 }
 
-/// As ELF calls them.
+/// The flags of an ELF segment that mean the same as these characteristics.
 fn flags(characteristics: u32) -> u32 {
     let flag = |section, segment| if characteristics & section != 0 { segment } else { 0 };
     flag(pe::IMAGE_SCN_MEM_EXECUTE, elf::PF_X)
@@ -87,7 +87,7 @@ fn flags(characteristics: u32) -> u32 {
         | flag(pe::IMAGE_SCN_MEM_READ, elf::PF_R)
 }
 
-/// The slots of the import table, and what the loader looks for. `None` if it is damaged.
+/// The slots of the import table, each with the symbol that the loader looks for. `None` if the table is damaged.
 fn imports<'data, Header: ImageNtHeaders, R: object::ReadRef<'data>>(
     file: &PeFile<'data, Header, R>,
     base: u64,

@@ -1,5 +1,5 @@
-//! What the loader puts into slots: words that hold an address only when the object is loaded. The dynamic section says it, or the import
-//! table of a PE file, so that it is known of stripped files, too.
+//! The slots that the loader fills: words that hold an address only once the object is loaded. The dynamic section describes them, or the import
+//! table of a PE file. So stripped files have them, too.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use object::elf;
 use super::Image;
 use crate::machine::Machine;
 
-/// What a slot leads to.
+/// The target of a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Slot {
     Here(u64),
@@ -16,7 +16,7 @@ pub enum Slot {
     Import(String),
 }
 
-/// All slots.
+/// All slots of an object.
 #[derive(Default)]
 pub struct Slots(HashMap<u64, Slot>);
 
@@ -27,7 +27,7 @@ struct Dynamic<'image> {
 }
 
 impl Slots {
-    /// What is in the slot at `address`: what the loader puts there, or else what the file has there.
+    /// The target of the slot at `address`: what the loader puts there, or else what the file has there.
     pub fn get(&self, image: &Image, address: u64) -> Option<Slot> {
         self.0.get(&address).cloned().or_else(|| image.pointer(address).map(Slot::Here))
     }
@@ -63,7 +63,7 @@ impl Dynamic<'_> {
         self.words.get(&tag.into()).copied()
     }
 
-    /// A table of relocations: each is a place, a kind with a symbol, and, if there is room, an addend.
+    /// Reads a table of relocations. Each has a place, a kind with a symbol, and, if its size has room for one, an addend.
     fn table(&self, tag: u32, size: u32, entry: u64, slots: &mut Slots) -> Option<()> {
         let (start, bytes) = (self.word(tag)?, self.word(size)?);
         let (image, word) = (self.image, self.image.machine.pointer() as u64);
@@ -84,7 +84,8 @@ impl Dynamic<'_> {
         Some(())
     }
 
-    /// A symbol that a relocation names. Of all kinds that do, those of slots are its address and an addend.
+    /// The target of a relocation that names a symbol: the symbol's address, plus an addend. Among relocations with symbols, those of slots are of
+    /// this form.
     fn symbol(&self, number: u64, addend: u64) -> Option<Slot> {
         let (image, is_32) = (self.image, self.image.machine.pointer() == 4);
         let (bytes, value_at, section_at) = if is_32 { (16, 4, 14) } else { (24, 8, 6) };
@@ -99,7 +100,7 @@ impl Dynamic<'_> {
     }
 }
 
-/// The kind of a relocation that adds where the object lies. (Those in DT_RELR are of this kind, too: their addend is in the slot.)
+/// The kind of a relocation that adds the object's address. (The relocations in DT_RELR are of this kind, too: their addend is in the slot.)
 fn relative(machine: Machine) -> u32 {
     match machine {
         Machine::X86 => elf::R_386_RELATIVE,

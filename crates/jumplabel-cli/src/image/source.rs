@@ -1,18 +1,18 @@
-//! Where the bytes of an object are: in a file, or in memory already.
+//! The place of an object's bytes: a file, or memory.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 
-/// The bytes.
+/// The bytes of an object.
 pub enum Source {
     File(File),
     Memory(Rc<Vec<u8>>),
 }
 
 impl Source {
-    /// So many bytes as `to` has, from `offset` on.
+    /// Fills `to` with the bytes from `offset` on.
     pub fn read_exact_at(&self, to: &mut [u8], offset: u64) -> io::Result<()> {
         match self {
             Source::File(file) => file.read_exact_at(to, offset),
@@ -25,7 +25,7 @@ impl Source {
         }
     }
 
-    /// How many there are.
+    /// The number of bytes.
     pub fn length(&self) -> io::Result<u64> {
         match self {
             Source::File(file) => Ok(file.metadata()?.len()),
@@ -33,13 +33,13 @@ impl Source {
         }
     }
 
-    /// For what reads in any order.
+    /// A reader that can seek.
     pub fn reader(&self) -> Reader<'_> {
         Reader { source: self, at: 0 }
     }
 }
 
-/// A place in them.
+/// A reader with its position in the bytes.
 pub struct Reader<'source> {
     source: &'source Source,
     at: u64,

@@ -1,4 +1,4 @@
-//! Names of addresses: the symbols of functions and variables.
+//! The names of addresses: the symbols of functions and variables.
 
 use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol, ReadCache, SymbolKind};
 
@@ -15,7 +15,7 @@ struct Symbol {
 }
 
 impl Symbols {
-    /// Those of the file, and those that it exports. A file whose section headers are lost or damaged has none.
+    /// Reads the symbols of a file, and those that it exports. A file with lost or damaged section headers has none.
     pub(super) fn read(file: Reader<'_>) -> Symbols {
         let cache = ReadCache::new(file);
         let Ok(file) = object::File::parse(&cache) else { return Symbols::default() };
@@ -24,7 +24,7 @@ impl Symbols {
             .chain(file.dynamic_symbols())
             .filter(|symbol| matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data) && !symbol.is_undefined());
         let read = |symbol: object::Symbol<'_, '_, _>| {
-            // Those that begin with `$` say where code and where data is.
+            // Symbols that begin with `$` only mark where code and where data begins.
             let name = symbol.name().ok().filter(|name| !name.is_empty() && !name.starts_with('$'))?;
             Some(Symbol { address: symbol.address(), bytes: symbol.size(), name: name.to_owned() })
         };
@@ -36,39 +36,39 @@ impl Symbols {
         Symbols(symbols)
     }
 
-    /// Whether there are none, as in a file that was stripped.
+    /// Whether there are no symbols, as in a stripped file.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The symbol that `address` lies in, as it is written in the source, and how far.
+    /// The symbol that contains `address`, as the source writes it, and the offset of `address` in it.
     pub fn at(&self, address: u64) -> Option<(String, u64)> {
         let behind = self.0.partition_point(|symbol| symbol.address <= address);
-        // Symbols lie in each other rarely: one or two that begin in front of it do not have it.
+        // Symbols rarely overlap: only one or two that begin in front of `address` do not contain it.
         let has = |symbol: &&Symbol| address - symbol.address < symbol.bytes.max(1);
         let symbol = self.0[..behind].iter().rev().take(8).find(has)?;
         Some((demangled(&symbol.name), address - symbol.address))
     }
 
-    /// What begins at `address`.
+    /// The name of the symbol that begins at `address`.
     pub fn beginning_at(&self, address: u64) -> Option<String> {
         self.at(address).filter(|(_, far)| *far == 0).map(|(name, _)| name)
     }
 
-    /// The address of what is called so, as it is written in the source or in the object file.
+    /// The address of the symbol that the source or the object file calls `name`.
     pub fn address_of(&self, name: &str) -> Option<u64> {
         let is_it = |symbol: &&Symbol| symbol.name == name || demangled(&symbol.name) == name;
         self.0.iter().find(is_it).map(|symbol| symbol.address)
     }
 
-    /// What [`at`](Self::at) finds, in one word: `name+0x8`.
+    /// The symbol and the offset that [`at`](Self::at) finds, as one word: `name+0x8`.
     pub fn place(&self, address: u64) -> Option<String> {
         let (name, far) = self.at(address)?;
         Some(if far == 0 { name } else { format!("{name}+{far:#x}") })
     }
 }
 
-/// Symbols of a PE file have no length: each goes on to the next one, or to the end of its section.
+/// Gives symbols of a PE file a length, which they lack: each goes on to the next one, or to the end of its section.
 fn measure<'data>(file: &impl Object<'data>, symbols: &mut [Symbol]) {
     let ends: Vec<_> = file.sections().map(|section| section.address()..section.address() + section.size()).collect();
     let mut next = u64::MAX;
@@ -82,7 +82,8 @@ fn measure<'data>(file: &impl Object<'data>, symbols: &mut [Symbol]) {
     }
 }
 
-/// A name as the source has it. C++ and Rust begin theirs with `_Z` or `_R`; without that, the C++ one takes `a` for a type, `signed char`.
+/// A name as the source writes it. Mangled names of C++ and Rust begin with `_Z` or `_R`. Without this check, the demangler for C++ would take `a`
+/// for a type, `signed char`.
 pub fn demangled(name: &str) -> String {
     let is_mangled = name.starts_with("_Z") || name.starts_with("_R");
     if is_mangled { addr2line::demangle_auto(name.into(), None).into_owned() } else { name.to_owned() }
