@@ -1,4 +1,5 @@
-//! Lists the calls of static calls, so that `update` leads them straight to their target, and leads them straight to the default in the file.
+//! Lists the calls of static calls in the table, so that `update` can lead them straight to the target. In the file itself, this pass leads them
+//! straight to the default.
 //!
 //! ```text
 //!   relocation     against a trampoline, by its symbol, or by its section and a distance
@@ -9,12 +10,12 @@
 //!   displacement   to the default, if the library may change it; else to the jump of the trampoline
 //! ```
 //!
-//! Calls by a slot (of functions of other crates) are six bytes, so that there are two places for the displacement: `67 e8 rel32` as linkers write
-//! it that relax such calls, and `e8 rel32 90`. The second is for those that would lie across two aligned words of eight bytes in the first.
-//! Their relocations are made those of the new instruction, so that the next run sees what is there.
+//! A call by a slot (of a function of another crate) has six bytes, so that its displacement has two possible places. `67 e8 rel32` is what linkers
+//! write when they relax such calls. `e8 rel32 90` serves where the displacement would otherwise lie across two aligned words of eight bytes. The
+//! relocation of the call changes to that of the new instruction, so that the next run sees what is there.
 //!
-//! A relocation alone is not believed: an instruction must end with the displacement, lead to the trampoline, and be one of these. All others,
-//! such as a load of the trampoline's address for several calls by a register, are counted, and left alone.
+//! This pass does not trust a relocation alone: an instruction must end with the displacement, lead to the trampoline, and be one of these. All other
+//! uses are counted and left alone, such as a load of the trampoline's address for several calls by a register.
 
 use std::collections::{HashMap, HashSet};
 
@@ -32,38 +33,38 @@ use crate::failure::Failure;
 use crate::image::relocations::Slot;
 use crate::table::{Place, Site};
 
-/// What there is of calls.
+/// The calls that this pass has found.
 #[derive(Debug, Default, Serialize)]
 pub struct Found {
-    /// By instructions.
+    /// The calls by each instruction.
     pub forms: [Form; 5],
-    /// How many of them the table did not have.
+    /// The number of calls that the table did not have before.
     pub added: usize,
-    /// Uses of trampolines that are no calls, and why.
+    /// Uses of trampolines that are not calls, by the reason.
     pub left: Left,
-    /// There are static calls, and nothing says where they are called.
+    /// Whether there are static calls, but nothing says where they are called.
     pub unknown: bool,
 }
 
-/// Calls by one instruction.
+/// The calls by one instruction.
 #[derive(Debug, Default, Serialize)]
 pub struct Form {
     pub instruction: &'static str,
     pub calls: usize,
-    /// Those that lead to the default in the file. The others lead to the trampoline.
+    /// The number of calls that lead to the default in the file. The other calls lead to the trampoline.
     pub straight: usize,
 }
 
-/// Uses of trampolines that are left alone.
+/// Uses of trampolines that this pass leaves alone.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Left {
-    /// The address is taken, or loaded for calls by a register.
+    /// Uses that take the trampoline's address, or load it for calls by a register.
     pub addresses: usize,
-    /// No instruction ends there, or it leads elsewhere.
+    /// Uses where no instruction ends, or where the instruction leads elsewhere.
     pub others: usize,
 }
 
-/// Instructions, in the order of `Found::forms`.
+/// The instructions that call, in the order of `Found::forms`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Instruction {
     Call,
@@ -74,15 +75,15 @@ enum Instruction {
 }
 
 const NAMES: [&str; 5] = ["call", "jmp", "jcc", "call*slot", "jmp*slot"];
-/// Where a function begins that indirect branches may lead to.
+/// The landing pad: a function to which indirect branches may lead begins with it.
 const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
-/// Bytes of a displacement.
+/// The size of a displacement, in bytes.
 const BYTES: u64 = 4;
 
-/// What a static call has in the file.
+/// A static call's trampoline in the file.
 struct Trampoline {
     start: u64,
-    /// Behind the landing pad, which only indirect branches need: one instruction less on the way.
+    /// The address after the landing pad. Only indirect branches need the pad: a call to this address has one instruction less on its way.
     jump: u64,
     default: u64,
     key: u64,
@@ -105,17 +106,17 @@ impl Trampoline {
     }
 }
 
-/// A relocation against a trampoline.
+/// The use of a trampoline: a relocation that leads to it.
 struct Use<'program> {
-    /// Of the displacement.
+    /// The address of the displacement.
     place: u64,
     trampoline: &'program Trampoline,
     relocation: Relocation,
-    /// Of the relocation, in the file.
+    /// The place of the relocation in the file.
     row: u64,
 }
 
-/// Finds them all.
+/// Finds all calls, and adds their changes to `changes`.
 pub fn run(program: &Program, changes: &mut Changes) -> Result<Found, Failure> {
     let mut found = Found::default();
     for (form, name) in found.forms.iter_mut().zip(NAMES) {
@@ -127,7 +128,7 @@ pub fn run(program: &Program, changes: &mut Changes) -> Result<Found, Failure> {
     let listed: HashSet<u64> = program.table.sites.iter().filter(is_call).map(|site| site.address).collect();
     if !trampolines.is_empty() && listed.is_empty() && !program.elf.has_relocations() {
         if program.has_built_jumps() {
-            // These can be turned all the same.
+            // Without the calls, the sites that were built as jumps can still be turned.
             return Ok(Found { unknown: true, ..found });
         }
         let why = "no relocations say where its static calls are: link it with -Wl,--emit-relocs, or by jumplabel-cc";
@@ -160,7 +161,7 @@ pub fn run(program: &Program, changes: &mut Changes) -> Result<Found, Failure> {
     Ok(found)
 }
 
-/// The relocations against trampolines, by their places, each once.
+/// The relocations against trampolines, in the order of their places, each once.
 fn uses<'program>(
     program: &'program Program,
     trampolines: &'program HashMap<u64, Trampoline>,
@@ -169,7 +170,7 @@ fn uses<'program>(
     for section in program.elf.relocations(&program.bytes, elf::SHF_EXECINSTR)? {
         let symbols = program.elf.symbols(&program.bytes, section.symbols)?;
         for (relocation, number) in section.rows.iter().zip(0..) {
-            // From the end of the displacement.
+            // The addend counts from the end of the displacement.
             let symbol = symbols.get(relocation.r_sym(LE, false) as usize);
             let to = symbol.map(|symbol| symbol.st_value.get(LE).wrapping_add_signed(relocation.r_addend.get(LE)));
             let to = to.filter(|_| is_relative(relocation.r_type(LE, false)));
@@ -185,7 +186,7 @@ fn uses<'program>(
     Ok(uses)
 }
 
-/// Relocations of displacements, of code or of slots.
+/// Whether a relocation of this kind is that of a displacement, either to code or to a slot.
 fn is_relative(kind: u32) -> bool {
     matches!(
         kind,
@@ -198,7 +199,7 @@ fn is_relative(kind: u32) -> bool {
 }
 
 impl Instruction {
-    /// The instruction that ends with the displacement at `place`, by the bytes in front of it.
+    /// The instruction that ends with the displacement at `place`. The two bytes before the displacement tell which instruction it is.
     fn at(program: &Program, place: u64) -> Option<Instruction> {
         Some(match program.image.array::<2>(place.checked_sub(2)?)? {
             [_, 0xe8] => Instruction::Call,
@@ -210,7 +211,7 @@ impl Instruction {
         })
     }
 
-    /// Bytes in front of the displacement, but for prefixes.
+    /// The number of bytes before the displacement, without prefixes.
     fn opcode(self) -> u64 {
         if matches!(self, Instruction::Call | Instruction::Jump) { 1 } else { 2 }
     }
@@ -221,7 +222,7 @@ impl Instruction {
 }
 
 impl Use<'_> {
-    /// Whether it calls the trampoline; if it is listed already, or the default.
+    /// Whether the instruction calls the trampoline. If the call is listed already, it may also lead to the default.
     fn is_call(&self, program: &Program, by: Instruction, leads_to: Option<u64>, is_listed: bool) -> bool {
         let Some(to) = leads_to else { return false };
         let start = self.trampoline.start;
@@ -231,7 +232,7 @@ impl Use<'_> {
         }
     }
 
-    /// Leads it straight, if that may be; lists it. Whether it is straight.
+    /// Leads the call straight, if that is possible, and adds an entry unless the call is listed. Returns whether the call is straight now.
     fn change(&self, program: &Program, by: Instruction, is_listed: bool, changes: &mut Changes) -> bool {
         let machine = program.image.machine;
         let may_change = |place: u64| Kind::of(CALL_SITE).is_some_and(|kind| machine.leads_anywhere(kind, place));
@@ -262,7 +263,8 @@ impl Use<'_> {
     }
 }
 
-/// The bytes of sites of other kinds, which are not calls' to change: the jump of a trampoline may lead to another.
+/// The bytes of sites of other kinds, which this pass must not change. A relocation against a trampoline may lie in them: the jump of one trampoline
+/// may lead to another.
 struct Sites(Vec<(u64, u64)>);
 
 impl Sites {
@@ -273,7 +275,7 @@ impl Sites {
         Sites(sites)
     }
 
-    /// Whether one has a byte of these.
+    /// Whether one of the sites has one of these bytes.
     fn overlap(&self, bytes: std::ops::Range<u64>) -> bool {
         let behind = self.0.partition_point(|&(start, _)| start < bytes.end);
         self.0[..behind].iter().rev().take(4).any(|&(_, end)| end > bytes.start)

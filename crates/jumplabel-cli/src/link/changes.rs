@@ -1,4 +1,4 @@
-//! The changes that passes ask for, and how they are made: all or nothing.
+//! The changes that passes ask for. Either all of them are made, or none.
 
 use super::elf::{Elf, damaged, put};
 use super::program::{Entry, Program};
@@ -6,29 +6,29 @@ use super::sections::{self, Keep};
 use super::segment;
 use crate::failure::Failure;
 
-/// All that is to change.
+/// All changes of a file.
 #[derive(Default)]
 pub struct Changes {
-    /// Bytes at addresses.
+    /// New bytes, by their addresses.
     loaded: Vec<(u64, Vec<u8>)>,
-    /// Bytes at places in the file.
+    /// New bytes, by their places in the file.
     beside: Vec<(u64, Vec<u8>)>,
-    /// What the table gets.
+    /// New entries of the table.
     pub entries: Vec<Entry>,
 }
 
 impl Changes {
-    /// Other bytes at an address.
+    /// Asks for other bytes at an address.
     pub fn write(&mut self, address: u64, bytes: &[u8]) {
         self.loaded.push((address, bytes.to_vec()));
     }
 
-    /// Other bytes at a place in the file, of what is not loaded.
+    /// Asks for other bytes at a place in the file that is not loaded.
     pub fn write_beside(&mut self, place: u64, bytes: &[u8]) {
         self.beside.push((place, bytes.to_vec()));
     }
 
-    /// The file with all of it; `None` if there is nothing to change.
+    /// The file with all changes made. `None` if there is nothing to change.
     pub fn make(&self, program: &Program, keep: Keep) -> Result<Option<Vec<u8>>, Failure> {
         let mut bytes = program.bytes.to_vec();
         let nowhere = || damaged("code that the file does not have");

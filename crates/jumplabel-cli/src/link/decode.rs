@@ -1,4 +1,4 @@
-//! Where instructions begin and end, by a disassembler, from the beginning of their function on.
+//! Finds where instructions begin and end. A disassembler starts at the beginning of each function.
 
 use iced_x86::{Decoder, DecoderOptions};
 use object::{LittleEndian as LE, elf};
@@ -7,14 +7,14 @@ use super::elf::Symbol;
 use super::program::Program;
 use crate::failure::Failure;
 
-/// Functions, by their addresses: address and bytes.
+/// The functions of a program, in the order of their addresses: address, and size in bytes.
 pub struct Functions(Vec<(u64, u64)>);
 
-/// Bytes of a displacement.
+/// The size of a displacement, in bytes.
 const DISPLACEMENT: u64 = 4;
 
 impl Functions {
-    /// By the symbols.
+    /// Reads the functions from the symbols.
     pub fn read(program: &Program) -> Result<Functions, Failure> {
         let mut functions = Vec::new();
         for section in 0..program.elf.sections.len() {
@@ -26,8 +26,8 @@ impl Functions {
         Ok(Functions(functions))
     }
 
-    /// For each of these displacements, which are in the order of their addresses, whether an instruction ends with it. In code that no
-    /// symbol is for, nobody knows where instructions begin: there, it is taken for one.
+    /// Whether an instruction ends with each of these displacements, which must be in the order of their addresses. If no symbol covers the code,
+    /// nobody knows where its instructions begin. The answer is then yes.
     pub fn end_with(&self, program: &Program, displacements: &[u64]) -> Vec<bool> {
         let mut rest = displacements;
         let mut all = Vec::with_capacity(displacements.len());
@@ -48,7 +48,7 @@ impl Functions {
     }
 }
 
-/// The same, in one function.
+/// The same, for displacements in one function.
 fn ends(code: &[u8], start: u64, displacements: &[u64], all: &mut Vec<bool>) {
     let mut decoder = Decoder::with_ip(64, code, start, DecoderOptions::NONE);
     let mut end = start;

@@ -1,5 +1,5 @@
-//! Headers, symbols and relocations of an ELF file of x86-64, by the layouts of the crate `object`. Its writer (`object::build::elf`) is not used:
-//! it lays a file out anew, and forgets what lies between sections. Here, all that is loaded stays where it is.
+//! Headers, symbols and relocations of an ELF file of x86-64, in the layouts of the crate `object`. That crate's writer (`object::build::elf`) is not
+//! used, because it lays a file out anew, and drops what lies between sections. This module leaves everything that is loaded where it is.
 
 use std::ops::Range;
 
@@ -26,19 +26,19 @@ pub struct Elf {
 /// The relocations of a section.
 pub struct Relocations<'bytes> {
     pub rows: &'bytes [Relocation],
-    /// Where the first is in the file.
+    /// The place of the first relocation in the file.
     pub place: u64,
-    /// The section of their symbols.
+    /// The number of the section that has the relocations' symbols.
     pub symbols: usize,
 }
 
-/// What a file that makes no sense is called.
+/// The error for a damaged file.
 pub fn damaged(why: &str) -> Failure {
     Failure::Refused(format!("damaged: {why}"))
 }
 
 impl Elf {
-    /// Reads them.
+    /// Reads the headers.
     pub fn read(bytes: &[u8]) -> Result<Elf, Failure> {
         let of = |error: object::Error| damaged(&error.to_string());
         let header = FileHeader64::<LE>::parse(bytes).map_err(of)?;
@@ -54,12 +54,12 @@ impl Elf {
         Ok(elf)
     }
 
-    /// What a section has in the file.
+    /// The bytes of a section in the file.
     pub fn data<'bytes>(&self, bytes: &'bytes [u8], section: &Section) -> Result<&'bytes [u8], Failure> {
         section.data(LE, bytes).map_err(|error| damaged(&error.to_string()))
     }
 
-    /// The rows of a section.
+    /// The bytes of a section, as rows.
     fn rows<'bytes, T: Pod>(&self, bytes: &'bytes [u8], section: &Section) -> Result<&'bytes [T], Failure> {
         let data = self.data(bytes, section)?;
         let count = data.len() / size_of::<T>();
@@ -67,13 +67,13 @@ impl Elf {
         Ok(rows.0)
     }
 
-    /// Symbols, relocations that the linker left with --emit-relocs.
+    /// The symbols in a section. None if the section is not a table of symbols.
     pub fn symbols<'bytes>(&self, bytes: &'bytes [u8], section: usize) -> Result<&'bytes [Symbol], Failure> {
         let section = self.sections.get(section).filter(|section| section.sh_type.get(LE) == elf::SHT_SYMTAB);
         section.map_or(Ok(&[]), |section| self.rows(bytes, section))
     }
 
-    /// The relocations of sections that have one of these flags.
+    /// The relocations that the linker left with --emit-relocs, for sections that have one of these flags.
     pub fn relocations<'bytes>(&self, bytes: &'bytes [u8], flags: u32) -> Result<Vec<Relocations<'bytes>>, Failure> {
         let mut all = Vec::new();
         for section in self.sections.iter().filter(|section| is_left(section)) {
@@ -91,7 +91,7 @@ impl Elf {
         self.sections.iter().any(is_left)
     }
 
-    /// Where in the file `count` bytes at `address` are, if it has all of them.
+    /// The place in the file of `count` bytes at `address`, if the file has all of them.
     pub fn place(&self, address: u64, count: u64) -> Option<usize> {
         let loaded = self.segments.iter().filter(|segment| segment.p_type.get(LE) == elf::PT_LOAD);
         let mut places = loaded.filter_map(|segment| {
@@ -102,7 +102,7 @@ impl Elf {
         places.next()
     }
 
-    /// The last byte that is loaded, in the file, and in memory; the next one.
+    /// The ends of everything that is loaded: the place in the file, and the address in memory, that follow the last byte.
     pub fn end(&self) -> Option<(u64, u64)> {
         let mut loaded = self.segments.iter().filter(|segment| segment.p_type.get(LE) == elf::PT_LOAD);
         loaded.try_fold((0, 0), |(file, memory), segment| {
@@ -112,7 +112,7 @@ impl Elf {
         })
     }
 
-    /// The lowest address.
+    /// The lowest address that is loaded.
     pub fn start(&self) -> u64 {
         let loaded = self.segments.iter().filter(|segment| segment.p_type.get(LE) == elf::PT_LOAD);
         loaded.map(|segment| segment.p_vaddr.get(LE)).min().unwrap_or_default()
@@ -128,14 +128,14 @@ impl Elf {
         addresses.next()
     }
 
-    /// What a section has of the file.
+    /// The places in the file that belong to a section.
     pub fn range(&self, section: usize) -> Range<u64> {
         let section = &self.sections[section];
         let (start, bytes) = section.file_range(LE).unwrap_or_default();
         start..start.saturating_add(bytes)
     }
 
-    /// The section that has exactly these addresses.
+    /// The section that covers exactly these addresses.
     pub fn section_at(&self, addresses: &Range<u64>) -> Option<usize> {
         let end = |section: &Section| section.sh_addr.get(LE).wrapping_add(section.sh_size.get(LE));
         let is_it = |section: &Section| {
@@ -144,7 +144,7 @@ impl Elf {
         self.sections.iter().position(is_it)
     }
 
-    /// Whether a section is called so.
+    /// Whether a section has this name.
     pub fn is_named(&self, bytes: &[u8], section: usize, name: &[u8]) -> bool {
         let names = self.sections.get(usize::from(self.header.e_shstrndx.get(LE)));
         let names = names.and_then(|names| names.data(LE, bytes).ok()).unwrap_or_default();
@@ -152,10 +152,10 @@ impl Elf {
         names.get(at..).and_then(|rest| rest.split(|&byte| byte == 0).next()) == Some(name)
     }
 
-    /// Writes the headers where the ELF header says that they are.
+    /// Writes the headers to the places that the ELF header names.
     pub fn write(&mut self, bytes: &mut [u8]) -> Option<()> {
         self.header.e_phnum = U16::new(LE, self.segments.len().try_into().ok()?);
-        // 0: the first section header says how many.
+        // 0 means that the first section header has the number of sections.
         if self.header.e_shnum.get(LE) != 0 {
             self.header.e_shnum = U16::new(LE, self.sections.len().try_into().ok()?);
         }
@@ -165,24 +165,24 @@ impl Elf {
     }
 }
 
-/// Of a linked file, relocations that are not the loader's.
+/// Whether a section has relocations that are not for the loader, but were left in a linked file.
 pub fn is_left(section: &Section) -> bool {
     section.sh_type.get(LE) == elf::SHT_RELA && section.sh_flags.get(LE) & u64::from(elf::SHF_ALLOC) == 0
 }
 
-/// Whether it is part of the program.
+/// Whether the loader maps the section.
 pub fn is_loaded(section: &Section) -> bool {
     section.sh_flags.get(LE) & u64::from(elf::SHF_ALLOC) != 0
 }
 
-/// Writes bytes at a place, if all of it is there.
+/// Writes bytes at a place, if the file has all of that place.
 pub fn put(bytes: &mut [u8], at: u64, new: &[u8]) -> Option<()> {
     let at = usize::try_from(at).ok()?;
     bytes.get_mut(at..at.checked_add(new.len())?)?.copy_from_slice(new);
     Some(())
 }
 
-/// What a section has in the file.
+/// The bytes of a section in the file, to be changed.
 pub fn content<'bytes>(section: &Section, bytes: &'bytes mut [u8]) -> Result<&'bytes mut [u8], Failure> {
     let [start, length] = [&section.sh_offset, &section.sh_size].map(|word| usize::try_from(word.get(LE)).ok());
     let end = start.zip(length).and_then(|(start, length)| start.checked_add(length));

@@ -1,4 +1,4 @@
-//! The step after the linker: it writes into the file what only the whole program shows.
+//! The step after the linker: writes into a file what becomes known only once the whole program is linked.
 //!
 //! ```text
 //!   save       reads the file, and puts another into its place
@@ -10,8 +10,8 @@
 //!   elf        headers, symbols, relocations
 //! ```
 //!
-//! Passes look, and change nothing. All their changes are made together, and the result is read again like any file: if the tool itself
-//! would call it damaged, it is refused. In between there is no file: [`link`] is a function of bytes.
+//! Passes only look, and ask for changes. All changes are made together. Then the result is read again like any file: if the tool itself calls it
+//! damaged, the step refuses. Until then, no file on the disk changes: [`link`] is a function of bytes.
 
 mod calls;
 mod changes;
@@ -37,24 +37,24 @@ use crate::table::Table;
 use changes::Changes;
 use program::Program;
 
-/// What was found, one field a pass.
+/// The findings, with one field for each pass.
 #[derive(Debug, Default, Serialize)]
 pub struct Found {
     pub calls: calls::Found,
     pub checks: short::Found,
 }
 
-/// What comes of a file.
+/// The result of linking a file.
 pub struct Linked {
     pub found: Found,
-    /// The file as it is to be; `None` if it is so.
+    /// The new contents of the file. `None` if nothing changes.
     pub bytes: Option<Vec<u8>>,
 }
 
 /// Runs all passes on the bytes of a file.
 pub fn link(bytes: Rc<Vec<u8>>, keep: Keep) -> Result<Linked, Failure> {
     let program = match Program::read(Rc::clone(&bytes)) {
-        // Relocations can be dropped all the same.
+        // A program without keys can still lose its relocations.
         Err(Failure::Nothing(_)) if keep != Keep::All => {
             let less = sections::without(elf::Elf::read(&bytes)?, bytes.to_vec(), keep)?;
             let bytes = (less != **bytes).then_some(less);
@@ -72,7 +72,7 @@ pub fn link(bytes: Rc<Vec<u8>>, keep: Keep) -> Result<Linked, Failure> {
     Ok(Linked { found, bytes })
 }
 
-/// Whether the tool reads in the new file what it read in the old one, and what was added.
+/// Checks that the tool reads in the new file exactly what it read in the old one, plus the additions.
 fn verify(program: &Program, changes: &Changes, bytes: &[u8]) -> Result<(), Failure> {
     let wrong = |why: &str| Failure::Refused(format!("a mistake of this tool: {why}; nothing was changed"));
     let image = Image::of(Rc::new(bytes.to_vec())).map_err(|failure| wrong(&failure.to_string()))?;

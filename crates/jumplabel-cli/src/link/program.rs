@@ -1,4 +1,4 @@
-//! What passes look at: a file that is sound, with its tables.
+//! The input of the passes: a sound file, with its tables.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::image::{Format, Image};
 use crate::machine::Machine;
 use crate::table::{self, Table};
 
-/// An entry of the table: addresses, and the meta word.
+/// An entry of the table: three addresses, and the meta word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub code: u64,
@@ -19,25 +19,25 @@ pub struct Entry {
     pub meta: u32,
 }
 
-/// Bytes of an entry.
+/// The size of an entry, in bytes.
 pub const ENTRY: usize = 16;
 
-/// A program or a shared library, with keys, calls or modes.
+/// A program or a shared library that has keys, calls or modes.
 pub struct Program {
     pub bytes: Rc<Vec<u8>>,
     pub image: Image,
     pub table: Table,
     pub elf: Elf,
-    /// Where its table is.
+    /// The addresses of its table.
     pub entries: std::ops::Range<u64>,
-    /// The two words of the object's record, or of each copy of it, that lead there.
+    /// The addresses of the first of the two words that lead to the table, in the object's record and in each copy of the record.
     pub words: Vec<u64>,
-    /// The object's marks: addresses of words.
+    /// The addresses of the object's marks, which are words.
     pub marks: Vec<u64>,
 }
 
 impl Program {
-    /// Reads all of it; a file that this step is not for is refused.
+    /// Reads the program. Refuses a file that this step is not for.
     pub fn read(bytes: Rc<Vec<u8>>) -> Result<Program, Failure> {
         let image = Image::of(Rc::clone(&bytes))?;
         if image.format != Format::Elf {
@@ -60,7 +60,7 @@ impl Program {
         Ok(Program { bytes, image, table, elf, entries, words, marks })
     }
 
-    /// Whether it has sites that were built as plain jumps, turned or not.
+    /// Whether the program has sites that were built as plain jumps, even if they have been turned since.
     pub fn has_built_jumps(&self) -> bool {
         self.marks.iter().any(|&mark| matches!(self.image.word(mark), Some(TO_LINK | LINKED)))
     }

@@ -1,19 +1,19 @@
-//! Room for one more program header.
+//! Finds room for one more program header.
 //!
 //! ```text
 //!   ELF header | program headers | .interp | notes | ...
 //!                                ^ 56 bytes
 //! ```
 //!
-//! The program headers stay behind the ELF header: kernels before 5.18 tell the program that they are where the file has them, counted from its
-//! first page, and GNU strip writes them there whatever the file says. So, in this order:
+//! The program headers must stay behind the ELF header. Kernels before 5.18 tell the program that the headers are in its first page, at their offset
+//! in the file, and GNU strip writes them there whatever the file says. So this takes room from the first of these that exists:
 //!
-//! * a header that is of no use, PT_NULL, or nothing behind the headers;
-//! * PT_GNU_PROPERTY: x86's loaders read the same from PT_NOTE;
-//! * `.interp` and notes, which go to the new segment, as patchelf moves them: both are found by their program headers alone. Of notes,
-//!   `.note.ABI-tag` if that is enough: readers of core dumps look for the build-id in the first page. It leaves its PT_NOTE, and only
-//!   glibc before 2.36 looked there, for libraries;
-//! * the hash table and the dynamic symbols, of libraries that have no `.interp` in front of them: both are found by tags of `.dynamic`.
+//! * a header without a use (PT_NULL), or free bytes behind the headers;
+//! * PT_GNU_PROPERTY, because x86's loaders read the same from PT_NOTE;
+//! * `.interp` and notes, which move to the new segment, as in patchelf: both are found only by their program headers. Of the notes, only
+//!   `.note.ABI-tag` moves, if that is enough, because readers of core dumps look for the build-id in the first page. This note then leaves its
+//!   PT_NOTE: only glibc before 2.36 looked for it there, in libraries;
+//! * the hash table and the dynamic symbols, in libraries that have no `.interp` in front of them: both are found by tags of `.dynamic`.
 
 use std::ops::Range;
 
@@ -22,17 +22,17 @@ use object::{LittleEndian as LE, U64, elf, pod};
 use super::elf::{Elf, add, content, damaged, is_loaded};
 use crate::failure::Failure;
 
-/// Where a header comes from.
+/// The place for a program header.
 pub enum Room {
-    /// This one is given up.
+    /// The place of this header, which is given up.
     Header(usize),
-    /// Behind the others, once these bytes of the file are moved.
+    /// The place behind the other headers, once these ranges of the file are moved.
     Behind(Vec<Range<u64>>),
 }
 
 const HEADER: u64 = 56;
 
-/// Finds it.
+/// Finds the place.
 pub fn find(elf: &Elf, bytes: &[u8]) -> Result<Room, Failure> {
     let none = || Failure::Refused("no room for one more program header".into());
     let is = |number: usize, kind: u32| elf.segments[number].p_type.get(LE) == kind;
@@ -84,7 +84,7 @@ pub fn find(elf: &Elf, bytes: &[u8]) -> Result<Room, Failure> {
     Ok(Room::Behind(moved))
 }
 
-/// Those that have bytes of the file in a range.
+/// The sections that have bytes in a range of the file.
 fn sections<'elf>(elf: &'elf Elf, range: &Range<u64>) -> impl Iterator<Item = usize> + use<'elf> {
     let range = range.clone();
     (1..elf.sections.len()).filter(move |&section| {
@@ -93,14 +93,14 @@ fn sections<'elf>(elf: &'elf Elf, range: &Range<u64>) -> impl Iterator<Item = us
     })
 }
 
-/// What was moved: from where in the file, and how far addresses and places are now.
+/// A range that was moved: its old place in the file, and by how much its address and its place have changed.
 pub struct Moved {
     pub from: Range<u64>,
     pub by: u64,
     pub by_in_file: u64,
 }
 
-/// Tags of what may move, and the types of its sections.
+/// The tags of tables that may move, and the types of their sections.
 const TAGS: [(u32, u32); 3] =
     [(elf::DT_GNU_HASH, elf::SHT_GNU_HASH), (elf::DT_HASH, elf::SHT_HASH), (elf::DT_SYMTAB, elf::SHT_DYNSYM)];
 
@@ -109,7 +109,7 @@ fn is_found_by_tag(elf: &Elf, section: usize) -> bool {
     is_loaded(section) && TAGS.iter().any(|&(_, kind)| section.sh_type.get(LE) == kind)
 }
 
-/// Leads tags of `.dynamic` to what was moved. A section that may move has one.
+/// Makes the tags of `.dynamic` lead to what was moved. Each section that may move has one tag.
 pub fn follow_tags(elf: &Elf, bytes: &mut [u8], moved: &[Moved]) -> Result<(), Failure> {
     let wrong = || damaged("a dynamic section that leads elsewhere");
     for section in (1..elf.sections.len()).filter(|&section| is_found_by_tag(elf, section)) {
@@ -130,7 +130,7 @@ pub fn follow_tags(elf: &Elf, bytes: &mut [u8], moved: &[Moved]) -> Result<(), F
     Ok(())
 }
 
-/// Leads headers to what was moved.
+/// Makes headers lead to what was moved.
 pub fn follow(elf: &mut Elf, moved: &[Moved]) {
     for Moved { from, by, by_in_file } in moved {
         for section in elf.sections.iter_mut().filter(|section| is_loaded(section)) {
@@ -151,7 +151,7 @@ pub fn follow(elf: &mut Elf, moved: &[Moved]) {
                 add(&mut segment.p_vaddr, *by);
                 add(&mut segment.p_paddr, *by);
             } else {
-                // What is left of the notes.
+                // The rest of the notes has not moved: the segment shrinks to it.
                 let less = from.end - start;
                 add(&mut segment.p_offset, less);
                 add(&mut segment.p_vaddr, less);

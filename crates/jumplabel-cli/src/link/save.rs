@@ -1,5 +1,6 @@
-//! A file on the disk: read as a whole, and replaced as a whole. The new one is a file of its own beside it until it is complete and on the disk,
-//! with the same mode, owner and attributes (access lists, labels). So a tool that is killed leaves the old one, and a program that runs keeps it; so do its other hard links.
+//! Replaces a file on the disk as a whole. The new contents go to another file beside the old one, with the same mode, owner and attributes (access
+//! lists, labels). Once the new file is complete and on the disk, it gets the old one's name. So a tool that is killed leaves the old file. Programs
+//! that run keep the old file, and so do its other hard links.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::Write;
@@ -13,16 +14,16 @@ use super::{Found, Keep};
 use crate::failure::Failure;
 use crate::input;
 
-/// As of what a command looks at; `image` says the same.
+/// The most bytes of a file. The limit is that of `image`, which other commands use.
 const LARGEST: u64 = 16 << 30;
 
-/// What `setcap` writes (linux/xattr.h). Whoever writes to a file takes it away, for which there are reasons.
+/// The attribute that `setcap` writes (linux/xattr.h). The system removes it when anyone writes to the file, for good reasons.
 const CAPABILITIES: &str = "security.capability";
 
-/// Links a file in place. What was found, and whether it changed.
+/// Links a file in place. Returns what was found, and whether the file has changed.
 pub fn link(path: &Path, keep: Keep) -> Result<(Found, bool), Failure> {
     let of = |failure: Failure| failure.of(&path.display().to_string());
-    // A symbolic link stays one.
+    // A symbolic link stays one: the file that it names is replaced.
     let real = path.canonicalize().map_err(|error| of(Failure::OutOfReach(error.to_string())))?;
     in_place(&real, keep).map_err(of)
 }
@@ -31,7 +32,7 @@ fn in_place(path: &Path, keep: Keep) -> Result<(Found, bool), Failure> {
     let refused = |why: &dyn std::fmt::Display| Failure::Refused(why.to_string());
     let unreachable = |error: std::io::Error| Failure::OutOfReach(error.to_string());
     let (file, before) = input::open(path).map_err(unreachable)?;
-    // Of a file that the kernel makes while it is read, the length is 0.
+    // The kernel makes some files while they are read: their length is 0.
     if before.len() == 0 {
         return Err(Failure::OutOfReach("empty, and so not an ELF file".into()));
     }
@@ -63,14 +64,14 @@ fn in_place(path: &Path, keep: Keep) -> Result<(Found, bool), Failure> {
             return Err(std::io::Error::other("it has changed meanwhile"));
         }
         fs::rename(&beside.path, path)?;
-        // That the rename lasts, too; if not, the old file does.
+        // This makes the rename last. If the system fails before that, the old file is still there.
         path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
     };
     replace().map_err(|error| refused(&error))?;
     Ok((linked.found, true))
 }
 
-/// The new file, until it has the old one's name.
+/// The new file, as long as it does not have the old one's name.
 struct Beside {
     path: PathBuf,
     file: File,
@@ -93,7 +94,7 @@ impl Beside {
         self.file.set_permissions(PermissionsExt::from_mode(like.mode() & 0o7777))
     }
 
-    /// The extended attributes of the old file. A file system without them has none to be kept.
+    /// Copies the extended attributes of the old file. A file system that has none leaves nothing to copy.
     fn take_attributes(&self, of: &Path) -> std::io::Result<()> {
         let names = match xattr::list(of) {
             Err(error) if error.kind() == std::io::ErrorKind::Unsupported => return Ok(()),
@@ -101,7 +102,7 @@ impl Beside {
         };
         for name in names {
             let Some(value) = xattr::get(of, &name)? else { continue };
-            // The system gives a label, which is as a rule the same, and may let nobody change it.
+            // The system itself gives a new file a label, which is usually the same, and perhaps lets nobody change it.
             if self.file.get_xattr(&name).ok().flatten().as_ref() == Some(&value) {
                 continue;
             }
@@ -115,7 +116,7 @@ impl Beside {
 }
 
 impl Drop for Beside {
-    /// Once it has its name, nothing is there.
+    /// Removes the new file. After the rename, no file has this name.
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }

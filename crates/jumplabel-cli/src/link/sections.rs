@@ -1,26 +1,26 @@
-//! Section headers in another order, or fewer of them. Tools take them to be in the order of addresses (patchelf overwrites what is not), so a
-//! section that moves to the end gets a number at the end. Whatever names a section by its number is changed with it: symbols, other section
-//! headers, the ELF header.
+//! Reorders or removes section headers. Tools expect them in the order of addresses (patchelf overwrites sections that are not), so a section that
+//! moves to the end needs a number at the end. Everything that names a section by its number changes with it: symbols, other section headers, the ELF
+//! header.
 
 use object::{LittleEndian as LE, U16, U32, U64, elf, pod};
 
 use super::elf::{Elf, Symbol, content, damaged, is_left, is_loaded};
 use crate::failure::Failure;
 
-/// What of a file is kept.
+/// The part of a file to keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
-    /// All.
+    /// Everything.
     #[default]
     All,
-    /// All but the relocations that --emit-relocs left.
+    /// Everything except the relocations that --emit-relocs left.
     NoRelocations,
 }
 
-/// Numbers loaded sections in the order of their addresses, behind them all others.
+/// Numbers loaded sections in the order of their addresses, and all others after them.
 pub fn sort(elf: &mut Elf, bytes: &mut [u8]) -> Result<(), Failure> {
     let mut order: Vec<usize> = (0..elf.sections.len()).collect();
-    // What was in order stays: sections without bytes share an address.
+    // The sort is stable, because sections without bytes share an address.
     let key = |&section: &usize| match &elf.sections[section] {
         _ if section == 0 => (0, 0),
         header if !is_loaded(header) => (2, 0),
@@ -30,7 +30,7 @@ pub fn sort(elf: &mut Elf, bytes: &mut [u8]) -> Result<(), Failure> {
     renumber(elf, bytes, &order)
 }
 
-/// Takes sections out of the file, and closes what they leave.
+/// Removes sections from the file, and closes the gaps that they leave.
 pub fn without(mut elf: Elf, mut bytes: Vec<u8>, keep: Keep) -> Result<Vec<u8>, Failure> {
     let too_long = || damaged("section headers that make no sense");
     let goes = |elf: &Elf, section: usize| keep == Keep::NoRelocations && is_left(&elf.sections[section]);
@@ -41,7 +41,7 @@ pub fn without(mut elf: Elf, mut bytes: Vec<u8>, keep: Keep) -> Result<Vec<u8>, 
     renumber(&mut elf, &mut bytes, &order)?;
     let (end, _) = elf.end().ok_or_else(too_long)?;
     let mut rest = bytes.split_off(usize::try_from(end).ok().filter(|&end| end <= bytes.len()).ok_or_else(too_long)?);
-    // What is not loaded, in its order.
+    // The sections that are not loaded, in the order of their places.
     let is_behind = |section: &usize| !is_loaded(&elf.sections[*section]) && elf.range(*section).start >= end;
     let mut behind: Vec<usize> = (0..elf.sections.len()).filter(is_behind).collect();
     behind.sort_by_key(|&section| elf.range(section).start);
@@ -62,13 +62,13 @@ pub fn without(mut elf: Elf, mut bytes: Vec<u8>, keep: Keep) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
-/// Sections get the numbers that they have in `order`. Those that are not there are gone.
+/// Gives sections the numbers that they have in `order`. Sections that are not in `order` are removed.
 fn renumber(elf: &mut Elf, bytes: &mut [u8], order: &[usize]) -> Result<(), Failure> {
     let count = elf.sections.len();
     if order.iter().copied().eq(0..count) {
         return Ok(());
     }
-    // Numbers that do not fit are elsewhere.
+    // Section numbers that do not fit into their fields are kept elsewhere.
     let is_plain = |section: &super::elf::Section| section.sh_type.get(LE) != elf::SHT_SYMTAB_SHNDX;
     if count >= usize::from(elf::SHN_LORESERVE) || !elf.sections.iter().all(is_plain) {
         return Err(Failure::Refused("so many sections that this tool cannot number them".into()));

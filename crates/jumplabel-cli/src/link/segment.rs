@@ -1,13 +1,13 @@
-//! A table with more entries. The linker left no room behind the old one, and what is behind it cannot move, so all of it goes into a segment of its
-//! own, behind all others in the file and in memory, and read-only as the old one.
+//! Builds a table with more entries. The linker left no room after the old table, and nothing after it can move. So the whole table goes into a
+//! segment of its own, which is the last one in the file and in memory, and is read-only like the old table.
 //!
 //! ```text
 //!   old   headers | code, data, .bss |                       | symbols, relocations, debug information | section headers
 //!   new   headers | code, data, .bss | table, what was moved | the same, so many pages further on
 //! ```
 //!
-//! The two words of the object record lead to it, and so do the section `__jump_table` and its symbols. Where the old table was, there are zeros.
-//! Nothing else that is loaded moves, but what gives way to the program header (`room`).
+//! The two words of the object record lead to the new table, and so do the section `__jump_table` and its symbols. Zeros replace the old table.
+//! Nothing else that is loaded moves, except what gives way to the program header (`room`).
 
 use object::pod::{self, bytes_of};
 use object::{LittleEndian as LE, U32, U64, elf};
@@ -19,12 +19,12 @@ use super::sections;
 use crate::failure::Failure;
 
 const PAGE: u64 = 4 << 10;
-/// What the loaded part of a file may come to: words reach so far.
+/// The limit for the loaded part of a file, because the words of the table reach only this far.
 const MOST: u64 = 2 << 30;
-/// No program has addresses so high.
+/// The limit for addresses. No program has an address as high as this.
 const HIGHEST: u64 = 1 << 63;
 
-/// The file with `entries` behind those of its table.
+/// The file with `entries` added to its table.
 pub fn with_entries(program: &Program, mut bytes: Vec<u8>, entries: &[Entry]) -> Result<Vec<u8>, Failure> {
     let too_large = || Failure::Refused("too large for a table behind it".to_owned());
     let mut elf = program.elf.clone();
@@ -57,7 +57,7 @@ pub fn with_entries(program: &Program, mut bytes: Vec<u8>, entries: &[Entry]) ->
     let moved_sections = |elf: &Elf, section: usize| {
         moved.iter().find(|one| one.from.contains(&elf.sections[section].sh_offset.get(LE))).map(|one| one.by)
     };
-    // Sections, by their numbers, that are elsewhere.
+    // By each section's number, the distance that the section has moved.
     let shifts: Vec<u64> = (0..elf.sections.len())
         .map(|number| match section == Some(number) {
             true => table.start.wrapping_sub(program.entries.start),
@@ -77,7 +77,7 @@ pub fn with_entries(program: &Program, mut bytes: Vec<u8>, entries: &[Entry]) ->
     for &words in &program.words {
         lead(&elf, &mut bytes, words, &table).ok_or_else(|| damaged("no record"))?;
     }
-    // Whole pages, so that everything is aligned as it was.
+    // The rest moves by whole pages, so that everything keeps its alignment.
     let more = (offset + content.len() as u64 - file_end).next_multiple_of(PAGE);
     let beside = |section: &&mut Section| !is_loaded(section) && section.sh_offset.get(LE) >= file_end;
     elf.sections.iter_mut().filter(beside).for_each(|section| add(&mut section.sh_offset, more));
@@ -95,7 +95,7 @@ pub fn with_entries(program: &Program, mut bytes: Vec<u8>, entries: &[Entry]) ->
     Ok(bytes)
 }
 
-/// The entries of a table at `address`, with the flags that `bytes` has of the old ones; `None` if it does not reach what they lead to.
+/// The bytes of a table at `address`: the old entries with their flags in `bytes`, then `entries`. `None` if an entry cannot reach what it leads to.
 fn table(program: &Program, bytes: &[u8], entries: &[Entry], address: u64) -> Option<Vec<u8>> {
     let mut table = Vec::new();
     let mut push = |entry: Entry| {
@@ -116,7 +116,7 @@ fn table(program: &Program, bytes: &[u8], entries: &[Entry], address: u64) -> Op
     Some(table)
 }
 
-/// Takes the old table away.
+/// Overwrites the old table with zeros.
 fn forget(program: &Program, bytes: &mut [u8]) -> Result<(), Failure> {
     let old = program.entries.end - program.entries.start;
     let place = program.elf.place(program.entries.start, old).ok_or_else(|| damaged("no table in the file"))?;
@@ -125,7 +125,7 @@ fn forget(program: &Program, bytes: &mut [u8]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Leads the object's record to a table.
+/// Makes the object's record lead to a table.
 fn lead(elf: &Elf, bytes: &mut [u8], words: u64, table: &std::ops::Range<u64>) -> Option<()> {
     for (word, to) in [(words, table.start), (words + 4, table.end)] {
         let distance = i32::try_from(to.wrapping_sub(word).cast_signed()).ok()?;
@@ -134,7 +134,7 @@ fn lead(elf: &Elf, bytes: &mut [u8], words: u64, table: &std::ops::Range<u64>) -
     Some(())
 }
 
-/// Symbols and relocations of sections that are elsewhere. A symbol at the end of the old table is at that of the new one.
+/// Updates symbols and relocations of sections that have moved. A symbol at the end of the old table goes to the end of the new one.
 fn shift_symbols(elf: &Elf, bytes: &mut [u8], shifts: &[u64], old_end: u64, end: u64) -> Result<(), Failure> {
     let wrong = || damaged("a section that is not aligned");
     for section in &elf.sections {
@@ -161,7 +161,7 @@ fn shift_symbols(elf: &Elf, bytes: &mut [u8], shifts: &[u64], old_end: u64, end:
     Ok(())
 }
 
-/// The program header, behind the last one of its kind: their addresses ascend.
+/// Inserts the program header after the last one of its kind, because their addresses must ascend.
 fn insert(elf: &mut Elf, room: Room, offset: u64, address: u64, bytes: u64) {
     let word = |value| U64::new(LE, value);
     let segment = Segment {

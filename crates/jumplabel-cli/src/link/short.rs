@@ -1,4 +1,4 @@
-//! Turns sites that were built as plain jumps (`jumplabel_short`) into the nop that they shall begin as.
+//! Turns sites that were built as plain jumps (`jumplabel_short`) into nops, if they are to begin as nops.
 //!
 //! ```text
 //!   entry    bit 7 of the meta word    the site falls through at first, and is a jump     cleared
@@ -7,7 +7,7 @@
 //!   mark     1 -> 2       the object's constructor has nothing to bring to its first state
 //! ```
 //!
-//! The size of a site is the assembler's. Sites that begin as jumps are right already. Each site is verified before any is turned.
+//! The assembler decides the size of a site. A site that is to begin as a jump is right already. All sites are verified before any is turned.
 
 use jumplabel_format::State;
 use jumplabel_format::layout::{BRANCH, LINKED, LOADING, SHORT, TO_LINK, UNLINKED};
@@ -18,18 +18,18 @@ use super::program::Program;
 use crate::failure::Failure;
 use crate::table::Site;
 
-/// What there is of checks.
+/// The checks that this pass has found.
 #[derive(Debug, Default, Serialize)]
 pub struct Found {
-    /// Checks of two bytes, and of five.
+    /// The number of checks of two bytes, and of checks of five.
     pub short: usize,
     pub long: usize,
-    /// Of each, those that were jumps and are nops now.
+    /// The number of checks of each size that were jumps and are nops now.
     pub turned_short: usize,
     pub turned_long: usize,
 }
 
-/// Finds them all.
+/// Finds all such sites, and adds their changes to `changes`.
 pub fn run(program: &Program, changes: &mut Changes) -> Result<Found, Failure> {
     let mut found = Found::default();
     let damaged = |site: &Site, why: &str| Failure::Refused(format!("damaged: the site at {:#x} {why}", site.address));
