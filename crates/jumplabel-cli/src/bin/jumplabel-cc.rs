@@ -1,4 +1,4 @@
-//! `jumplabel-cc`, a linker for cargo and for make: `linker` in the library says what it does.
+//! `jumplabel-cc`, a linker for cargo and for make. The library's module `linker` describes what it does.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `jumplabel-cc`: the C compiler, as cargo and make call it to link, and then `link`.
+//! `jumplabel-cc`: runs the C compiler for cargo and make, and then `link` on the file that the compiler has linked.
 //!
 //! ```text
 //!   compiles, preprocesses, -r   the compiler, as it was called
@@ -7,9 +7,9 @@
 //!                                strip, if it was to be stripped
 //! ```
 //!
-//! GNU ld, gold and lld refuse to strip and to leave relocations at once, and mold crashes; gold crashes if it is to drop sections, too. If
-//! the linker fails, it runs again as it was called, so that its messages have nothing to do with us. A file without keys comes out as
-//! without this.
+//! GNU ld, gold and lld refuse to strip and to leave relocations in one run, and mold crashes. gold also crashes if it is to drop sections. If the
+//! linker fails, the compiler runs again with its original words, so that its messages have nothing to do with this tool. A file without keys comes
+//! out as it would without this tool.
 
 mod source;
 mod words;
@@ -25,7 +25,7 @@ use words::Words;
 
 /// The variable that names the compiler.
 const COMPILER: &str = "JUMPLABEL_CC";
-/// Options with which nothing is linked that could run.
+/// The options with which the compiler does not link a program or a library.
 const NOT_LINKED: [&str; 17] = [
     "-c",
     "--compile",
@@ -46,7 +46,7 @@ const NOT_LINKED: [&str; 17] = [
     "-V",
 ];
 
-/// Runs the compiler with these words, and what follows. Returns its exit code.
+/// Runs the compiler with these words, and the further steps if the compiler links. Returns the exit code of the compiler, or of a step that failed.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     let words: Vec<OsString> = words.into_iter().collect();
     match Words::read(&words) {
@@ -114,14 +114,14 @@ fn linked(words: &[OsString], all: &Words) -> u8 {
         Err(Failure::OutOfReach(_)) if !path.exists() => {
             say(&format_args!("no {}: what came of it has its relocations, and was not linked", path.display()));
         }
-        // Nothing for it: no keys, another machine, no file (/dev/null).
+        // There is nothing to do: no keys, another machine, or no file (/dev/null).
         Ok(_) | Err(Failure::Nothing(_) | Failure::OutOfReach(_)) => {}
         Err(failure) => say(&format_args!("{failure}: left as the linker made it")),
     }
     strip.filter(|_| path.is_file()).map_or(0, |option| stripped(&path, option))
 }
 
-/// As the linker would have stripped it.
+/// Strips a file as the linker would have done. Returns the exit code of `strip`.
 fn stripped(path: &Path, option: &str) -> u8 {
     let status = Command::new("strip").arg(option).arg(path).status();
     if !status.as_ref().is_ok_and(ExitStatus::success) {
@@ -157,7 +157,7 @@ impl Words {
         self.all.iter().any(is_input) && !self.all.iter().any(|word| asks(word) || is_partial(word))
     }
 
-    /// The file that comes of it. What the linker is told counts more.
+    /// The path of the output. A name that the linker is told overrides the compiler's.
     fn output(&self) -> PathBuf {
         let mut words = self.all.iter();
         let mut output = PathBuf::from("a.out");
@@ -179,7 +179,7 @@ impl Words {
         output
     }
 
-    /// Whether relocations were asked for.
+    /// Whether the words ask for relocations.
     fn keep_relocations(&self) -> bool {
         self.all.iter().flat_map(parts).any(|part| matches!(part, "--emit-relocs" | "-q"))
     }
@@ -218,7 +218,7 @@ impl Words {
     }
 }
 
-/// The name of the output, if a word says so; empty if the next one is the name.
+/// The name of the output, if a word gives it. Empty if the next word is the name.
 fn named(word: &str) -> Option<&str> {
     match word {
         "--output" => Some(""),
@@ -226,7 +226,7 @@ fn named(word: &str) -> Option<&str> {
     }
 }
 
-/// What a word hands to the linker.
+/// The options that a word passes on to the linker.
 fn parts(word: &OsString) -> Vec<&str> {
     let parts = word.to_str().and_then(|word| word.strip_prefix("-Wl,"));
     parts.map(|parts| parts.split(',').collect()).unwrap_or_default()

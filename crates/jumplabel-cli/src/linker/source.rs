@@ -1,4 +1,5 @@
-//! A source that comes by standard input (`cc -xc -`). The compiler may run twice, and what was read once is gone: so each run reads a copy.
+//! Source code that comes by standard input (`cc -xc -`). The compiler may run twice, but standard input can be read only once. So each run reads a
+//! copy.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek};
@@ -7,10 +8,10 @@ use std::process::Command;
 
 use super::words::{LONGEST, Temporary, Words};
 
-/// Names of standard input.
+/// The names of standard input.
 const NAMES: [&str; 4] = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
 
-/// The copy, if the compiler reads standard input.
+/// A copy of standard input, if the compiler reads it.
 pub struct Source(Option<File>);
 
 impl Source {
@@ -20,7 +21,7 @@ impl Source {
         Ok(Source(if names { Some(copied(io::stdin())?) } else { None }))
     }
 
-    /// The command, which reads the copy from its beginning.
+    /// Gives the copy to a command as its standard input, from the beginning.
     pub fn give(&self, mut to: Command) -> io::Result<Command> {
         if let Some(mut copy) = self.0.as_ref() {
             copy.rewind()?;
@@ -30,7 +31,7 @@ impl Source {
     }
 }
 
-/// A file without a name.
+/// Copies to a file without a name.
 fn copied(from: impl Read) -> io::Result<File> {
     let path = std::env::temp_dir().join(format!("jumplabel-cc-{}-source", std::process::id()));
     let mut to = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;

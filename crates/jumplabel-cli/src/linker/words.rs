@@ -1,5 +1,5 @@
-//! The words that a compiler was called with. If they are many, they are in a file, `@file`, which gcc and clang read alike: words between blanks,
-//! quotation marks of both kinds, and a backslash in front of any byte.
+//! The words of a compiler's command line. A long command line may be in a file, which the word `@file` names. gcc and clang read such a file in the
+//! same way: blanks separate words, quotation marks of both kinds enclose them, and a backslash may stand in front of any byte.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, OpenOptions};
@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 
 use crate::input;
 
-/// All of them.
+/// The words of a command line, with the words of each `@file` in its place.
 pub struct Words {
     pub all: Vec<OsString>,
-    /// Whether some were in a file.
+    /// Whether some words were in a file.
     pub are_in_file: bool,
 }
 
-/// Files name files so deep.
+/// The limit for files that name further files.
 const DEEP: usize = 8;
-/// No command line, and no source, is longer.
+/// The most bytes of a command line or a source.
 pub const LONGEST: u64 = 256 << 20;
 
 impl Words {
-    /// With those of files in the place of these; an error if one cannot be read.
+    /// Reads words, and replaces each `@file` by the words in the file. An error if a file cannot be read.
     pub fn read(words: &[OsString]) -> io::Result<Words> {
         let mut read = Words { all: Vec::new(), are_in_file: false };
         read.add(words, 0)?;
@@ -30,7 +30,7 @@ impl Words {
         Ok(read)
     }
 
-    /// `-Xlinker WORD` is `-Wl,WORD`, if that has no comma.
+    /// Turns `-Xlinker WORD` into `-Wl,WORD`, unless WORD has a comma.
     fn join(&mut self) {
         let mut words = std::mem::take(&mut self.all).into_iter();
         while let Some(word) = words.next() {
@@ -51,7 +51,7 @@ impl Words {
             match word.as_bytes().strip_prefix(b"@") {
                 Some(_) if deep == DEEP => return Err(io::ErrorKind::InvalidInput.into()),
                 Some(name) => {
-                    // Of a pipe nothing is read: the compiler reads it.
+                    // `input::open` refuses a pipe, and reads nothing from it, so that the compiler can read it.
                     let (file, _) = input::open(Path::new(OsStr::from_bytes(name)))?;
                     let text = input::read(file, LONGEST)?;
                     self.are_in_file = true;
@@ -64,7 +64,7 @@ impl Words {
     }
 }
 
-/// The words of a file.
+/// Splits the text of a file into words.
 fn split(text: &[u8]) -> Vec<OsString> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<Vec<u8>>, None);
     let mut bytes = text.iter().copied();
@@ -84,7 +84,7 @@ fn split(text: &[u8]) -> Vec<OsString> {
     words.into_iter().map(OsString::from_vec).collect()
 }
 
-/// A file that goes with it.
+/// A file that is removed when this is dropped.
 pub struct Temporary(pub PathBuf);
 
 impl Drop for Temporary {
@@ -93,7 +93,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Words for a command line: themselves, or a new file of them.
+/// The words for a command line: these words themselves, or, with `in_file`, one word that names a new file with them.
 pub fn arguments(words: &[OsString], in_file: bool) -> io::Result<(Vec<OsString>, Option<Temporary>)> {
     if !in_file {
         return Ok((words.to_vec(), None));
