@@ -1,10 +1,10 @@
-//! Agents run on Linux; elsewhere every target is a file.
+//! Stands in for `process` on other systems: agents run on Linux only, so that every target here is a file.
 
 use jumplabel_agent::protocol::{Answer, Request};
 
 use crate::failure::Failure;
 
-/// None.
+/// Stands in for `process::Process`: it has no value.
 pub enum Process {}
 
 pub fn is_one(_: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Processes that have an agent: where its socket is, and what it answers.
+//! Connections with the agents of processes: finds an agent's socket, sends requests, reads answers.
 
 use std::io::{BufRead, BufReader, Error, ErrorKind, Write};
 use std::os::fd::{AsFd, AsRawFd};
@@ -19,21 +19,21 @@ pub use asker::Asker;
 
 use crate::failure::Failure;
 
-/// An agent that has not answered by then is stopped, or waits for its program.
+/// How long the tool waits for an answer. An agent that takes longer is stopped, or waits for its program.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A list of 100,000 keys is far below that.
+/// The most bytes of an answer. A list of 100,000 keys is far below that.
 const LONGEST_ANSWER: usize = 64 << 20;
 
-/// A connection.
+/// A connection with an agent.
 pub struct Process {
     name: String,
-    /// Whose agent it is.
+    /// The user that the agent's process belongs to.
     user: u32,
     stream: BufReader<UnixStream>,
 }
 
-/// Whether a target is a process: a number, `@NAME`, or a socket. `./4711` is a file.
+/// Whether a target names a process: by a number, `@NAME`, or a socket. `./4711` names a file.
 pub fn is_one(target: &str) -> bool {
     pid(target).is_some() || target.starts_with('@') || is_socket(target)
 }
@@ -47,7 +47,7 @@ fn is_socket(target: &str) -> bool {
 }
 
 impl Process {
-    /// Connects with the agent of a process.
+    /// Connects with the agent of the process that a target names.
     pub fn find(target: &str) -> Result<Process, Failure> {
         if !is_one(target) {
             return Err(Failure::Usage(format!(
@@ -58,8 +58,8 @@ impl Process {
         Process::at(target, &path)
     }
 
-    /// Connects with the agent that listens there. It must be that of this process, if the target is a number, and of a user whom this one
-    /// trusts in any case: its own, or root; root trusts all.
+    /// Connects with the agent that listens at `path`. If the target is a number, the agent must be that process's. Its user must be one whom this
+    /// user trusts in any case: this user, or root. Root trusts all users.
     pub fn at(target: &str, path: &Path) -> Result<Process, Failure> {
         let stream = connect(path, Some(PATIENCE)).map_err(|error| {
             let why = match error.kind() {
@@ -79,7 +79,7 @@ impl Process {
             let why = format!("user {} listens there: it is no agent of yours", peer.uid);
             return Err(Failure::Refused(format!("{target}: {}: {why}", path.display())));
         }
-        // The number is 0 if the process is in a container that this one cannot see into.
+        // The peer's number is 0 if its process is in a container that this one cannot see into.
         if pid(target).is_some_and(|pid| peer.pid != 0 && peer.pid != pid) {
             let why = format!("process {} listens there, under the number of another that has ended", peer.pid);
             return Err(Failure::OutOfReach(format!("{target}: {}: {why}", path.display())));
@@ -88,19 +88,19 @@ impl Process {
         Ok(Process { name: target.to_owned(), user: peer.uid, stream: BufReader::new(stream) })
     }
 
-    /// The answer to a request. What makes no sense, or is out of reach, is an error; the rest is in the answer.
+    /// The agent's answer to a request. If it makes no sense or does not come, this returns an error; the agent's own refusals are in the answer.
     pub fn ask(&mut self, request: &Request) -> Result<Answer, Failure> {
         self.ask_within(request, Some(PATIENCE))
     }
 
-    /// The same, however long that takes: as long as the process is stopped.
+    /// The same, without a limit of time: it waits as long as the process is stopped.
     pub fn ask_patiently(&mut self, request: &Request) -> Result<Answer, Failure> {
         self.ask_within(request, None)
     }
 
     fn ask_within(&mut self, request: &Request, patience: Option<Duration>) -> Result<Answer, Failure> {
         let line = line(request)?;
-        // One that was cut off has its answer to read, or the end.
+        // If the agent has cut this connection off, the read finds its answer, or the end.
         let _ = self.stream.get_mut().write_all(line.as_bytes());
         let answer = self.read(patience)?.ok_or_else(|| self.cut_off())?;
         match (answer.status, &answer.error) {
@@ -111,19 +111,19 @@ impl Process {
         }
     }
 
-    /// The next that a watched process tells, however long that takes; `None` at its end.
+    /// The next event of a watched process, however long it takes; `None` at the end of the connection.
     pub fn event(&mut self) -> Result<Option<Answer>, Failure> {
         self.read(None)
     }
 
-    /// The next that a followed process tells, if that comes before `end`; `None` otherwise, and at its end.
+    /// The next event of a followed process, if it comes before `end`. `None` otherwise, and at the end of the connection.
     pub fn event_before(&mut self, end: Option<Instant>) -> Result<Option<Answer>, Failure> {
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         let told = self.read(left);
         if end.is_some_and(|end| end <= Instant::now()) { Ok(told.unwrap_or_default()) } else { told }
     }
 
-    /// The next line. Who listens there may be no agent: it gets so much time and memory, and no more.
+    /// Reads the next line. The peer may be no agent, so its line may take no longer than `patience`, and no more than `LONGEST_ANSWER` bytes.
     fn read(&mut self, patience: Option<Duration>) -> Result<Option<Answer>, Failure> {
         let end = patience.map(|patience| Instant::now() + patience);
         let late = "no answer for 10 s: is the process stopped? What was asked may still be done";
@@ -163,7 +163,8 @@ impl Process {
         }
     }
 
-    /// Why there was no answer: an agent closes the connections of other users at once, and of others only if it has no place for all.
+    /// The reason for which no answer came. An agent closes connections of other users at once, and connections of its own user only if it has no
+    /// place for all.
     fn cut_off(&self) -> Failure {
         let own = own_user();
         if own != 0 && own != self.user {
@@ -182,11 +183,11 @@ fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// A request with the end of its line, if an agent would read it as it is meant.
+/// A request with the end of its line. An error if an agent would read it differently.
 fn line(request: &Request) -> Result<String, Failure> {
     let mut line = request.to_string();
     match line.parse::<Request>() {
-        // A blank or a comma in what is chosen is a mistake more often than a name.
+        // A blank or a comma in a selector is more often a mistake than part of a name.
         Ok(read) if read == *request && !request.has_separators() => {}
         Err(why) if !request.has_separators() => return Err(Failure::Usage(why)),
         _ => return Err(Failure::Usage(format!("`{line}`: write ? for each blank and comma in a selector"))),
@@ -198,11 +199,11 @@ fn line(request: &Request) -> Result<String, Failure> {
     Ok(line)
 }
 
-/// Connects with a socket, which may have a longer path than an address takes: in `/proc/PID/root`, say. A process that accepts nobody has
-/// a queue, and once that is full, this waits so long, or not at all.
+/// Connects with a socket. Its path may be longer than an address can hold, such as one in `/proc/PID/root`. A process that accepts no connection has
+/// a queue. Once that is full, this waits for `patience`, or not at all.
 fn connect(path: &Path, patience: Option<Duration>) -> std::io::Result<UnixStream> {
     const LONGEST: usize = 107;
-    let directory; // It stays open until this is connected.
+    let directory; // The directory stays open until the socket is connected.
     let address = match (path.parent(), path.file_name()) {
         (Some(parent), Some(file)) if path.as_os_str().len() > LONGEST => {
             directory = rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
@@ -218,7 +219,7 @@ fn connect(path: &Path, patience: Option<Duration>) -> std::io::Result<UnixStrea
     Ok(stream)
 }
 
-/// Where the socket is of a process by number or by `@NAME`.
+/// The path of a process's socket; the target is a number or `@NAME`.
 fn path(target: &str) -> Result<PathBuf, Failure> {
     let by_number = pid(target);
     let lost = |why: String| Failure::OutOfReach(format!("{target}: {why}"));
@@ -253,7 +254,7 @@ fn path(target: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// That a directory with sockets cannot be read.
+/// The message that a directory with sockets cannot be read.
 fn unread(directory: &Path, error: &Error) -> String {
     let who = match error.kind() {
         ErrorKind::PermissionDenied => ": its own user and root may; XDG_RUNTIME_DIR says where yours is",
@@ -262,7 +263,7 @@ fn unread(directory: &Path, error: &Error) -> String {
     format!("{} cannot be read: {error}{who}", directory.display())
 }
 
-/// That no socket was found, where, and what helps.
+/// The message that no socket was found: where the tool has looked, and what helps.
 fn no_agent(directories: &std::io::Result<Vec<PathBuf>>, is_number: bool) -> String {
     let places = match directories {
         Ok(all) => format!("in {}", all.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")),
@@ -273,7 +274,7 @@ fn no_agent(directories: &std::io::Result<Vec<PathBuf>>, is_number: bool) -> Str
     format!("no agent {places}: {what}{without}")
 }
 
-/// Where it may be: with this user's, or with those of the process's user.
+/// The directories where the socket may be: this user's, and that of the process's user.
 fn directories(pid: Option<u32>) -> std::io::Result<Vec<PathBuf>> {
     let own = directory::default();
     let owner = pid.and_then(|pid| Path::new(&format!("/proc/{pid}")).metadata().ok());
@@ -283,14 +284,14 @@ fn directories(pid: Option<u32>) -> std::io::Result<Vec<PathBuf>> {
     if both.is_empty() { own.map(|own| vec![own]) } else { Ok(both) }
 }
 
-/// The names and numbers of this user's agents, or of those that `XDG_RUNTIME_DIR` says.
+/// The names and numbers of the agents in this user's directory, or in the one that `XDG_RUNTIME_DIR` names.
 pub fn agents() -> Vec<(String, u32)> {
     let sockets = directory::default().and_then(|directory| directory::sockets(&directory)).unwrap_or_default();
     let alive = sockets.into_iter().filter(|socket| is_alive(&socket.path));
     alive.map(|socket| (socket.name, socket.pid)).collect()
 }
 
-/// Whether somebody listens: what is left of a process that was killed has the name still.
+/// Whether somebody listens at the socket. The socket of a process that was killed is still there.
 pub fn is_alive(path: &Path) -> bool {
     !connect(path, None).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }

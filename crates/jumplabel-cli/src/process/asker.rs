@@ -1,4 +1,4 @@
-//! Requests of one thread, whose answers another reads.
+//! A sender of requests in one thread, while another thread reads the answers.
 
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -9,14 +9,14 @@ use rustix::net::{SendFlags, send};
 use super::{Process, line};
 use crate::failure::Failure;
 
-/// Sends, and never waits.
+/// Sends requests, and never waits.
 pub struct Asker {
     name: String,
     stream: UnixStream,
 }
 
 impl Process {
-    /// What asks on this connection. The answers are [`events`](Process::event).
+    /// A sender for this connection. Its answers arrive as [`events`](Process::event).
     pub fn asker(&self) -> Result<Asker, Failure> {
         let stream = self.stream.get_ref().try_clone().map_err(|error| self.lost(&error.to_string()))?;
         Ok(Asker { name: self.name.clone(), stream })
@@ -29,7 +29,7 @@ impl Process {
 }
 
 impl Asker {
-    /// Sends a request. If the system holds no more for the process, which has not read for long, the connection ends.
+    /// Sends a request. If the system cannot hold more for the process, because the process has not read for long, this ends the connection.
     pub fn ask(&mut self, request: &Request) -> Result<(), Failure> {
         let line = line(request)?;
         let lost = |why: &str| Failure::OutOfReach(format!("{}: {why}", self.name));
