@@ -1,4 +1,4 @@
-//! What is left of a declaration: names, file and line.
+//! The part of a declaration that the compiled file keeps: names, file and line.
 
 use std::rc::Rc;
 
@@ -7,11 +7,11 @@ use jumplabel_format::layout::{CALL, DEFAULT, INDIRECT, MODE, OFFSET_SHIFT};
 use super::{Declared, Place};
 use crate::image::Image;
 
-/// Of one key, or an array of them, of a static call, or of a mode.
+/// The declaration of a key, an array of keys, a static call, or a mode.
 pub struct Declaration {
-    /// The static that it lies in.
+    /// The static that contains the key, call or mode.
     pub object: Place,
-    /// The slot that leads there, if one does.
+    /// The slot that leads to the static, if a slot does.
     pub slot: Option<u64>,
     pub is_call: bool,
     pub is_mode: bool,
@@ -19,13 +19,13 @@ pub struct Declaration {
     pub declared: Rc<Declared>,
     name: String,
     count: u64,
-    /// 0 for a single key.
+    /// The distance between two keys of an array; 0 for a single key.
     stride: u64,
     offset: u64,
 }
 
 impl Declaration {
-    /// By the record at an address; an error says what is wrong with it.
+    /// Reads the record at an address. An error says what is wrong with the record.
     pub fn read(image: &Image, record: u64) -> Result<Declaration, String> {
         let lost = || "leads out of the file".to_owned();
         let key = image.follow(record).ok_or_else(lost)?;
@@ -39,7 +39,7 @@ impl Declaration {
         }
         let [_, path, name, file] = lengths;
         let texts = image.slice(at.wrapping_add(28), path + name + file).ok_or_else(lost)?;
-        // As the library has it: a name ends before the first byte that is no UTF-8.
+        // The library reads names in the same way: a name ends before the first byte that is not UTF-8.
         let text = |from: usize, bytes: usize| {
             texts[from..from + bytes].utf8_chunks().next().map_or("", |chunk| chunk.valid())
         };
@@ -47,7 +47,7 @@ impl Declaration {
         if stride == 0 && count != 1 {
             return Err(format!("says {count} keys in one place"));
         }
-        // The last of them lies in the object as well, whatever the count says.
+        // The last key must lie in the object as well, whatever the count says.
         let far = u64::from(offset) + u64::from(count.saturating_sub(1)) * stride;
         if let Place::Here(start) = object
             && (start % 4 != 0 || !image.contains(start.wrapping_add(far), 8))
@@ -70,12 +70,12 @@ impl Declaration {
         })
     }
 
-    /// What no other declaration has: the place, the name, and where it stands in the source.
+    /// What tells this declaration from all others: its place, its name, and its position in the source.
     pub fn identity(&self) -> (Place, u64, String, Declared) {
         (self.object.clone(), self.offset, self.name.clone(), Declared::clone(&self.declared))
     }
 
-    /// The names of its keys, where they are, and how far into the static.
+    /// The keys of the declaration: each one's name, its place, and its offset in the static.
     pub fn elements(&self) -> impl Iterator<Item = (String, Place, u64)> {
         (0..self.count).map(|element| {
             let name = if self.stride == 0 { self.name.clone() } else { format!("{}[{element}]", self.name) };

@@ -1,4 +1,4 @@
-//! One entry of a table: one site.
+//! One entry of a table, which describes one site.
 
 use std::ops::Range;
 
@@ -12,16 +12,16 @@ use crate::image::Image;
 use crate::image::relocations::Slot;
 use crate::machine::Machine;
 
-/// Where a key, a call or a mode is.
+/// The place of a key, a call or a mode.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     Here(u64),
-    /// So many bytes behind a symbol that the loader finds, maybe in another object.
+    /// A symbol that the loader finds, maybe in another object, and an offset from it in bytes.
     Import(String, u64),
 }
 
 impl Place {
-    /// What the word of an entry or a record leads to. `None` if it is a slot that cannot be read.
+    /// The place to which the word of an entry or a record leads. `None` if that is a slot that cannot be read.
     pub(super) fn of(image: &Image, word: u64, is_slot: bool, offset: u64) -> Option<Place> {
         if !is_slot {
             return Some(Place::Here(word));
@@ -33,7 +33,7 @@ impl Place {
         .map(|place| place.plus(offset))
     }
 
-    /// So many bytes behind it.
+    /// The place that is `more` bytes further on.
     pub(super) fn plus(self, more: u64) -> Place {
         match self {
             Place::Here(address) => Place::Here(address.wrapping_add(more)),
@@ -42,68 +42,68 @@ impl Place {
     }
 }
 
-/// A site.
+/// A site, with what its entry says, and what it holds.
 pub struct Site {
     pub address: u64,
     pub kind: Kind,
-    /// Of which key, call or mode.
+    /// The place of the site's key, call or mode.
     pub place: Place,
-    /// If that is found by a slot: where the slot is, and how many bytes it lies behind what the loader puts there.
+    /// If `place` comes from a slot: the slot's address, and the distance of `place` from the address that the loader puts into the slot.
     pub slot: Option<(u64, u64)>,
-    /// What the check yields if execution falls through.
+    /// The value of the check if execution falls through.
     pub arm: bool,
-    /// If it can load its key: where it jumps to when it does not load. `home` is then the stub that loads.
+    /// If the site can load its key: where it jumps to when it does not load. In this case, `home` is the stub that loads.
     pub straight: Option<u64>,
-    /// Where the entry is.
+    /// The address of the entry.
     pub entry: u64,
-    /// It falls through at the start, and was built as a jump, which `link` has not turned yet.
+    /// Whether the site is to fall through at the start, but was built as a jump, and `link` has not turned it yet.
     pub is_unlinked: bool,
-    /// Where it jumps to; of a switch, to the arm of the mode at the start; where a call leads.
+    /// Where the site leads: for a switch, the arm of the mode at the start; for a call, the function; otherwise the target of the jump.
     pub target: u64,
-    /// Where the entry says that it leads.
+    /// Where the site leads by its entry.
     pub home: u64,
-    /// Of a switch: modes and their code.
+    /// For a switch: each mode, with its code.
     pub arms: Vec<Arm>,
     pub bytes: Code,
-    /// How many bytes in front of it belong to its instruction, and never change: a prefix, or the opcode of a call. 0 or 1.
+    /// The number of bytes in front of the site that belong to its instruction and never change: 1 for a prefix or the opcode of a call, otherwise 0.
     pub in_front: usize,
-    /// Whether somebody else has written there: a jump that hooks the function ends there, and nobody runs the site.
+    /// Whether somebody else has written the bytes in front: the jump of a hook then ends there, and nobody runs the site.
     pub is_hooked: bool,
-    /// All of its instruction: that of an operation in place may be longer than what changes.
+    /// The whole instruction. For an operation in place, it may be longer than the bytes that change.
     pub instruction: Vec<u8>,
-    /// Whether it is an alternative, whose site is like an operation's.
+    /// Whether the site is an alternative, which looks like an operation.
     pub is_alternative: bool,
-    /// Whether it jumps to what it does not hold in a file.
+    /// Whether the site jumps to instructions that it does not hold itself in a file.
     pub is_far: bool,
-    /// What these bytes are; `None` if they are foreign.
+    /// The state that the bytes show. `None` if they are foreign.
     pub state: Option<State>,
-    /// The mode of the arm that it is to lead to, or to hold, if that is known; of an alternative, the number of a feature.
+    /// The mode of the arm that the site is to lead to, or to hold, if that is known. For an alternative, the number of a feature.
     pub wanted: Option<u32>,
-    /// The same of the arm that it leads to, or holds.
+    /// The mode, or the feature, of the arm that the site does lead to, or hold.
     pub holds: Option<u32>,
-    /// Of a trampoline: where the slot leads, if that is known.
+    /// For a trampoline: where its slot leads, if that is known.
     pub by_slot: Option<u64>,
 }
 
-/// What a switch or an operation may do.
+/// An arm: one of the actions of a switch or an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arm {
     pub mode: u32,
     pub code: u64,
-    /// Bytes of the instructions that a site may hold; 0 if it leads to a stub.
+    /// The size of the instructions that a site may hold, in bytes. 0 if the site leads to a stub instead.
     pub bytes: usize,
 }
 
-/// What every object begins with.
+/// Every object begins with headers of at least this size.
 const HEADERS: u64 = 256;
-/// The mode of an arm that is none: it is the operation's name.
+/// The mode in an arm that only has the operation's name.
 const NAME: u32 = 0xff;
-/// Below it, nobody maps anything.
+/// No address below this one is ever mapped.
 const NULL: u64 = 0x8000;
 
 impl Site {
-    /// By the entry at an address, before anything has looked at its bytes. `None` if it is nobody's: its key is NULL, or the linker dropped
-    /// the site. An error says what is wrong with it.
+    /// Reads the entry at an address, but does not look at the site's bytes. `None` if the entry is unused: its key is NULL, or the linker dropped
+    /// the site. An error says what is wrong with the entry.
     pub(super) fn read(image: &Image, entry: u64, table: &Range<u64>) -> Result<Option<Site>, String> {
         let lost = || "cannot be read".to_owned();
         let follow = |number: u64| image.follow(entry + number * 4).ok_or_else(lost);
@@ -113,7 +113,7 @@ impl Site {
             return Ok(None);
         }
         let is_slot = meta & INDIRECT != 0;
-        // Of a file that the loader may put anywhere, address 0 is where the object begins.
+        // If the loader may put the file anywhere, address 0 is the object's beginning.
         let is_nobodys = match is_slot {
             true => image.slots().is_null(image, key),
             false => key.wrapping_sub(image.base) < if image.is_movable { HEADERS } else { NULL },
@@ -134,7 +134,7 @@ impl Site {
         {
             return Err(format!("leads to no key: {key:#x}"));
         }
-        // An alternative says how many bytes change.
+        // The entry of an alternative says how many bytes change.
         let changes = if number == OP && !is_slot { (meta >> OFFSET_SHIFT & 7) as usize } else { 0 };
         let size = if changes != 0 { changes } else { image.machine.bytes(kind) };
         let bytes = image.slice(address, size).filter(|_| image.contains_code(address, size as u64));

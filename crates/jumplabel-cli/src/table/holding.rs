@@ -1,5 +1,5 @@
-//! What a site holds: its state, where that leads, and whether it is right for what its subject is. The same for the bytes of a file and for
-//! those in the memory of a process.
+//! What a site holds: its state, where that state leads, and whether it is right for what the site's subject is. The same code serves the bytes of a
+//! file and the bytes in the memory of a process.
 //!
 //! ```text
 //!   kind                             the state depends on        and leads to
@@ -19,19 +19,19 @@ use super::{Is, function_at};
 use crate::image::Image;
 use crate::machine::Machine;
 
-/// What decides what a site is to hold, beside its key.
+/// What decides the right contents of a site, beside its key.
 #[derive(Clone, Copy, Default)]
 pub struct Now {
-    /// The number of the mode; of alternatives, that of the feature.
+    /// The number of the mode. For alternatives, the number of the feature.
     pub mode: Option<u32>,
-    /// Where the slot of a static call leads.
+    /// The target in the slot of a static call.
     pub by_slot: Option<u64>,
-    /// It is that of a process, which may have been forked in the middle of a change.
+    /// Whether the bytes are those of a process, which may have been forked in the middle of a change.
     pub is_live: bool,
 }
 
 impl Site {
-    /// Looks what it holds in a file. An error says what is wrong with its arms.
+    /// Looks at the bytes that the site has in a file. An error says what is wrong with the site's arms, or with the bytes in front of it.
     pub(super) fn look_at_file(&mut self, image: &Image) -> Result<(), String> {
         let mode = match &self.place {
             Place::Here(key) => image.array::<8>(*key).map(|[_, mode, ..]| u32::from(mode)),
@@ -54,12 +54,12 @@ impl Site {
         Ok(())
     }
 
-    /// The address of the first byte of its instruction that the library looks at: in front of it, or its own.
+    /// The address of the first byte of the site's instruction that the library looks at. It is in front of the site, or the site's own.
     pub fn start(&self) -> u64 {
         self.address.wrapping_sub(self.in_front as u64)
     }
 
-    /// Looks what these bytes are: those from [`start`](Self::start) on, up to the last that changes.
+    /// Looks at bytes, and sets the site's state. The bytes go from [`start`](Self::start) to the last one that changes.
     pub fn look(&mut self, image: &Image, bytes: &[u8], now: Now) {
         let (front, bytes) = bytes.split_at(self.in_front);
         self.look_at_site(image, bytes, now);
@@ -67,7 +67,7 @@ impl Site {
         self.state = self.state.filter(|_| !self.is_hooked);
     }
 
-    /// Whether what is in front of it is somebody else's.
+    /// Whether somebody else has written the bytes in front of the site.
     pub fn is_foreign(&self, front: &[u8]) -> bool {
         front.iter().any(|&byte| !is_in_front(self.kind.number(), byte))
     }
@@ -78,7 +78,7 @@ impl Site {
         self.target = self.home;
         match self.kind.number() {
             SWITCH | OP => return self.look_at_arms(image, bytes),
-            // In a file, a trampoline leads to the default, maybe by a stub.
+            // In a file, a trampoline leads to the default, maybe through a stub.
             JUMP if !now.is_live => {}
             CALL_SITE | JUMP => self.target = self.leads_straight(image).unwrap_or(self.home),
             _ => {}
@@ -92,7 +92,8 @@ impl Site {
         }
     }
 
-    /// The state of a site that holds `code`, and where it then jumps: to `target`, or `straight` to the arm, if it can load and does not.
+    /// The state of a site that holds `code`, and the address that the site jumps to in this state. That is `target`, except for a site that can load
+    /// its key: while such a site does not load, it jumps to its arm at `straight`.
     pub fn decode(
         &self,
         machine: Machine,
@@ -106,7 +107,7 @@ impl Site {
         (state, if state == Some(State::LOADS) { target } else { arm })
     }
 
-    /// On x86, where the jump or the call leads, wherever that is.
+    /// The target of the site's jump or call on x86, whatever it is.
     fn leads_straight(&self, image: &Image) -> Option<u64> {
         let is_call = self.kind.number() == CALL_SITE;
         let is_jump = matches!(image.machine, Machine::X86 | Machine::X86_64) && self.bytes.first() == Some(&0xe9);
@@ -120,7 +121,7 @@ impl Site {
         let wanted = self.arms.iter().find(is_wanted).copied();
         let mut all = wanted.iter().chain(&self.arms).copied();
         let found = all.find_map(|arm| Some((arm, self.by_arm(image, arm)?)));
-        // Of other instruction sets, a linker may have put a veneer between.
+        // On other instruction sets, the linker may have put a veneer between.
         let has_veneers = !matches!(image.machine, Machine::X86 | Machine::X86_64);
         let by_veneer = || {
             let arm = wanted.filter(|arm| has_veneers && arm.bytes == 0)?;
@@ -136,14 +137,14 @@ impl Site {
         }
     }
 
-    /// The whole of an instruction of so many bytes, of which these change.
+    /// The whole of an instruction of `length` bytes. `bytes` are those of it that change.
     pub fn whole(&self, image: &Image, bytes: &[u8], length: usize) -> Vec<u8> {
         let rest = length.saturating_sub(bytes.len());
         let rest = image.slice(self.address.wrapping_add(bytes.len() as u64), rest);
         [bytes, rest.unwrap_or_default()].concat()
     }
 
-    /// The state of a site that does what an arm says; `None` if it does not.
+    /// The state of a site that does what an arm says. `None` if the site does something else.
     fn by_arm(&self, image: &Image, arm: Arm) -> Option<State> {
         if arm.bytes > 0 && !(self.is_far && arm.mode != 0) {
             return (self.in_place(image, arm)? == self.bytes).then_some(State::IN_PLACE);
@@ -151,7 +152,7 @@ impl Site {
         image.machine.decode_exactly(self.kind, self.bytes, self.address, arm.code)
     }
 
-    /// What it holds if the instructions of an arm are in place.
+    /// The site's bytes when the instructions of an arm are in place.
     pub fn in_place(&self, image: &Image, arm: Arm) -> Option<Code> {
         let native = image.slice(arm.code, arm.bytes).filter(|native| !native.is_empty())?;
         let (machine, to) = (image.machine, self.address);
@@ -161,32 +162,32 @@ impl Site {
         }
     }
 
-    /// Whether it does what it must if its subject is like that; `None` if that cannot be known.
+    /// Whether the site does what it must if its subject is `is`. `None` if that cannot be known.
     pub fn agrees(&self, image: &Image, is: Is) -> Option<bool> {
         let Some(state) = self.state else { return Some(false) };
         let does = image.machine.action(state) != 0;
         let leads = |to: u64| to == self.target || to == function_at(image, self.target);
         match (is, self.kind.number()) {
             (Is::Key(on) | Is::Tracepoint(on), NAKED | PREFIX) => Some(does == on?),
-            // Behind it, a stub looks at the mode.
+            // The stub itself looks at the mode.
             (Is::Mode { .. }, SWITCH) if state == State::TO_STUB => Some(true),
             (Is::Mode { .. }, SWITCH | OP) | (Is::Key(_), OP) => self.wanted.map(|mode| self.holds == Some(mode)),
-            // A jump to a stub is right whatever the key is.
+            // A jump to the stub that loads the key is right whatever the key is.
             (Is::Key(_) | Is::Tracepoint(_), _) if state == State::LOADS => Some(true),
-            // Its constructor turns it.
+            // The constructor of the object turns this site.
             (Is::Key(on) | Is::Tracepoint(on), BRANCH | SHORT) if self.is_unlinked => Some(does && on? == self.arm),
             (Is::Key(on) | Is::Tracepoint(on), BRANCH | SHORT | LOADING) => Some(does == (on? != self.arm)),
             (Is::Call(target), JUMP) => {
                 let is_lost = state == State::INDIRECT && self.by_slot.is_none_or(|there| there == 0);
                 Some(!is_lost && target.is_none_or(leads))
             }
-            // To the trampoline, or where that leads.
+            // The call may lead to the trampoline, or to the trampoline's target.
             (Is::Call(target), CALL_SITE) => Some(leads(self.home) || target.is_none_or(leads)),
             _ => Some(false),
         }
     }
 
-    /// What the compiler took for the default of the key, by what the site does.
+    /// The default of the key that the compiler assumed, by what the site does.
     pub(super) fn emitted_default(&self, image: &Image) -> Option<bool> {
         let does = image.machine.action(self.state?) != 0;
         match self.kind.number() {

@@ -1,4 +1,4 @@
-//! What the tables of an object say: its keys, static calls and modes, and their sites. docs/table-format.md is the format.
+//! The tables of an object: its keys, static calls and modes, and their sites. docs/table-format.md describes the format.
 //!
 //! ```text
 //!   object_record finds the object's record, which leads to the rest
@@ -30,34 +30,34 @@ use declaration::Declaration;
 use jumplabel::format;
 use jumplabel_agent::tracepoints;
 
-/// All of it.
+/// The tables of one object.
 #[derive(Default)]
 pub struct Table {
-    /// By their names.
+    /// The subjects, ordered by their names.
     pub subjects: Vec<Subject>,
     pub sites: Vec<Site>,
-    /// Numbers of sites, by where they start.
+    /// The numbers of the sites, ordered by where the sites start.
     by_start: Vec<usize>,
-    /// What cannot be right: one sentence each.
+    /// Everything that cannot be right, a sentence each.
     pub damage: Vec<String>,
-    /// How many of these sentences are not about what sites hold.
+    /// How many of these sentences come first, and are not about what sites hold.
     read: usize,
 }
 
-/// What sites belong to.
+/// A subject: a key, call or mode to which sites belong.
 pub struct Subject {
     pub name: String,
     pub declared: Option<Rc<Declared>>,
     pub is: Is,
-    /// Where it is.
+    /// The subject's place.
     pub place: Place,
-    /// If it is found by a slot: where that is, and how many bytes it lies behind what the loader puts there.
+    /// If `place` comes from a slot: the slot's address, and the distance of `place` from the address that the loader puts into the slot.
     pub slot: Option<(u64, u64)>,
-    /// Numbers of sites.
+    /// The numbers of the subject's sites.
     pub sites: Vec<usize>,
 }
 
-/// Where the declaration is.
+/// The position of a declaration in the source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct Declared {
     pub file: String,
@@ -65,28 +65,28 @@ pub struct Declared {
     pub column: u32,
 }
 
-/// What a subject is, and what it is at the start.
+/// The kind of a subject, with its state at the start, or, in a process, now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Is {
-    /// On or off; not known of a key of another object.
+    /// A key: on or off. `None` for the key of another object, because its state is not known.
     Key(Option<bool>),
-    /// The key of a tracepoint: on if it has probes.
+    /// The key of a tracepoint, which is on if the tracepoint has probes.
     Tracepoint(Option<bool>),
-    /// A static call, and the function that it leads to.
+    /// A static call, with the function that it leads to.
     Call(Option<u64>),
-    /// A mode: its number, of how many.
+    /// A mode: its number, and how many modes there are.
     Mode { mode: u8, count: u8 },
 }
 
-/// No site is longer, in bytes, with what is in front of it.
+/// The most bytes of a site, including those in front of it.
 #[cfg(target_os = "linux")]
 const LONGEST: u64 = 16;
 
-/// A hostile file could claim billions, in a few bytes.
+/// The most subjects. A hostile file could claim billions in a few bytes.
 const SUBJECTS: usize = 1 << 20;
 
 impl Table {
-    /// Reads the tables. An object without tables has empty ones. Fails only if nothing can be made of them.
+    /// Reads the tables. An object without tables has empty ones. Fails only if nothing of them can be used.
     pub fn read(image: &Image) -> Result<Table, Failure> {
         let mut table = Table::default();
         let Some(bounds) = object_record::find(image)? else { return Ok(table) };
@@ -95,7 +95,7 @@ impl Table {
         let mut known = HashSet::new();
         for record in bounds.keys {
             match Declaration::read(image, record) {
-                // An `inline` key of C++ has a record from each file that sees its declaration.
+                // An `inline` key of C++ has a record for each file that sees the declaration.
                 Ok(declaration) if !known.insert(declaration.identity()) => {}
                 Ok(declaration) => declarations.push(declaration),
                 Err(why) => table.damage.push(format!("the record of a key at {record:#x} {why}")),
@@ -125,7 +125,7 @@ impl Table {
         table.read_entries(image, &bounds.table, here);
         table.by_start = (0..table.sites.len()).collect();
         table.by_start.sort_by_key(|&site| table.sites[site].start());
-        // Elements of an array stay as they are: 9 is in front of 10.
+        // The sort is stable, so that the elements of an array keep their order: 9 before 10.
         table.subjects.sort_by(|a, b| a.stem().cmp(b.stem()));
         table.read = table.damage.len();
         table.judge(image);
@@ -161,7 +161,7 @@ impl Table {
         }
     }
 
-    /// Whether a site has a byte there.
+    /// Whether a site covers the byte at `address`.
     #[cfg(target_os = "linux")]
     pub fn has_site_at(&self, address: u64) -> bool {
         let behind = self.by_start.partition_point(|&site| self.sites[site].start() <= address);
@@ -170,13 +170,13 @@ impl Table {
         near.any(|site| address < site.address.saturating_add(site.bytes.len() as u64))
     }
 
-    /// What is wrong with the tables themselves.
+    /// Sentences about what is wrong with the tables themselves.
     #[cfg(target_os = "linux")]
     pub fn unreadable(&self) -> &[String] {
         &self.damage[..self.read]
     }
 
-    /// Looks, maybe again, for sites that do not do what their subject is.
+    /// Finds the sites that do not do what their subject is, and adds sentences about them. Can be called again.
     pub fn judge(&mut self, image: &Image) {
         self.damage.truncate(self.read);
         for subject in &self.subjects {
@@ -193,7 +193,7 @@ impl Table {
 }
 
 impl Is {
-    /// The mode at a place (docs/table-format.md, "Mode").
+    /// Reads the mode at a place (docs/table-format.md, "Mode").
     fn mode(image: &Image, place: &Place) -> Is {
         let bytes = if let Place::Here(address) = place { image.array::<8>(*address) } else { None };
         bytes.map_or(Is::Mode { mode: 0, count: 0 }, |[_, mode, count, ..]| Is::Mode { mode, count })
@@ -201,7 +201,7 @@ impl Is {
 }
 
 impl Subject {
-    /// The word for what it is.
+    /// The word for the subject's kind.
     pub fn kind(&self) -> &'static str {
         match self.is {
             Is::Key(_) => "key",
@@ -211,18 +211,19 @@ impl Subject {
         }
     }
 
-    /// What says whether it belongs to a tracepoint.
+    /// The facts that decide whether the subject belongs to a tracepoint.
     pub fn row(&self) -> tracepoints::Row<'_> {
         let place = self.declared.as_ref().map_or(("", 0, 0), |at| (&*at.file, at.line, at.column));
         tracepoints::Row { name: &self.name, kind: self.kind(), place }
     }
 
-    /// The name; of an element, that of the array.
+    /// The subject's name. For an element of an array, the name of the array.
     fn stem(&self) -> &str {
         self.name.split_once('[').map_or(&*self.name, |(stem, _)| stem)
     }
 
-    /// Of one that no declaration leads to: keys of C, modes that nobody sets. Its symbol names it, or, in a stripped file, its address.
+    /// The subject of a site that no declaration leads to, as for keys of C, and for modes that nobody sets. Its name is that of its symbol, or, in a
+    /// stripped file, its address.
     fn undeclared(image: &Image, site: &Site) -> Subject {
         let name = match &site.place {
             Place::Here(address) => image.symbols().place(*address).unwrap_or_else(|| format!("{address:#x}")),
@@ -242,7 +243,7 @@ impl Subject {
     }
 }
 
-/// Addresses of records in a row, so many bytes each.
+/// The addresses of adjacent records, each of which has `bytes` bytes.
 fn rows(range: Range<u64>, bytes: usize) -> std::iter::StepBy<Range<u64>> {
     range.step_by(bytes)
 }

@@ -1,16 +1,16 @@
 //! Finds the record of an object, which leads to its tables.
 //!
-//! Nothing in a stripped file leads to the record but code. The note leads to the library's state, which does not know the record until
-//! the constructors have run. But the record is in data that the program may write, and nothing else looks like it:
+//! In a stripped file, only code leads to the record. The note leads to the library's state, which does not know the record until the constructors
+//! have run. But the record is in data that the program may write, and nothing else looks like it:
 //!
 //! ```text
 //!   0 0 0 0 0 0 0   table  keys  foreign  lists   0   1
 //!   pointers        start and stop of each            version
 //! ```
 //!
-//! Each of the four pairs leads to whole rows that lie in the file, or to nothing; a table leads to code. So the sections need no names.
-//! A program may have the same record several times: with link-time optimisation, lld keeps the record of what it compiled beside that of
-//! an archive, and uses one of them.
+//! Each of the four pairs leads to whole rows that lie in the file, or to nothing; a table leads to code. So the sections need no names. A program
+//! may have several copies of the same record. With link-time optimisation, lld keeps the record of the code that it compiled beside that of an
+//! archive, and uses one of them.
 
 use std::ops::Range;
 
@@ -23,23 +23,23 @@ use crate::image::Image;
 const ENTRY: usize = 16;
 const KEY: usize = 12;
 const LISTED: usize = 8;
-/// Two words for each of the four sections.
+/// The bytes of the words in a record: two words for each of the four sections.
 const WORDS: usize = 32;
 
-/// Of a PE file: what has the record. (The linker joins the tables with others' sections.)
+/// The section of a PE file that has the record. (The linker joins the tables with sections of other names.)
 const PE_SECTION: &str = ".jumplbl";
 
-/// Where the tables are.
+/// The addresses of the tables.
 pub struct Bounds {
-    /// The two words that lead to the table, of each record that there is.
+    /// The address of the two words that lead to the table, in each copy of the record.
     pub words: Vec<u64>,
     pub table: Entries,
     pub keys: std::iter::StepBy<Range<u64>>,
-    /// Words: marks of the object.
+    /// The addresses of the object's marks, which are words.
     pub marks: std::iter::StepBy<Range<u64>>,
 }
 
-/// Addresses of entries.
+/// The addresses of entries, with the range that they lie in.
 #[derive(Clone)]
 pub struct Entries(Range<u64>, std::iter::StepBy<Range<u64>>);
 
@@ -57,7 +57,7 @@ impl Iterator for Entries {
     }
 }
 
-/// The bounds that the record of the object gives; `None` if it has no keys.
+/// The addresses of the tables, by the object's record. `None` if the object has no keys.
 pub fn find(image: &Image) -> Result<Option<Bounds>, Failure> {
     if let Some(version) = other_version(image) {
         let why = format!("tables of version {version}, and this tool reads version {VERSION}");
@@ -80,7 +80,7 @@ pub fn find(image: &Image) -> Result<Option<Bounds>, Failure> {
     }
 }
 
-/// What a record leads to.
+/// The sections that a record leads to.
 #[derive(PartialEq)]
 struct Sections {
     table: Range<u64>,
@@ -88,7 +88,7 @@ struct Sections {
     marks: Range<u64>,
 }
 
-/// The records in data that begins at `start`: their eight words, and what these lead to.
+/// Candidates for records in data that begins at `start`: the address of each one's eight words, and the sections that these lead to.
 fn candidates<'image>(
     image: &'image Image,
     start: u64,
@@ -112,11 +112,11 @@ fn last(record: &[u8]) -> [u8; 4] {
     record.last_chunk().copied().unwrap_or_default()
 }
 
-/// What the eight words of a record lead to, from `words` on. `None` if that cannot be.
+/// The sections that the eight words from `words` on lead to. `None` if the words cannot be those of a record.
 fn sections(image: &Image, words: u64) -> Option<Sections> {
     let pair = |number: u64, row: usize| -> Option<Range<u64>> {
         let (start, stop) = (image.follow(words + number * 8)?, image.follow(words + number * 8 + 4)?);
-        // A section that is missing has two words that differ by less than a row.
+        // The two words of a missing section differ by less than a row.
         if start.abs_diff(stop) < row as u64 {
             return Some(0..0);
         }
@@ -125,7 +125,7 @@ fn sections(image: &Image, words: u64) -> Option<Sections> {
     };
     let (table, keys) = (pair(0, ENTRY)?, pair(1, KEY)?);
     let (marks, _) = (pair(2, 4)?, pair(3, LISTED)?);
-    // Most of what a table of sites leads to is code, whatever may be damaged.
+    // Most entries of a table of sites lead to code, even if some are damaged.
     let entries = || super::rows(table.clone(), ENTRY);
     let leads = |entry: &u64| {
         let [code, key] = [*entry, entry + 8].map(|word| image.follow(word));
@@ -139,7 +139,7 @@ fn sections(image: &Image, words: u64) -> Option<Sections> {
     Some(Sections { table, keys, marks })
 }
 
-/// The version that a note of the library gives, if it is not ours.
+/// The version that a note of the library gives, if it is not this tool's.
 fn other_version(image: &Image) -> Option<u32> {
     let word = |note: &[u8], at: usize| Some(image.endian().read_u32_bytes(*note.get(at..)?.first_chunk()?));
     for note in image.notes() {
@@ -158,7 +158,7 @@ fn other_version(image: &Image) -> Option<u32> {
 }
 
 impl Image {
-    /// Whether sections say that there are tables. They need not say it.
+    /// Whether sections show that there are tables. Tables may also exist without such sections.
     fn has_tables(&self) -> bool {
         let cache = ReadCache::new(self.file());
         let Ok(file) = object::File::parse(&cache) else { return false };

@@ -1,10 +1,10 @@
-//! The function that code leads to: behind a stub that the linker made, if it is one.
+//! Finds the function that code leads to, through a stub that the linker made, if there is one.
 
 use crate::image::Image;
 use crate::image::relocations::Slot;
 use crate::machine::Machine;
 
-/// The function that a jump to `address` comes to.
+/// The function that a jump to `address` reaches.
 pub fn function_at(image: &Image, address: u64) -> u64 {
     let behind = match image.machine {
         Machine::Riscv64 => behind_tail(image, address),
@@ -14,7 +14,7 @@ pub fn function_at(image: &Image, address: u64) -> u64 {
     behind.unwrap_or(address)
 }
 
-/// riscv64: `auipc t1, high; jr low(t1)`.
+/// The target of a stub of riscv64: `auipc t1, high; jr low(t1)`.
 fn behind_tail(image: &Image, address: u64) -> Option<u64> {
     let (first, second) = (read_code(image, address)?, read_code(image, address.wrapping_add(4))?);
     (first & 0xfff == 0x317 && second & 0xf_ffff == 0x3_0067).then(|| {
@@ -23,7 +23,7 @@ fn behind_tail(image: &Image, address: u64) -> Option<u64> {
     })
 }
 
-/// x86-64: `endbr64; bnd jmp [slot]`, of a function that another object may replace. The first two may be missing.
+/// The target of a stub of x86-64 for a function that another object may replace: `endbr64; bnd jmp [slot]`. `endbr64` and `bnd` may be missing.
 fn behind_plt(image: &Image, address: u64) -> Option<u64> {
     let mut at = address;
     for prefix in [&[0xf3, 0x0f, 0x1e, 0xfa][..], &[0xf2]] {
@@ -39,7 +39,7 @@ fn behind_plt(image: &Image, address: u64) -> Option<u64> {
     }
 }
 
-/// Instructions are little endian.
+/// Reads four bytes of code. Instructions are little endian.
 fn read_code(image: &Image, address: u64) -> Option<u32> {
     image.array(address).map(u32::from_le_bytes)
 }
