@@ -1,4 +1,4 @@
-//! Connections with agents: a thread for each reads what the agent says, and connects again if it can.
+//! Connections with agents. Each has a thread, which reads what the agent says. After a loss, the thread connects again if it can.
 
 use std::fs;
 use std::sync::mpsc::{SendError, SyncSender};
@@ -9,10 +9,10 @@ use super::Input;
 use super::model::Told;
 use crate::process::Process;
 
-/// How long after a connection has gone it is tried again, and after each trial that fails.
+/// The pause after a connection was lost, and after each failed trial to connect again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Reads what the agent of process `at` says, from this connection on, until nobody wants to know.
+/// Starts the thread that reads what the agent of process `at` says, first from this connection, until the view ends.
 pub fn read(at: usize, target: String, process: Process, to: SyncSender<Input>) {
     thread::spawn(move || {
         let _ = follow(at, &target, process, &to);
@@ -36,7 +36,7 @@ fn follow(at: usize, target: &str, mut process: Process, to: &SyncSender<Input>)
             }
             Err(why) => without(target, &why.to_string()).to_owned(),
         };
-        drop(process); // The agent may serve another client.
+        drop(process); // The agent may serve another client meanwhile.
         let ended = format!("process {pid} has ended");
         let comes_back = target.starts_with('@');
         if has_ended(pid) && !comes_back {
@@ -56,7 +56,7 @@ fn follow(at: usize, target: &str, mut process: Process, to: &SyncSender<Input>)
     }
 }
 
-/// The reason without the name that stands in front of it.
+/// The reason without the name in front of it.
 fn without<'why>(target: &str, why: &'why str) -> &'why str {
     why.strip_prefix(target).and_then(|why| why.strip_prefix(": ")).unwrap_or(why)
 }
@@ -65,8 +65,8 @@ fn again(why: &str) -> String {
     format!("{why}; tried again each second")
 }
 
-/// Whether there is no such process any more. A connection can end a moment earlier, and its parent may not have asked yet how it ended: then one
-/// thread is left of it. Of a process that cannot be seen, nothing is known.
+/// Whether the process no longer exists. A connection can end a moment before its process does. Also, a process that has ended keeps one thread until
+/// its parent has asked how it ended. This returns false for a process that cannot be seen.
 fn has_ended(pid: u32) -> bool {
     let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let is_over = state.rsplit_once(')').is_none_or(|(_, rest)| rest.starts_with(" Z") || rest.starts_with(" X"));

@@ -1,4 +1,4 @@
-//! `top`: a view of processes in a terminal, by their agents.
+//! `top`: shows the keys of processes in a terminal, with the help of their agents.
 //!
 //! ```text
 //!   keyboard ─────┐                                   ┌──► view ──► screen
@@ -6,7 +6,7 @@
 //!   signals ──────┘                                   └──► connections: what to ask
 //! ```
 //!
-//! A thread waits for each of those on the left. The loop waits for none of them: a process that does not answer stops nothing.
+//! Each source on the left has a thread that waits for it. The loop waits for none of them, so that a process that does not answer stops nothing.
 
 mod connections;
 mod model;
@@ -28,20 +28,20 @@ use crate::process::{self, Asker, Process};
 use model::{Action, Model, Now, Told};
 use screen::Screen;
 
-/// What the loop waits for.
+/// One input of the loop, which takes inputs from the queue.
 enum Input {
-    /// Of the terminal; or why it tells nothing more.
+    /// An event of the terminal, or the reason why no more events come.
     Terminal(std::io::Result<Event>),
     Connected(usize, Asker),
     Told(usize, Told),
     Signal(libc::c_int),
 }
 
-/// So much can wait in the queue. Then the threads wait, and agents drop events, which they say.
+/// How many inputs the queue holds. If it is full, the threads wait. Agents then drop events, and say that they have dropped some.
 const QUEUE: usize = 256;
-/// How often it is drawn though nothing has happened: there are seconds in it.
+/// How often the view is drawn although nothing has happened, because it shows seconds.
 const TICK: Duration = Duration::from_secs(1);
-/// A terminal that takes nothing does not keep the tool from ending.
+/// How long the loop may take to end after a signal. Then the signal's thread ends the tool, even if the terminal accepts no output.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub fn run(what: &arguments::Top) -> Result<u8, Failure> {
@@ -75,7 +75,7 @@ fn lost(error: std::io::Error) -> Failure {
     Failure::OutOfReach(format!("the terminal: {error}"))
 }
 
-/// Those on the command line, or all agents of this user.
+/// The targets on the command line, or all agents of this user.
 fn targets(named: &[String]) -> Result<Vec<String>, Failure> {
     let mut targets: Vec<String> = Vec::new();
     for target in named {
@@ -93,7 +93,7 @@ fn targets(named: &[String]) -> Result<Vec<String>, Failure> {
     Ok(targets)
 }
 
-/// Threads that wait for the terminal, and for signals.
+/// Starts the threads that wait for the terminal and for signals.
 fn listen(to: &SyncSender<Input>) {
     let (events, ends) = (to.clone(), to.clone());
     thread::spawn(move || {
@@ -107,7 +107,7 @@ fn listen(to: &SyncSender<Input>) {
     });
     thread::spawn(move || {
         let signal = signals::wait();
-        // The queue may be full, because the terminal takes nothing.
+        // The queue may be full because the terminal accepts no output.
         let _ = ends.try_send(Input::Signal(signal));
         thread::sleep(PATIENCE);
         let _ = crossterm::terminal::disable_raw_mode();
@@ -115,7 +115,7 @@ fn listen(to: &SyncSender<Input>) {
     });
 }
 
-/// Until somebody ends it: by which signal, if by one.
+/// Shows the view until somebody ends it. Returns the signal that ended it, if one did.
 fn show(
     model: &mut Model,
     screen: &mut Screen,

@@ -1,4 +1,4 @@
-//! The terminal: another screen of it while the view runs, and as it was before from then on, also after a panic.
+//! The terminal. It shows its alternate screen while the view runs, and its earlier contents afterwards, even after a panic.
 
 use std::io::{self, Stdout};
 use std::sync::Once;
@@ -11,7 +11,7 @@ use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_ra
 use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 
-/// Whether there is something to restore.
+/// Whether the terminal must be restored.
 static IS_OPEN: AtomicBool = AtomicBool::new(false);
 
 /// Restores the terminal when it is dropped.
@@ -34,7 +34,7 @@ impl Screen {
         self.0.draw(draw).map(drop)
     }
 
-    /// What something else has written there goes with the next `draw`.
+    /// Makes the next `draw` write everything, so that nothing of another program's output stays.
     pub fn clear(&mut self) -> io::Result<()> {
         self.0.clear()
     }
@@ -46,7 +46,7 @@ impl Drop for Screen {
     }
 }
 
-/// Once, whoever is first. A terminal that has gone takes nothing.
+/// Restores the terminal, but only at the first call. A terminal that has gone accepts nothing.
 pub fn restore() {
     if IS_OPEN.swap(false, Ordering::SeqCst) {
         let _ = disable_raw_mode();
@@ -54,7 +54,8 @@ pub fn restore() {
     }
 }
 
-/// The message of a panic is for the screen that stays. A thread that has panicked would leave the view without a part, so that all ends.
+/// Restores the terminal before the message of a panic is printed, so that the message stays readable. If a thread has panicked, a part of the view
+/// is missing, so that the whole tool ends.
 fn restore_at_panic() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -1,4 +1,4 @@
-//! A key, call, mode or fail point of a process: what its agent last said of it, how often it flipped, and what takes an operator's change back.
+//! A key, call, mode or fail point of a process: the last state that its agent gave, its flips, and what takes an operator's change back.
 
 use std::time::Instant;
 
@@ -7,26 +7,26 @@ use jumplabel_selector::{Assignment, Selector, literal};
 
 use super::flips::Flips;
 
-/// A line of the table.
+/// An entry, which is a line of the view's table.
 pub struct Entry {
     pub row: Row,
-    /// When the agent said that.
+    /// When the agent gave the row.
     pub at: Instant,
     pub flips: Flips,
-    /// Whether nothing else of the process has its name.
+    /// Whether nothing else in the process has the same name.
     is_alone: bool,
     undo: Option<Undo>,
 }
 
-/// What takes back what operators have changed.
+/// What takes back the changes that operators have made.
 struct Undo {
     item: Selector,
-    /// What it was before. Once it is so again, there is nothing to take back. Not known of users who were added or removed.
+    /// The state before the changes. Once the state is the same again, there is nothing to take back. Not known if users were added or removed.
     before: Option<String>,
 }
 
 impl Entry {
-    /// One that is seen for the first time. Whoever set a key before that had it flipped.
+    /// An entry for a row that appears for the first time. If an operator has set the key before, it is taken to have been in its other state.
     pub fn new(row: Row, is_alone: bool, now: Instant) -> Entry {
         let is_key = matches!(&*row.kind, "key" | "tracepoint");
         let other = match &*row.state {
@@ -40,26 +40,27 @@ impl Entry {
         Entry { row, at: now, flips: Flips::default(), is_alone, undo }
     }
 
-    /// Whether a list means this by a row.
+    /// Whether the row of a list is this entry's.
     pub fn is(&self, row: &Row) -> bool {
         self.row.key == row.key && self.row.declared == row.declared
     }
 
-    /// Takes what a later list says. What it was before, if no client of the agent has told that it changed.
+    /// Takes the row of a later list. Returns the old state if the state has changed, and no client of the agent has told of that.
     pub fn update(&mut self, row: Row, is_alone: bool, now: Instant) -> Option<String> {
         let before = (row.state != self.row.state).then(|| self.row.state.clone());
         if before.is_some() {
             self.flips.note(now, true);
         }
         if row.since.is_none() {
-            // The program has set it itself since.
+            // The program itself has set the key since.
             self.undo = None;
         }
         (self.row, self.at, self.is_alone) = (row, now, is_alone);
         before
     }
 
-    /// Takes what the agent has changed, who asked, and, unless that took a change back, what would take it back.
+    /// Takes a change that the agent has made. `since` says who asked for the change. `undo` is the item that takes the change back; it is `None` if
+    /// the change itself took an earlier one back.
     pub fn changed(&mut self, change: &Changed, since: Since, undo: Option<Selector>, now: Instant) {
         let (from, to) = (self.state_of(&change.from), self.state_of(&change.to));
         if from != to {
@@ -85,7 +86,7 @@ impl Entry {
         }
     }
 
-    /// Without the users of a key: `on/2`.
+    /// The state without a key's number of users: `on` for `on/2`.
     fn state_of<'text>(&self, text: &'text str) -> &'text str {
         match (&*self.row.kind, text.split_once('/')) {
             ("key" | "tracepoint", Some((state, _))) => state,
@@ -93,12 +94,12 @@ impl Entry {
         }
     }
 
-    /// What takes back what operators have changed, if they have.
+    /// The item that takes back what operators have changed, if they have changed anything.
     pub fn undo(&self) -> Option<&Selector> {
         self.undo.as_ref().map(|undo| &undo.item)
     }
 
-    /// What the next state is: of a key the other one, of a mode the next. Why there is none is the end of a sentence.
+    /// The item that sets the next state: for a key the other one, for a mode the next. If there is none, the error is the end of a sentence.
     pub fn next(&self) -> Result<Selector, String> {
         let next = match (&*self.row.kind, &*self.row.state) {
             ("key" | "tracepoint", "on") => "off".to_owned(),
@@ -118,7 +119,7 @@ impl Entry {
     }
 }
 
-/// An item that sets this alone.
+/// An item that sets only this entry.
 fn item(row: &Row, is_alone: bool, value: &str) -> Result<Selector, String> {
     let at = &row.declared;
     let place = if is_alone { String::new() } else { format!("@{}:{}:{}", at.file, at.line, at.column) };

@@ -1,11 +1,11 @@
-//! How often something flipped in the last seconds.
+//! Counts how often something flipped in the last seconds.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// What a rate is the mean of.
+/// The span of which a rate is the mean.
 const SPAN: Duration = Duration::from_secs(10);
-/// Flips that are so near are counted together.
+/// Flips within this time are counted together.
 const TOGETHER: Duration = Duration::from_millis(500);
 
 /// The flips of the last ten seconds.
@@ -15,12 +15,12 @@ pub struct Flips(VecDeque<Counted>);
 struct Counted {
     since: Instant,
     number: u32,
-    /// Whether there may have been more.
+    /// Whether there may have been more flips.
     at_least: bool,
 }
 
 impl Flips {
-    /// Notes a flip. `at_least`: two answers differ, so there were this one and perhaps others.
+    /// Notes a flip. If `at_least` is true, two answers differed: so there was this flip, and perhaps others.
     pub fn note(&mut self, now: Instant, at_least: bool) {
         self.0.retain(|counted| now.saturating_duration_since(counted.since) <= SPAN);
         match self.0.back_mut() {
@@ -32,7 +32,7 @@ impl Flips {
         }
     }
 
-    /// Flips a second, as a text of at most 7 characters; with `>=` if there may have been more.
+    /// The number of flips per second, as a text of at most 7 characters. It begins with `>=` if there may have been more.
     pub fn rate(&self, now: Instant) -> String {
         let recent = self.0.iter().filter(|counted| now.saturating_duration_since(counted.since) <= SPAN);
         let (number, at_least) = recent.fold((0_u64, false), |(number, at_least), counted| {

@@ -1,4 +1,4 @@
-//! What has happened, a line each, the newest last.
+//! The log of what has happened: a line for each event, the newest last.
 
 use std::collections::VecDeque;
 use std::time::SystemTime;
@@ -8,20 +8,20 @@ use jumplabel_agent::protocol::{Done, Happened};
 use crate::commands::live::{cost, who};
 use crate::report::{time, visible};
 
-/// More are not kept.
+/// The most lines that the log keeps.
 const MOST: usize = 500;
 
-/// The lines.
+/// The lines of the log, the newest last.
 #[derive(Default)]
 pub struct Log(VecDeque<String>);
 
 impl Log {
-    /// The newest, oldest first.
+    /// The newest `number` lines, the oldest of them first.
     pub fn last(&self, number: usize) -> impl Iterator<Item = &str> {
         self.0.iter().skip(self.0.len().saturating_sub(number)).map(String::as_str)
     }
 
-    /// Adds what a process has done, whose name may be left out.
+    /// Adds a line about a process. The name may be empty.
     pub fn add(&mut self, when: SystemTime, name: &str, what: &str) {
         if self.0.len() == MOST {
             self.0.pop_front();
@@ -43,12 +43,12 @@ impl Log {
     }
 }
 
-/// How many there are of something.
+/// A number with its noun, in the singular or the plural.
 pub fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// What came of a change.
+/// The result of a change, as text.
 pub fn done(done: &Done) -> String {
     let mut text = match &done.changes[..] {
         [] => "nothing to change".to_owned(),

@@ -1,4 +1,4 @@
-//! What the view shows, and what keys do: no terminal and no socket is known here.
+//! The model: what the view shows, and what keys on the keyboard do. It knows no terminal and no socket.
 //!
 //! ```text
 //!   flips     how often something flipped
@@ -24,7 +24,7 @@ pub use log::{Log, count};
 use process::News;
 pub use process::{Process, State};
 
-/// A moment, on both clocks.
+/// A moment, by both clocks: the monotonic one, and the wall clock.
 #[derive(Clone, Copy)]
 pub struct Now {
     pub instant: Instant,
@@ -37,17 +37,17 @@ impl Now {
     }
 }
 
-/// All that is shown.
+/// The state of the whole view.
 pub struct Model {
     pub processes: Vec<Process>,
-    /// How often each is asked.
+    /// How often each process is asked.
     pub every: Duration,
-    /// What names have in them that are shown, in small letters.
+    /// The filter: names are shown if they contain it, in small letters.
     pub filter: String,
-    /// Whether letters change the filter.
+    /// Whether typed letters change the filter.
     pub types: bool,
     pub helps: bool,
-    /// The line under the cursor, among those that are shown; and what it is, which counts if lines come or go.
+    /// The number of the line under the cursor, among the shown ones. `selected` is what that line shows, and counts if lines come or go.
     cursor: usize,
     selected: Option<(usize, String, Declared)>,
     pub log: Log,
@@ -56,29 +56,29 @@ pub struct Model {
     start: Instant,
 }
 
-/// What came of the last key, or what happened since.
+/// A message: the result of the last key on the keyboard, or what has happened since.
 pub struct Message {
     pub text: String,
     pub is_trouble: bool,
 }
 
-/// What a connection tells.
+/// What the thread of a connection tells the model.
 pub enum Told {
-    /// It is there, and can be asked.
+    /// The connection is there, and can be used.
     Connected,
     Answer(Box<Answer>),
-    /// It is gone, and why. It is looked for again.
+    /// The connection is lost, for this reason. The thread tries to connect again.
     Lost(String),
-    /// It is gone for good.
+    /// The process has ended, so that no connection can come back.
     Ended(String),
 }
 
-/// What is to be done.
+/// What the loop is to do.
 #[derive(Debug, PartialEq)]
 pub enum Action {
     /// Asks a process.
     Ask(usize, Request),
-    /// Draws all of the screen again.
+    /// Draws the whole screen again.
     Redraw,
     End,
 }
@@ -100,19 +100,19 @@ impl Model {
         }
     }
 
-    /// Those that the filter lets through: the number of the process, and the entry.
+    /// The entries that the filter lets through, each with the number of its process.
     pub fn shown(&self) -> Vec<(usize, &Entry)> {
         let entries = self.processes.iter().enumerate();
         let all = entries.flat_map(|(at, process)| process.entries.iter().map(move |entry| (at, entry)));
         all.filter(|(_, entry)| self.filter.is_empty() || entry.row.key.to_lowercase().contains(&self.filter)).collect()
     }
 
-    /// How many there are, whatever the filter says.
+    /// The number of entries, whatever the filter says.
     pub fn number(&self) -> usize {
         self.processes.iter().map(|process| process.entries.len()).sum()
     }
 
-    /// Which of the shown ones is under the cursor.
+    /// The number of the shown entry under the cursor.
     pub fn cursor(&self, shown: &[(usize, &Entry)]) -> usize {
         let is_it = |(process, entry): &(usize, &Entry)| {
             let selected = self.selected.as_ref();
@@ -122,7 +122,7 @@ impl Model {
         found.unwrap_or_else(|| self.cursor.min(shown.len().saturating_sub(1)))
     }
 
-    /// Puts the cursor so many lines further.
+    /// Moves the cursor by some lines.
     fn step(&mut self, lines: isize) {
         let shown = self.shown();
         let last = shown.len().saturating_sub(1);
@@ -131,7 +131,7 @@ impl Model {
         (self.cursor, self.selected) = (cursor, selected);
     }
 
-    /// What is due now, such as the next lists.
+    /// The actions that are due now, such as asking for the next lists.
     pub fn due(&mut self, now: Now) -> Vec<Action> {
         let every = self.every;
         let processes = self.processes.iter_mut().enumerate();
@@ -171,7 +171,7 @@ impl Model {
         Vec::new()
     }
 
-    /// That a request was not sent, and why.
+    /// Notes that a request was not sent, and why.
     pub fn not_asked(&mut self, at: usize, request: &Request, why: &str, now: Now) {
         let name = self.processes[at].name.clone();
         self.processes[at].not_asked(request);
@@ -193,7 +193,7 @@ impl Model {
         }
     }
 
-    /// The name of a process, where there are several.
+    /// The name of a process if there are several processes, otherwise nothing.
     fn named<'name>(&self, name: &'name str) -> &'name str {
         if self.processes.len() > 1 { name } else { "" }
     }

@@ -1,17 +1,17 @@
-//! What keys on the keyboard do.
+//! The actions of keys on the keyboard.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use jumplabel_selector::Selector;
 
 use super::{Action, Model, Now};
 
-/// Lines of a page.
+/// The number of lines that a page key moves.
 const PAGE: isize = 10;
-/// A filter has no more letters.
+/// The most letters of a filter.
 const LONGEST: usize = 64;
 
 impl Model {
-    /// Takes a key on the keyboard.
+    /// Acts on a key on the keyboard.
     pub fn pressed(&mut self, key: KeyEvent, now: Now) -> Vec<Action> {
         if key.kind == KeyEventKind::Release {
             return Vec::new();
@@ -22,7 +22,7 @@ impl Model {
             KeyCode::Char('l') if control => return vec![Action::Redraw],
             KeyCode::Char('u') if control && self.types => self.filter.clear(),
             KeyCode::Char(_) if control || key.modifiers.contains(KeyModifiers::ALT) => {}
-            // Whatever it is, it ends the help and does nothing else.
+            // Any key ends the help, and does nothing else.
             _ if self.helps => self.helps = false,
             KeyCode::Up => self.step(-1),
             KeyCode::Down => self.step(1),
@@ -52,7 +52,7 @@ impl Model {
         Vec::new()
     }
 
-    /// Takes a text that was pasted: it is for the filter alone, and never toggles anything.
+    /// Takes pasted text. It goes only to the filter, and never toggles anything.
     pub fn pasted(&mut self, text: &str) {
         if self.types {
             self.typed(text);
@@ -66,7 +66,7 @@ impl Model {
         self.step(0);
     }
 
-    /// Asks for the other state of what is under the cursor.
+    /// Asks for the next state of the entry under the cursor.
     fn toggle(&mut self, now: Now) -> Vec<Action> {
         let shown = self.shown();
         let Some((at, entry)) = shown.get(self.cursor(&shown)) else {
@@ -79,7 +79,7 @@ impl Model {
         }
     }
 
-    /// Asks that what operators have changed there is taken back.
+    /// Asks to take back what operators have changed in the entry under the cursor.
     fn take_back(&mut self, now: Now) -> Vec<Action> {
         let shown = self.shown();
         let Some((at, entry)) = shown.get(self.cursor(&shown)) else {
@@ -92,7 +92,8 @@ impl Model {
         }
     }
 
-    /// The same of all that is shown: one change of each process, and another one for its fail points, which no change has beside keys.
+    /// The same for all shown entries. Each process gets one change, and another one for its fail points, because one change cannot have both fail
+    /// points and keys.
     fn take_all_back(&mut self, now: Now) -> Vec<Action> {
         let mut changes: Vec<(usize, bool, Vec<Selector>)> = Vec::new();
         for (at, entry) in self.shown() {
@@ -120,7 +121,7 @@ impl Model {
         }
     }
 
-    /// Why a process is asked nothing now.
+    /// The reason why a process is asked nothing now.
     fn deaf(&self, at: usize, now: Now) -> Option<String> {
         let process = &self.processes[at];
         Some(format!("{}: nothing was asked: {}", process.name, process.is_deaf(now.instant)?))

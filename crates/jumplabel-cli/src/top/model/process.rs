@@ -1,4 +1,4 @@
-//! A process of the view: what its agent was asked and has not answered, and what it has said.
+//! A process of the view: the requests that its agent has not answered yet, and what the agent has said.
 //!
 //! ```text
 //!   connected    hello  watch  list      list ... list      set          answers come in the order of the requests,
@@ -14,36 +14,36 @@ use jumplabel_selector::Selector;
 use super::entry::Entry;
 use crate::commands::live;
 
-/// An agent that has not answered for so long is shown as one that does not.
+/// An agent that has not answered for this long is shown as silent.
 const LATE: Duration = Duration::from_secs(3);
 
-/// One of the targets.
+/// A process that the view shows.
 pub struct Process {
-    /// As its agent calls itself; until that is known, as the command line has it.
+    /// The name that its agent gives; until that is known, the one on the command line.
     pub name: String,
     pub state: State,
     pub read_only: bool,
     pub entries: Vec<Entry>,
     asked: VecDeque<(Asked, Instant)>,
-    /// When it is asked next what there is.
+    /// When the process is asked for the next list.
     next: Instant,
-    /// Whether it tells of changes.
+    /// Whether the agent tells of changes.
     watches: bool,
-    /// The next event is that of a change that was taken back here.
+    /// Whether the next event is about a change that was taken back from this view.
     takes_back: bool,
 }
 
-/// Whether it can be asked.
+/// Whether the process can be asked.
 #[derive(PartialEq, Eq)]
 pub enum State {
     Connected,
-    /// Why not. It may come back.
+    /// The process cannot be asked, for this reason. The connection may come back.
     Lost(String),
-    /// It does not come back.
+    /// The process cannot be asked, for this reason, and the connection does not come back.
     Ended(String),
 }
 
-/// What an answer will be of.
+/// A request that waits for its answer.
 enum Asked {
     Hello,
     Watch,
@@ -51,16 +51,16 @@ enum Asked {
     Set { takes_back: bool },
 }
 
-/// Something to show.
+/// News that the view is to show.
 #[derive(Debug, PartialEq)]
 pub enum News {
-    /// An agent's client, or the end of a time, has changed something.
+    /// A client of the agent has changed something, or the time of a change has ended.
     Changed(Happened),
-    /// Something is different, and the agent has not changed it: the program has, or `set --force`.
+    /// A state differs from the last list, but not by the agent: the program has changed it, or `set --force` has.
     Found { key: String, from: String, to: String },
-    /// What came of a change that was asked for here.
+    /// The result of a change that this view asked for.
     Done(Done),
-    /// Why something was not done, or cannot be.
+    /// The reason why something was not done, or cannot be done.
     Trouble(String),
 }
 
@@ -78,7 +78,7 @@ impl Process {
         }
     }
 
-    /// A connection is there. What to ask first.
+    /// Takes a new connection. Returns the first requests for it.
     pub fn connected(&mut self, now: Instant, every: Duration) -> Vec<Request> {
         (self.state, self.watches, self.takes_back) = (State::Connected, false, false);
         self.asked = [Asked::Hello, Asked::Watch, Asked::List].into_iter().map(|asked| (asked, now)).collect();
@@ -86,20 +86,20 @@ impl Process {
         vec![Request::Hello, Request::Watch, Request::List(Vec::new())]
     }
 
-    /// The connection is gone, with what was asked.
+    /// Takes the loss of the connection. The requests that wait for an answer are lost with it.
     pub fn lost(&mut self, state: State) {
         self.state = state;
         self.asked.clear();
     }
 
-    /// For how many seconds it has not answered, if that is long.
+    /// The number of seconds for which the agent has not answered, if that is long.
     pub fn late(&self, now: Instant) -> Option<u64> {
         let (_, since) = self.asked.front()?;
         let late = now.saturating_duration_since(*since);
         (late >= LATE).then_some(late.as_secs())
     }
 
-    /// Why it cannot be asked to change anything now.
+    /// The reason why the process cannot be asked for a change now.
     pub fn is_deaf(&self, now: Instant) -> Option<String> {
         match (&self.state, self.late(now)) {
             (State::Ended(why), _) => Some(why.clone()),
@@ -112,7 +112,7 @@ impl Process {
         }
     }
 
-    /// The next list, if it is time, and all before it was answered.
+    /// The request for the next list, if it is due, and all requests before it were answered.
     pub fn due(&mut self, now: Instant, every: Duration) -> Option<Request> {
         let is_due = self.state == State::Connected && self.asked.is_empty() && self.next <= now;
         is_due.then(|| self.list(now, every))
@@ -124,14 +124,14 @@ impl Process {
         Request::List(Vec::new())
     }
 
-    /// Sets something, for `takes_back` as it was before, and lists all again.
+    /// The requests that set something, and then list everything again. `takes_back` says whether this restores an earlier state.
     pub fn set(&mut self, items: Vec<Selector>, takes_back: bool, now: Instant, every: Duration) -> Vec<Request> {
         self.asked.push_back((Asked::Set { takes_back }, now));
         let set = Request::Set { items, seconds: None, dry_run: false };
         vec![set, self.list(now, every)]
     }
 
-    /// A request was not sent after all.
+    /// Takes a request back that was not sent after all.
     pub fn not_asked(&mut self, request: &Request) {
         let is_set = matches!(request, Request::Set { .. });
         let is_it = |(asked, _): &(Asked, Instant)| matches!(asked, Asked::Set { .. }) == is_set;
@@ -140,7 +140,7 @@ impl Process {
         }
     }
 
-    /// Takes what the agent says.
+    /// Takes an answer or an event of the agent.
     pub fn told(&mut self, answer: Answer, now: Instant) -> Vec<News> {
         if let Some(event) = answer.event {
             let takes_back = std::mem::take(&mut self.takes_back);
@@ -165,10 +165,10 @@ impl Process {
             (Some(Asked::Set { takes_back }), None) => {
                 let done = answer.set.unwrap_or_default();
                 if self.watches {
-                    // The event follows, if something has changed.
+                    // The event comes next, if something has changed.
                     self.takes_back = takes_back && !done.changes.is_empty();
                 } else {
-                    // Who has asked, the list says that follows.
+                    // The list that comes next says who has asked.
                     self.take(&done, None, takes_back, now);
                 }
                 vec![News::Done(done)]
@@ -194,7 +194,7 @@ impl Process {
                 Some(mut entry) => {
                     let (key, to) = (row.key.clone(), row.state.clone());
                     let from = entry.update(row, is_alone, now);
-                    // Of several that have the name, an event may have told it.
+                    // If several entries have this name, an event may have told of the change already.
                     news.extend(from.filter(|_| is_alone).map(|from| News::Found { key, from, to }));
                     entry
                 }
@@ -203,7 +203,7 @@ impl Process {
         news
     }
 
-    /// What the agent has changed.
+    /// Takes the changes that the agent has made.
     fn take(&mut self, done: &Done, by: Option<Peer>, takes_back: bool, now: Instant) {
         let since = Since { seconds: 0, by };
         let undo = split_items(&done.undo).unwrap_or_default();
@@ -213,7 +213,7 @@ impl Process {
         }
         for (change, undo) in done.changes.iter().zip(undo) {
             let mut named = self.entries.iter_mut().filter(|entry| entry.row.key == change.key);
-            // Of several that have the name, the next list says which it was.
+            // If several entries have this name, the next list says which one has changed.
             if let (Some(entry), None) = (named.next(), named.next()) {
                 entry.changed(change, since, undo, now);
                 entry.row.reverts_in = done.reverts_in;

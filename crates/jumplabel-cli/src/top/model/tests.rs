@@ -1,4 +1,4 @@
-//! A model with what agents could have said.
+//! Tests of the model, with answers that agents could give.
 
 mod pressed;
 
@@ -9,7 +9,7 @@ use jumplabel_agent::protocol::{Changed, Done, Happened, Hello, Peer, Row, Since
 
 use super::*;
 
-/// So many seconds after the first list. The clock then shows 13:05:11.
+/// The time that is `seconds` after the first list. The clock then shows 13:05:11.
 pub fn after(model: &Model, seconds: u64) -> Now {
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_763_903_111 + seconds);
     Now { instant: model.start + Duration::from_secs(seconds), time }
@@ -64,7 +64,7 @@ fn done(changes: &[(&str, &str, &str)], undo: &str) -> Done {
     Done { changes: changes.collect(), undo: undo.to_owned(), pages: 1, nanoseconds: 41_000, ..Done::default() }
 }
 
-/// A client of the agent has changed something.
+/// An event: a client of the agent has changed something.
 pub fn event(changes: &[(&str, &str, &str)], undo: &str) -> Told {
     let by = Some(Peer { uid: 1000, pid: 5121 });
     let event = Happened { time: 1_763_903_110.5, by, done: done(changes, undo) };
@@ -75,7 +75,7 @@ fn answer(changes: &[(&str, &str, &str)]) -> Told {
     Told::Answer(Box::new(Answer { set: Some(done(changes, "")), ..Answer::new() }))
 }
 
-/// These processes, each with a connection and all rows.
+/// A model of these processes, each with a connection and all rows.
 pub fn connected(targets: &[&str]) -> Model {
     let targets: Vec<_> = targets.iter().map(|&target| target.to_owned()).collect();
     let mut model = Model::new(&targets, Duration::from_secs(1), Now::new());
@@ -94,7 +94,7 @@ pub fn connected(targets: &[&str]) -> Model {
     model
 }
 
-/// Presses keys: letters, or one of these.
+/// Presses keys: letters, or one of the special ones here.
 pub fn press(model: &mut Model, keys: &str) -> Vec<Action> {
     let now = after(model, 0);
     keys.chars().fold(Vec::new(), |_, letter| {
@@ -114,7 +114,7 @@ fn names(model: &Model) -> Vec<&str> {
     model.shown().iter().map(|(_, entry)| &*entry.row.key).collect()
 }
 
-/// What the first request is, as a line.
+/// The first request among the actions, as a line.
 fn line(actions: &[Action]) -> (usize, String) {
     match &actions[0] {
         Action::Ask(at, request) => (*at, request.to_string()),
@@ -126,7 +126,7 @@ fn message(model: &Model) -> &str {
     model.message.as_ref().map_or("", |message| &message.text)
 }
 
-/// An agent that does not answer is asked nothing more, and says so.
+/// An agent that does not answer is asked nothing more, and the view says so.
 #[test]
 fn silence() {
     let mut model = connected(&["@web"]);
@@ -142,7 +142,7 @@ fn silence() {
     assert_eq!(model.pressed(KeyEvent::new(KeyCode::Char(' '), KeyModifiers::NONE), now), []);
     model.told(0, list(rows()), now);
     assert_eq!(model.due(now).len(), 1);
-    // The connection goes, and what was asked with it.
+    // When the connection goes, so do the requests that wait for an answer.
     model.told(0, Told::Lost("its agent has closed the connection".to_owned()), now);
     assert_eq!(message(&model), "web.4711: its agent has closed the connection");
     assert_eq!((model.due(after(&model, 20)), press(&mut model, " ")), (vec![], vec![]));
@@ -154,7 +154,7 @@ fn silence() {
     assert_eq!(model.log.last(9).count(), 3);
 }
 
-/// A request that was not sent has no answer.
+/// The model does not wait for an answer to a request that was not sent.
 #[test]
 fn not_sent() {
     let mut model = connected(&["@web"]);
@@ -168,7 +168,7 @@ fn not_sent() {
     assert_eq!(line(&press(&mut model, " ")).1, "set net.trace=on", "the list was answered, and nothing is open");
 }
 
-/// Flips by the agent are counted; of the program's, two lists show one at least.
+/// Flips by the agent are counted. For flips by the program, two lists show that there was at least one.
 #[test]
 fn flips() {
     let mut model = connected(&["@web"]);

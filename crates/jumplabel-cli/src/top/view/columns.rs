@@ -1,4 +1,4 @@
-//! The table: which columns there are, and how wide.
+//! The columns of the table, and how wide they are.
 
 use std::time::Instant;
 
@@ -6,20 +6,20 @@ use crate::commands::live;
 use crate::report::visible;
 use crate::top::model::{Entry, Process};
 
-/// Of the columns that do not depend on what is in them.
+/// The widths of the columns that do not depend on their contents.
 const SITES: usize = 5;
 const FLIPS: usize = 7;
 const SINCE: usize = 6;
 const BY: usize = 12;
-/// Between two columns.
+/// The blanks between two columns.
 const GAP: usize = 2;
-/// In front of all: the mark of the line under the cursor.
+/// The blanks before the first column, for the mark of the line under the cursor.
 const MARGIN: usize = 1;
-/// What these have if the terminal is narrow.
+/// The widths that these columns keep if the terminal is narrow.
 const LEAST_STATE: usize = 6;
 const LEAST_PROCESS: usize = 12;
 
-/// Widths.
+/// The widths of the columns.
 pub struct Columns {
     process: Option<usize>,
     key: usize,
@@ -27,7 +27,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// For these entries. What is left of the width belongs to names.
+    /// The widths for these entries. Names get the rest of the terminal's width.
     pub fn new(shown: &[(usize, &Entry)], several: bool, width: usize) -> Columns {
         let longest = |text: fn(&Entry) -> &str, least: usize| {
             shown.iter().map(|(_, entry)| text(entry).chars().count()).fold(least, usize::max)
@@ -69,7 +69,7 @@ impl Columns {
     }
 }
 
-/// A text that fits: its end, because that tells names apart.
+/// The end of a text, as far as it fits: the end is what tells names apart.
 fn end_of(text: &str, width: usize) -> String {
     let text = visible(text);
     let length = text.chars().count();

@@ -1,4 +1,4 @@
-//! How a model looks.
+//! Draws the model.
 //!
 //! ```text
 //!   head       how many, and how often they are asked; a line for each process that is not as it should be
@@ -24,9 +24,9 @@ use crate::commands::live;
 use crate::report::visible;
 use columns::Columns;
 
-/// What a terminal must have.
+/// The smallest terminal that the view needs: columns and lines.
 const LEAST: (u16, u16) = (80, 24);
-/// Lines about processes that are not as they should be.
+/// The most lines about processes that are not as they should be.
 const NOTES: usize = 3;
 
 const PLAIN: Style = Style::new();
@@ -53,7 +53,7 @@ const HELP: &[&str] = &[
     "Any key goes back.",
 ];
 
-/// Draws all of it.
+/// Draws the whole view.
 pub fn draw(frame: &mut Frame<'_>, model: &Model, now: Now) {
     let area = frame.area();
     let mut page = Page { buffer: frame.buffer_mut(), area, line: area.y, end: area.bottom() };
@@ -104,7 +104,7 @@ fn processes(number: usize) -> String {
     if number == 1 { "1 process".to_owned() } else { format!("{number} processes") }
 }
 
-/// A line for each process that cannot be asked, or refuses what it is asked.
+/// Writes a line for each process that cannot be asked, or refuses what it is asked.
 fn notes(page: &mut Page<'_>, model: &Model, now: Now) {
     let notes: Vec<_> = model.processes.iter().filter_map(|process| note(process, now)).collect();
     let shown = if notes.len() > NOTES { NOTES - 1 } else { NOTES };
@@ -137,7 +137,7 @@ fn detail(entry: &super::model::Entry) -> String {
     format!("{}: {}", row.key, parts.join(", "))
 }
 
-/// From below: the foot, what came of the last key, and what has happened.
+/// Writes the lower part, from below: the foot, the result of the last key, and what has happened.
 fn foot(page: &mut Page<'_>, model: &Model) {
     let filter = match (model.types, &*model.filter) {
         (true, text) => format!("/{text}_  Enter ends, Esc shows all, blank toggles"),
@@ -161,7 +161,7 @@ fn events(page: &mut Page<'_>, model: &Model) {
     page.add_below(&format!("{:-<1$}", "-- events (UTC) ", usize::from(page.area.width)), DIM);
 }
 
-/// Lines from above and from below, until they meet.
+/// A page, which is filled from above and from below until both meet.
 struct Page<'frame> {
     buffer: &'frame mut Buffer,
     area: Rect,
@@ -188,7 +188,7 @@ impl Page<'_> {
         }
     }
 
-    /// What steers a terminal is written as numbers. What does not fit is left out, and dots say so.
+    /// Writes a line. Characters that steer a terminal become numbers. Text that does not fit is cut, and dots show that.
     fn put(&mut self, line: u16, text: &str, style: Style) {
         let (text, width) = (visible(text), usize::from(self.area.width));
         self.buffer.set_stringn(self.area.x, line, &text, width, style);

@@ -1,4 +1,4 @@
-//! What a terminal of a size shows.
+//! Tests of the view in terminals of given sizes.
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -8,7 +8,7 @@ use super::super::model::tests::{after, connected, event, list, press, rows};
 use super::super::model::{Model, Told};
 use super::draw;
 
-/// The lines, without blanks at their ends.
+/// The lines of the view, without blanks at their ends.
 fn shown(model: &Model, width: u16, height: u16, seconds: u64) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| draw(frame, model, after(model, seconds))).unwrap();
@@ -31,12 +31,12 @@ fn of_80_and_24() {
     let mut later: Vec<_> = model.processes[0].entries.iter().map(|entry| entry.row.clone()).collect();
     "off".clone_into(&mut later[2].state);
     model.told(0, list(later), now);
-    // The document has the same figure, which the tests of the tool see to.
+    // The document has the same figure; the tests of the tool compare them.
     let page = shown(&model, 80, 24, 2);
     assert!(page == include_str!("page.txt"), "page.txt is not this:\n{page}");
 }
 
-/// Several processes, one of which has ended, one of which does not answer.
+/// A view of several processes: one has ended, and one does not answer.
 #[test]
 fn of_several_processes() {
     let mut model = connected(&["@web", "@reads", "@a-name-of-thirty-two-letters", "@gone", "@late"]);
@@ -135,7 +135,7 @@ fn help() {
     assert!(model.message.is_none());
 }
 
-/// An agent may say anything: nothing steers the terminal, and nothing is drawn outside.
+/// An agent may send any text. None of it steers the terminal, and nothing is drawn outside the view.
 #[test]
 fn hostile_texts() {
     let mut model = connected(&["@web"]);
@@ -161,7 +161,7 @@ fn hostile_texts() {
     }
 }
 
-/// More lines than fit: a page of them, with the one under the cursor.
+/// If there are more lines than fit, the view shows the page with the line under the cursor.
 #[test]
 fn pages() {
     let mut model = connected(&["@web", "@shop", "@third", "@fourth"]);

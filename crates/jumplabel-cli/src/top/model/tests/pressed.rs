@@ -1,4 +1,4 @@
-//! What keys on the keyboard do.
+//! Tests of what keys on the keyboard do.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn the_filter() {
     assert_eq!(model.shown().len(), 6);
     press(&mut model, "/NET");
     assert_eq!((names(&model), &*model.filter), (vec!["net.trace", "net:packet"], "net"));
-    // Letters are letters, also those that are commands otherwise.
+    // In the filter, letters are only letters, even those that are commands elsewhere.
     press(&mut model, ".q");
     assert_eq!(names(&model), [""; 0]);
     press(&mut model, "\u{8}\n");
@@ -22,7 +22,7 @@ fn the_filter() {
     assert_eq!((&*model.filter, names(&model)), ("wal", vec!["wal.fsync"]));
 }
 
-/// A line stays under the cursor if others come, go, or are left out.
+/// The cursor stays on its line if other lines come, go, or are filtered out.
 #[test]
 fn the_cursor() {
     let mut model = connected(&["@web"]);
@@ -62,7 +62,7 @@ fn toggles() {
         press(&mut model, &format!("/{name}\nv"));
         let actions = press(&mut model, " ");
         assert_eq!((line(&actions), actions.len()), ((1, asked.to_owned()), 2), "and a list behind it");
-        // One at a time.
+        // A process gets only one change at a time.
         assert_eq!(press(&mut model, " "), []);
         assert!(message(&model).contains("web.4712: nothing was asked: the change before"), "{}", message(&model));
         let refused = Answer::error(4, "none of these is set: because".to_owned());
@@ -77,7 +77,7 @@ fn toggles() {
     assert_eq!(message(&model), "there is nothing to toggle");
 }
 
-/// Two keys of one name: each is set alone.
+/// If two keys have one name, each can be set alone.
 #[test]
 fn names_that_are_not_unique() {
     let mut model = connected(&["@web"]);
@@ -89,7 +89,7 @@ fn names_that_are_not_unique() {
     assert_eq!(line(&press(&mut model, "/x\nv ")).1, "set X@src/lib.rs:20:1=on");
 }
 
-/// What operators have changed is taken back, whoever it was, and only once.
+/// The view takes back each change of an operator only once, whoever the operator was.
 #[test]
 fn takes_back() {
     let mut model = connected(&["@web"]);
@@ -106,21 +106,21 @@ fn takes_back() {
     assert_eq!(message(&model), "net.trace on -> off: 2 sites in 1 page, 41 us");
     model.told(0, list(rows()), now);
     assert_eq!(press(&mut model, "r"), [], "it is as it was");
-    // Somebody else has taken it back.
+    // Somebody else has taken the change back.
     for change in [&on, &off] {
         model.told(0, event(change, &format!("net.trace={}", change[0].1)), now);
     }
     assert_eq!(press(&mut model, "r"), []);
-    // Users: the last change alone.
+    // If a change added a user, only the last such change is taken back.
     model.told(0, event(&[("net.trace", "off/0", "on/1")], "net.trace-1"), now);
     assert_eq!(line(&press(&mut model, "r")).1, "set net.trace-1");
-    // The program has set it itself since: an agent then knows nobody who did.
+    // The program itself has set the key since. The agent then names no operator for the key.
     let now = after(&model, 3);
     model.told(0, answer(&[]), now);
     model.told(0, list(rows()), now);
     assert_eq!(press(&mut model, "r"), []);
     assert!(model.log.last(1).next().unwrap().contains("net.trace  on -> off  by the program"));
-    // From before the view: the other state of a key.
+    // If a change is older than the view, the other state of the key takes it back.
     assert_eq!(line(&press(&mut model, "\u{1b}/wal\nr")).1, "set wal.fsync=off");
 }
 
@@ -130,7 +130,7 @@ fn takes_all_back() {
     let now = after(&model, 0);
     let several = [("net.trace", "off", "on"), ("app::MODE", "2/3", "0/3")];
     model.told(1, event(&several, "net.trace=off,app::MODE=2"), now);
-    press(&mut model, "/e\n"); // Not wal.fsync.
+    press(&mut model, "/e\n"); // The filter leaves out wal.fsync.
     let actions = press(&mut model, "R");
     assert_eq!(line(&actions), (1, "set app::MODE=2,net.trace=off".to_owned()));
     assert_eq!(actions.len(), 2);
