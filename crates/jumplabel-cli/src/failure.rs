@@ -1,27 +1,27 @@
-//! Why a command did not do what it was asked, and the exit codes, which are those of grep and a few more.
+//! The reasons for which a command fails, and the exit codes, which are those of grep and a few more.
 
 use std::fmt;
 
-/// All is as it was asked.
+/// Everything is as the command asked.
 pub const DONE: u8 = 0;
-/// Nothing matched, or something differs.
+/// Nothing matched, or something differs from what was asked.
 pub const DIFFERS: u8 = 1;
 
-/// What ends a command.
+/// The reason why a command ends early.
 #[derive(Debug)]
 pub enum Failure {
     /// The words on the command line make no sense.
     Usage(String),
     /// Nothing matched a selector.
     Nothing(String),
-    /// The target cannot be reached, or is none.
+    /// The target cannot be reached, or it is not a target at all.
     OutOfReach(String),
-    /// The target is damaged: what it says is not safe to act on.
+    /// The target is damaged, so that it is not safe to act on what it says.
     Refused(String),
 }
 
 impl Failure {
-    /// The same, with the name of the file.
+    /// The same failure, with a name in front of its message.
     pub fn of(self, name: &str) -> Failure {
         match self {
             Failure::Usage(why) => Failure::Usage(why),
@@ -31,7 +31,7 @@ impl Failure {
         }
     }
 
-    /// The exit code.
+    /// The exit code for this failure.
     pub fn code(&self) -> u8 {
         match self {
             Failure::Nothing(_) => DIFFERS,

@@ -1,4 +1,4 @@
-//! Files that somebody names, who may mean anything: a pipe that nobody writes to, a device without an end.
+//! Opens files that a user names. Such a file may be anything: a pipe that nobody writes to, a device without an end.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -7,9 +7,9 @@ use std::path::Path;
 
 /// Opens a regular file to read it.
 pub fn open(path: &Path) -> io::Result<(File, Metadata)> {
-    // To open a pipe waits for whoever writes to it, and a device may do something then.
+    // To open a pipe would wait for a writer, and opening a device may have an effect. So this looks at the type first.
     regular(std::fs::metadata(path)?)?;
-    // Some files of the kernel's are regular, and reading them waits: /proc/kmsg.
+    // Some files of the kernel are regular, but reading them waits: /proc/kmsg.
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
     let metadata = regular(file.metadata()?)?;
     Ok((file, metadata))
@@ -19,7 +19,7 @@ fn regular(found: Metadata) -> io::Result<Metadata> {
     if found.is_file() { Ok(found) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")) }
 }
 
-/// All of it, if that is not more than `most` bytes.
+/// Reads everything, if that is at most `most` bytes.
 pub fn read(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(most + 1).read_to_end(&mut bytes)?;

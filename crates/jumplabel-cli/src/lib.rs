@@ -1,5 +1,5 @@
-//! Lists, shows and checks the static keys of programs and shared libraries, from their files; and those of processes that have an agent,
-//! which it also sets.
+//! Lists, shows and checks static keys: those of programs and shared libraries, from their files, and those of processes that have an agent. It also
+//! sets the keys of such processes.
 //!
 //! ```text
 //!   doctor top                   why flips fail; a view of processes in a terminal
@@ -14,11 +14,11 @@
 //!   input                        files that somebody names
 //! ```
 //!
-//! A module uses those below it, and none above or beside it: `make lint` reads this figure, and fails if one does.
+//! A module uses only modules below its own line in this figure: `make lint` reads the figure, and fails if one uses another.
 //!
-//! A file is never executed, and nothing in it is believed: each address and length is looked up before it is used.
+//! The tool never executes a file, and trusts nothing in it: each address and length is checked before it is used.
 
-// What only `--force` uses.
+// Without `--force`, some code has no user.
 #![cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
 
 mod arguments;
@@ -52,8 +52,8 @@ use clap::Parser;
 use arguments::{Arguments, Command};
 use report::Report;
 
-/// Runs the tool with these words, the first of which is its own name. Writes to `out` and `err`, with colours. Returns the exit
-/// code. A reader that has gone, as `head` does, has seen what it wanted.
+/// Runs the tool with the words of a command line, the first of which is the tool's own name. Writes to `out` and `err`, with colours. Returns the
+/// exit code. It is no error if the reader of `out` goes early, as `head` does.
 pub fn run(words: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let arguments = match Arguments::try_parse_from(words) {
         Ok(arguments) => arguments,
@@ -98,18 +98,19 @@ pub fn run(words: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: 
     code
 }
 
-/// Whether the script of a shell calls the tool, to complete a command. Then it has its answer.
+/// Whether a shell's script has called the tool to complete a command. If so, the answer is already on standard output.
 pub fn completes() -> bool {
     commands::completion::answer()
 }
 
-/// What the command `link` makes of the bytes of a file: `None` if it has nothing to do, or why it refuses, with the exit code. Touches no file.
+/// Does to the bytes of a file what the command `link` does to the file. Returns `None` if there is nothing to do, or, on refusal, the exit code and
+/// the reason. Touches no file.
 pub fn link(bytes: Vec<u8>) -> Result<Option<Vec<u8>>, (u8, String)> {
     let linked = link::link(std::rc::Rc::new(bytes), link::Keep::All);
     linked.map(|linked| linked.bytes).map_err(|failure| (failure.code(), failure.to_string()))
 }
 
-/// `jumplabel-cc`: runs the C compiler with these words, without the name of the program, and links what it linked. Returns the exit code.
+/// `jumplabel-cc`: runs the C compiler with `words`, which lack the name of the program, and then links the compiler's output. Returns the exit code.
 pub fn cc(words: impl IntoIterator<Item = OsString>) -> u8 {
     linker::run(words)
 }

@@ -1,8 +1,7 @@
-//! The instruction sets, and what their sites hold, in words of bytes and of assembler. The bytes are those of the library's encoders.
+//! The instruction sets, and what their sites hold, as bytes and in assembler. The bytes come from the library's encoders.
 //!
-//! What a site holds is one of two to four instructions, all named here, so that no disassembler is needed but for x86, where `sites`
-//! and `disasm` show foreign bytes as instructions too: disassemblers of many instruction sets take a minute to build (capstone), or
-//! know few of these eight.
+//! A site holds one of two to four instructions, and this file names them all. So only x86 needs a disassembler: there, `sites` and `disasm` show
+//! foreign bytes as instructions too. Disassemblers of many instruction sets take a minute to build (capstone), or know only a few of these eight.
 
 use jumplabel_format::arch::{
     aarch64::Aarch64, arm::Arm, loongarch64::Loongarch64, powerpc64::Powerpc64, riscv64::Riscv64, s390x::S390x,
@@ -46,7 +45,7 @@ macro_rules! with_encoder {
 }
 
 impl Machine {
-    /// By what the ELF header says: machine, whether addresses have 64 bits, whether it is big endian.
+    /// The instruction set that an ELF header names: its machine, whether addresses have 64 bits, whether it is big endian.
     pub fn of(machine: u16, is_64: bool, is_big: bool) -> Option<Machine> {
         Some(match (machine, is_64, is_big) {
             (elf::EM_386, false, false) => Machine::X86,
@@ -61,12 +60,12 @@ impl Machine {
         })
     }
 
-    /// By what the header of a PE file says. Windows has sites on this one only.
+    /// The instruction set that the header of a PE file names. Windows has sites only on x86-64.
     pub fn of_pe(machine: u16, is_64: bool) -> Option<Machine> {
         (machine == pe::IMAGE_FILE_MACHINE_AMD64 && is_64).then_some(Machine::X86_64)
     }
 
-    /// What rustc and the documents call it.
+    /// The name that rustc and the documents use.
     pub fn name(self) -> &'static str {
         match self {
             Machine::X86 => "i686",
@@ -80,35 +79,35 @@ impl Machine {
         }
     }
 
-    /// Bytes of a pointer.
+    /// The size of a pointer, in bytes.
     pub fn pointer(self) -> usize {
         if matches!(self, Machine::X86 | Machine::Arm) { 4 } else { 8 }
     }
 
-    /// Bytes of a site.
+    /// The size of a site, in bytes.
     pub fn bytes(self, kind: Kind) -> usize {
         with_encoder!(self, A => kind.bytes::<A>())
     }
 
-    /// What an entry of the kind names as its target.
+    /// The meaning of the target in an entry of this kind.
     pub fn target(self, kind: Kind) -> Target {
         with_encoder!(self, A => kind.target::<A>())
     }
 
-    /// What a site at `address` that leads to `target` holds. A jump to elsewhere (the linker put a veneer between) counts as one,
-    /// where the site may lead anywhere.
+    /// The state of a site at `address` that leads to `target`. If the kind of site may lead anywhere, a jump to elsewhere counts as a jump to
+    /// `target`: the linker may have put a veneer between.
     pub fn decode(self, kind: Kind, code: Code, address: u64, target: u64) -> Option<State> {
         with_encoder!(self, A => {
             kind.decode::<A>(code, displacement::<A>(kind, address, target)).or_else(|| kind.leads_somewhere::<A>(code))
         })
     }
 
-    /// The same, if it leads to `target` itself.
+    /// The same, but only a jump to `target` itself counts.
     pub fn decode_exactly(self, kind: Kind, code: Code, address: u64, target: u64) -> Option<State> {
         with_encoder!(self, A => kind.decode::<A>(code, displacement::<A>(kind, address, target)))
     }
 
-    /// What a site that can load holds. It leads to its stub or to its arm.
+    /// The state of a site that can load its key. Such a site leads to its stub or to its arm.
     pub fn decode_loading(self, code: Code, address: u64, stub: u64, arm: u64) -> Option<State> {
         with_encoder!(self, A => {
             let to = |target| A::displacement(address, target);
@@ -116,12 +115,12 @@ impl Machine {
         })
     }
 
-    /// Whether a site at `address` may lead to anything in reach, and not only to its entry's target.
+    /// Whether a site at `address` may lead to anything in reach, rather than only to its entry's target.
     pub fn leads_anywhere(self, kind: Kind, address: u64) -> bool {
         with_encoder!(self, A => kind.leads::<A>(address as usize) != Leads::ToTarget)
     }
 
-    /// The bytes of a state; `None` if the target is out of reach, and the state needs it.
+    /// The bytes of a state. `None` if the state needs the target, and the target is out of reach.
     pub fn encode(self, state: State, address: u64, target: u64) -> Option<Vec<u8>> {
         with_encoder!(self, A => {
             let fixed = state.encode::<A>(0) == state.encode::<A>(16);
@@ -130,12 +129,12 @@ impl Machine {
         })
     }
 
-    /// What a site at `to` holds, if it does what the instruction at `from` does.
+    /// The bytes that make a site at `to` do what the instruction at `from` does.
     pub fn moved(self, native: &[u8], from: u64, to: u64) -> Code {
         with_encoder!(self, A => <A as Op>::moved(native, from as usize, to as usize))
     }
 
-    /// What changes of a site at `to`, if it does what the instructions at `from` do; `None` if that is not known.
+    /// The bytes that change in a site at `to`, so that it does what the instructions at `from` do. `None` if that is not known.
     pub fn alternative(self, instructions: &[u8], from: u64, to: u64, size: usize) -> Option<Code> {
         match self {
             Machine::X86_64 => X86::<64>::placed(instructions, from as usize, to as usize, size),
@@ -143,24 +142,24 @@ impl Machine {
         }
     }
 
-    /// What a site does, as a number: of a check, whether it jumps; of a naked key's function, what it returns.
+    /// The action of a site, as a number: a check returns whether it jumps, a naked key's function its return value.
     pub fn action(self, state: State) -> usize {
         with_encoder!(self, A => state.action::<A>())
     }
 
-    /// The state that a flip goes to from `state`.
+    /// The state that a flip gives to a site in `state`, so that the site does `action`.
     pub fn toward(self, state: State, action: usize) -> State {
         with_encoder!(self, A => state.toward::<A>(action, Some(0)))
     }
 
-    /// What is written in turn on the way from `old` to `new`: so many bytes from so far into the site. After each, the site does what the one or
-    /// the other does.
+    /// The writes that take a site from `old` to `new`, in order: each has bytes and their offset in the site. After each write, the site does either
+    /// what `old` or what `new` does.
     #[cfg(target_os = "linux")]
     pub fn steps(self, old: Code, new: Code) -> Vec<StepBytes> {
         with_encoder!(self, A => (0..A::STEPS).filter_map(|number| CodeChange { old, new }.step::<A>(number)).collect())
     }
 
-    /// The instruction at a site that holds `state`; on x86, whatever the bytes are.
+    /// The instruction at a site that holds `state`, as text. On x86, this works for any bytes.
     pub fn instruction(self, state: Option<State>, bytes: &[u8], address: u64, target: u64) -> String {
         match (self, state) {
             (_, Some(State::CALLS)) => format!("-> {target:#x}"),
@@ -185,7 +184,7 @@ impl Machine {
     }
 }
 
-/// From the end of a site.
+/// The displacement to `target`, counted from the end of a site.
 fn displacement<A: Sites>(kind: Kind, address: u64, target: u64) -> Option<i32> {
     let end = address.wrapping_add(kind.bytes::<A>() as u64);
     A::displacement(end.wrapping_sub(A::SIZE as u64), target).filter(|&displacement| kind.reaches(displacement))
@@ -212,7 +211,7 @@ mod tests {
     use super::*;
     use jumplabel_format::layout::CALL_SITE;
 
-    /// A call that a table lists is the displacement of an instruction, which counts from its end.
+    /// A call in a table is only the displacement of an instruction, which counts from the instruction's end.
     #[test]
     fn calls() {
         let machine = Machine::X86_64;

@@ -1,4 +1,4 @@
-//! `jumplabel`, the tool. All of it is in the library of this package, so that tests can call it.
+//! `jumplabel`, the tool. All of its code is in this package's library, so that tests can call it.
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ fn main() -> ExitCode {
     if jumplabel_cli::completes() {
         return ExitCode::SUCCESS;
     }
-    // These take the colours away, unless it is a terminal; NO_COLOR counts as well.
+    // These streams drop colours unless they are a terminal. They obey NO_COLOR as well.
     let (mut out, mut err) = (anstream::stdout(), anstream::stderr());
     ExitCode::from(jumplabel_cli::run(std::env::args_os(), &mut out, &mut err))
 }

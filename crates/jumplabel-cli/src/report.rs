@@ -1,5 +1,5 @@
-//! What a command prints: columns, one row a line, or JSON. Texts come from files that may be hostile: nothing that steers a terminal
-//! gets through.
+//! The output of a command: columns with one row a line, or JSON. Texts come from files that may be hostile, so characters that steer a terminal are
+//! replaced.
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
@@ -12,25 +12,25 @@ use crate::target::Target;
 const HEAD: Style = Style::new().bold();
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 
-/// So many sentences say enough.
+/// The most sentences about damage.
 const DAMAGE: usize = 10;
 
-/// Both streams.
+/// The text for standard output and for standard error.
 #[derive(Default)]
 pub struct Report {
     pub out: String,
     pub err: String,
 }
 
-/// A time that somebody tells, in seconds since 1970. What cannot be written is the first or the last that can.
+/// A time that a peer sends, in seconds since 1970. A time that cannot be written becomes the first or the last that can.
 pub fn time(seconds: f64) -> SystemTime {
-    // Of four digits are the years of a time that can be written.
+    // The last second of the year 9999: a time is written with four digits for the year.
     const LAST: f64 = 253_402_300_799.0;
     let since = Duration::try_from_secs_f64(seconds.min(LAST)).unwrap_or_default();
     SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
-/// On which side of its column a text stands.
+/// The side of its column on which a text stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Left,
@@ -38,17 +38,17 @@ pub enum Side {
 }
 
 impl Report {
-    /// A line on standard output.
+    /// Prints a line on standard output.
     pub fn line(&mut self, line: &dyn Display) {
         let _ = writeln!(self.out, "{}", visible(&line.to_string()));
     }
 
-    /// A line on standard error.
+    /// Prints a line on standard error.
     pub fn error(&mut self, error: &dyn Display) {
         let _ = writeln!(self.err, "{ERROR}jumplabel:{ERROR:#} {}", visible(&error.to_string()));
     }
 
-    /// What is damaged in the target; whether anything is.
+    /// Reports what is damaged in the target. Returns whether anything is.
     pub fn damage(&mut self, target: &Target) -> bool {
         let sentences = target.objects.iter().flat_map(|object| &object.table.damage);
         let (mut count, name) = (0_usize, &target.name);
@@ -64,13 +64,13 @@ impl Report {
         count > 0
     }
 
-    /// A value as one line of JSON.
+    /// Prints a value as one line of JSON.
     pub fn json(&mut self, value: &impl serde::Serialize) {
         self.out.push_str(&serde_json::to_string(value).unwrap_or_default());
         self.out.push('\n');
     }
 
-    /// Rows under a heading, each column as wide as it must be. All but the last have no blanks in them.
+    /// Prints rows under a heading, with each column as wide as it must be. Only the last column may contain blanks.
     pub fn columns<const N: usize>(&mut self, heading: [(&str, Side); N], mut rows: Vec<[Cow<'_, str>; N]>) {
         let mut widths = heading.map(|(title, _)| title.len());
         for row in &mut rows {
@@ -103,7 +103,7 @@ impl Report {
     }
 }
 
-/// Characters that steer a terminal, or turn a text around, as numbers.
+/// Writes characters as numbers if they steer a terminal, or turn the direction of text around.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let steers = |c: char| {
         c.is_control() || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -122,7 +122,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     plain.into()
 }
 
-/// The same, and blanks as numbers, too: a column is a word.
+/// The same, with blanks as numbers too, because a column is one word.
 fn word(text: &str) -> Cow<'_, str> {
     match visible(text) {
         Cow::Borrowed("") => Cow::Owned("-".into()),

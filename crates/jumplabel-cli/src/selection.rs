@@ -1,4 +1,4 @@
-//! What the selectors choose of a target.
+//! Finds the keys, calls, modes and sites of a target that selectors choose.
 
 use jumplabel_selector::{Assignment, Glob, Selector, What};
 
@@ -8,20 +8,20 @@ use crate::report::Report;
 use crate::table::{Is, Subject};
 use crate::target::{Object, Target};
 
-/// A key, call or mode that was chosen, with those of its sites that were.
+/// A chosen key, call or mode, with those of its sites that were chosen.
 pub struct Chosen<'target> {
     pub object: &'target Object,
     pub subject: &'target Subject,
-    /// Numbers among the subject's sites, and among all.
+    /// The number of each site twice: among the subject's sites, and among all.
     pub sites: Vec<(usize, usize)>,
 }
 
-/// All that there is.
+/// Everything in the target.
 pub fn every(target: &Target) -> Vec<Chosen<'_>> {
     by(target, &Selector { what: What::Name(Glob::new("*")), assignment: None })
 }
 
-/// What one selector chooses.
+/// The choice of one selector.
 pub fn by<'target>(target: &'target Target, selector: &Selector) -> Vec<Chosen<'target>> {
     let mut chosen = Vec::new();
     for object in &target.objects {
@@ -59,8 +59,8 @@ pub fn by<'target>(target: &'target Target, selector: &Selector) -> Vec<Chosen<'
     chosen
 }
 
-/// What any of several selectors chooses, in the order of the tables, each once; all, if there is none. Reports those that choose
-/// nothing; whether each has chosen something.
+/// The choice of several selectors, in the order of the tables, each subject once. Without selectors, everything. Reports each selector that chooses
+/// nothing. Also returns whether each has chosen something, or, without selectors, whether there is anything.
 pub fn by_any<'target>(
     target: &'target Target,
     selectors: &[Selector],
@@ -97,7 +97,7 @@ pub fn by_any<'target>(
     (all, each)
 }
 
-/// Whether a selector has chosen something; if not, reports it.
+/// Whether a selector has chosen something. If it has not, reports that.
 pub fn something(target: &Target, selector: &Selector, chosen: &[Chosen<'_>], report: &mut Report) -> bool {
     if chosen.is_empty() {
         report.error(&nothing(target, selector));
@@ -105,7 +105,7 @@ pub fn something(target: &Target, selector: &Selector, chosen: &[Chosen<'_>], re
     !chosen.is_empty()
 }
 
-/// That a selector has chosen nothing.
+/// The message that a selector has chosen nothing.
 pub fn nothing(target: &Target, selector: &Selector) -> String {
     let names = target.objects.iter().flat_map(|object| &object.table.subjects).map(|subject| &*subject.name);
     let meant = jumplabel_selector::did_you_mean(&selector.what, names);
@@ -113,13 +113,13 @@ pub fn nothing(target: &Target, selector: &Selector) -> String {
 }
 
 impl Chosen<'_> {
-    /// A sentence, if it is not what is wanted.
+    /// A sentence about the difference, if the subject is not as wanted.
     pub fn complaint(&self, wanted: &Assignment) -> Result<Option<String>, Failure> {
         let (name, is) = (&self.subject.name, self.subject.state(self.object));
         Ok((!self.is(wanted)?).then(|| format!("{name} is {is}, not {}", wanted.value())))
     }
 
-    /// Whether it is that at the start, or, in a process, now. What a subject cannot be at all is an error of the command line.
+    /// Whether the subject is as wanted: at the start, or, in a process, now. A value that the subject cannot have is an error of the command line.
     fn is(&self, wanted: &Assignment) -> Result<bool, Failure> {
         let (name, value) = (&self.subject.name, wanted.value());
         let cannot = |what: &str| Err(Failure::Usage(format!("{name} cannot be `{value}`: it is {what}")));
@@ -143,7 +143,7 @@ impl Chosen<'_> {
 }
 
 impl Object {
-    /// Functions and lines; reads them when they are first asked for.
+    /// Functions and lines. Reads them at the first call.
     pub fn lines(&self) -> &Lines {
         self.lines.get_or_init(|| Lines::read(&self.image))
     }

@@ -1,4 +1,4 @@
-//! What a command looks at: objects, each with its memory as it is at the start.
+//! The target of a command: its objects, each with its memory as it is at the start.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -9,29 +9,29 @@ use crate::image::Image;
 use crate::image::lines::Lines;
 use crate::table::{Is, Subject, Table};
 
-/// A target: a file, which is one object; or what a process has loaded.
+/// A target: a file, which is one object, or a process, with all objects that it has loaded.
 pub struct Target {
-    /// As it was named.
+    /// The name that the user gave.
     pub name: String,
-    /// Programs and libraries.
+    /// The programs and libraries.
     pub objects: Vec<Object>,
 }
 
 /// One program or library, with what its tables say.
 pub struct Object {
-    /// As it was named, or where the process found it.
+    /// The path that the user gave, or where the process found the object.
     pub path: String,
     pub image: Image,
     pub table: Table,
-    /// What is added to an address of the file in a process.
+    /// The difference between an address in the process and the same address in the file.
     pub bias: u64,
-    /// Functions of other objects to which static calls of this one lead, by their addresses less the bias.
+    /// Functions of other objects to which this object's static calls lead, by their addresses less the bias.
     pub elsewhere: HashMap<u64, String>,
     pub(crate) lines: OnceCell<Lines>,
 }
 
 impl Target {
-    /// A file, which is read and never run.
+    /// Opens a file as a target. The file is read, and never run.
     pub fn of_file(name: &str) -> Result<Target, Failure> {
         let object = Object::read(Image::open(Path::new(name))?, name)?;
         Ok(Target { name: name.to_owned(), objects: vec![object] })
@@ -39,20 +39,20 @@ impl Target {
 }
 
 impl Object {
-    /// Looks again for sites that do not do what their subject is.
+    /// Looks again for sites that do not do what their subject says.
     #[cfg(target_os = "linux")]
     pub fn judge(&mut self) {
         self.table.judge(&self.image);
     }
 
-    /// Reads its tables.
+    /// Reads the tables of an object.
     pub fn read(image: Image, path: &str) -> Result<Object, Failure> {
         let table = Table::read(&image).map_err(|failure| failure.of(path))?;
         let (path, bias, elsewhere) = (path.to_owned(), 0, HashMap::new());
         Ok(Object { path, image, table, bias, elsewhere, lines: OnceCell::new() })
     }
 
-    /// The name of code, or its address.
+    /// The name of the function at an address, or the address.
     pub fn function(&self, address: u64) -> String {
         let other = || self.elsewhere.get(&address).cloned();
         self.image.symbols().place(address).or_else(other).unwrap_or_else(|| format!("{address:#x}"))
@@ -60,7 +60,7 @@ impl Object {
 }
 
 impl Subject {
-    /// What it is at the start, or, in a process, now: in a word.
+    /// The subject's state in a word: at the start, or, in a process, now.
     pub fn state(&self, object: &Object) -> String {
         match self.is {
             Is::Key(None) | Is::Tracepoint(None) | Is::Call(None) => "-".into(),

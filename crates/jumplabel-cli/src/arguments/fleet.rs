@@ -1,4 +1,4 @@
-//! Of the commands that go by way of etcd.
+//! The arguments of the commands that use etcd.
 
 use clap::{Args, Subcommand};
 use jumplabel_selector::Selector;
