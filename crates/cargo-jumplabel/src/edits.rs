@@ -1,5 +1,5 @@
-//! Anchored edits of source text. An edit that does not find its anchors exactly as often as it expects is an error. So this refuses a version of
-//! upstream that looks different, and never edits one by half.
+//! Anchored edits of source text. An edit that does not find its anchors exactly as often as it expects is an error. So the tool refuses a version of
+//! upstream that looks different, and never leaves a file half edited.
 
 use anyhow::{Result, ensure};
 use regex::Regex;
@@ -68,8 +68,8 @@ impl Text {
 
 const UNKNOWN: &str = "this version of the crate does not look as expected. Use a newer cargo-jumplabel, or an older version of the crate";
 
-/// The place of the brace that closes the block around `from`. It also counts braces in comments and literals, as in macros, because upstream
-/// has them in pairs.
+/// The place of the brace that closes the block around `from`. Braces in comments and literals count as well, as they do in macros: upstream has them
+/// in pairs.
 fn end_of_block(text: &str, from: usize) -> Option<usize> {
     let mut depth = 0;
     for (at, sign) in text.get(from..)?.char_indices() {

@@ -1,4 +1,4 @@
-//! The package that stands in for the crate fail. It contains nothing of upstream, but offers jumplabel-fail under upstream's name.
+//! The package that stands in for the crate fail. It contains nothing of upstream: it offers jumplabel-fail under upstream's name.
 
 use anyhow::{Context, Result};
 use toml_edit::{DocumentMut, value};
@@ -27,7 +27,7 @@ pub fn run(project: &Project, patch: &Patch) -> Result<()> {
     Ok(())
 }
 
-/// The manifest of the stand-in in this repository, without the lines that make sense only in this repository.
+/// The stand-in's manifest. It is the one in `patches`, without the lines that make sense only in this repository.
 fn manifest(version: &str, project: &Project) -> Result<String> {
     let mut manifest: DocumentMut = include_str!("../patches/fail/manifest.toml").parse()?;
     let package = manifest["package"].as_table_mut().context("the stand-in is a package")?;

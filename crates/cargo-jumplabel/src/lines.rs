@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
 
-/// The folder in the user's workspace.
+/// The folder of the patched packages in the user's workspace.
 pub const FOLDER: &str = "jumplabel-patches";
 
 fn path_of(name: &str) -> String {
@@ -14,7 +14,7 @@ fn is_ours(line: &Item, name: &str) -> bool {
     line.get("path").and_then(Item::as_str) == Some(&path_of(name))
 }
 
-/// The manifest with a line of `[patch.crates-io]` for each of the packages.
+/// The manifest with a line of `[patch.crates-io]` for each package in `names`.
 pub fn with(manifest: &str, names: &[&str]) -> Result<String> {
     let mut manifest: DocumentMut = manifest.parse().context("Cargo.toml cannot be read")?;
     let mut implicit = Table::new();
@@ -39,7 +39,7 @@ pub fn with(manifest: &str, names: &[&str]) -> Result<String> {
     Ok(manifest.to_string())
 }
 
-/// The manifest without these lines, and without tables that become empty.
+/// The manifest without the lines of the packages in `names`, and without tables that become empty.
 pub fn without(manifest: &str, names: &[&str]) -> Result<String> {
     let mut manifest: DocumentMut = manifest.parse().context("Cargo.toml cannot be read")?;
     if let Some(patches) = manifest.get_mut("patch").and_then(Item::as_table_like_mut) {

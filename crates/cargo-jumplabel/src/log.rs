@@ -18,7 +18,7 @@ pub const LOG: Copies = Copies {
     }],
 };
 
-/// Makes each callsite ask its key first, and keys follow the maximum level.
+/// Makes each callsite ask its key first, and makes the keys follow the maximum level.
 fn edited(package: &mut Package, project: &Project) -> Result<()> {
     package.edit("src/macros.rs", |text| {
         // The macros `error!` to `trace!` have four forms each, and a known level.

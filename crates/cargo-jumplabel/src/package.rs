@@ -1,4 +1,4 @@
-//! A package that replaces another one: its files, and edits of them.
+//! A package that replaces another one: the text of its files, and the functions that edit them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -57,7 +57,7 @@ impl Package {
         Ok(())
     }
 
-    /// A file in `folder` that differs from this package's.
+    /// A file of this package that differs in `folder`, if there is one.
     pub fn differing(&self, folder: &Path) -> Option<PathBuf> {
         let differs = |(path, text): (&String, &String)| {
             let file = folder.join(path);

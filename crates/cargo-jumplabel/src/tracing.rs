@@ -44,7 +44,7 @@ fn edited_tracing(package: &mut Package, _: &Project) -> Result<()> {
             2,
             "__jumplabel_goes.anywhere()",
         )?;
-        // First subscribers hear what they want, then the follower hears what it follows.
+        // An enabled callsite goes first to the subscribers that want it, then to the follower if the follower follows it.
         let of_meta = r"let meta = __CALLSITE\.metadata\(\);\s*// (?:event|span) with (?:explicit|contextual) parent\s*\$crate::";
         for (upstream, times, ours) in [
             (r"Event::dispatch\(\s*meta,", 3, "event(&__CALLSITE, __jumplabel_goes,"),
@@ -93,7 +93,7 @@ fn edited_tracing(package: &mut Package, _: &Project) -> Result<()> {
     })
 }
 
-/// Makes callsites listed and registered, and keys follow interests.
+/// Makes tracing-core list and register all callsites, and makes their keys follow the subscribers' interests.
 fn edited_core(package: &mut Package, project: &Project) -> Result<()> {
     package.edit("src/callsite.rs", |text| {
         let sync = "\n    #[cfg(feature = \"std\")]\n    let _keys = keys::SyncAtEnd;";

@@ -20,8 +20,8 @@ pub struct Upstream {
 impl Upstream {
     /// Asks cargo for the sources of these packages: names and versions. `earlier` is the path of the last run's lock, if there was one.
     pub fn of(project: &Project, packages: &[(&str, String)], earlier: PathBuf) -> Result<Upstream> {
-        // This is a separate package, so that the lines of [patch] in the user's manifest do not apply. It lies below the user's folder, so that the
-        // user's configuration of cargo applies.
+        // Cargo is asked from a separate package, so that the lines of [patch] in the user's manifest do not apply. That package lies below the
+        // user's folder, so that the user's configuration of cargo applies.
         let asking = project.target().join("cargo-jumplabel");
         fs::create_dir_all(asking.join("src")).with_context(|| format!("cannot make {}", asking.display()))?;
         let dependencies: String = packages
@@ -44,7 +44,7 @@ impl Upstream {
         };
         let metadata = ask(earlier).or_else(|_| ask(project.root().join("Cargo.lock")));
         let lock = fs::read_to_string(asking.join("Cargo.lock"));
-        // The folder is removed, even after a failure.
+        // The folder of that package is removed, even after a failure.
         fs::remove_dir_all(&asking)?;
         let (metadata, lock) = (metadata?, lock?);
         let folder = |name: &str, version: &str| -> Result<PathBuf> {

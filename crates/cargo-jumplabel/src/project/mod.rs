@@ -27,7 +27,7 @@ pub struct Project {
     offline: bool,
 }
 
-/// A query of cargo about the project of a manifest.
+/// A query to cargo about the project that a manifest belongs to.
 pub fn question(manifest: Option<&Path>, offline: bool) -> MetadataCommand {
     let mut command = MetadataCommand::new();
     if let Some(manifest) = manifest {
@@ -70,7 +70,7 @@ impl Project {
         self.root().join(FOLDER)
     }
 
-    /// The version of the crate `name` that the program has, which must be one of `tried`. It also prints which other versions stay as they are.
+    /// The version of the crate `name` that the program has, which must be one of `tried`. This also prints which other versions stay as they are.
     pub fn locked(&self, name: &str, tried: &[&str]) -> Result<String> {
         let all = self.metadata.packages.iter().filter(|package| package.name == name);
         let (reached, mut others): (Vec<&Found>, Vec<&Found>) = all.partition(|package| self.is_reached(package));
@@ -86,7 +86,7 @@ impl Project {
             ),
             ([], []) if others.is_empty() => bail!("the program does not depend on {name}: there is nothing to do"),
             ([], []) => {
-                // A line that somebody else wrote may have replaced it.
+                // A line that somebody else wrote may have replaced the crate.
                 lines::with(&fs::read_to_string(self.manifest())?, &[name])?;
                 bail!(
                     "the program has {}, which lines of [patch.crates-io] do not reach: it does not come from cargo's own registry",
@@ -105,7 +105,7 @@ impl Project {
         Ok(version)
     }
 
-    /// True if lines of [patch.crates-io] replace the package, or have replaced another one by it.
+    /// True if lines of [patch.crates-io] can replace the package, or if it is already a replacement that this tool has written.
     fn is_reached(&self, package: &Found) -> bool {
         self.is_patched(package) || package.source.as_ref().is_some_and(|source| source.is_crates_io())
     }
@@ -115,8 +115,8 @@ impl Project {
         package.source.is_none() && package.manifest_path.as_std_path().starts_with(self.folder())
     }
 
-    /// Writes the packages, and the lines of `[patch.crates-io]`. With `--check`, it fails instead if that would change anything, or if cargo does
-    /// not use the packages.
+    /// Writes the packages, and the lines of `[patch.crates-io]`. With `--check`, this writes nothing. It then fails if there is something to write,
+    /// or if cargo does not use the packages.
     pub fn write_or_check(&self, packages: &[Package], patch: &Patch) -> Result<()> {
         let names: Vec<_> = packages.iter().map(|package| package.name).collect();
         let manifest_path = self.manifest();
@@ -193,7 +193,8 @@ impl Project {
         let question = question(Some(&manifest), self.offline);
         let now = question.exec().context("cargo cannot resolve the program without the packages")?;
         for (name, version) in versions {
-            // There may be several versions now. This takes the one of the same line, because another one may be a dependency of its own.
+            // The program may have several versions of a package now. This takes the version of the same release line, because another one may be a
+            // dependency of its own.
             let is_other = |package: &Found| package.name == *name && package.version.to_string() != *version;
             let is_there = |package: &Found| package.name == *name && package.version.to_string() == *version;
             if now.packages.iter().any(is_other) && !now.packages.iter().any(is_there) {

@@ -10,7 +10,7 @@ use toml_edit::InlineTable;
 
 use super::{Project, places};
 
-/// An error of cargo. If it is about jumplabel, an explanation in other words comes first.
+/// Explains an error of cargo. If the error is about jumplabel, the explanation in other words comes first.
 pub fn explained(error: cargo_metadata::Error, otherwise: &'static str) -> Error {
     let says = error.to_string();
     let why = if says.contains("links to the native library `jumplabel`") {
