@@ -1,4 +1,4 @@
-//! Alternatives: applied, and what the processor has.
+//! The C functions of alternatives: one applies them all, the other asks for a feature of the processor.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -10,10 +10,10 @@ pub extern "C" fn jumplabel_alternatives_apply() -> c_int {
     code(jumplabel::alternatives::apply().map_err(Refusal::Core))
 }
 
-/// Whether the processor has a feature.
+/// Returns whether the processor has the feature of this name.
 ///
 /// # Safety
-/// `feature` is null, or a string.
+/// `feature` is null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_alternatives_has(feature: *const c_char) -> bool {
     // SAFETY: the caller passes null or a string.

@@ -1,6 +1,6 @@
-//! The names of the C API are hidden in libjumplabel.a: a program or a library that is linked with it finds them, and shows none
-//! of them to others. So a plugin with an instance of its own calls that instance, whatever else is loaded, and instances meet by their ELF
-//! notes. The shared library shows the same names, so that `make install` (install/libraries) builds the crate twice.
+//! Hides the names of the C API in libjumplabel.a. A program or a library that is linked with the archive finds the names, and exports none of them
+//! to others. So a plugin with an instance of its own calls that instance, whatever else is loaded, and instances find each other by their ELF notes.
+//! The shared library exports the same names, so `make install` (install/libraries) builds the crate twice.
 
 #[cfg(jumplabel_archive)]
 core::arch::global_asm!(
@@ -70,8 +70,8 @@ core::arch::global_asm!(
 #[cfg(all(jumplabel_archive, jumplabel_sites, target_arch = "x86_64"))]
 core::arch::global_asm!(".hidden jumplabel_op_thunk_");
 
-// Programs in C have no unwinder where the C library is musl (Debian's gcc brings glibc's), and the library has no panics that
-// would need one. With one in the program, these find it. Without std, nothing asks for it.
+// If the C library is musl, programs in C have no unwinder (Debian's gcc brings glibc's). The library needs none, because it has no panics. If the
+// program has an unwinder, these weak references find it. An archive without std has no such references.
 #[cfg(all(jumplabel_archive, not(jumplabel_installed), target_env = "musl"))]
 core::arch::global_asm!(
     ".weak _Unwind_Backtrace",

@@ -1,4 +1,4 @@
-//! Assertions that have failed: `include/jumplabel/assert.h`.
+//! Reports assertions that have failed: `include/jumplabel/assert.h`.
 
 use core::ffi::{CStr, c_char, c_uint, c_void};
 use core::ptr::null_mut;
@@ -17,21 +17,21 @@ pub struct Assertion {
     line: c_uint,
 }
 
-/// The hook's type.
+/// The type of the hook that `jumplabel_set_assert` sets.
 pub type AssertHook = unsafe extern "C" fn(assertion: *const Assertion, data: *mut c_void);
 
 static HOOK: Hook = Hook::none();
 
-/// Sets the hook. Null: one line on standard error, and the end of the process; in a kernel, nothing.
+/// Sets the hook. If the hook is null, a failed assertion writes one line on standard error and ends the process; in a kernel, it does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_set_assert(hook: Option<AssertHook>, data: *mut c_void) {
     HOOK.set(hook.map_or(null_mut(), |hook| hook as *mut ()), data);
 }
 
-/// One line on standard error; in a kernel, nothing.
+/// Writes one line about the assertion on standard error; in a kernel, does nothing.
 ///
 /// # Safety
-/// The assertion's texts end with a 0, or are null.
+/// `assertion` is null, or its texts are null or end with a 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_assert_report(assertion: *const Assertion, _data: *mut c_void) {
     // SAFETY: the caller passes null, or an assertion.
@@ -52,18 +52,18 @@ pub unsafe extern "C" fn jumplabel_assert_report(assertion: *const Assertion, _d
 }
 
 /// # Safety
-/// The text ends with a 0, or is null.
+/// `name` is null, or a text that ends with a 0.
 unsafe fn tell(name: *const c_char, pieces: Pieces<'_>) {
     if !name.is_null() {
-        // SAFETY: the caller says so.
+        // SAFETY: the caller passes a text that ends with a 0.
         text::name(unsafe { CStr::from_ptr(name) }, pieces);
     }
 }
 
-/// An assertion has failed: what `JUMPLABEL_ASSERT` calls.
+/// Reports a failed assertion to the hook. `JUMPLABEL_ASSERT` calls this.
 ///
 /// # Safety
-/// Texts that end with a 0.
+/// The texts end with a 0.
 #[unsafe(no_mangle)]
 #[cold]
 pub unsafe extern "C" fn jumplabel_assert_failed_(
@@ -74,12 +74,12 @@ pub unsafe extern "C" fn jumplabel_assert_failed_(
 ) {
     let assertion = Assertion { text, file, function, line };
     let (hook, data) = HOOK.chosen();
-    // SAFETY: what `jumplabel_set_assert` stored; null is None.
+    // SAFETY: the word is one that `jumplabel_set_assert` stored: a hook, or null, which is `None`.
     match unsafe { core::mem::transmute::<*mut (), Option<AssertHook>>(hook) } {
-        // SAFETY: the program says so.
+        // SAFETY: the program set the hook together with these data, and so says that the hook takes them.
         Some(hook) => unsafe { hook(&raw const assertion, data) },
         None => {
-            // SAFETY: texts that end with a 0.
+            // SAFETY: the caller passes texts that end with a 0.
             unsafe { jumplabel_assert_report(&raw const assertion, data) };
             #[cfg(feature = "hosted")]
             crate::system::abort();

@@ -1,4 +1,4 @@
-//! Transactions from C: an array of the caller's, of any length.
+//! Transactions from C: the caller passes an array of changes, of any length.
 
 use core::ffi::{c_int, c_uchar, c_void};
 
@@ -12,13 +12,13 @@ use crate::system::is_mapped;
 #[repr(C)]
 pub struct Change {
     key: Key,
-    /// A `bool` that C made.
+    /// A `bool` from C.
     enable: c_uchar,
 }
 
 impl Change {
     /// # Safety
-    /// As for [`key`].
+    /// `self.key` is an address as [`key`] takes it.
     unsafe fn key(&self) -> Result<&RawKey, Refusal> {
         // SAFETY: the caller says that the key lives, or that `key` refuses its address.
         unsafe { key(self.key) }
@@ -26,7 +26,7 @@ impl Change {
 }
 
 /// # Safety
-/// Null, misaligned, or the first of `count`.
+/// `first` is null, misaligned, or the address of the first of `count` values.
 pub(crate) unsafe fn slice<'a, T>(first: *const T, count: usize) -> Result<&'a [T], Refusal> {
     if first.is_null() || !first.is_aligned() || count > isize::MAX as usize / size_of::<T>() {
         return Err(Refusal::NotAKey);
@@ -35,10 +35,10 @@ pub(crate) unsafe fn slice<'a, T>(first: *const T, count: usize) -> Result<&'a [
     Ok(unsafe { core::slice::from_raw_parts(first, count) })
 }
 
-/// Carries the changes out. Looks at all keys before the first one is touched.
+/// Carries the changes out. Checks all keys before it touches the first one.
 ///
 /// # Safety
-/// `changes` is null, or leads to `count` of them, with keys as for [`key`], and nobody changes them meanwhile.
+/// `changes` is null, or the address of `count` changes, which nobody writes to meanwhile. Their keys are as [`key`] takes them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_set_all(changes: *const Change, count: usize) -> c_int {
     let set_all = || {
@@ -58,23 +58,23 @@ pub unsafe extern "C" fn jumplabel_set_all(changes: *const Change, count: usize)
 /// `struct jumplabel_request`.
 #[repr(C)]
 pub struct Request {
-    /// 0 a key, 1 a static call, 2 a mode.
+    /// The kind of `patchable`: 0 is a key, 1 a static call, 2 a mode.
     what: c_int,
-    /// Whether the key is to be on, or the number of the mode.
+    /// For a key, whether it shall be on. For a mode, the number of its arm.
     number: c_int,
     patchable: *const c_void,
     function: Option<Function>,
-    /// Where the call led first.
+    /// The function to which the static call led at first.
     first: Option<Function>,
 }
 
 impl Request {
     /// # Safety
-    /// `patchable` is null, misaligned, not mapped, or what `what` says and lives as long as the result; the function is of the call's
-    /// type.
+    /// `patchable` is null, misaligned, not mapped, or of the kind that `what` names; then it lives as long as the result. The function has the
+    /// call's type.
     unsafe fn change<'a>(&self) -> Result<RawChange<'a>, Refusal> {
-        let number = self.number as usize; // A negative one is larger than all others.
-        // SAFETY: the caller says that `patchable` is what `what` says, and that the function is of the call's type.
+        let number = self.number as usize; // A negative number becomes larger than all others.
+        // SAFETY: the caller says that `patchable` is of the kind that `what` names, and that the function has the call's type.
         unsafe {
             match self.what {
                 0 => Ok(RawChange::Key(key(self.patchable.cast())?, number != 0)),
@@ -90,18 +90,18 @@ impl Request {
 }
 
 /// # Safety
-/// Null, misaligned, not mapped, or a `T` that lives as long as the result.
+/// `at` is null, misaligned, not mapped, or the address of a `T` that lives as long as the result.
 pub(crate) unsafe fn patchable<'a, T>(at: *const c_void) -> Result<&'a T, Refusal> {
     let at = at.cast::<T>();
     let at = if at.is_aligned() && is_mapped(at) { at } else { core::ptr::null() };
-    // SAFETY: `at` is null, or aligned and mapped: then the caller passes a `T` that lives as long as the result.
+    // SAFETY: `at` is null, or aligned and mapped. If it is not null, the caller passes a `T` that lives as long as the result.
     unsafe { at.as_ref() }.ok_or(Refusal::NotAKey)
 }
 
-/// Carries the requests out. Looks at all of them before the first key, call or mode is touched.
+/// Carries the requests out. Checks all of them before it touches the first key, call or mode.
 ///
 /// # Safety
-/// `requests` is null, or leads to `count` of them as for `Request::change`, and nobody changes them meanwhile.
+/// `requests` is null, or the address of `count` requests as `Request::change` takes them, which nobody writes to meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_commit(requests: *const Request, count: usize) -> c_int {
     let commit = || {
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn jumplabel_commit(requests: *const Request, count: usize
         }
         // SAFETY: the caller passes `count` requests, and nobody writes to them meanwhile.
         let requests = unsafe { slice(requests, count) }?;
-        // SAFETY: the caller says that each function is of its call's type.
+        // SAFETY: the caller says that each function has its call's type.
         unsafe { jumplabel::commit_all(requests.iter().map(|request| request.change())) }
     };
     code(commit())

@@ -1,4 +1,4 @@
-//! Static calls.
+//! The C functions of static calls.
 
 use core::ffi::c_int;
 
@@ -7,14 +7,14 @@ use jumplabel::{Outcome, RawCall};
 use crate::result::{Refusal, code};
 use crate::warn::warn;
 
-/// A function of any type.
+/// A function of any type: it is cast before it is called.
 pub type Function = unsafe extern "C" fn();
 
-/// Leads a static call to `func`; if that is `first`, to its default. `None` leads an optional call to its default, which is nowhere.
-/// 0, or, after a warning, the error number.
+/// Leads a static call to `func`. If `func` is `first`, the call goes back to its default. If `func` is `None`, an optional call goes back to its
+/// default, which calls nothing. Returns 0. If the update fails, warns, and returns the error number.
 ///
 /// # Safety
-/// Null, misaligned, or a static call with the default `first`. `func` is of its type.
+/// `call` is null, misaligned, or a static call with the default `first`. `func` has the call's type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_static_call_update(
     call: *const RawCall,
@@ -35,11 +35,11 @@ unsafe fn update(call: *const RawCall, func: usize, first: usize) -> Result<Outc
     }
     // SAFETY: `call` is aligned, so the caller passes null or a static call.
     let call = unsafe { call.as_ref() }.ok_or(Refusal::NotAKey)?;
-    // SAFETY: the caller passes a function of the call's type; 0 is the call's default.
+    // SAFETY: the caller passes a function of the call's type. A target of 0 is the call's default.
     Ok(unsafe { call.update(target(call, func, first)?) }?)
 }
 
-/// What the core calls `func`, of a call that led to `first` at first: 0 is the default.
+/// The target that the core knows for `func`: 0 for the call's default `first`, otherwise the address of `func`.
 pub(crate) fn target(call: &RawCall, func: usize, first: usize) -> Result<usize, Refusal> {
     match func {
         0 if !call.is_optional() => Err(Refusal::Nowhere),
@@ -52,8 +52,7 @@ pub(crate) fn address(function: Option<Function>) -> usize {
     function.map_or(0, |function| function as usize)
 }
 
-/// Returns 0, for static calls that return an integer or a pointer. Where registers have 32 bits, in both of those that an integer of
-/// 64 bits is returned in.
+/// Returns 0. Static calls that return an integer or a pointer may lead here. Where registers have 32 bits, both registers of a 64-bit result are 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn __static_call_return0() -> i64 {
     0

@@ -1,4 +1,4 @@
-//! Keys with a deferred dec, as C lays them out: `struct static_key_deferred`.
+//! Keys whose dec is deferred, as C lays them out: `struct static_key_deferred`.
 
 use core::ffi::c_int;
 
@@ -8,19 +8,19 @@ use crate::result::{Refusal, code};
 use crate::system::is_mapped;
 use crate::warn::warn;
 
-/// `struct static_key_deferred`. The default is in the key's flags; the type's is not used.
+/// `struct static_key_deferred`. The key's flags hold the default state; the type's parameter `false` is not used.
 pub type Deferred = DeferredKey<false>;
 
-// What include/jumplabel/jump_label_ratelimit.h declares.
+// include/jumplabel/jump_label_ratelimit.h declares the same size and alignment.
 const _: () = assert!(size_of::<usize>() != 8 || size_of::<Deferred>() == 40 && align_of::<Deferred>() == 8);
 
 /// The key at an address from C.
 ///
 /// # Safety
-/// Null, misaligned, not mapped, or the address of a static `struct static_key_deferred`.
+/// `key` is null, misaligned, not mapped, or the address of a static `struct static_key_deferred`.
 ///
 /// # Errors
-/// [`Refusal::NotAKey`] for the first three.
+/// [`Refusal::NotAKey`] if the address is null, misaligned or not mapped.
 pub unsafe fn key(key: *const Deferred) -> Result<&'static Deferred, Refusal> {
     if key.is_aligned() && is_mapped(key) {
         // SAFETY: `key` is aligned and mapped, so the caller passes null or a static key.
@@ -30,10 +30,10 @@ pub unsafe fn key(key: *const Deferred) -> Result<&'static Deferred, Refusal> {
     }
 }
 
-/// One user less; the last one leaves when the interval has passed.
+/// Removes one user. The last user leaves when the interval has passed.
 ///
 /// # Safety
-/// As for [`key`].
+/// `at` is an address as [`key`] takes it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __static_key_slow_dec_deferred(at: *const Deferred) {
     // SAFETY: the caller passes a static key, or an address that `key` refuses.
@@ -42,10 +42,10 @@ pub unsafe extern "C" fn __static_key_slow_dec_deferred(at: *const Deferred) {
     }
 }
 
-/// Carries out what is due.
+/// Carries out a deferred dec at once, if one waits.
 ///
 /// # Safety
-/// As for [`key`].
+/// `at` is an address as [`key`] takes it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __static_key_deferred_flush(at: *const Deferred) {
     // SAFETY: the caller passes a static key, or an address that `key` refuses.
@@ -54,10 +54,10 @@ pub unsafe extern "C" fn __static_key_deferred_flush(at: *const Deferred) {
     }
 }
 
-/// One user less; the last one leaves when the interval has passed.
+/// Removes one user; returns 0 or an error. The last user leaves when the interval has passed.
 ///
 /// # Safety
-/// As for [`key`], with a `struct static_key_deferred`.
+/// `at` is an address as [`key`] takes it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_dec_deferred(at: *const Deferred) -> c_int {
     // SAFETY: the caller passes a static key, or an address that `key` refuses.

@@ -1,12 +1,12 @@
-//! A function of the program's, with its data.
+//! A hook: a function of the program, and the data to call it with.
 //!
 //! ```text
 //!   set:     slot of generation + 1 := hook, data      generation += 1
 //!   chosen:  g := generation      slot of g            is it still g? else again
 //! ```
 //!
-//! Whoever calls a hook never waits, nor is turned away by others that do: not on another thread, not in a signal handler that interrupts a
-//! change of the hook, not in a child of fork.
+//! The reader of a hook never waits for others and is never turned away by them. This holds on another thread, in a signal handler that interrupts a
+//! change of the hook, and in a child of fork.
 
 use core::ffi::c_void;
 use core::ptr::null_mut;
@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use jumplabel::Lock;
 
-/// The hook and its data, in two slots: that of the generation is the one that counts, and the next hook goes to the other.
+/// The hook and its data. The slot `generation % 2` holds the present hook; the next hook goes to the other slot.
 pub(crate) struct Hook {
     slots: [Slot; 2],
     generation: AtomicUsize,
@@ -26,15 +26,16 @@ struct Slot {
 }
 
 impl Hook {
-    /// None yet.
+    /// A hook that is not set.
     pub(crate) const fn none() -> Hook {
         let slots = [const { Slot { function: AtomicPtr::new(null_mut()), data: AtomicPtr::new(null_mut()) } }; 2];
         Hook { slots, generation: AtomicUsize::new(0) }
     }
 
-    /// Takes the place of the hook that there is. Null: there is none.
+    /// Replaces the present hook. Null removes it.
     pub(crate) fn set(&self, function: *mut (), data: *mut c_void) {
-        // One at a time. Where this thread holds the lock already, it is the one.
+        // One thread at a time changes the hook. If this thread already holds the lock, `take` fails, and that is harmless: no other thread has the
+        // lock.
         let _lock = Lock::take();
         let generation = self.generation.load(Ordering::SeqCst).wrapping_add(1);
         let slot = &self.slots[generation % 2];
@@ -43,13 +44,13 @@ impl Hook {
         self.generation.store(generation, Ordering::SeqCst);
     }
 
-    /// The hook, with the data that belongs to it.
+    /// The present hook, and the data that belong to it.
     pub(crate) fn chosen(&self) -> (*mut (), *mut c_void) {
         loop {
             let generation = self.generation.load(Ordering::SeqCst);
             let slot = &self.slots[generation % 2];
             let (function, data) = (slot.function.load(Ordering::SeqCst), slot.data.load(Ordering::SeqCst));
-            // Else the slot may have been given to the hook after the next.
+            // If the generation has changed, the slot possibly holds half of a later hook: read again.
             if self.generation.load(Ordering::SeqCst) == generation {
                 return (function, data);
             }

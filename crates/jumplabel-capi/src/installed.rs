@@ -1,11 +1,11 @@
-//! What std would bring, in the libraries that `make install` installs: they are without it.
+//! Replaces the parts of std that the libraries of `make install` need, because they are built without std.
 //!
 //! ```text
 //!   cargo builds this crate for tests, for Rust programs     std has a handler of panics and an allocator
 //!   install/libraries: --cfg jumplabel_installed             this file
 //! ```
 //!
-//! It is a cfg and no feature: cargo unifies features, and a Rust program that has this crate would have two handlers.
+//! It is a cfg and not a feature. Cargo unifies features, so a Rust program that depends on this crate would get two panic handlers.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ffi::{c_int, c_void};
@@ -18,23 +18,23 @@ unsafe extern "C" {
     fn free(memory: *mut c_void);
 }
 
-/// The library panics nowhere. If it does, the process ends as by any other failed assertion of C, and nothing unwinds: neither out of the
-/// library nor out of what it calls.
+/// The library never panics. If it did, the process would end as by any other failed assertion of C. Nothing would unwind, neither out of the library
+/// nor out of functions that it calls.
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
     crate::system::abort()
 }
 
-/// The C library's. Lists of probes are in it, and nothing else: flips have memory of their own.
+/// The allocator of the C library. Only lists of probes are allocated with it; flips have memory of their own.
 struct OfC;
 
 #[global_allocator]
 static ALLOCATOR: OfC = OfC;
 
-/// What `malloc` aligns everything to, at the least.
+/// The least alignment that `malloc` gives.
 const ALIGNED: usize = 2 * size_of::<usize>();
 
-// SAFETY: the C library's functions keep this contract.
+// SAFETY: `malloc`, `free` and their like keep the contract of `GlobalAlloc`.
 unsafe impl GlobalAlloc for OfC {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the size is not 0.
@@ -49,7 +49,7 @@ unsafe impl GlobalAlloc for OfC {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, _: Layout) {
-        // SAFETY: the caller passes what it has from here, and that is from the C library.
+        // SAFETY: the caller passes memory from this allocator, and that came from the C library.
         unsafe { free(memory.cast()) };
     }
 }

@@ -1,4 +1,4 @@
-//! Kernels in C: [`jumplabel_kernel`]'s platform, whose parts are functions of the kernel's. include/jumplabel/kernel.h says what each is.
+//! Kernels in C: the platform is [`jumplabel_kernel`]'s, and its parts are functions of the kernel. include/jumplabel/kernel.h says what each does.
 
 use core::ffi::{c_int, c_void};
 
@@ -29,7 +29,7 @@ impl Bounds {
 
 const EINVAL: c_int = -22;
 
-/// As `JUMPLABEL_KERNEL_CPUS` and `JUMPLABEL_KERNEL_PAGES` say while this is built. There is room for as many CPUs as a word has bits.
+/// The most CPUs: `JUMPLABEL_KERNEL_CPUS`, as it is set in the environment of the build, or as many as a word has bits, which is the limit.
 const CPUS: usize = number(option_env!("JUMPLABEL_KERNEL_CPUS"), usize::BITS as usize);
 const PAGES: usize = number(option_env!("JUMPLABEL_KERNEL_PAGES"), 16);
 
@@ -44,10 +44,11 @@ const fn number(text: Option<&str>, default: usize) -> usize {
 static KERNEL: Kernel<Given, CPUS, PAGES> = Kernel::new(Given::none());
 static PLATFORM: &dyn Platform = &KERNEL;
 
-/// On the boot CPU, before the first flip: from now on flips write.
+/// Starts the platform: from now on flips write. The boot CPU calls this before the first flip.
 ///
 /// # Safety
-/// Null, or a `struct jumplabel_machine` that stays, whose functions do what kernel.h says; the kernel's bounds.
+/// `machine` is null, or a `struct jumplabel_machine` that stays, with functions that do what kernel.h says. `bounds` are null, or the kernel's
+/// bounds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_kernel_start(machine: *const Functions, bounds: *const Bounds) -> c_int {
     // SAFETY: the caller passes null, or a machine and bounds that stay.
@@ -66,10 +67,10 @@ pub unsafe extern "C" fn jumplabel_kernel_start(machine: *const Functions, bound
     code(unsafe { KERNEL.start(&PLATFORM, &bounds) }.map_err(Refusal::Core))
 }
 
-/// A CPU comes; `notify` flips with the lock held.
+/// Adds the calling CPU. Calls `notify` with the lock held, so `notify` flips by the `*_cpuslocked` forms.
 ///
 /// # Safety
-/// `notify` may be called with `data`.
+/// `notify` can be called with `data`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_kernel_online(
     notify: Option<unsafe extern "C" fn(*mut c_void)>,
@@ -77,20 +78,20 @@ pub unsafe extern "C" fn jumplabel_kernel_online(
 ) -> c_int {
     let online = KERNEL.online(|lock| {
         if let Some(notify) = notify {
-            // SAFETY: the caller says that `notify` may be called with `data`.
+            // SAFETY: the caller says that `notify` can be called with `data`.
             lock::lend(lock, || unsafe { notify(data) });
         }
     });
     code(online.map_err(Refusal::Core))
 }
 
-/// A CPU goes.
+/// Removes the calling CPU.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_kernel_offline() -> c_int {
     code(KERNEL.offline().map_err(Refusal::Core))
 }
 
-/// Before code is freed.
+/// Tells the library that the code from `start` to `end` is about to be freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_kernel_free(start: usize, end: usize) -> c_int {
     match KERNEL.free(&(start..end)) {
@@ -100,28 +101,28 @@ pub extern "C" fn jumplabel_kernel_free(start: usize, end: usize) -> c_int {
     }
 }
 
-/// What the handler of `interrupt` calls.
+/// Answers a rendezvous. The handler of `interrupt` calls this.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_kernel_answer() {
     KERNEL.answer();
 }
 
-/// No flip may write any more.
+/// Forbids flips to write, from now on.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_kernel_end() {
     KERNEL.end();
 }
 
-/// The CPU that a flip waited for in vain last, or -1.
+/// The CPU that a flip last waited for in vain, or -1.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_kernel_late() -> isize {
     KERNEL.late().map_or(-1, usize::cast_signed)
 }
 
-/// Before the constructors of a module run: where it lies.
+/// Tells the library where a module lies. The kernel calls this before the module's constructors run.
 ///
 /// # Safety
-/// Null, or a module's, until `jumplabel_kernel_unload`. One CPU at a time.
+/// `bounds` are null, or those of a module that stays until `jumplabel_kernel_unload`. One CPU at a time calls this.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_kernel_load(bounds: *const Bounds) -> c_int {
     // SAFETY: the caller passes null, or the bounds of a module.
@@ -130,10 +131,10 @@ pub unsafe extern "C" fn jumplabel_kernel_load(bounds: *const Bounds) -> c_int {
     if unsafe { KERNEL.load(&bounds) } { 0 } else { code::<()>(Err(Refusal::Core(jumplabel::Error::OutOfMemory))) }
 }
 
-/// After the destructors of a module have run.
+/// Forgets a module. The kernel calls this after the module's destructors have run.
 ///
 /// # Safety
-/// As for [`jumplabel_kernel_load`].
+/// `bounds` are as [`jumplabel_kernel_load`] takes them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_kernel_unload(bounds: *const Bounds) {
     // SAFETY: the caller passes null, or the bounds of a module.
@@ -150,11 +151,11 @@ mod tests {
     use super::*;
     use crate::machine::tests::whole;
 
-    /// What is not whole is refused. (A start that succeeds would give this process a kernel's platform.)
+    /// `jumplabel_kernel_start` refuses a machine or bounds that lack something. (A start that succeeds would give this process a kernel's platform.)
     #[test]
     fn refused() {
         let sound = Bounds { code: 0x1000, code_end: 0x2000, start: 0x1000, end: 0x3000 };
-        // SAFETY: all of them are refused.
+        // SAFETY: the library refuses all these machines and bounds, so it calls none of their functions.
         let start = |machine: &Functions, bounds: &Bounds| unsafe { jumplabel_kernel_start(machine, bounds) };
         // SAFETY: there is no machine, and so it is refused.
         assert_eq!(unsafe { jumplabel_kernel_start(null(), &raw const sound) }, EINVAL);
@@ -187,7 +188,7 @@ mod tests {
     }
 }
 
-/// Nobody else has one. The library panics nowhere; it stands still, if it does.
+/// The panic handler: a kernel in C has no other one. The library never panics. If it did, this CPU would spin here for ever.
 #[cfg(feature = "kernel-alone")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

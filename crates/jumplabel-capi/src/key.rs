@@ -1,4 +1,4 @@
-//! The functions with Linux's names that change one key.
+//! The functions with Linux's names, each of which changes one key.
 
 use jumplabel::{Lock, Outcome, RawKey};
 
@@ -7,7 +7,7 @@ use crate::result::{Key, Refusal, key, mapped_key};
 use crate::say::Heed;
 use crate::warn::warn;
 
-/// Warns of an error; whether there was none.
+/// Warns of an error. Returns true if there was none.
 fn report(function: &str, at: Key, result: Result<Outcome, Refusal>) -> bool {
     result.inspect(Heed::heed).map_err(|refusal| warn(function, at, refusal)).is_ok()
 }
@@ -32,10 +32,10 @@ unsafe fn change_locked(
 
 macro_rules! linux {
     ($($name:ident, $locked:ident: $method:ident, $method_locked:ident $(-> $result:ty)?;)*) => {$(
-        /// As in Linux; a failure is reported to the warning hook.
+        /// Does what Linux's function of this name does. Reports a failure to the warning hook.
         ///
         /// # Safety
-        /// As for [`key`].
+        /// `at` is an address as [`key`] takes it.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(at: Key) $(-> $result)? {
             // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
@@ -43,10 +43,10 @@ macro_rules! linux {
             $(let done: $result = _done; done)?
         }
 
-        /// As in Linux: the caller holds `jump_label_lock()`.
+        /// Does what Linux's function of this name does. The caller holds `jump_label_lock()`.
         ///
         /// # Safety
-        /// As for [`key`].
+        /// `at` is an address as [`key`] takes it.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $locked(at: Key) $(-> $result)? {
             // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
@@ -63,13 +63,14 @@ linux! {
     static_key_slow_dec, static_key_slow_dec_cpuslocked: dec, dec_locked;
 }
 
-/// One user more of a key that is on; false where it is off, sealed or full. It has no time to ask whether anything is mapped there.
+/// Adds a user to a key that is on. Returns false if the key is off, sealed or full. Does not ask whether the address is mapped, because that takes
+/// too long.
 ///
 /// # Safety
-/// Null, misaligned, or the address of a static key.
+/// `at` is null, misaligned, or the address of a static key.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn static_key_fast_inc_not_disabled(at: Key) -> bool {
-    // SAFETY: the caller passes a key, null or a misaligned address. Nothing here looks whether it is mapped.
+    // SAFETY: the caller passes a key, null or a misaligned address. Nothing here checks whether the address is mapped.
     match unsafe { mapped_key(at) } {
         Ok(key) => key.fast_inc_not_disabled(),
         Err(refusal) => {
@@ -79,7 +80,7 @@ pub unsafe extern "C" fn static_key_fast_inc_not_disabled(at: Key) -> bool {
     }
 }
 
-/// Seals the keys from `start` to `stop`: those of `__jump_ro_keys` in one object.
+/// Seals the keys from `start` to `stop`, the bounds of `__jump_ro_keys` in one object.
 ///
 /// # Safety
 /// Both are null, or the bounds of an array of keys.

@@ -9,11 +9,11 @@
 //!   include/jumplabel/agent.h           what operators do                        crate jumplabel-agent-capi
 //! ```
 //!
-//! Functions with Linux's names return what Linux returns; where Linux has a WARN, and where something is refused that
-//! cannot be refused in a kernel, they call the warning hook ([`warn`]). The others return 0 or a negative error number.
+//! Functions with Linux's names return what Linux returns. They call the warning hook ([`warn`]) where Linux has a WARN, and where something is
+//! refused that a kernel cannot refuse. The other functions return 0 or a negative error number.
 //!
-//! Every function here checks the address of a key for null, alignment, and (but for `static_key_fast_inc_not_disabled`)
-//! whether anything is mapped there, and trusts it otherwise, as C does.
+//! Every function here checks the address of a key: for null, for alignment, and whether anything is mapped there. Only
+//! `static_key_fast_inc_not_disabled` leaves the last check out. Beyond that, the functions trust the address, as C does.
 
 #![no_std]
 

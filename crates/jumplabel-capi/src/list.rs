@@ -1,4 +1,4 @@
-//! Introspection from C: keys and sites, one call of a function for each.
+//! Introspection from C: lists of keys and sites, with one call of the caller's function for each.
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_void};
 use core::ptr::null;
@@ -33,7 +33,7 @@ impl From<Site> for CSite {
     }
 }
 
-/// [`State::name`] for C.
+/// The name of a state, as a string of C: [`State::name`].
 fn name(state: State) -> &'static CStr {
     match state.name() {
         "nop" => c"nop",
@@ -86,10 +86,10 @@ impl From<KeyInfo> for CKeyInfo {
     }
 }
 
-/// Calls `visit`, if it is not null, for each site of the key; how many there are, or an error.
+/// Calls `visit`, if it is not null, for each site of the key. Returns the number of sites, or an error.
 ///
 /// # Safety
-/// As for [`key`]; `visit` takes what `data` is.
+/// `at` is an address as [`key`] takes it. `visit` can be called with `data`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_for_each_site(
     at: Key,
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn jumplabel_for_each_site(
     let visited = unsafe { key(at) }.and_then(|key| {
         let visit = |site| {
             if let Some(visit) = visit {
-                // SAFETY: the caller says that `visit` takes `data`; the site lives as long as the call.
+                // SAFETY: the caller says that `visit` takes `data`. The site lives as long as the call.
                 unsafe { visit(&CSite::from(site), data) };
             }
         };
@@ -109,20 +109,20 @@ pub unsafe extern "C" fn jumplabel_for_each_site(
     visited.map_or_else(|refusal| refusal.code().into(), |count| count as c_long)
 }
 
-/// Calls `visit`, if it is not null, for each key that has a record; how many there are, or an error.
+/// Calls `visit`, if it is not null, for each key that has a record. Returns the number of keys, or an error.
 ///
 /// # Safety
-/// `visit` takes what `data` is.
+/// `visit` can be called with `data`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_for_each_key(
     visit: Option<unsafe extern "C" fn(*const CKeyInfo, *mut c_void)>,
     data: *mut c_void,
 ) -> c_long {
-    // SAFETY: the caller says that `visit` takes `data`; what it visits lives as long as the call.
+    // SAFETY: the caller says that `visit` takes `data`. The argument lives as long as the call.
     counted(|one| for_each_key(|info| one(&|| visit.map_or((), |visit| unsafe { visit(&info.into(), data) }))))
 }
 
-/// How many `each` tells its visitor, or an error.
+/// The number of times that `each` calls its visitor, or an error.
 fn counted(each: impl FnOnce(&mut dyn FnMut(&dyn Fn())) -> Result<(), Error>) -> c_long {
     let mut count = 0;
     let visited = each(&mut |visit| {
@@ -202,49 +202,50 @@ impl From<ModeInfo> for CModeInfo {
     }
 }
 
-/// Calls `visit`, if it is not null, for each static call that has a record; how many there are, or an error.
+/// Calls `visit`, if it is not null, for each static call that has a record. Returns the number of calls, or an error.
 ///
 /// # Safety
-/// `visit` takes what `data` is.
+/// `visit` can be called with `data`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_for_each_call(
     visit: Option<unsafe extern "C" fn(*const CCallInfo, *mut c_void)>,
     data: *mut c_void,
 ) -> c_long {
-    // SAFETY: the caller says that `visit` takes `data`; what it visits lives as long as the call.
+    // SAFETY: the caller says that `visit` takes `data`. The argument lives as long as the call.
     counted(|one| for_each_call(|info| one(&|| visit.map_or((), |visit| unsafe { visit(&info.into(), data) }))))
 }
 
-/// Calls `visit`, if it is not null, for each mode that has a record; how many there are, or an error.
+/// Calls `visit`, if it is not null, for each mode that has a record. Returns the number of modes, or an error.
 ///
 /// # Safety
-/// `visit` takes what `data` is.
+/// `visit` can be called with `data`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_for_each_mode(
     visit: Option<unsafe extern "C" fn(*const CModeInfo, *mut c_void)>,
     data: *mut c_void,
 ) -> c_long {
-    // SAFETY: the caller says that `visit` takes `data`; what it visits lives as long as the call.
+    // SAFETY: the caller says that `visit` takes `data`. The argument lives as long as the call.
     counted(|one| for_each_mode(|info| one(&|| visit.map_or((), |visit| unsafe { visit(&info.into(), data) }))))
 }
 
-/// Does ahead what the first flip of a process does beside flipping; 0 or an error.
+/// Does the work in advance that the first flip of a process does besides flipping. Returns 0 or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_prepare() -> c_int {
     code(jumplabel::prepare().map_err(Refusal::from))
 }
 
-/// The same for a key, with those of its sites patched that load and shall fall through; how many, or an error.
+/// Does the work of the first flip in advance for one key. Also patches those of its sites that load the key and shall fall through. Returns the
+/// number of patched sites, or an error.
 ///
 /// # Safety
-/// As for [`key`].
+/// `at` is an address as [`key`] takes it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_prepare_key(at: Key) -> c_long {
     // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
     changed(unsafe { key(at) }.and_then(|key| Ok(jumplabel::prepare_keys([key])?)))
 }
 
-/// How many sites load their keys now, or an error.
+/// The number of sites that load their keys now, or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_loading() -> c_long {
     match jumplabel::loading() {
@@ -253,16 +254,16 @@ pub extern "C" fn jumplabel_loading() -> c_long {
     }
 }
 
-/// Looks at all sites, and brings those back that something else has changed; how many, or an error.
+/// Checks all sites, and restores those that something else has changed. Returns their number, or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_verify() -> c_long {
     changed(jumplabel::verify().map_err(Refusal::from))
 }
 
-/// The same for the sites of one key.
+/// Checks the sites of one key, and restores those that something else has changed. Returns their number, or an error.
 ///
 /// # Safety
-/// As for [`key`].
+/// `at` is an address as [`key`] takes it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_verify_key(at: Key) -> c_long {
     // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
@@ -276,7 +277,7 @@ fn changed(outcome: Result<Outcome, Refusal>) -> c_long {
     }
 }
 
-/// Picks what writes code from now on.
+/// Selects the writer that writes code from now on.
 ///
 /// # Safety
 /// `name` is null or a string.

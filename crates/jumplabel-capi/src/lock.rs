@@ -1,8 +1,8 @@
-//! `jump_label_lock()`: the process-wide lock in the hands of a C caller.
+//! `jump_label_lock()`: a C caller holds the process-wide lock.
 //!
-//! The lock is kept in a static of this instance of the library, which it guards itself, next to the name of the thread that
-//! took it: a `*_cpuslocked` form is refused on any other thread. In a child of fork, which does not hold the lock, the one
-//! thread has a new name, and what the static still holds is the parent's.
+//! The static `CALLERS_LOCK` of this instance keeps the lock, next to the name of the thread that took it. The lock itself guards the static. A
+//! `*_cpuslocked` form is refused on any other thread. A child of fork does not hold the lock: its only thread has a new name, and the lock in the
+//! static is still the parent's.
 
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
@@ -16,30 +16,30 @@ use crate::system::me;
 use crate::warn::warn;
 
 struct CallersLock {
-    /// [`me`] of the thread that took the lock by `jump_label_lock`, or that it was lent to, else 0.
+    /// The name ([`me`]) of the thread that took the lock by `jump_label_lock`, or to which the lock was lent. Otherwise 0.
     owner: AtomicUsize,
-    /// Touched by the owner only.
+    /// Only the owner touches this.
     lock: UnsafeCell<Option<Lock>>,
-    /// That one, or the one that was lent.
+    /// The address of `lock`, or of the lock that was lent.
     used: AtomicPtr<Lock>,
 }
 
-// SAFETY: `lock` is touched by the thread that holds the process-wide lock only.
+// SAFETY: only the thread that holds the process-wide lock touches `lock`.
 unsafe impl Sync for CallersLock {}
 
 static CALLERS_LOCK: CallersLock =
     CallersLock { owner: AtomicUsize::new(0), lock: UnsafeCell::new(None), used: AtomicPtr::new(null_mut()) };
 
-/// Hands `body` the lock, if the calling thread took it by `jump_label_lock`.
+/// Passes the lock to `body` if the calling thread took it by `jump_label_lock`, or if it was lent to this thread. Otherwise passes `None`.
 pub(crate) fn with<T>(body: impl FnOnce(Option<&mut Lock>) -> T) -> T {
     if CALLERS_LOCK.owner.load(Ordering::Relaxed) != me() {
         return body(None);
     }
-    // SAFETY: this thread is the owner, and no `body` calls this.
+    // SAFETY: this thread is the owner, and no `body` calls `with`, so there is no other reference.
     body(unsafe { CALLERS_LOCK.used.load(Ordering::Relaxed).as_mut() })
 }
 
-/// Has `body` call the `*_cpuslocked` forms with a lock that is the caller's.
+/// Runs `body`, which may call the `*_cpuslocked` forms: they use the lock of this function's caller.
 #[cfg(feature = "kernel")]
 pub(crate) fn lend(lock: &mut Lock, body: impl FnOnce()) {
     CALLERS_LOCK.used.store(lock, Ordering::Relaxed);
@@ -53,9 +53,9 @@ pub(crate) fn lend(lock: &mut Lock, body: impl FnOnce()) {
 pub extern "C" fn jump_label_lock() {
     match Lock::take() {
         Ok(lock) => {
-            // SAFETY: the lock is held.
+            // SAFETY: this thread holds the lock.
             let own = unsafe { &mut *CALLERS_LOCK.lock.get() };
-            core::mem::forget(own.take()); // The parent's, which is not this process's to release.
+            core::mem::forget(own.take()); // An old lock here is the parent's, which this process must not release.
             CALLERS_LOCK.used.store(own.insert(lock), Ordering::Relaxed);
             CALLERS_LOCK.owner.store(me(), Ordering::Relaxed);
         }
@@ -63,19 +63,19 @@ pub extern "C" fn jump_label_lock() {
     }
 }
 
-/// Releases it.
+/// Releases the lock.
 #[unsafe(no_mangle)]
 pub extern "C" fn jump_label_unlock() {
     if CALLERS_LOCK.owner.load(Ordering::Relaxed) != me() {
         return warn("jump_label_unlock", null(), Refusal::NotLocked);
     }
     CALLERS_LOCK.owner.store(0, Ordering::Relaxed);
-    // SAFETY: this thread is the owner. Out of the static first: another thread may put its own there at once.
+    // SAFETY: this thread is the owner. It empties the static first: after the release, another thread can put its own lock there at once.
     let lock = unsafe { (*CALLERS_LOCK.lock.get()).take() };
     drop(lock);
 }
 
-/// Whether a site overlaps the bytes from `start` to `end`, which is included.
+/// Returns 1 if a site overlaps the bytes from `start` to `end`, the byte at `end` included.
 #[unsafe(no_mangle)]
 pub extern "C" fn jump_label_text_reserved(start: *const u8, end: *const u8) -> c_int {
     let range = start as usize..(end as usize).saturating_add(1);
@@ -87,7 +87,7 @@ pub extern "C" fn jump_label_text_reserved(start: *const u8, end: *const u8) -> 
         Ok(reserved) => c_int::from(reserved),
         Err(error) => {
             warn("jump_label_text_reserved", null(), Refusal::from(error));
-            1 // Nobody should write there now.
+            1 // An error must not look like free bytes: the caller would write there.
         }
     }
 }

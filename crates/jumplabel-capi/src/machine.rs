@@ -1,5 +1,5 @@
-//! What a kernel in C tells of its machine: functions that stand for those of [`jumplabel_kernel::Machine`]. include/jumplabel/kernel.h says
-//! what each is.
+//! The machine of a kernel in C. The kernel's functions stand for the functions of [`jumplabel_kernel::Machine`]. include/jumplabel/kernel.h says
+//! what each does.
 
 use core::ffi::c_int;
 use core::ptr::null_mut;
@@ -26,7 +26,7 @@ pub struct Functions {
     patience: u64,
 }
 
-/// The functions that `jumplabel_kernel_start` was given.
+/// The functions that the kernel passed to `jumplabel_kernel_start`.
 pub(crate) struct Given(AtomicPtr<Functions>);
 
 impl Given {
@@ -39,7 +39,7 @@ impl Given {
     }
 
     pub(crate) fn functions(&self) -> Option<&'static Functions> {
-        // SAFETY: null, or a static of the kernel's.
+        // SAFETY: the address is null, or that of a static of the kernel.
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
@@ -48,7 +48,7 @@ impl Given {
     }
 }
 
-// SAFETY: what the kernel promises of its functions. Those that must be there were looked at.
+// SAFETY: the kernel promises in kernel.h what its functions do. `jumplabel_kernel_start` has checked that the required ones are there.
 unsafe impl Machine for Given {
     fn cpu(&self) -> usize {
         self.call(|of| of.cpu).map_or(0, |cpu| cpu())
@@ -114,20 +114,21 @@ unsafe impl Machine for Given {
     }
 }
 
-/// ENOSYS.
+/// The error number ENOSYS.
 const NO_SYSTEM: c_int = 38;
 
-/// What tells CPUs apart.
+/// The function that returns the number of the calling CPU.
 static CPU: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
-/// For a kernel in Rust that has a [`jumplabel_kernel::Kernel`] of its own, and C code: `jump_label_lock()` has to tell CPUs apart.
+/// Sets the function that returns the calling CPU. A kernel in Rust calls this if it has a [`jumplabel_kernel::Kernel`] of its own and also has C
+/// code, because `jump_label_lock()` has to tell CPUs apart.
 pub fn set_cpu(cpu: extern "C" fn() -> usize) {
     CPU.store(cpu as *mut (), Ordering::Release);
 }
 
 #[cfg_attr(not(target_os = "none"), allow(dead_code))] // Only a kernel without an operating system asks.
 pub(crate) fn cpu() -> usize {
-    // SAFETY: null, or from `set_cpu`.
+    // SAFETY: the address is null, or from `set_cpu`.
     let cpu = unsafe { core::mem::transmute::<*mut (), Option<extern "C" fn() -> usize>>(CPU.load(Ordering::Acquire)) };
     cpu.map_or(0, |cpu| cpu())
 }
@@ -168,7 +169,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// What the functions say, and what stands for those that are not there.
+    /// The machine calls the functions of the kernel, and does without those that are missing.
     #[test]
     fn given() {
         let functions = whole();
@@ -184,7 +185,7 @@ pub(crate) mod tests {
         let relaxing = Functions { relax: Some(relax), ..whole() };
         let given = |functions: &Functions| Given(AtomicPtr::new(core::ptr::from_ref(functions).cast_mut()));
         given(&relaxing).relax();
-        // Without a function of its own.
+        // The kernel has no `wait`, so the machine calls `relax` instead.
         given(&relaxing).wait();
         assert_eq!(RELAXED.load(Ordering::Relaxed), 2);
         given(&Functions { wait: Some(wait), ..relaxing }).wait();

@@ -1,6 +1,6 @@
-//! The two functions that the records of C and C++ objects call, from a constructor and a destructor. They have plain
-//! visible names, because the library may be another object; those of the core are hidden. If the core has no sites, C code
-//! is compiled with `JUMPLABEL_FALLBACK`, and nothing calls them.
+//! The two functions that the records of C and C++ objects call, from a constructor and from a destructor. Their names are plain and visible, because
+//! the library may be another object than the caller; the core's names are hidden. If the core has no sites, C code is compiled with
+//! `JUMPLABEL_FALLBACK`, and nothing calls these functions.
 
 use core::ffi::c_void;
 
@@ -13,7 +13,7 @@ unsafe extern "C" {
 /// Links the record of an object that is being loaded.
 ///
 /// # Safety
-/// Called by the constructor that the header emits.
+/// Only the constructor that the header emits calls this.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_register_object(object: *mut c_void) {
     #[cfg(all(feature = "hosted", jumplabel_sites, not(windows), target_arch = "x86_64", target_pointer_width = "64"))]
@@ -22,7 +22,7 @@ pub unsafe extern "C" fn jumplabel_register_object(object: *mut c_void) {
         crate::copied::refuse(object);
     }
     #[cfg(jumplabel_sites)]
-    // SAFETY: the same record; its object is loaded, because its constructor runs.
+    // SAFETY: the constructor passes the record of its object, which is loaded, because its constructor runs.
     unsafe {
         __jumplabel_register_object(object);
     }
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn jumplabel_register_object(object: *mut c_void) {
 /// Unlinks the record of an object that is about to be unloaded.
 ///
 /// # Safety
-/// Called by the destructor that the header emits.
+/// Only the destructor that the header emits calls this.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_unregister_object(object: *mut c_void) {
     #[cfg(jumplabel_sites)]

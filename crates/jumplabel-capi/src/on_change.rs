@@ -1,4 +1,4 @@
-//! `jumplabel_on_change`: functions that are called when a flip is over.
+//! `jumplabel_on_change`: registers functions that are called after a flip.
 
 use core::ffi::{c_int, c_long, c_void};
 
@@ -6,21 +6,23 @@ use jumplabel::platform::Notify;
 
 use crate::result::{Key, Refusal, key};
 
-/// Has a function called when a key has changed; null: any key or mode. The number of the registration, or an error.
+/// Registers a function to be called when a key has changed. If the key is null, it is called for any key and any mode. Returns the number of the
+/// registration, or an error.
 ///
 /// # Safety
-/// As for [`key`]. Any thread that flips may call the function with these data until [`jumplabel_on_change_remove`] has returned 0.
+/// `at` is an address as [`key`] takes it. Any thread that flips can call the function with these data until [`jumplabel_on_change_remove`] has
+/// returned 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_on_change(at: Key, told: Option<Notify>, data: *mut c_void) -> c_int {
     // SAFETY: the caller passes null, a key that lives, or an address that `key` refuses.
     let is_key = at.is_null() || unsafe { key(at) }.is_ok();
     let Some(told) = told.filter(|_| is_key) else { return Refusal::NotAKey.code() };
-    // SAFETY: the caller says that any thread may call it with these data.
+    // SAFETY: the caller says that any thread can call the function with these data.
     let id = unsafe { jumplabel::on_change_raw(at as usize, told, data) };
     id.map_or_else(|error| Refusal::Core(error).code(), |id| id as c_int)
 }
 
-/// Removes a registration: how many calls of its function still run.
+/// Removes a registration. Returns the number of calls of its function that still run.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_on_change_remove(id: c_int) -> c_long {
     jumplabel::remove_raw(id.max(0) as u32) as c_long

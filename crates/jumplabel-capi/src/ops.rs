@@ -1,4 +1,4 @@
-//! Tables of operations.
+//! The C functions of tables of operations.
 
 use core::ffi::{c_int, c_void};
 
@@ -8,7 +8,7 @@ use crate::batch::{patchable, slice};
 use crate::call::{Function, address, target};
 use crate::result::{Refusal, code};
 
-// What include/jumplabel/pv_ops.h declares.
+// include/jumplabel/pv_ops.h declares the same size and alignment.
 const _: () = assert!(size_of::<RawOps>() == 8 && align_of::<RawOps>() == 8);
 
 /// `struct jumplabel_op_call`.
@@ -16,13 +16,13 @@ const _: () = assert!(size_of::<RawOps>() == 8 && align_of::<RawOps>() == 8);
 pub struct OpCall {
     call: *const c_void,
     function: Option<Function>,
-    /// Where the call led first.
+    /// The function to which the call led at first.
     first: Option<Function>,
 }
 
 impl OpCall {
     /// # Safety
-    /// The call is null, misaligned, not mapped, or one that lives as long as the result; the function is of its type.
+    /// `self.call` is null, misaligned, not mapped, or a call that lives as long as the result. The function has the call's type.
     unsafe fn change<'a>(&self) -> Result<(&'a RawCall, usize), Refusal> {
         // SAFETY: the caller says that the call lives as long as the result, or that `patchable` refuses its address.
         let call = unsafe { patchable::<RawCall>(self.call) }?;
@@ -30,10 +30,10 @@ impl OpCall {
     }
 }
 
-/// Has all operations of the table done by a backend, and leads the table's calls to its functions.
+/// Makes a backend do all operations of the table, and leads the table's calls to the backend's functions.
 ///
 /// # Safety
-/// `ops` is null, misaligned, not mapped, or a table; `calls` leads to `count` of them as for `OpCall::change`, or `count` is 0.
+/// `ops` is null, misaligned, not mapped, or a table. `calls` is the address of `count` calls as `OpCall::change` takes them, or `count` is 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_ops_set(
     ops: *const c_void,
@@ -46,8 +46,8 @@ pub unsafe extern "C" fn jumplabel_ops_set(
         let ops = unsafe { patchable::<RawOps>(ops) }?;
         // SAFETY: the caller passes `count` calls, if `count` is not 0.
         let calls = if count == 0 { &[] } else { unsafe { slice(calls, count) }? };
-        // SAFETY: the caller says that each function is of its call's type.
-        // A negative number is larger than all others.
+        // SAFETY: the caller says that each function has its call's type.
+        // A negative number becomes larger than all others.
         unsafe { jumplabel::set_ops(ops, backend as usize, calls.iter().map(|call| call.change())) }
     };
     code(set())
@@ -56,14 +56,14 @@ pub unsafe extern "C" fn jumplabel_ops_set(
 /// Forbids all further changes of the table.
 ///
 /// # Safety
-/// As for [`jumplabel_ops_set`].
+/// `ops` is an address as [`jumplabel_ops_set`] takes it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_ops_seal(ops: *const c_void) -> c_int {
     // SAFETY: the caller passes a table that lives, or an address that `patchable` refuses.
     code(unsafe { patchable::<RawOps>(ops) }.and_then(|ops| Ok(ops.mode().seal()?)))
 }
 
-/// Where the stubs of backends that are called find `jumplabel::arch::__op_thunk`.
+/// Defines the name by which the stubs of a backend's functions find `jumplabel::arch::__op_thunk`.
 #[cfg(all(jumplabel_sites, target_arch = "x86_64", not(windows)))]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]

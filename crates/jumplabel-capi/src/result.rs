@@ -1,6 +1,6 @@
-//! Errors as C sees them: 0, or an error of errno.h with the sign changed, and a text for each.
+//! Errors as C gets them: a function returns 0 or a negated number of errno.h, and each number has a text.
 //!
-//! Also the functions that change one key and return such an error.
+//! This file also has the functions that change one key and return such an error.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -12,25 +12,25 @@ use crate::system::is_mapped;
 
 mod message;
 
-/// A key as C passes it.
+/// The address of a key, as C passes it.
 pub type Key = *const RawKey;
 
-/// Why a call was refused.
+/// The reason for which a call was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Not the address of a key.
+    /// The address is not that of a key.
     NotAKey,
-    /// NULL for a static call that must lead somewhere.
+    /// The function is NULL, and the static call is not optional.
     Nowhere,
-    /// NULL for a probe.
+    /// The probe is NULL.
     NoProbe,
-    /// The tracepoint has this probe with these data.
+    /// The tracepoint already has this probe with these data.
     Registered,
-    /// It has no such probe.
+    /// The tracepoint has no such probe with these data.
     NotRegistered,
-    /// A `*_cpuslocked` form without the lock.
+    /// A `*_cpuslocked` form was called without the lock.
     NotLocked,
-    /// By the core.
+    /// The core refused.
     Core(Error),
 }
 
@@ -41,7 +41,7 @@ impl From<Error> for Refusal {
 }
 
 impl Refusal {
-    /// The text to warn with, piece by piece.
+    /// Passes the text of the warning to `pieces`, piece by piece.
     #[cold]
     pub(crate) fn tell(&self, pieces: Pieces<'_>) {
         match self {
@@ -53,7 +53,7 @@ impl Refusal {
         }
     }
 
-    /// The error number. The same values on all Linux architectures that have sites.
+    /// The error number. All Linux architectures that have sites use the same values.
     #[must_use]
     pub fn code(self) -> c_int {
         match self {
@@ -138,7 +138,7 @@ fn text(error: c_int) -> &'static CStr {
     }
 }
 
-/// What `error` means and what to do about it: static text.
+/// The text that says what `error` means and what to do about it. It is static.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_strerror(error: c_int) -> *const c_char {
     text(error).as_ptr()
@@ -147,10 +147,10 @@ pub extern "C" fn jumplabel_strerror(error: c_int) -> *const c_char {
 /// The key at an address from C.
 ///
 /// # Safety
-/// Null, misaligned, not mapped, or the address of a key that lives as long as the result.
+/// `key` is null, misaligned, not mapped, or the address of a key that lives as long as the result.
 ///
 /// # Errors
-/// [`Refusal::NotAKey`] for the first three.
+/// [`Refusal::NotAKey`] if the address is null, misaligned or not mapped.
 pub unsafe fn key<'key>(key: Key) -> Result<&'key RawKey, Refusal> {
     if is_mapped(key) {
         // SAFETY: the key is mapped, and the caller passes a key that lives, or an address that `mapped_key` refuses.
@@ -160,23 +160,23 @@ pub unsafe fn key<'key>(key: Key) -> Result<&'key RawKey, Refusal> {
     }
 }
 
-/// The same without the system call that asks whether the memory is still there.
+/// Like [`key`], but without the system call that asks whether the address is mapped.
 ///
 /// # Safety
-/// As for [`key`], but mapped.
+/// `key` is mapped, and otherwise as [`key`] takes it.
 ///
 /// # Errors
-/// As [`key`].
+/// [`Refusal::NotAKey`] if the address is null or misaligned.
 pub unsafe fn mapped_key<'key>(key: Key) -> Result<&'key RawKey, Refusal> {
     if key.is_aligned() {
-        // SAFETY: `key` is aligned, and the caller says that it is mapped: so it is null, or a key that lives.
+        // SAFETY: `key` is aligned, and the caller says that it is mapped. So it is null, or a key that lives.
         unsafe { key.as_ref() }.ok_or(Refusal::NotAKey)
     } else {
         Err(Refusal::NotAKey)
     }
 }
 
-/// 0, or the error number. Warns of what a change has left.
+/// Returns 0, or the error number. If the change succeeded but left something to warn of, warns.
 pub(crate) fn code<T: Heed>(result: Result<T, Refusal>) -> c_int {
     result.inspect(T::heed).err().map_or(0, Refusal::code)
 }
@@ -185,7 +185,7 @@ macro_rules! change {
     ($(#[$doc:meta] $name:ident: $method:expr;)*) => {$(
         #[$doc]
         /// # Safety
-        /// As for [`key`].
+        /// `at` is an address as [`key`] takes it.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(at: Key) -> c_int {
             // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
@@ -199,13 +199,13 @@ change! {
     jumplabel_enable: RawKey::enable;
     /// Turns the key off.
     jumplabel_disable: RawKey::disable;
-    /// One user more.
+    /// Adds one user.
     jumplabel_inc: RawKey::inc;
-    /// One user less.
+    /// Removes one user.
     jumplabel_dec: RawKey::dec;
-    /// No change any more.
+    /// Forbids all further changes of the key.
     jumplabel_seal: RawKey::seal;
-    /// Back to the pristine instruction.
+    /// Restores the instructions that the compiler emitted.
     jumplabel_restore_pristine: jumplabel::restore_pristine;
 }
 
@@ -245,7 +245,7 @@ mod tests {
         for refusal in refusals {
             assert_ne!(text(refusal.code()), c"not an error of jumplabel", "{refusal:?}");
         }
-        // Each names its own cause.
+        // The texts of these two errors differ: each names its own cause.
         let [none, unknown] = [Error::NoWriter, Error::UnknownWriter].map(|error| text(Refusal::from(error).code()));
         assert!(none != unknown && unknown.to_string_lossy().contains("JUMPLABEL_WRITER"));
         assert_eq!(text(1), c"not an error of jumplabel");

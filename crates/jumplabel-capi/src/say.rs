@@ -1,4 +1,4 @@
-//! Tells the warning hook a text; and what a change that succeeded may leave to warn of.
+//! Passes a text to the warning hook. Also warns of whatever a change that succeeded has left undone.
 
 use core::ffi::{c_char, c_void};
 use core::ptr::null_mut;
@@ -8,7 +8,7 @@ use jumplabel::text::{Line, Pieces};
 
 use crate::hook::Hook;
 
-/// The hook's type.
+/// The type of the warning hook.
 pub type WarnHook = unsafe extern "C" fn(message: *const c_char, data: *mut c_void);
 
 static HOOK: Hook = Hook::none();
@@ -18,9 +18,9 @@ pub(crate) fn set(hook: Option<WarnHook>, data: *mut c_void) {
     HOOK.set(hook.map_or(null_mut(), |hook| hook as *mut ()), data);
 }
 
-/// What a change that succeeded may leave, and C has no result for.
+/// The value of a change that succeeded. It may hold a warning that C gets by no other way.
 pub(crate) trait Heed {
-    /// Warns of it.
+    /// Passes the warning to the hook, if there is one.
     fn heed(&self) {}
 }
 
@@ -28,7 +28,7 @@ impl Heed for () {}
 
 impl Heed for Outcome {
     fn heed(&self) {
-        // A kernel's platform leaves nothing writable.
+        // A kernel's platform never leaves pages writable.
         if cfg!(feature = "hosted") && self.warnings.left_writable {
             say(&|pieces| {
                 pieces(
@@ -40,15 +40,15 @@ impl Heed for Outcome {
     }
 }
 
-/// Tells the hook. Without one: one line on standard error; in a kernel, nothing.
+/// Passes a line to the hook. Without a hook, writes the line on standard error; in a kernel, does nothing.
 #[cold]
 pub(crate) fn say(tell: &dyn Fn(Pieces<'_>)) {
     let (hook, data) = HOOK.chosen();
-    // SAFETY: what `set` stored; null is None.
+    // SAFETY: `set` stored the word: a hook, or null, which is `None`.
     let hook = unsafe { core::mem::transmute::<*mut (), Option<WarnHook>>(hook) };
     let line = Line::<320>::new(if hook.is_some() { 0 } else { b'\n' }, tell);
     match hook {
-        // SAFETY: the program says so. The line ends with a 0.
+        // SAFETY: the program set the hook together with these data, and so says that the hook takes them. The line ends with a 0.
         Some(hook) => unsafe { hook(line.bytes().as_ptr().cast(), data) },
         None => crate::system::print(line.bytes()),
     }

@@ -1,4 +1,4 @@
-//! Modes of N-way switches.
+//! The C functions of modes, which N-way switches follow.
 
 use core::ffi::{c_int, c_void};
 
@@ -7,7 +7,7 @@ use jumplabel::RawMode;
 use crate::batch::patchable;
 use crate::result::code;
 
-// What include/jumplabel/static_switch.h declares.
+// include/jumplabel/static_switch.h declares the same size and alignment.
 const _: () = assert!(size_of::<RawMode>() == 8 && align_of::<RawMode>() == 8);
 
 /// Makes all switches of `mode` take the arm of this number.
@@ -18,6 +18,6 @@ const _: () = assert!(size_of::<RawMode>() == 8 && align_of::<RawMode>() == 8);
 pub unsafe extern "C" fn jumplabel_static_mode_set(mode: *const c_void, number: c_int) -> c_int {
     // SAFETY: the caller passes a mode that lives, or an address that `patchable` refuses.
     let mode = unsafe { patchable::<RawMode>(mode) };
-    // A negative number is larger than all others.
+    // A negative number becomes larger than all others.
     code(mode.and_then(|mode| Ok(mode.set(number as usize)?)))
 }

@@ -1,4 +1,4 @@
-//! Tracepoints: what the functions that `DEFINE_TRACE()` makes call, in the instance of the library of the object that has the tracepoint.
+//! Tracepoints: the functions that the code of `DEFINE_TRACE()` calls. They run in the instance of the library that the tracepoint's object uses.
 
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
@@ -11,7 +11,7 @@ use crate::call::{Function, address};
 use crate::result::{Refusal, code};
 use crate::warn::warn;
 
-// What include/jumplabel/tracepoint.h declares.
+// include/jumplabel/tracepoint.h declares the same size.
 const _: () = assert!(size_of::<RawTracepoint>() == 8 + 2 * size_of::<usize>());
 
 /// `struct jumplabel_call_`.
@@ -22,7 +22,7 @@ pub struct Call {
     zero: Option<Function>,
 }
 
-/// `struct jumplabel_inside_`: null if the thread is not counted.
+/// `struct jumplabel_inside_`. `word` is null if the thread is not counted.
 #[repr(C)]
 pub struct CInside {
     word: *const (),
@@ -36,27 +36,27 @@ pub struct Probes {
     count: usize,
 }
 
-/// Counts the calling thread.
+/// Counts the calling thread as one inside the tracepoint.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_trace_enter_() -> CInside {
     let (word, generation) = enter().map_or((null(), 0), Inside::into_raw);
     CInside { word, generation }
 }
 
-/// Counts it off.
+/// Ends the count that `jumplabel_trace_enter_` began.
 ///
 /// # Safety
-/// From [`jumplabel_trace_enter_`] on this thread, and once for each.
+/// `inside` is from [`jumplabel_trace_enter_`] on this thread, and is passed once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_trace_leave_(inside: &CInside) {
-    // SAFETY: the caller passes what `jumplabel_trace_enter_` gave on this thread, once.
+    // SAFETY: the caller passes the value that `jumplabel_trace_enter_` returned on this thread, once.
     drop(unsafe { Inside::from_raw(inside.word, inside.generation) });
 }
 
-/// The probes now.
+/// The present probes of the tracepoint.
 ///
 /// # Safety
-/// The calling thread is counted as long as they are used.
+/// The calling thread stays counted as long as it uses the probes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_trace_probes_(tracepoint: &RawTracepoint) -> Probes {
     // SAFETY: the caller's thread is counted as long as it uses the probes.
@@ -64,10 +64,10 @@ pub unsafe extern "C" fn jumplabel_trace_probes_(tracepoint: &RawTracepoint) -> 
     Probes { first: probes.as_ptr(), count: probes.len() }
 }
 
-/// Adds a probe. Warns of each error but that there is no memory.
+/// Adds a probe. Warns of each error, except a lack of memory.
 ///
 /// # Safety
-/// The call and the walk are the tracepoint's, and the probe is of its type.
+/// `call` and `walk` are those of the tracepoint, and the probe has its type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_trace_register_(
     tracepoint: &RawTracepoint,
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn jumplabel_trace_register_(
 /// Removes a probe. Warns as [`jumplabel_trace_register_`] does.
 ///
 /// # Safety
-/// As for [`jumplabel_trace_register_`].
+/// The arguments are as [`jumplabel_trace_register_`] takes them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_trace_unregister_(
     tracepoint: &RawTracepoint,
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn jumplabel_trace_unregister_(
     unsafe { change("unregister_trace", tracepoint, &call, walk, &edit) }
 }
 
-/// Waits until no thread is in a probe that was removed before.
+/// Waits until no thread runs a probe that was removed before the call.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_trace_synchronize_() -> c_int {
     let result = jumplabel::synchronize_probes().map_err(Refusal::from);

@@ -1,4 +1,4 @@
-//! Tracers: `include/jumplabel/usdt.h`.
+//! Static probes for tracers: `include/jumplabel/usdt.h`.
 
 use core::ffi::{c_int, c_long};
 
@@ -6,13 +6,13 @@ use jumplabel::usdt;
 
 use crate::result::{Refusal, code};
 
-/// Starts the thread that looks; 0 or an error.
+/// Starts the thread that looks for tracers. Returns 0 or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_usdt_watch() -> c_int {
     code(usdt::watch().map_err(Refusal::from))
 }
 
-/// Looks once; how many tracepoints are traced, or an error.
+/// Looks for tracers once. Returns the number of tracepoints that are traced, or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_usdt_look() -> c_long {
     let looked = usdt::look().and_then(|looked| looked.error.map_or(Ok(looked.traced), Err));

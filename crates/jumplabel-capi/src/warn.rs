@@ -1,4 +1,4 @@
-//! Warnings: for what Linux says with a WARN, and for the errors of functions without a result.
+//! Warnings: for cases in which Linux has a WARN, and for errors of functions that return no result.
 //!
 //! ```text
 //!   a program    warn ───────────────► tell ──► the hook, or standard error
@@ -7,7 +7,7 @@
 //!                          └─► null: nobody hears it
 //! ```
 //!
-//! So a kernel that sets no hook has none of the texts, because nothing in it refers to them: `--gc-sections` takes them out.
+//! A kernel that sets no hook refers to none of the texts, so `--gc-sections` removes them from it.
 
 use core::ffi::c_void;
 #[cfg(not(feature = "hosted"))]
@@ -18,27 +18,27 @@ use jumplabel::{RawKey, text};
 use crate::result::Refusal;
 use crate::say::{self, WarnHook};
 
-/// Null, or [`tell`].
+/// The function [`tell`], or null.
 #[cfg(not(feature = "hosted"))]
 static WARN: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Sets the hook. Null: one line on standard error; in a kernel, nothing.
+/// Sets the hook. If the hook is null, a warning is one line on standard error; in a kernel, nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_set_warn(hook: Option<WarnHook>, data: *mut c_void) {
     say::set(hook, data);
     #[cfg(not(feature = "hosted"))]
-    // If the compiler knew what is stored here, it would have `warn` call it.
+    // If the compiler knew the value that is stored here, it would make `warn` call `tell` directly.
     WARN.store(core::hint::black_box(tell as *mut ()), Ordering::Release);
 }
 
-/// Warns that `function` was refused.
+/// Warns that `function` was refused, and says why.
 #[cold]
 pub(crate) fn warn(function: &str, key: *const RawKey, refusal: Refusal) {
     #[cfg(feature = "hosted")]
     tell(function, key, refusal);
     #[cfg(not(feature = "hosted"))]
     {
-        // SAFETY: null, which is `None`, or `tell`.
+        // SAFETY: the word is `tell`, or null, which is `None`.
         let tell = unsafe {
             core::mem::transmute::<*mut (), Option<fn(&str, *const RawKey, Refusal)>>(WARN.load(Ordering::Acquire))
         };

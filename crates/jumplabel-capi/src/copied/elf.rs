@@ -1,9 +1,9 @@
-//! Loaded objects: what their dynamic sections say. ELF of 64 bits.
+//! Reads the dynamic sections of loaded objects. Only for ELF of 64 bits.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ops::Range;
 
-/// `struct dl_phdr_info`, its beginning.
+/// The beginning of `struct dl_phdr_info`.
 #[repr(C)]
 struct Info {
     base: usize,
@@ -52,26 +52,26 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// What the dynamic section of an object says.
+/// The parts of an object's dynamic section that `copied` needs.
 pub(super) struct Loaded<'a> {
     pub(super) name: &'a CStr,
     pub(super) base: usize,
     headers: &'a [Header],
-    /// The tables of symbols and their names, and that by which a symbol is found. 0: there is none.
+    /// Addresses of the table of symbols, of the table of their names (`names`), and of the GNU hash table (`hash`). 0 if the object has none.
     symbols: usize,
     names: usize,
     hash: usize,
-    /// Those that have a symbol.
+    /// The relocations that name a symbol.
     pub(super) relocations: &'a [Relocation],
-    /// Its references to what it defines stay in it.
+    /// The object was linked with -Bsymbolic: its references to its own symbols stay in it.
     pub(super) symbolic: bool,
 }
 
 impl<'a> Loaded<'a> {
     /// # Safety
-    /// From `dl_iterate_phdr`, during the call.
+    /// `info` is from `dl_iterate_phdr`, which still runs.
     unsafe fn of(info: &'a Info) -> Loaded<'a> {
-        // SAFETY: the loader's.
+        // SAFETY: the loader gives an array of `count` headers.
         let headers = unsafe { core::slice::from_raw_parts(info.headers, usize::from(info.count)) };
         // SAFETY: the loader gives a string, or null.
         let name = if info.name.is_null() { c"" } else { unsafe { CStr::from_ptr(info.name) } };
@@ -80,11 +80,11 @@ impl<'a> Loaded<'a> {
         let Some(dynamic) = headers.iter().find(|header| header.kind == 2) else { return loaded };
         let (mut rela, mut bytes, mut relative) = (0, 0, 0);
         let mut at = info.base.wrapping_add(dynamic.address) as *const [usize; 2];
-        // SAFETY: the section ends with 0.
+        // SAFETY: the loader has mapped the section, which ends with a tag of 0.
         while let [tag, value] = unsafe { at.read() }
             && tag != 0
         {
-            // glibc has added the base, musl has not.
+            // glibc has added the base to the addresses, musl has not.
             let address = if value < info.base { value.wrapping_add(info.base) } else { value };
             match tag {
                 5 => loaded.names = address,
@@ -101,7 +101,7 @@ impl<'a> Loaded<'a> {
         }
         let count = bytes / size_of::<Relocation>();
         if rela != 0 && relative < count {
-            // SAFETY: the section says so.
+            // SAFETY: the section says that `bytes` of relocations begin there.
             let all = unsafe { core::slice::from_raw_parts(rela as *const Relocation, count) };
             loaded.relocations = &all[relative..];
         }
@@ -120,21 +120,21 @@ impl<'a> Loaded<'a> {
     }
 
     pub(super) fn symbol(&self, number: u32) -> (&'a Symbol, &'a CStr) {
-        // SAFETY: relocations and the hash table have numbers of symbols.
+        // SAFETY: the number is from a relocation or from the hash table, so the table of symbols has it.
         unsafe {
             let symbol = &*(self.symbols as *const Symbol).add(number as usize);
             (symbol, CStr::from_ptr((self.names as *const c_char).add(symbol.name as usize)))
         }
     }
 
-    /// Where the object has what it defines by this name.
+    /// The addresses of the symbol that the object defines by this name.
     pub(super) fn definition(&self, name: &CStr) -> Option<Range<usize>> {
         let hash =
             name.to_bytes().iter().fold(5381u32, |hash, &byte| hash.wrapping_mul(33).wrapping_add(u32::from(byte)));
         if self.hash == 0 || self.symbols == 0 {
             return None;
         }
-        // SAFETY: the loader has found symbols by it: four numbers, a filter of words, the buckets, the hashes of symbols.
+        // SAFETY: the loader reads the same GNU hash table: four numbers, a filter of words, the buckets, the hashes of symbols.
         unsafe {
             let words = self.hash as *const u32;
             let [buckets, first, filter] = [0, 1, 2].map(|number| words.add(number).read());
@@ -158,14 +158,14 @@ impl<'a> Loaded<'a> {
     }
 }
 
-/// Calls `visit` with the objects in the order in which the loader looks for symbols, the program first, as long as it returns false.
+/// Calls `visit` with each loaded object until `visit` returns true. The order is the loader's search order for symbols: the program comes first.
 pub(super) fn each(mut visit: impl FnMut(&Loaded<'_>) -> bool) {
     type Visit<'a> = &'a mut dyn FnMut(&Loaded<'_>) -> bool;
     unsafe extern "C" fn call(info: *const Info, _: usize, visit: *mut c_void) -> c_int {
-        // SAFETY: the loader's argument, and that of the call below.
+        // SAFETY: the loader passes a valid `info`, and `visit` is the pointer that is passed below.
         unsafe { c_int::from((*visit.cast::<Visit<'_>>())(&Loaded::of(&*info))) }
     }
     let mut visit: Visit<'_> = &mut visit;
-    // SAFETY: the callback keeps to its arguments. The loader's lock is recursive: a constructor may have it.
+    // SAFETY: the callback uses its arguments only during the call. The loader's lock is recursive, so a constructor that holds it may call this.
     unsafe { dl_iterate_phdr(call, (&raw mut visit).cast()) };
 }

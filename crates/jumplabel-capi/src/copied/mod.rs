@@ -1,4 +1,4 @@
-//! Keys of a shared library that a program uses as if they were its own.
+//! Refuses keys of a shared library that a program uses as if they were its own.
 //!
 //! ```text
 //!   program, not -fPIC                      libnet.so
@@ -6,12 +6,13 @@
 //!                       ▲ R_X86_64_COPY               ◄─ otherwise by a slot, which leads to the copy, too
 //! ```
 //!
-//! Compilers let a program refer to a variable of a library by its distance, which is not known. So the linker gives the program a copy, and all
-//! objects use that: but those that were told to use their own. Then there are two keys, and a flip of one says nothing to the sites of the other.
-//! If the linker may make no copy, GNU ld asks the loader to write the distance, which does not fit, into the code or the table.
+//! Compilers let a program refer to a variable of a library by the distance to it. The linker does not know that distance. So it puts a copy of the
+//! variable into the program, and all objects use the copy, except objects that were told to use their own variable. Then there are two keys, and a
+//! flip of one does not reach the sites of the other. If the linker may make no copy, GNU ld asks the loader to write the distance into the code or
+//! the table, where it does not fit.
 //!
-//! Both are found when the constructor of an object runs, by the relocations of the program; and end the process, because it would take wrong arms
-//! and no error would tell. x86-64: elsewhere nobody has tried it.
+//! The constructor of each object finds both cases by the relocations of the program. It then ends the process, because the process would take wrong
+//! arms and no error would tell. This was tried on x86-64 only.
 
 use core::ffi::{CStr, c_void};
 use core::ops::Range;
@@ -23,7 +24,7 @@ use elf::{Loaded, Relocation, each};
 
 mod elf;
 
-/// Relocations of type `R_X86_64_COPY`, and `_PC32`, `_32` and `_32S`, which have no room for the distance of another object.
+/// `R_X86_64_COPY`. `NEAR` are `R_X86_64_PC32`, `_32` and `_32S`, which have no room for the distance to another object.
 const COPY: u32 = 5;
 const NEAR: [u32; 3] = [2, 10, 11];
 
@@ -36,10 +37,10 @@ struct Entry {
     meta: u32,
 }
 
-/// The table of the object with this record.
+/// The table of the object to which this record belongs.
 ///
 /// # Safety
-/// It is one: docs/table-format.md.
+/// `record` is the record of an object: docs/table-format.md.
 unsafe fn table<'a>(record: *const c_void) -> &'a [Entry] {
     let bounds = record.cast::<i32>().wrapping_add(14);
     // SAFETY: the caller passes the record of an object, in which these two words lead to the bounds of its table.
@@ -48,30 +49,30 @@ unsafe fn table<'a>(record: *const c_void) -> &'a [Entry] {
         (word as usize).wrapping_add_signed(word.read() as isize)
     });
     if start >= stop {
-        return &[]; // There may be none, and then no bounds.
+        return &[]; // An object without sites may have no table, and then the linker gives no bounds.
     }
     // SAFETY: the linker puts whole entries between these bounds.
     unsafe { core::slice::from_raw_parts(start as *const Entry, (stop - start) / size_of::<Entry>()) }
 }
 
 impl Entry {
-    /// The address of the key, if it can be told.
+    /// The address of the key. `None` if the entry names it by a word that is not mapped.
     fn key(&self, object: &Loaded) -> Option<usize> {
         let word = (&raw const self.key as usize).wrapping_add_signed(self.key as isize);
         if self.meta & 2 == 0 {
             return Some(word);
         }
-        // SAFETY: mapped for reading.
+        // SAFETY: `holds` has found that the object maps these eight bytes for reading.
         object
             .holds(word, 8)
             .then(|| unsafe { (word as *const usize).read_unaligned() }.wrapping_add((self.meta >> 8) as usize))
     }
 }
 
-/// Ends the process if the sites of this object follow a key of which there are two, or which the program cannot reach.
+/// Ends the process if the sites of this object follow a key that exists twice, or that the program cannot reach.
 ///
 /// # Safety
-/// `record` is that of an object whose constructor runs.
+/// `record` is the record of an object whose constructor runs.
 pub(crate) unsafe fn refuse(record: *const c_void) {
     // SAFETY: the caller passes the record of an object whose constructor runs.
     let entries = unsafe { table(record) };
@@ -102,7 +103,8 @@ fn is_near(relocation: &Relocation) -> bool {
     NEAR.contains(&relocation.kind) && relocation.symbol != 0
 }
 
-/// Words of a table lead to what is near. The loader has nothing to do there.
+/// Ends the process if the loader relocates a word of the table by a near relocation. A sound table needs none: its words lead to things in the same
+/// object.
 fn table_is_relocated(program: &Loaded, entries: &[Entry]) {
     let Range { start, end } = entries.as_ptr_range();
     let table = start as usize..end as usize;
@@ -112,7 +114,7 @@ fn table_is_relocated(program: &Loaded, entries: &[Entry]) {
     }
 }
 
-/// What the program takes from a library in this way, if the sites of `object` follow it.
+/// Ends the process if the sites of `object` follow the key of a library that this relocation copies or cannot reach.
 fn look(program: &Loaded, relocation: &Relocation, object: &Loaded, entries: &[Entry]) {
     let (symbol, name) = program.symbol(relocation.symbol);
     let copy = program.base.wrapping_add(relocation.offset);

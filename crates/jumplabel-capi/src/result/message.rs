@@ -1,11 +1,11 @@
-//! What the core's errors say to a user of C.
+//! The messages of the core's errors, for a user of C.
 
 use jumplabel::text::Pieces;
 use jumplabel::{Error, WriterKind};
 
 use super::{Refusal, text};
 
-/// The core's text, in the words of C where it names what only Rust has.
+/// Passes the core's text to `pieces`. Replaces names that only Rust has by those of C.
 #[cold]
 pub(super) fn tell(error: &Error, pieces: Pieces<'_>) {
     match error {
@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    /// A text that a user of C reads names what C has.
+    /// A text for a user of C uses only names that C has.
     #[test]
     fn no_text_is_about_rust() {
         let errors = [
@@ -99,7 +99,7 @@ mod tests {
         let names_rust = |said: &&String| of_rust.iter().any(|word| said.contains(word));
         assert_eq!(ours.iter().find(names_rust), None);
         assert!(core_s.iter().filter(names_rust).count() >= 4);
-        // The hook gets all of it: its buffer has room for the function, too.
+        // The hook's buffer holds the whole text, and the name of the function.
         assert!(ours.iter().all(|said| said.len() < 270), "{ours:#?}");
         assert!(ours[0].contains("-DJUMPLABEL_FALLBACK"), "{}", ours[0]);
     }

@@ -1,14 +1,14 @@
-//! A kernel.
+//! The system of a kernel: there is none to ask.
 
-/// Names the calling CPU, which is not interrupted while it holds the lock. Not 0.
+/// The name of the calling CPU, never 0. Nothing interrupts the CPU while it holds the lock.
 pub(crate) fn me() -> usize {
     crate::machine::cpu() + 1
 }
 
-/// Nobody can tell: what is not NULL.
+/// Whether the address is mapped. Nothing can tell that here, so the answer is true for all but NULL.
 pub(crate) fn is_mapped<T>(at: *const T) -> bool {
     !at.is_null()
 }
 
-/// Nowhere.
+/// Prints nothing, because there is nowhere to print.
 pub(crate) fn print(_: &[u8]) {}

@@ -1,14 +1,14 @@
-//! A program.
+//! The system of a Linux program.
 
 use core::ffi::{c_int, c_void};
 
-/// Names the calling thread. Not 0.
+/// The name of the calling thread, never 0.
 pub(crate) fn me() -> usize {
     rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs() as usize
 }
 
-/// False where nothing is mapped at an address: a key whose object was unloaded. A look, no promise: it may go at once.
-/// What the system refuses to tell is taken for mapped.
+/// False if nothing is mapped at the address, for example because the key's object was unloaded. This is no promise: the mapping can go at once. True
+/// if the system refuses to tell.
 pub(crate) fn is_mapped<T>(at: *const T) -> bool {
     let page = jumplabel::platform::builtin().page_size();
     let start = (at as usize & !(page - 1)) as *mut c_void;
@@ -23,11 +23,11 @@ unsafe extern "C" {
     pub(crate) safe fn abort() -> !;
 }
 
-/// Standard error.
+/// Prints on standard error.
 pub(crate) fn print(text: &[u8]) {
     unsafe extern "C" {
         fn write(descriptor: c_int, bytes: *const c_void, count: usize) -> isize;
     }
-    // SAFETY: a slice. Nothing can be done where standard error is closed.
+    // SAFETY: the pointer and the length are those of a slice. If standard error is closed, nothing can be done.
     unsafe { write(2, text.as_ptr().cast(), text.len()) };
 }

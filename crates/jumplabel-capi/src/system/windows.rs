@@ -1,8 +1,8 @@
-//! A program of Windows.
+//! The system of a Windows program.
 
 use core::ffi::{c_int, c_uint, c_void};
 
-/// What `VirtualQuery` tells of a region.
+/// The description of a region that `VirtualQuery` returns (`MEMORY_BASIC_INFORMATION`).
 #[repr(C)]
 #[derive(Default)]
 struct Region {
@@ -24,16 +24,16 @@ unsafe extern "system" {
     fn VirtualQuery(address: *const c_void, region: *mut Region, bytes: usize) -> usize;
 }
 
-/// Names the calling thread. Not 0.
+/// The name of the calling thread, never 0.
 pub(crate) fn me() -> usize {
     GetCurrentThreadId() as usize
 }
 
-/// False where nothing is mapped at an address: a key whose object was unloaded. A look, no promise: it may go at once.
-/// What the system refuses to tell is taken for mapped.
+/// False if nothing is mapped at the address, for example because the key's object was unloaded. This is no promise: the mapping can go at once. True
+/// if the system refuses to tell.
 pub(crate) fn is_mapped<T>(at: *const T) -> bool {
     let mut region = Region::default();
-    // SAFETY: it reads nothing at the address, and writes the region.
+    // SAFETY: the call reads nothing at the address. It writes only `region`.
     let told = unsafe { VirtualQuery(at.cast(), &raw mut region, size_of::<Region>()) };
     told == 0 || region.state == MEM_COMMIT
 }
@@ -44,12 +44,12 @@ unsafe extern "C" {
     pub(crate) safe fn abort() -> !;
 }
 
-/// Standard error.
+/// Prints on standard error.
 pub(crate) fn print(text: &[u8]) {
     unsafe extern "C" {
         #[link_name = "_write"]
         fn write(descriptor: c_int, bytes: *const c_void, count: c_uint) -> c_int;
     }
-    // SAFETY: a slice. Nothing can be done where standard error is closed.
+    // SAFETY: the pointer and the length are those of a slice. If standard error is closed, nothing can be done.
     unsafe { write(2, text.as_ptr().cast(), text.len().try_into().unwrap_or(c_uint::MAX)) };
 }
