@@ -8,8 +8,8 @@
 //!  again, with a pause behind each transaction
 //! ```
 //!
-//! After each transaction this thread executes a check of every key: whatever the keys are then, the checks must say so. It calls the
-//! hash function, too, which must be the new one, and a switch, which must take the arm of the new mode.
+//! After each transaction this thread checks every key: each check must agree with the key's new state. It also calls the hash function, which must
+//! be the new one, and runs a switch, which must take the arm of the new mode.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -21,37 +21,37 @@ use crate::hash::{HASH, HASHES};
 use crate::hooks::{self, KEYS};
 use crate::lookup::{self, LOOKUP, Lookup};
 
-/// Between two transactions.
+/// The pause between two transactions.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What a while of flipping came to.
+/// The transactions of a while of flipping, and their times.
 #[derive(Default)]
 pub struct Flips {
     /// Times of the transactions that changed one key.
     pub single: Vec<Duration>,
-    /// Times of those that changed several.
+    /// Times of the transactions that changed several keys.
     pub batches: Vec<Duration>,
-    /// Times of those that led the hash function elsewhere.
+    /// Times of the transactions that led the hash function to another implementation.
     pub calls: Vec<Duration>,
-    /// Times of those that set the mode of lookups.
+    /// Times of the transactions that set the mode of lookups.
     pub modes: Vec<Duration>,
-    /// Keys that were changed, in all transactions.
+    /// The number of keys that all transactions together changed.
     pub keys: u64,
     /// Sites whose instruction was rewritten.
     pub sites: u64,
-    /// The writers that did it, by name, each with its number of transactions.
+    /// The writers that wrote the code: the name of each, with its number of transactions.
     pub writers: Vec<(&'static str, u64)>,
-    /// Whether core sync was refused, so that other threads saw a flip late.
+    /// True if the system refused core sync, so that other threads saw a flip late.
     pub eventual: bool,
-    /// Checks that yielded something else than what their key had been brought to.
+    /// A description of each check that disagreed with its key.
     pub wrong: Vec<String>,
-    /// The states that the keys were brought to, bit n for hook n.
+    /// The states that this thread gave the keys: bit n for hook n.
     state: u8,
 }
 
 impl Flips {
-    /// Flips until the deadline, at least once through the list above; then everything is off, the hash
-    /// function is the default and lookups are plain. Counts transactions in `done` while it does.
+    /// Flips until the deadline, but at least once through the list above. Then turns everything off, and leads the hash function to its default and
+    /// lookups to plain ones. Counts transactions in `done` meanwhile.
     pub fn until(deadline: Instant, done: &AtomicU64) -> Result<Flips, Error> {
         let mut flips = Flips::default();
         let mut arbitrary = fastrand::Rng::with_seed(1);
@@ -75,7 +75,7 @@ impl Flips {
         }
     }
 
-    /// One transaction that leads to `state`.
+    /// Makes one transaction that brings the keys to `state`.
     fn transaction(
         &mut self,
         state: u8,
@@ -90,7 +90,7 @@ impl Flips {
             self.wrong.push(format!("checks right after a flip: {checked:08b} instead of {state:08b}"));
         }
         match (self.state ^ state).count_ones() {
-            0 => {} // An arbitrary set twice in a row.
+            0 => {} // Two arbitrary sets in a row were the same.
             1 => self.single.push(time),
             _ => self.batches.push(time),
         }
@@ -117,7 +117,7 @@ impl Flips {
         Ok(())
     }
 
-    /// Sets the mode of lookups.
+    /// Sets the mode of lookups to `mode`.
     fn choose(&mut self, mode: Lookup, done: &AtomicU64) -> Result<(), Error> {
         let start = Instant::now();
         let outcome = LOOKUP.set(mode)?;

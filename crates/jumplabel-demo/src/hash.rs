@@ -1,6 +1,6 @@
 //! The hash function of the loop: a static call, and three implementations.
 
-/// The lower case of each byte that is part of words, 0 for all others.
+/// For each byte that can be part of a word, its lower case. For all other bytes, 0.
 pub static FOLD: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -31,18 +31,18 @@ pub fn hash_of(word: &[u8]) -> u64 {
     word.iter().fold(SEED, |hash, byte| step(hash, byte.to_ascii_lowercase()))
 }
 
-/// The same by the table.
+/// The same hash, with lower case from the table.
 fn hash_by_table(word: &[u8]) -> u64 {
     word.iter().fold(SEED, |hash, &byte| step(hash, FOLD[usize::from(byte)]))
 }
 
-/// The same with eight bytes brought to lower case at once.
+/// The same hash, with eight bytes at once brought to lower case.
 fn hash_by_eight(word: &[u8]) -> u64 {
     let (eights, rest) = word.as_chunks::<8>();
     let hash = eights.iter().fold(SEED, |hash, &eight| {
         let bytes = u64::from_le_bytes(eight);
         let low = bytes & 0x7f7f_7f7f_7f7f_7f7f;
-        // The highest bit of each byte: whether it is at least `A`, and whether it is behind `Z`.
+        // The highest bit of each byte says whether the byte is at least `A` (`from_a`), or comes after `Z`.
         let from_a = low + 0x3f3f_3f3f_3f3f_3f3f;
         let behind_z = low + 0x2525_2525_2525_2525;
         let upper = (from_a ^ behind_z) & !bytes & 0x8080_8080_8080_8080;
@@ -51,7 +51,7 @@ fn hash_by_eight(word: &[u8]) -> u64 {
     rest.iter().fold(hash, |hash, byte| step(hash, byte.to_ascii_lowercase()))
 }
 
-/// The implementations that [`HASH`] is led to, the default first.
+/// The implementations to which the program leads [`HASH`], the default first.
 pub const HASHES: [fn(&[u8]) -> u64; 3] = [hash_of, hash_by_table, hash_by_eight];
 
 #[cfg(test)]

@@ -7,9 +7,9 @@
 //!                          G = In       true                         the hooks are compiled in
 //! ```
 //!
-//! The loop is generic over [`Gate`], so that all four run the same source with the same hooks. A hook reads what the loop
-//! found and writes to the thread's own [`Hooks`]; it never touches the index. Each counts how often it ran: a hook that
-//! runs while it is off, or is left out while it is on, is a wrong result like any other.
+//! The loop is generic over [`Gate`], so all four ways run the same source with the same hooks. A hook reads the loop's variables and writes only to
+//! the thread's own [`Hooks`]; it never touches the index. Each hook counts how often it ran. A hook that runs while it is off, or is left out while
+//! it is on, is a wrong result like any other.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,9 +17,9 @@ use jumplabel::{Batch, Error, Outcome, restore_pristine, static_branch_likely, s
 
 use crate::hash::{FOLD, hash_of};
 
-/// How many hooks there are.
+/// The number of hooks.
 pub const COUNT: usize = 8;
-/// Their names.
+/// The names of the hooks.
 pub const NAMES: [&str; COUNT] = ["trace", "statistics", "verify", "sample", "lengths", "case", "doubled", "lines"];
 
 /// Writes each word's hash and line into a ring buffer.
@@ -30,13 +30,13 @@ pub const STATISTICS: usize = 1;
 pub const VERIFY: usize = 2;
 /// Keeps each 64th word.
 pub const SAMPLE: usize = 3;
-/// Histogram of word lengths.
+/// Keeps a histogram of word lengths.
 pub const LENGTHS: usize = 4;
 /// Checks the case-folding table against the standard library.
 pub const CASE: usize = 5;
 /// Counts words that are written twice in a row.
 pub const DOUBLED: usize = 6;
-/// Once a line instead of once a word: the longest line.
+/// Keeps the longest line. Runs once a line, not once a word.
 pub const LINES: usize = 7;
 
 static_key! {
@@ -47,19 +47,19 @@ static_key! {
 /// The same switches as plain atomics, to compare with.
 static ATOMICS: [AtomicBool; COUNT] = [const { AtomicBool::new(false) }; COUNT];
 
-/// Where a hook's switch is.
+/// A way to switch the hooks.
 pub trait Gate {
-    /// Whether the hook is on.
+    /// Returns whether the hook is on.
     fn on<const HOOK: usize>() -> bool;
 }
 
-/// Compiled out.
+/// The hooks are compiled out.
 pub struct Out;
-/// Behind static keys.
+/// A static key switches each hook.
 pub struct Keys;
-/// Behind relaxed atomics.
+/// A relaxed atomic switches each hook.
 pub struct Atomics;
-/// Compiled in.
+/// The hooks are compiled in.
 pub struct In;
 
 impl Gate for Out {
@@ -90,26 +90,26 @@ impl Gate for In {
     }
 }
 
-/// Brings all keys to the states in `bits`, bit n for hook n, in one batch.
+/// Sets all keys to the states in `bits`, bit n for hook n, in one batch.
 pub fn set_keys(bits: u8) -> Result<Outcome, Error> {
     let batch = KEYS.iter().enumerate().fold(Batch::new(), |batch, (hook, key)| batch.set(key, bits >> hook & 1 != 0));
     batch.commit()
 }
 
-/// Brings the sites of keys that are off back to what the compiler emitted.
+/// Restores the instructions that the compiler emitted, at sites of keys that are off.
 pub fn restore_keys() -> Result<(), Error> {
     KEYS.iter().try_for_each(|key| restore_pristine(key).map(drop))
 }
 
-/// Brings all atomics to `on`.
+/// Sets all atomics to `on`.
 pub fn set_atomics(on: bool) {
     for atomic in &ATOMICS {
         atomic.store(on, Ordering::Relaxed);
     }
 }
 
-/// What checks of the keys yield at this moment, bit n for hook n. These sites are laid out for "on", unlike those in the
-/// loop, so that flips go both ways in each transaction.
+/// The results of checks of the keys at this moment, bit n for hook n. These sites are laid out for "on", unlike those in the loop. So each
+/// transaction flips some sites to a jump and some to a nop.
 #[inline(never)]
 pub fn checked_keys() -> u8 {
     let on = [
@@ -129,11 +129,11 @@ const RING: usize = 1024;
 const SAMPLES: usize = 256;
 const LONGEST: usize = 32;
 
-/// What the hooks of one thread gather.
+/// The notes that the hooks of one thread make.
 pub struct Hooks<'a> {
-    /// How often each hook ran.
+    /// The number of times that each hook ran.
     pub ran: [u64; COUNT],
-    /// What `verify` and `case` found wrong.
+    /// How often `verify` and `case` found something wrong.
     pub failures: u64,
     letters: u64,
     longest_word: &'a [u8],
@@ -162,7 +162,7 @@ impl Default for Hooks<'_> {
     }
 }
 
-/// Out of line and cold in all four ways, so that they differ in nothing but the switch.
+/// All functions are out of line and cold in all four ways, so the ways differ only in the switch.
 impl<'a> Hooks<'a> {
     #[cold]
     #[inline(never)]

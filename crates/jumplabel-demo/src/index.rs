@@ -1,5 +1,5 @@
-//! The indexer: for each word, how often it occurs and on which lines. A fast loop with hooks, which threads run side by side;
-//! `plain` has the same once more, plainly.
+//! The indexer: for each word, it finds how often the word occurs and on which lines. Several threads run its fast loop with hooks side by side.
+//! `plain` does the same work plainly.
 //!
 //! ```text
 //!  pieces of the input            a pass                                      the check
@@ -33,7 +33,7 @@ pub struct Piece<'a> {
     pub first_line: u32,
 }
 
-/// The hot loop. Never inlined, so that each way of switching the hooks is one function to look at.
+/// The hot loop. It is never inlined, so each way of switching the hooks has one function to look at.
 #[inline(never)]
 fn index<'a, G: Gate>(piece: Piece<'a>, worker: &mut Worker<'a>) {
     let Worker { index, hooks, lookups, .. } = worker;
@@ -88,21 +88,21 @@ fn index<'a, G: Gate>(piece: Piece<'a>, worker: &mut Worker<'a>) {
     tally::lines(u64::from(line - piece.first_line));
 }
 
-/// How long this thread has run: what other programs on the machine do does not count.
+/// The processor time of this thread. Other programs on the machine do not add to it.
 #[cfg(unix)]
 fn processor_time() -> Duration {
     use rustix::time::{ClockId, clock_gettime};
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
-/// How long ago the program began: elsewhere, the time of a thread is counted in steps that are longer than a pass.
+/// The time since the program began. On these systems, the processor time of a thread is counted in steps that are longer than a pass.
 #[cfg(not(unix))]
 fn processor_time() -> Duration {
     static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
     START.elapsed()
 }
 
-/// Indexes all pieces with one thread for each worker. The workers are cleared first. Returns the processor time of all.
+/// Indexes all pieces with one thread for each worker. Clears the workers first. Returns the sum of the threads' processor times.
 pub fn pass<'a, G: Gate>(pieces: &[Piece<'a>], workers: &mut [Worker<'a>]) -> Duration {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -121,7 +121,7 @@ pub fn pass<'a, G: Gate>(pieces: &[Piece<'a>], workers: &mut [Worker<'a>]) -> Du
     workers.iter().map(|worker| worker.busy).sum()
 }
 
-/// Makes the result of a pass wrong, to see that it is noticed: one occurrence too many.
+/// Makes the result of a pass wrong by one occurrence too many, to show that the check notices it.
 pub fn corrupt(workers: &mut [Worker<'_>]) {
     if let Some(entry) = workers.iter_mut().flat_map(|worker| worker.index.values_mut()).find(|entry| entry.count > 0) {
         entry.count += 1;
@@ -148,7 +148,7 @@ mod tests {
         check(&plain(&pieces), &workers).len()
     }
 
-    /// The entry of a word in the index of a worker that has it.
+    /// The entry of `word` in the first worker whose index has it.
     fn entry<'w>(workers: &'w mut [Worker<'_>], word: &'static str) -> &'w mut Entry {
         let has = |entry: &&mut Entry| entry.count > 0;
         let word = Word { text: word.as_bytes(), hash: hash_of(word.as_bytes()) };
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(differences_after(|workers| drop(workers[1].index.insert(unknown, found))), 1);
     }
 
-    /// Each way of the loop has a switch of its own.
+    /// Each way of switching the hooks has a switch of its own.
     #[test]
     fn lookups_are_what_the_mode_says() {
         let pieces = [Piece { text: TEXT.as_bytes(), first_line: 1 }];

@@ -1,12 +1,12 @@
-//! The input: files and directories to pieces of whole lines.
+//! The input: reads files and directories, and cuts them into pieces of whole lines.
 //!
 //! ```text
 //!  arguments ──► files (directories are walked) ──► text (at most 16 MB) ──► pieces of about 16 kB, whole lines
 //! ```
 //!
-//! In directories, `.git` and `target`, symbolic links, and files that are not text are skipped. Everything else that
-//! cannot be read is an error that names the path: a demonstration that leaves out input in silence proves little. A
-//! small input is read several times in a pass, with lines numbered on, so that a pass is long enough to be measured.
+//! In directories, the program skips `.git`, `target`, symbolic links, and files that are not text. If anything else cannot be read, that is an error
+//! that names the path: a demonstration that leaves out input in silence proves little. If the input is small, a pass reads it several times, with
+//! line numbers that go on, so that a pass is long enough to be measured.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -15,22 +15,22 @@ use std::path::{Path, PathBuf};
 
 use crate::index::Piece;
 
-/// More than this is left out.
+/// The largest input, in bytes. The rest is left out.
 const MOST: usize = 16_000_000;
-/// A file with a zero byte in its first bytes is not text.
+/// The number of first bytes to look at: a file with a zero byte in them is not text.
 const PROBE: usize = 8192;
 const PIECE: usize = 16 * 1024;
 
-/// What is wrong with the input.
+/// A reason for which the input cannot be used.
 #[derive(Debug)]
 pub enum Problem {
-    /// Reading a path failed.
+    /// A path could not be read.
     Unreadable(PathBuf, io::Error),
-    /// A device, a pipe, a socket.
+    /// The path is that of a device, a pipe or a socket.
     NotAFile(PathBuf),
-    /// Given by name, and not text.
+    /// A file that the arguments name is not text.
     NotText(PathBuf),
-    /// Nothing in it.
+    /// The input has no bytes.
     Empty,
 }
 
@@ -50,9 +50,9 @@ impl fmt::Display for Problem {
 pub struct Input {
     /// One text for each file that is not empty.
     pub texts: Vec<Vec<u8>>,
-    /// Bytes of all texts.
+    /// The number of bytes in all texts.
     pub bytes: usize,
-    /// Whether there was more than fits.
+    /// True if a part of the input was left out.
     pub cut: bool,
 }
 
@@ -86,7 +86,7 @@ impl Input {
                 self.walk(&path)?;
             } else if kind.is_file() {
                 match self.file(&path) {
-                    Err(Problem::Unreadable(_, error)) if error.kind() == io::ErrorKind::NotFound => {} // Deleted meanwhile.
+                    Err(Problem::Unreadable(_, error)) if error.kind() == io::ErrorKind::NotFound => {} // The file was deleted meanwhile.
                     other => drop(other?),
                 }
             }
@@ -94,7 +94,7 @@ impl Input {
         Ok(())
     }
 
-    /// Reads a file. False where it is not text.
+    /// Reads a file. Returns false if the file is not text.
     fn file(&mut self, path: &Path) -> Result<bool, Problem> {
         let mut text = Vec::new();
         let room = MOST - self.bytes;
@@ -115,7 +115,7 @@ impl Input {
         Ok(true)
     }
 
-    /// The pieces of all texts, as often as it takes to have `bytes`, and how often that is.
+    /// The pieces of all texts, repeated until they have at least `bytes`, and the number of repetitions.
     pub fn pieces(&self, bytes: usize) -> (Vec<Piece<'_>>, usize) {
         let times = bytes.div_ceil(self.bytes).max(1);
         let mut pieces = Vec::new();
@@ -127,7 +127,7 @@ impl Input {
                 let (piece, behind) = rest.split_at(end.map_or(rest.len(), |end| end + PIECE));
                 pieces.push(Piece { text: piece, first_line: line });
                 line += piece.iter().filter(|&&byte| byte == b'\n').count() as u32;
-                line += u32::from(!piece.ends_with(b"\n")); // A text's last line may lack its end.
+                line += u32::from(!piece.ends_with(b"\n")); // The last line of a text may have no newline.
                 rest = behind;
             }
         }

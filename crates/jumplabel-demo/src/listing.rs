@@ -1,5 +1,5 @@
-//! The code that flips change, at several times: a site of the loop, the trampoline of its hash function, a switch by the mode of its
-//! lookups, the operation that counts lines.
+//! Shows code that flips change, at several times: a site of the loop, the trampoline of its hash function, a switch by the mode of its lookups, and
+//! the operation that counts lines.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::hooks;
 use crate::lookup;
 use crate::tally::TALLY;
 
-/// What was noted of each.
+/// The notes about each of the four places.
 #[derive(Default)]
 pub struct Listing {
     sites: Vec<Noted>,
@@ -20,7 +20,7 @@ pub struct Listing {
     operations: Vec<Noted>,
 }
 
-/// What was at an address.
+/// The bytes at an address, and when they were there.
 struct Noted {
     when: &'static str,
     address: usize,
@@ -30,7 +30,7 @@ struct Noted {
 
 impl Noted {
     /// # Safety
-    /// Code of this program, which nobody changes now.
+    /// `address` is in the code of this program, and nobody changes that code now.
     unsafe fn new<const BYTES: usize>(when: &'static str, address: usize) -> Noted {
         // SAFETY: the caller passes an address in this program's code, and nobody changes that code now.
         let bytes = unsafe { std::ptr::read_volatile(address as *const [u8; BYTES]) };
@@ -39,7 +39,7 @@ impl Noted {
 }
 
 impl Listing {
-    /// Notes what the site holds now.
+    /// Notes the site's present bytes.
     pub fn note_site(&mut self, when: &'static str) -> Result<(), Error> {
         let mut found = None;
         // The loop's site is laid out for "off", unlike that of `checked_keys`.
@@ -59,47 +59,47 @@ impl Listing {
         Ok(())
     }
 
-    /// Notes what the trampoline holds now: `endbr64`, and the jump, which an update changes.
+    /// Notes the trampoline's present bytes: `endbr64`, and the jump, which an update changes.
     pub fn note_call(&mut self, when: &'static str) {
-        // SAFETY: code of this program, which goes on for longer than that; nobody updates now.
+        // SAFETY: the address is in code of this program, which has more than nine bytes there. Nobody updates the call now.
         self.calls.push(unsafe { Noted::new::<9>(when, *HASH as *const () as usize) });
     }
 
-    /// Notes what the switch in [`lookup::taken`] holds now: a jump to the arm of the mode.
+    /// Notes the present bytes of the switch in [`lookup::taken`]: a jump to the arm of the mode.
     pub fn note_switch(&mut self, when: &'static str) {
         let jump = first_jump(lookup::taken as *const () as usize);
-        // SAFETY: that jump; nobody sets the mode now.
+        // SAFETY: the address is that of a jump of five bytes. Nobody sets the mode now.
         self.switches.extend(jump.map(|address| unsafe { Noted::new::<5>(when, address) }));
     }
 
-    /// Notes what the operation in [`tally::lines`](crate::tally::lines) holds now: an instruction of eight bytes, or the nop of as many.
+    /// Notes the present bytes of the operation in [`tally::lines`](crate::tally::lines): an instruction of eight bytes, or a nop of the same length.
     pub fn note_operation(&mut self, when: &'static str) -> Result<(), Error> {
         let mut found = None;
         for_each_mode_site(TALLY.raw().mode(), |site| found = Some(site.address))?;
-        // SAFETY: that site; nobody sets the table now.
+        // SAFETY: the address is that of a site of eight bytes. Nobody sets the table now.
         self.operations.extend(found.map(|address| unsafe { Noted::new::<8>(when, address) }));
         Ok(())
     }
 
-    /// Prints bytes and instructions.
+    /// Prints the notes: bytes and instructions.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let no_site = "no site to show: this build has none, a check is a load, a test and a jump";
         print(out, &self.sites, "the site that checks the hook \"trace\" in the loop", no_site)?;
-        // Without trampolines, a call is a load and a call of what was loaded: then the address changes.
+        // Without trampolines, a call loads a pointer and calls the function at it. Then the address in the notes changes.
         let calls = if is_one(&self.calls, |noted| noted.address) { &self.calls[..] } else { &[] };
         let no_call = "no trampoline to show: this build has none, a call is by a pointer";
         print(out, calls, "the trampoline of the loop's hash function", no_call)?;
-        // Without switches, a choice is a load and its branches, which do not change.
+        // Without switches, a choice is a load and branches, whose bytes do not change.
         let switches = if is_one(&self.switches, |noted| noted.bytes.clone()) { &[] } else { &self.switches[..] };
         let no_switch = "no switch to show: this build has none, a choice is a load and its branches";
         print(out, switches, "a switch by the mode of the loop's lookups", no_switch)?;
-        // Elsewhere than on x86-64 it is a static call.
+        // On other instruction sets than x86-64, the operation is a static call.
         let no_operation = "no operation in place to show: in this build it is a call";
         print(out, &self.operations, "the operation that counts lines", no_operation)
     }
 }
 
-/// Whether this is the same of all.
+/// Returns whether `what` is the same for all notes.
 fn is_one<T: PartialEq>(noted: &[Noted], what: impl Fn(&Noted) -> T) -> bool {
     noted.windows(2).all(|pair| what(&pair[0]) == what(&pair[1]))
 }
@@ -115,15 +115,15 @@ fn print(out: &mut impl Write, all: &[Noted], what: &str, nothing: &str) -> io::
     Ok(())
 }
 
-/// The first jump of five bytes of a function, without a prefix that it may have.
+/// The address of the function's first jump that is five bytes long. A prefix before the jump is left out.
 fn first_jump(entry: usize) -> Option<usize> {
-    // SAFETY: code of this program, which goes on for longer than that; nobody changes it now.
+    // SAFETY: the address is in code of this program, which has more than 32 bytes there. Nobody changes it now.
     let code = unsafe { std::ptr::read_volatile(entry as *const [u8; 32]) };
     let mut instructions = Decoder::with_ip(64, &code, entry as u64, DecoderOptions::NONE).into_iter();
     instructions.find(|instruction| instruction.code() == Code::Jmp_rel32_64).map(|jump| jump.next_ip() as usize - 5)
 }
 
-/// The instructions.
+/// The text of each instruction.
 fn disassemble(bytes: &[u8], address: usize) -> Vec<String> {
     let mut formatter = IntelFormatter::new();
     let options = formatter.options_mut();

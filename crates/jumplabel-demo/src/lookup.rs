@@ -1,52 +1,52 @@
-//! What the loop does at each lookup of a word: a switch among three arms.
+//! The work of the loop at each lookup of a word: a switch among three arms.
 
 use jumplabel::{modes, static_mode, static_switch};
 
 use crate::word::Entry;
 
 modes! {
-    /// What is done after a word was looked up and its entry changed.
+    /// The work after a word was looked up and its entry was changed.
     pub enum Lookup {
-        /// Nothing.
+        /// Nothing is done.
         Plain,
-        /// It is counted.
+        /// The lookup is counted.
         Counted,
-        /// It is looked up again: the entry must be there, with the line.
+        /// The word is looked up again: its entry must be there, with the line.
         Checked,
     }
 }
 
 static_mode! {
-    /// Of all threads.
+    /// The mode of all threads.
     pub static LOOKUP: Lookup = Plain;
 }
 
-/// What the arms of one thread did.
+/// Counts of the work that one thread's arms did.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Lookups {
-    /// How many were counted.
+    /// The number of lookups that were counted.
     pub counted: u64,
-    /// How many were checked.
+    /// The number of lookups that were checked.
     pub checked: u64,
-    /// How many of these found the wrong entry.
+    /// The number of checked lookups that found the wrong entry.
     pub failures: u64,
 }
 
 impl Lookups {
-    /// What `times` lookups come to in one mode.
+    /// The counts that `times` lookups in one mode must give.
     pub fn all(mode: Lookup, times: u64) -> Lookups {
         let in_mode = |of| if mode == of { times } else { 0 };
         Lookups { counted: in_mode(Lookup::Counted), checked: in_mode(Lookup::Checked), failures: 0 }
     }
 
-    /// The arm `Checked`.
+    /// The code of the arm `Checked`.
     #[inline(never)]
     pub fn check(&mut self, found: Option<&Entry>, line: u32) {
         self.checked += 1;
         self.failures += u64::from(found.and_then(|entry| entry.lines.last()) != Some(&line));
     }
 
-    /// Adds those of another thread or pass.
+    /// Adds the counts of another thread or pass.
     pub fn add(&mut self, other: Lookups) {
         self.counted += other.counted;
         self.checked += other.checked;
@@ -54,7 +54,7 @@ impl Lookups {
     }
 }
 
-/// The mode by the arm that is taken at this moment.
+/// The mode that a switch follows at this moment.
 #[inline(never)]
 pub fn taken() -> Lookup {
     static_switch!(LOOKUP, { Plain => Lookup::Plain, Counted => Lookup::Counted, Checked => Lookup::Checked })

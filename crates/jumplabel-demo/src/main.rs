@@ -1,4 +1,4 @@
-//! What static keys do, shown on a real program: a word and line indexer on all processors, with eight hooks in its hot
+//! Shows static keys at work in a real program: a word and line indexer on all processors, with eight hooks in its hot
 //! loop that are flipped while it runs.
 //!
 //! ```text
@@ -11,11 +11,12 @@
 //!            rounds, in arbitrary order within a round
 //! ```
 //!
-//! Every pass of every phase is compared with a plain implementation: all words, all counts, all lines, and how often each
-//! hook ran. `index` has the loop, `plain` the plain implementation, `hash` and `lookup` the call and the switch in the loop, `hooks` the hooks and the ways to switch them, `flips` the flipping thread,
-//! `session` the phases, `report` what is printed, `operator` what can be switched from outside.
+//! Every pass of every phase is compared with a plain implementation: all words, all counts, all lines, and how often each hook ran. `index` has the
+//! loop, and `plain` the plain implementation. `hash` and `lookup` have the call and the switch in the loop. `hooks` has the hooks and the ways to
+//! switch them, and `flips` the flipping thread. `session` has the phases, `report` the output, and `operator` the keys that can be switched from
+//! outside.
 //!
-//! Exit codes: 0, 1 for a wrong result or a flip that the system refused, 2 for bad arguments or input.
+//! Exit codes: 0 for success, 1 for a wrong result or a flip that the system refused, 2 for bad arguments or input.
 
 mod flips;
 mod hash;
@@ -49,7 +50,7 @@ use report::{grouped, size};
 use session::Session;
 use tally::{TALLY, Tally};
 
-/// A pass reads at least this much with each thread.
+/// In a pass, each thread reads at least this much.
 const PASS_BYTES: usize = 1_000_000;
 
 /// Indexes text with all processors while the hooks in its hot loop are flipped, checks every result, and compares static
@@ -74,7 +75,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Why the program ends early.
+/// The reason for which the program ends early.
 enum Failure {
     Input(Problem),
     Flip(jumplabel::Error),
@@ -108,12 +109,12 @@ fn main() -> ExitCode {
         Err(Failure::Output(error)) => (format!("cannot write the results: {error}"), 1),
         Err(Failure::Input(problem)) => (problem.to_string(), 2),
     };
-    // Where even stderr is gone, the exit code is left.
+    // If even stderr is gone, only the exit code tells.
     let _ = writeln!(io::stderr(), "jumplabel-demo: {message}");
     ExitCode::from(code)
 }
 
-/// Reads the input and does everything. Returns the number of wrong results.
+/// Reads the input and runs the demonstration. Returns the number of wrong results.
 fn run(mut options: Options) -> Result<u64, Failure> {
     if options.paths.is_empty() {
         options.paths.push(concat!(env!("CARGO_MANIFEST_DIR"), "/../..").into());
@@ -133,7 +134,7 @@ fn run(mut options: Options) -> Result<u64, Failure> {
     let reading = if times == 1 { "all of it".into() } else { format!("it {times} times") };
     writeln!(out, "each pass reads {reading} and is compared with a plain implementation, line by line")?;
 
-    // What was found wrong is told even where a flip was refused later.
+    // Wrong results are printed even if a flip was refused later.
     let completed = phases(&mut session, &options, out);
     if let Err(Failure::Flip(_)) = completed {
         writeln!(out, "\nended early: a flip was refused")?;
@@ -142,7 +143,7 @@ fn run(mut options: Options) -> Result<u64, Failure> {
     completed.map(|()| wrong)
 }
 
-/// The phases, and the site, the trampoline and the switch that they changed.
+/// Runs the phases, and prints the site, the trampoline and the switch that they changed.
 fn phases(session: &mut Session<'_>, options: &Options, out: &mut impl Write) -> Result<(), Failure> {
     operator::own()?;
     let mut listing = Listing::default();

@@ -1,4 +1,4 @@
-//! What an operator may switch while the program runs, if it was started with `JUMPLABEL_AGENT=1`; and with `JUMPLABEL=` at its start.
+//! Keys that an operator may switch: while the program runs, if it was started with `JUMPLABEL_AGENT=1`, or at its start, with `JUMPLABEL=`.
 //!
 //! ```text
 //!  pass.trace    off   a line on standard error for each thread of each pass
@@ -6,8 +6,8 @@
 //!  cache.keep    on    what a pass has allocated serves the next one; while it is off, the loop waits for the allocator
 //! ```
 //!
-//! None of them is in the loop, and none changes a result. The hooks and the other keys in the loop are the program's own: it counts what
-//! they do, and so lets nobody change them from outside ([`own`]).
+//! None of these keys is in the loop, and none changes a result. The hooks and the other keys in the loop are the program's own: the program counts
+//! their effects, so it lets nobody change them from outside ([`own`]).
 
 use std::io::{self, Write};
 
@@ -20,31 +20,31 @@ use crate::tally::{TALLY, Tally};
 jumplabel_agent::startup!(no_remote: "jumplabel_demo::*");
 
 static_key! {
-    /// Whether threads say what they do.
+    /// On: each thread writes lines about its passes.
     #[key(name = "pass.trace")]
     pub static TRACE: false;
-    /// Whether indexes are looked at behind each pass.
+    /// On: each thread checks its index after each pass.
     #[key(name = "cache.verify")]
     pub static VERIFY: false;
-    /// Whether memory is kept.
+    /// On: a pass uses the memory of the pass before.
     #[key(name = "cache.keep")]
     pub static KEEP: true;
 }
 
-/// What a thread did because an operator asked for it, in one pass.
+/// The work that a thread did in one pass because an operator asked for it.
 #[derive(Clone, Copy, Default)]
 pub struct Asked {
-    /// Lines that it wrote.
+    /// The number of lines that the thread wrote.
     pub lines: u64,
-    /// Words that it looked up again.
+    /// The number of words that the thread looked up again.
     pub verified: u64,
-    /// How many of them were not as they should be.
+    /// The number of words that were not as they should be.
     pub failures: u64,
-    /// Indexes and buffers that it gave back.
+    /// The number of indexes and buffers that the thread gave back.
     pub dropped: u64,
 }
 
-/// Brings the program's own keys to what they are at the start, whatever the environment said.
+/// Sets the program's own keys to their states at the start, whatever the environment said.
 pub fn own() -> Result<(), Error> {
     hooks::set_keys(0)?;
     LOOKUP.set(Lookup::Plain)?;
@@ -53,7 +53,7 @@ pub fn own() -> Result<(), Error> {
 }
 
 impl Asked {
-    /// Adds those of another thread or pass.
+    /// Adds the counts of another thread or pass.
     pub fn add(&mut self, other: Asked) {
         self.lines += other.lines;
         self.verified += other.verified;
@@ -61,7 +61,7 @@ impl Asked {
         self.dropped += other.dropped;
     }
 
-    /// Says something on standard error, which is not there to be waited for.
+    /// Writes a line on standard error. An error is ignored: the program does not wait for anyone to read it.
     #[cold]
     pub fn say(&mut self, what: &str, words: usize) {
         self.lines += 1;

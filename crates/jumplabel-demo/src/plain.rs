@@ -8,17 +8,17 @@ use crate::index::Piece;
 use crate::word::{Entry, Word};
 use crate::worker::Worker;
 
-/// The right result, and how many words and lines lead to it.
+/// The right result, and the numbers of words and lines that were read for it.
 pub struct Plain {
     /// All words in lower case, sorted.
     pub words: Vec<(Vec<u8>, Entry)>,
-    /// How many words were read.
+    /// The number of words that were read.
     pub word_count: u64,
-    /// How many ends of lines.
+    /// The number of line ends that were read.
     pub line_count: u64,
 }
 
-/// The plain implementation: one thread, no hooks, nothing shared with the loop above.
+/// The plain implementation: one thread, no hooks, no code shared with the loop of `index`.
 pub fn plain(pieces: &[Piece<'_>]) -> Plain {
     let mut words = BTreeMap::<Vec<u8>, Entry>::new();
     let is_separator = |byte: &u8| !(byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 128);
@@ -34,8 +34,7 @@ pub fn plain(pieces: &[Piece<'_>]) -> Plain {
     Plain { words: words.into_iter().collect(), word_count, line_count }
 }
 
-/// Compares the result of a pass, word by word and line by line, and describes each difference. Done by as many threads
-/// as the pass had.
+/// Compares the result of a pass with the right one, word by word and line by line. Describes each difference. Uses as many threads as the pass.
 pub fn check(plain: &Plain, workers: &[Worker<'_>]) -> Vec<String> {
     let share = plain.words.len().div_ceil(workers.len());
     thread::scope(|scope| {
@@ -46,7 +45,7 @@ pub fn check(plain: &Plain, workers: &[Worker<'_>]) -> Vec<String> {
     })
 }
 
-/// Compares `words` with what all workers found, and looks for words in the index of `own` that do not exist.
+/// Compares `words` with the results of all workers together. Also describes words in the index of `own` that the input does not have.
 fn differences(words: &[(Vec<u8>, Entry)], all: &[Worker<'_>], plain: &Plain, own: &Worker<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut found = Entry::default();
@@ -58,7 +57,7 @@ fn differences(words: &[(Vec<u8>, Entry)], all: &[Worker<'_>], plain: &Plain, ow
             found.count += entry.count;
             found.lines.extend_from_slice(&entry.lines);
         }
-        found.lines.sort(); // Ascending runs, one for each worker: the stable sort merges them.
+        found.lines.sort(); // The lines are ascending runs, one for each worker: the stable sort merges them.
         if found != *expected {
             wrong.push(difference(text, expected, &found));
         }

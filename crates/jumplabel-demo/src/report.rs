@@ -1,14 +1,14 @@
-//! What the program prints: a progress line on a terminal, results on stdout.
+//! The output of the program: a progress line on a terminal, results on stdout.
 //!
-//! Results go to stdout as soon as they are there, as plain text. The progress line goes to stderr, and only where that
-//! is a terminal; it is wiped before anything else is printed, so that the two never mix.
+//! Results go to stdout as soon as they are known, as plain text. The progress line goes to stderr, and only if stderr is a terminal. It is wiped
+//! before anything else is printed, so that the two never mix.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use crate::flips::Flips;
 
-/// A line on the terminal that says how far things are.
+/// A line on the terminal that shows the progress.
 pub struct Progress {
     terminal: bool,
     shown: Option<Instant>,
@@ -18,12 +18,12 @@ impl Progress {
     const EVERY: Duration = Duration::from_millis(100);
     const WIDTH: usize = 78;
 
-    /// Nothing is shown where stderr is not a terminal.
+    /// A progress line. If stderr is not a terminal, it shows nothing.
     pub fn new() -> Progress {
         Progress { terminal: io::stderr().is_terminal(), shown: None }
     }
 
-    /// Shows a line, not too often.
+    /// Shows a line. Leaves it out if less than [`Self::EVERY`] has passed since the last one.
     pub fn show(&mut self, line: impl FnOnce() -> String) {
         if self.terminal && self.shown.is_none_or(|shown| shown.elapsed() >= Self::EVERY) {
             self.shown = Some(Instant::now());
@@ -39,26 +39,26 @@ impl Progress {
     }
 }
 
-/// The value below which `part` of the values lie.
+/// The value below which the fraction `part` of the values lies.
 fn quantile<T: Copy + PartialOrd>(values: &[T], part: f64) -> Option<T> {
     let mut sorted = values.to_vec();
     sorted.sort_by(|a, b| a.partial_cmp(b).expect("times and rates are numbers"));
     sorted.get((sorted.len().saturating_sub(1) as f64 * part).round() as usize).copied()
 }
 
-/// The middle value, 0 of none.
+/// The middle value, or 0 if there are no values.
 pub fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5).unwrap_or_default()
 }
 
-/// `1234567` as `1,234,567`.
+/// Writes `1234567` as `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
     groups.join(",")
 }
 
-/// A size in kB or MB.
+/// Writes a size in kB or MB.
 pub fn size(bytes: usize) -> String {
     match bytes {
         ..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
@@ -66,7 +66,7 @@ pub fn size(bytes: usize) -> String {
     }
 }
 
-/// What was flipped, and how long it took.
+/// Prints the numbers of flips, and their times.
 pub fn flips(out: &mut impl Write, flips: &Flips, elapsed: Duration) -> io::Result<()> {
     let transactions = flips.single.len() + flips.batches.len() + flips.calls.len() + flips.modes.len();
     let rate = transactions as f64 / elapsed.as_secs_f64();
@@ -95,13 +95,13 @@ pub fn flips(out: &mut impl Write, flips: &Flips, elapsed: Duration) -> io::Resu
 
 /// A row of the table of throughputs: a name, and a rate in MB/s for each round.
 pub struct Row {
-    /// What was measured.
+    /// The way of running the loop that was measured.
     pub name: &'static str,
     /// MB/s, round by round.
     pub rates: Vec<f64>,
 }
 
-/// The table. All rates are compared with those of the first row in the same round.
+/// Prints the table. Compares each rate with that of the first row in the same round.
 pub fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     writeln!(out, "  MB of input in a second of processor time, and its ratio to the first row in the same round")?;
     writeln!(out, "  {:<34} {:>8}  {:>8}  {:>16}", "medians", "MB/s", "ratio", "half lie in")?;

@@ -1,4 +1,4 @@
-//! The three phases, each a sequence of passes with a check behind every one.
+//! The three phases: each is a sequence of passes, with a check after every pass.
 //!
 //! ```text
 //!  pass::<Gate>   all threads index all pieces      ─► compared with the plain result: words, counts, lines
@@ -6,8 +6,8 @@
 //!                 so do the arms of lookups         ─► all in one mode, but while it is being set
 //! ```
 //!
-//! Phase 3 runs the ways in rounds, in arbitrary order within a round, and the table compares rates of one round with each
-//! other: what slows the machine for a while slows all of them.
+//! Phase 3 runs the ways in rounds, in arbitrary order within a round. The table compares only rates of the same round, because whatever slows the
+//! machine for a while slows all ways of that round.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +24,7 @@ use crate::plain::{self, Plain};
 use crate::report::{self, Progress, Row, grouped};
 use crate::worker::Worker;
 
-/// What the hooks should have done in a pass.
+/// The hooks that should have run in a pass.
 #[derive(Clone, Copy, PartialEq)]
 enum Expected {
     Off,
@@ -56,7 +56,7 @@ impl Way {
     ];
 }
 
-/// The input, the threads' indexes, and what was found wrong.
+/// The input, the threads' indexes, and the wrong results so far.
 pub struct Session<'a> {
     pieces: &'a [Piece<'a>],
     bytes: usize,
@@ -73,7 +73,7 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Computes the right result, too.
+    /// Makes a session. Also computes the right result.
     pub fn new(pieces: &'a [Piece<'a>], threads: usize) -> Self {
         Session {
             pieces,
@@ -91,7 +91,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// How many different words there are.
+    /// The number of different words.
     pub fn words(&self) -> usize {
         self.plain.words.len()
     }
@@ -101,10 +101,10 @@ impl<'a> Session<'a> {
         self.inject = true;
     }
 
-    /// Phase 1: hooks off, sites as the compiler emitted them.
+    /// Runs phase 1: hooks off, sites as the compiler emitted them.
     pub fn off(&mut self, time: Duration, out: &mut impl Write) -> Result<(), Failure> {
         let (start, mut rates) = (Instant::now(), Vec::new());
-        self.pass::<hooks::Keys>(Expected::Off); // Warms up, and makes the indexes as large as they get.
+        self.pass::<hooks::Keys>(Expected::Off); // This pass warms up, and makes the indexes as large as they get.
         while rates.is_empty() || start.elapsed() < time {
             rates.push(self.pass::<hooks::Keys>(Expected::Off));
             self.show("phase 1: hooks off", start, time, "");
@@ -114,7 +114,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Phase 2: hooks flipped by another thread; then a pass in each mode of lookups.
+    /// Runs phase 2: another thread flips the hooks. Then runs a pass in each mode of lookups.
     pub fn flipped(&mut self, time: Duration, out: &mut impl Write) -> Result<(), Failure> {
         let (start, mut rates, done) = (Instant::now(), Vec::new(), AtomicU64::new(0));
         let flips = thread::scope(|scope| {
@@ -138,7 +138,7 @@ impl<'a> Session<'a> {
         Ok(report::flips(out, &flips, elapsed)?)
     }
 
-    /// Phase 3: the same loop in seven ways.
+    /// Runs phase 3: the same loop in seven ways.
     pub fn compared(&mut self, time: Duration, out: &mut impl Write) -> Result<(), Failure> {
         let (start, mut arbitrary) = (Instant::now(), fastrand::Rng::with_seed(1));
         let mut rows = Way::ALL.map(|(_, name)| Row { name, rates: Vec::new() });
@@ -158,7 +158,7 @@ impl<'a> Session<'a> {
     }
 
     fn measure(&mut self, way: Way) -> Result<f64, Failure> {
-        // On first: so that the sites of keys that go off again are as flipped keys leave them.
+        // The keys go on first, so that the sites of keys that are off again look as after a flip.
         hooks::set_keys(u8::MAX)?;
         if !matches!(way, Way::KeysOn) {
             hooks::set_keys(0)?;
@@ -177,7 +177,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// One pass and its check. Returns the throughput of a thread in MB/s.
+    /// Runs one pass and its check. Returns the throughput of a thread in MB/s.
     fn pass<G: Gate>(&mut self, expected: Expected) -> f64 {
         let busy = index::pass::<G>(self.pieces, &mut self.workers);
         if std::mem::take(&mut self.inject) {
@@ -193,7 +193,7 @@ impl<'a> Session<'a> {
         self.bytes as f64 / busy.as_secs_f64() / 1e6
     }
 
-    /// A hook must not run while it is off, and not be left out while it is on.
+    /// Checks that no hook ran while it was off, and that none was left out while it was on.
     fn check_hooks(&mut self, expected: Expected) {
         for (hook, name) in hooks::NAMES.iter().enumerate() {
             let most = if hook == hooks::LINES { self.plain.line_count } else { self.plain.word_count };
@@ -214,7 +214,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// While nobody sets the mode, each lookup takes its arm; otherwise one of the arms.
+    /// Checks that each lookup took the arm of the mode. While another thread sets the mode, each lookup must have taken one of the arms.
     fn check_lookups(&mut self, expected: Expected) {
         let (mut did, words, mode) = (Lookups::default(), self.plain.word_count, LOOKUP.get());
         self.workers.iter().for_each(|worker| did.add(worker.lookups));
@@ -228,7 +228,7 @@ impl<'a> Session<'a> {
         self.lookups.add(did);
     }
 
-    /// What an operator asked for is as right as the rest.
+    /// Checks the work that an operator asked for.
     fn check_asked(&mut self) {
         let mut did = Asked::default();
         self.workers.iter().for_each(|worker| did.add(worker.asked));
@@ -251,13 +251,13 @@ impl<'a> Session<'a> {
         self.progress.show(|| format!("{phase}, {elapsed:.1} of {time:.1} s, {passes} passes, {wrong} wrong{more}"));
     }
 
-    /// The heading of a phase's results.
+    /// Prints the heading of a phase's results.
     fn phase(&mut self, title: &str, start: Instant, out: &mut impl Write) -> io::Result<()> {
         self.progress.wipe();
         writeln!(out, "\n{title} ({:.1} s)", start.elapsed().as_secs_f64())
     }
 
-    /// Says what was found wrong, and how much.
+    /// Prints the wrong results. Returns their number.
     pub fn verdict(&mut self, out: &mut impl Write) -> io::Result<u64> {
         let calls = grouped(self.ran.iter().sum());
         writeln!(out, "\npasses checked: {}; hooks ran {calls} times", grouped(self.passes))?;

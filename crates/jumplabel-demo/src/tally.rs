@@ -1,22 +1,23 @@
-//! The count of the lines that all threads have indexed: an operation that is in place where it is on, and nothing where it is off.
+//! The count of the lines that all threads have indexed. The count is an operation: while it is on, an instruction in place; while it is off,
+//! nothing.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use jumplabel::ops;
 
 ops! {
-    /// Whether lines are counted.
+    /// The table with the operation `add`. Its backend decides whether lines are counted.
     pub static TALLY: Tally = {
-        /// They are.
+        /// Lines are counted.
         Counted,
-        /// They are not.
+        /// Lines are not counted.
         Off
     };
 
     /// Adds `number` to `count`.
     ///
     /// # Safety
-    /// `count` is a count.
+    /// `count` is the address of a counter that stays.
     unsafe fn add(count: *const AtomicU64, number: u64) {
         Counted => counted, x86_64 unsafe { "{{disp32}} lock add qword ptr [{count}], {number}" };
         Off => nothing;
@@ -28,12 +29,12 @@ unsafe extern "C" fn counted(count: *const AtomicU64, number: u64) {
     unsafe { &*count }.fetch_add(number, Ordering::Relaxed);
 }
 
-/// All lines so far.
+/// The number of lines so far.
 pub static LINES: AtomicU64 = AtomicU64::new(0);
 
-/// Counts `number` lines.
+/// Counts `number` lines, if lines are counted.
 #[inline(never)]
 pub fn lines(number: u64) {
-    // SAFETY: the count.
+    // SAFETY: `LINES` is a static counter.
     unsafe { add(&raw const LINES, number) };
 }

@@ -1,18 +1,18 @@
-//! A word of the input, and what is known of it.
+//! A word of the input, and its entry in an index.
 
 use std::hash::{Hash, Hasher};
 
-/// What is known of a word.
+/// The entry of a word in an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// How often it occurs.
+    /// The number of times that the word occurs.
     pub count: u64,
-    /// The lines that it occurs on, each once.
+    /// The lines on which the word occurs, each once.
     pub lines: Vec<u32>,
 }
 
 impl Entry {
-    /// One more occurrence; lines ascend.
+    /// Adds an occurrence on `line`. Lines must come in ascending order.
     #[inline]
     pub fn add(&mut self, line: u32) {
         self.count += 1;
@@ -22,12 +22,12 @@ impl Entry {
     }
 }
 
-/// A word of the input as it is written there, with the hash of its lower case.
+/// A word as it is written in the input, with the hash of its lower case.
 #[derive(Clone, Copy)]
 pub struct Word<'a> {
-    /// The word.
+    /// The word itself.
     pub text: &'a [u8],
-    /// [`hash_of`](crate::hash::hash_of) it.
+    /// The hash of the word: [`hash_of`](crate::hash::hash_of).
     pub hash: u64,
 }
 
@@ -45,7 +45,7 @@ impl Hash for Word<'_> {
     }
 }
 
-/// Passes on the hash that the loop has computed.
+/// A hasher that passes on the hash that the loop has computed.
 #[derive(Default)]
 pub struct Ready(u64);
 

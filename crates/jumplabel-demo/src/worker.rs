@@ -1,4 +1,4 @@
-//! One thread of a pass, and what it does before and behind it.
+//! One thread of a pass, and its work before and after it.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -11,22 +11,22 @@ use crate::lookup::Lookups;
 use crate::operator::{Asked, KEEP, TRACE, VERIFY};
 use crate::word::{Entry, Ready, Word};
 
-/// One thread's index, and what its hooks gathered.
+/// The index of one thread, and the notes of its hooks.
 #[derive(Default)]
 pub struct Worker<'a> {
     pub index: HashMap<Word<'a>, Entry, BuildHasherDefault<Ready>>,
-    /// Of all passes but for `ran`, which is of the last.
+    /// The hooks' notes on all passes; only `ran` is of the last pass alone.
     pub hooks: Hooks<'a>,
-    /// Of the last pass.
+    /// The lookups of the last pass.
     pub lookups: Lookups,
-    /// Of the last pass.
+    /// The work of the last pass that an operator asked for.
     pub asked: Asked,
-    /// Of the last pass: how long it ran.
+    /// The processor time of the last pass.
     pub busy: Duration,
 }
 
 impl Worker<'_> {
-    /// Before a pass. What was allocated is kept: a pass measures the loop, not the allocator.
+    /// Begins a pass. Memory stays allocated, because a pass measures the loop and not the allocator.
     pub fn begin(&mut self) {
         self.asked = Asked::default();
         if static_branch_unlikely!(TRACE) {
@@ -60,7 +60,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Behind a pass.
+    /// Ends a pass.
     pub fn end(&mut self) {
         if static_branch_unlikely!(VERIFY) {
             self.verify();
@@ -70,7 +70,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Each word is found, occurs on each of its lines at least once, and on lines that ascend.
+    /// Checks that each word is found, that it occurs on each of its lines at least once, and that its lines ascend.
     #[cold]
     fn verify(&mut self) {
         let is_right = |(word, entry): (_, &Entry)| {
