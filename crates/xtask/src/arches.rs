@@ -1,4 +1,4 @@
-//! The core's tests for other instruction sets.
+//! Runs the core's tests for other instruction sets.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub fn run(sh: &Shell, targets: &[&Target], require: bool, release: bool, tortur
     skipped.end(require || in_ci())
 }
 
-/// What it lacks here.
+/// The tool or toolchain that the target needs and this machine lacks; `None` if everything is there.
 fn missing(sh: &Shell, target: &Target) -> Result<Option<String>> {
     let mut tools = [Some(target.cc()), target.emulator.map(String::from)].into_iter().flatten();
     if let Some(tool) = tools.find(|tool| !has(tool)) {
@@ -64,7 +64,7 @@ fn tests(sh: &Shell, target: &Target, release: bool, torture: bool) -> Result<()
             cargo = cargo.arg("--").args(NOT_EMULATED.split(' ').flat_map(|tests| ["--skip", tests]));
         }
     }
-    // It starts programs that are not static.
+    // The set starts programs that are dynamically linked.
     if sets.contains(&"objects") {
         let directory = format!("target/arches/objects-{}", target.name);
         programs::objects(sh, target, &directory)?;
@@ -75,8 +75,8 @@ fn tests(sh: &Shell, target: &Target, release: bool, torture: bool) -> Result<()
     Ok(())
 }
 
-/// The semantics of the C API (crates/jumplabel-capi), with gcc and clang, or with zig; prints how many checks were made. And what tracers
-/// get of tracepoints in C, where these have notes.
+/// Runs the tests of the C API (crates/jumplabel-capi), with gcc and clang, or with zig. Prints the number of checks. Where tracepoints in C have
+/// notes for tracers, also tests these.
 fn conformance(sh: &Shell, target: &Target, c: &C) -> Result<()> {
     programs::c_library(sh, target, "staticlib")?;
     let mut compilers = vec![(format!("{} {}", target.cc(), c.gcc), Some(""))];
@@ -107,8 +107,8 @@ fn conformance(sh: &Shell, target: &Target, c: &C) -> Result<()> {
     Ok(())
 }
 
-/// Code that is guarded (aarch64: branch target identification) stays so, with the writers that change protections; code that
-/// is not does not become so, on a processor that has it and on one that has not.
+/// Tests that code with branch target identification (aarch64) stays guarded under the writers that change protections. Code without it must not
+/// become guarded, on a processor that has the extension and on one that has not.
 fn guarded(sh: &Shell, target: &Target, gnu: &str, emulator: &str) -> Result<()> {
     let (cc, sources) = (target.cc(), "crates/jumplabel-capi/tests/c");
     let flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-O2", "-Icrates/jumplabel-capi/include"];
@@ -136,8 +136,8 @@ fn guarded(sh: &Shell, target: &Target, gnu: &str, emulator: &str) -> Result<()>
     Ok(())
 }
 
-/// What `make bench` measures there begins, decodes its loops, and ends; what is written for another instruction set says so. Nobody looks at
-/// times. The bench alone is optimised: its code is what it decodes.
+/// Tests that each measurement of `make bench` runs there: it begins, decodes its loops, and ends. A measurement that is written for another
+/// instruction set must say so. The times do not matter. Only the bench is optimised, because it decodes its own code.
 fn measured(sh: &Shell, target: &Target, emulator: &str) -> Result<()> {
     let settings = ["opt-level=3", "debug-assertions=false", "codegen-units=16"];
     let settings =

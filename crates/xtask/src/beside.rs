@@ -1,4 +1,4 @@
-//! Commands beside each other.
+//! Runs commands in parallel.
 
 use std::fs::File;
 use std::io::{Seek, Write, copy, stdout};
@@ -14,10 +14,10 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// The commands that run, each of which is a group of processes: a signal to this one would not reach theirs.
+/// The commands that run. Each is a process group of its own, so a signal to this process does not reach them.
 static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
-/// Commands, each with a name for the table of stages. If some fail, all others run nevertheless, and the error names those that failed.
+/// Runs commands, each with a name for the table of stages. If some fail, all others run nevertheless. The error names those that failed.
 pub fn run(commands: &[(String, String)]) -> Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
     thread::spawn(move || {
@@ -26,7 +26,7 @@ pub fn run(commands: &[(String, String)]) -> Result<()> {
             for &group in &*running {
                 let _ = kill_process_group(group, Signal::TERM);
             }
-            std::process::exit(130); // and no other is started: the lock is held
+            std::process::exit(130); // No other command starts, because the lock is held.
         }
     });
 
@@ -52,10 +52,10 @@ pub fn run(commands: &[(String, String)]) -> Result<()> {
     if failed.is_empty() { Ok(()) } else { bail!("failed: {}", failed.join(", ")) }
 }
 
-/// Runs a command, shows what it printed, and says whether it succeeded.
+/// Runs a command and shows its output. Returns whether it succeeded.
 fn one(name: &str, command: &str) -> Result<bool> {
     let start = Instant::now();
-    // A file, not a pipe: who is left behind and holds it open keeps nobody waiting.
+    // The output goes to a file, not to a pipe: a process that the command leaves behind may hold a file open, and nobody waits for it.
     let mut log = File::from(memfd_create("log", MemfdFlags::CLOEXEC)?);
     let mut bash = Command::new("bash");
     bash.args(["-c", command]).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log.try_clone()?).process_group(0);

@@ -1,5 +1,5 @@
-//! Systems that have the fallback: the core is checked for each, and its tests are run on the one that a package of PyPI runs (wasm32-wasip1).
-//! Kernels' targets that have it: what kernels in Rust and in C use is built for each.
+//! Systems that have the fallback. The core is checked for each of them. Its tests run on one, wasm32-wasip1, whose runner is a package of PyPI. For
+//! kernels' targets with the fallback, this builds the crates that kernels in Rust and in C use.
 
 mod windows;
 
@@ -10,7 +10,7 @@ use crate::programs::sum;
 use crate::wine::OBJDUMP;
 use crate::{Skipped, has, in_ci, printed};
 
-/// What `cargo check` looks at, with std and without.
+/// The targets for which `cargo check` checks the core, with std and without.
 pub const TARGETS: &[&str] = &[
     "x86_64-apple-darwin",
     "aarch64-apple-darwin",
@@ -22,16 +22,17 @@ pub const TARGETS: &[&str] = &[
     "wasm32-unknown-unknown",
     WASI,
 ];
-/// Kernels' targets without sites, whose words have 32 bits, and whose atomics have no 64.
+/// Kernels' targets without sites. Their words have 32 bits, and they have no atomics of 64 bits.
 pub const KERNELS: &[&str] = &["riscv32imac-unknown-none-elf", "thumbv7m-none-eabi"];
 const WASI: &str = "wasm32-wasip1";
-/// What runs programs there, from PyPI.
+/// The package of PyPI that runs programs there.
 pub const RUNNER: &str = "wasmtime";
 pub const PACKAGE: &str = "wasmtime==50.0.1";
 
-/// The sets that run there. The others need what WASI lacks: constructors (records, lists), inline assembly (plan), processes (ops, threads).
+/// The sets that run there. The others need things that WASI lacks: constructors (records, lists), inline assembly (plan), processes (ops, threads).
 const SETS: &str = "keys naked or_load calls switches up scoped tracepoints";
-/// What needs threads, a panic that is caught, processes, the caller's place in a panic, or names, for which constructors make lists.
+/// The tests that cannot run there. They need threads, a panic that is caught, processes, the caller's place in a panic, or names, for which
+/// constructors make lists.
 const NOT_THERE: &[&str] = &[
     "trace::probes::tests::data_stay_while_a_thread_is_in_them",
     "deferred",
@@ -78,7 +79,8 @@ pub fn run(sh: &Shell) -> Result<()> {
     skipped.end(in_ci())
 }
 
-/// Built, not only checked: that finds what depends on the values of a kernel's constants. `kernel` has a whole kernel's platform.
+/// Builds the crates for a kernel's target, because a check alone does not find errors that depend on the values of a kernel's constants. `kernel`
+/// has the whole platform of a kernel.
 fn of_kernels(sh: &Shell, target: &str) -> Result<()> {
     let build =
         cmd!(sh, "cargo build --quiet --target-dir target/elsewhere -p jumplabel-capi --lib --no-default-features");
@@ -87,7 +89,7 @@ fn of_kernels(sh: &Shell, target: &str) -> Result<()> {
     Ok(())
 }
 
-/// The core's tests, each in a program of its own. There, a panic ends the program.
+/// Runs the core's tests, each in a program of its own, because a panic ends the program there.
 fn tests(sh: &Shell, skipped: &mut Skipped) -> Result<()> {
     let python = crate::root().join("target").join(RUNNER).join("bin/python3").display().to_string();
     if !has(&python) {
@@ -96,7 +98,7 @@ fn tests(sh: &Shell, skipped: &mut Skipped) -> Result<()> {
     }
     let runner = format!("timeout 300 {python} {}", crate::root().join("crates/xtask/src/wasi.py").display());
     let tests = SETS.split(' ').flat_map(|set| ["--test", set]);
-    // Exact names: part of one could leave out more.
+    // The names are exact, because a part of a name could leave out more tests.
     let not_there = NOT_THERE.iter().flat_map(|test| ["--skip", test]);
     let command = cmd!(sh, "cargo test --target-dir target/elsewhere -p jumplabel --target {WASI} --lib")
         .env("CARGO_TARGET_WASM32_WASIP1_RUNNER", runner)

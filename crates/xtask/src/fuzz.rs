@@ -1,4 +1,4 @@
-//! The fuzz targets, each for some seconds.
+//! Runs each fuzz target for some seconds.
 
 use anyhow::{Context, Result};
 use xshell::{Shell, cmd};

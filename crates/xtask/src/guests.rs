@@ -1,4 +1,4 @@
-//! The core's tests under a real kernel of another instruction set: Debian's, in qemu-system, from memory.
+//! Runs the core's tests under a real kernel of another instruction set: Debian's, in qemu-system, from memory.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -12,8 +12,8 @@ use crate::programs::{self, sum};
 use crate::targets::{Compiler, Guest, OF_GUESTS, Target};
 use crate::{Skipped, has, in_ci, printed};
 
-/// What tests are told: how many times slower than a processor an emulated one is, when it has a storm of signals or forks to run,
-/// and where the program is that tests/objects.rs starts.
+/// Variables for the tests: how many times slower than a processor the emulator is (for storms of signals or forks), and the path of the program that
+/// tests/objects.rs starts.
 const VARIABLES: &str = "JUMPLABEL_SLOWNESS=20 JUMPLABEL_OBJECTS=/objects/objects";
 
 pub fn run(sh: &Shell, targets: &[&Target], require: bool) -> Result<()> {
@@ -44,8 +44,8 @@ pub fn run(sh: &Shell, targets: &[&Target], require: bool) -> Result<()> {
     skipped.end(require || in_ci())
 }
 
-/// Apt, for packages of one architecture and, perhaps, of another release than the machine's: with a directory for what it knows of
-/// them, so that the machine's own stay what they are.
+/// Apt for packages of one architecture, and perhaps of another release than the machine's. It keeps its lists in a directory of its own, so the
+/// machine's lists stay as they are.
 struct Apt<'a> {
     sh: &'a Shell,
     directory: &'a Path,
@@ -76,7 +76,7 @@ impl Apt<'_> {
             options.push("Dir::Etc::sourceparts=/dev/null".into());
         }
         let apt = Apt { sh, directory, options };
-        let _ = apt.run("apt-get", &["update"]); // a mirror need not have all suites of it
+        let _ = apt.run("apt-get", &["update"]); // A mirror need not have all suites of the release.
         Ok(apt)
     }
 
@@ -86,7 +86,7 @@ impl Apt<'_> {
         Ok(cmd!(sh, "{program} -qq {options...} {arguments...}").ignore_stderr().quiet().read()?)
     }
 
-    /// Downloads packages, and unpacks a part of them in the directory.
+    /// Downloads packages, and unpacks a part of them into the directory.
     fn unpack(&self, packages: &[&str], part: &str) -> Result<()> {
         self.run("apt-get", &[&["download"], packages].concat())?;
         let sh = self.sh;
@@ -99,7 +99,7 @@ impl Apt<'_> {
     }
 }
 
-/// Debian's kernel.
+/// Downloads Debian's kernel. Returns its path.
 fn kernel(sh: &Shell, directory: &Path, architecture: &str, guest: &Guest) -> Result<PathBuf> {
     let find = || {
         let mut files = fs::read_dir(directory.join("boot")).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
@@ -116,8 +116,8 @@ fn kernel(sh: &Shell, directory: &Path, architecture: &str, guest: &Guest) -> Re
     find().with_context(|| format!("no kernel in {}", guest.kernel))
 }
 
-/// The command that starts the machine. Qemu 7.2 now and then runs what it translated of a program that has ended, in the next
-/// one that is at the same address; 10.0 was not seen to.
+/// The command that starts the machine. Qemu 7.2 sometimes runs stale code: the translation of a program that has ended runs in the next program at
+/// the same address. Qemu 10.0 was not seen to do so.
 fn emulator(sh: &Shell, guest: &Guest) -> Result<Vec<String>> {
     let program = guest.program();
     let version = cmd!(sh, "{program} --version").quiet().read()?;
@@ -140,7 +140,7 @@ fn emulator(sh: &Shell, guest: &Guest) -> Result<Vec<String>> {
         .into())
 }
 
-/// Builds what runs in the guest, and packs it as its root.
+/// Builds the programs for the guest, and packs them as its root file system.
 fn fill(sh: &Shell, target: &Target, gnu: &str, directory: &Path) -> Result<()> {
     let root = directory.join("root");
     sh.remove_path(&root)?;
@@ -162,7 +162,7 @@ fn fill(sh: &Shell, target: &Target, gnu: &str, directory: &Path) -> Result<()> 
     for program in built.lines().filter(|line| line.trim_start().starts_with("Executable")) {
         let program =
             program.split_once('(').map(|(_, path)| path.trim_end_matches(')')).context("an executable has a path")?;
-        // deps/keys-0123456789abcdef
+        // The file's name looks like deps/keys-0123456789abcdef.
         let test = program.rsplit('/').next().and_then(|name| name.rsplit_once('-')).context("and a hash")?.0;
         let to = root.join("tests").join(test);
         cmd!(sh, "{strip} {program} -o {to}").quiet().run()?;
@@ -177,7 +177,7 @@ fn fill(sh: &Shell, target: &Target, gnu: &str, directory: &Path) -> Result<()> 
     }
     sh.write_file(root.join("list"), list)?;
 
-    // What tests/objects.rs starts, and the C library that it needs.
+    // The program that tests/objects.rs starts, and the C library that it needs.
     let objects = root.join("objects").display().to_string();
     programs::objects(sh, target, &objects)?;
     for program in sh.read_dir(&objects)? {
@@ -194,7 +194,7 @@ fn fill(sh: &Shell, target: &Target, gnu: &str, directory: &Path) -> Result<()> 
     Ok(())
 }
 
-/// Starts the machine, waits until it has ended, and says what its tests said.
+/// Starts the machine, waits until it has ended, and prints the results of its tests.
 fn boot(guest: &Guest, emulator: &[String], kernel: &Path, directory: &Path) -> Result<()> {
     let file = File::create(directory.join("log"))?;
     Command::new("timeout")

@@ -1,4 +1,4 @@
-//! Kernels of ours, built and booted in QEMU; and twins that are broken on purpose, whose boots must fail.
+//! Builds the project's own kernels and boots them in QEMU. Also boots twins, which are broken on purpose and must fail.
 
 mod machines;
 mod twins;
@@ -15,10 +15,11 @@ use machines::Kernel;
 pub use machines::{MACHINES, Machine, named};
 use twins::Twin;
 
-/// What a kernel with a table that has no bounds says.
+/// The message of a kernel whose table has no bounds.
 const UNBOUNDED: &str = "table without bounds: the object with the record at";
 
-/// Booting takes two seconds; if the machine is busy, each of four thousand rendezvous may wait for a turn. A kernel that hangs is ended.
+/// The limit for a boot in seconds, after which a kernel counts as hung. A boot takes two seconds; on a busy machine, each of four thousand
+/// rendezvous may wait for a turn.
 const SECONDS: u64 = 180;
 
 pub fn run(sh: &Shell, machines: &[&'static Machine], flips: Option<u32>) -> Result<()> {
@@ -40,7 +41,7 @@ pub fn run(sh: &Shell, machines: &[&'static Machine], flips: Option<u32>) -> Res
     skipped.end(in_ci())
 }
 
-/// The kernel as it is, with a module behind it.
+/// Tests that the unchanged kernel passes, with a module in memory behind it.
 fn passes(sh: &Shell, machine: &Machine, flips: Option<u32>) -> Result<()> {
     let name = machine.name;
     let flips = flips.map(|flips| ("KERNEL_FLIPS", flips.to_string()));
@@ -55,7 +56,7 @@ fn passes(sh: &Shell, machine: &Machine, flips: Option<u32>) -> Result<()> {
     Ok(())
 }
 
-/// A kernel whose linker left its table without bounds.
+/// Tests that the library refuses a kernel whose linker left the table without bounds.
 fn is_refused(sh: &Shell, machine: &Machine) -> Result<()> {
     let kernel = build(sh, machine, &crate::root(), &[("MERGED_TABLE", "1".into())])?;
     let (said, passed) = boot(machine, &kernel, None, 1)?;
@@ -64,7 +65,7 @@ fn is_refused(sh: &Shell, machine: &Machine) -> Result<()> {
     Ok(())
 }
 
-/// A twin panics, and for the reason that it should.
+/// Tests that a twin panics, and for the expected reason.
 fn is_found_out(sh: &Shell, machine: &Machine, twin: &Twin) -> Result<()> {
     let copy = broken(sh, &crate::root(), twin)?;
     let impatient = twin.waits_in_vain.then(|| ("KERNEL_IMPATIENT", "1".into()));
@@ -78,13 +79,13 @@ fn is_found_out(sh: &Shell, machine: &Machine, twin: &Twin) -> Result<()> {
     Ok(())
 }
 
-/// What kernels are told while they are built.
+/// The environment variables that configure a kernel's build.
 const VARIABLES: &[&str] = &["KERNEL_FLIPS", "MERGED_TABLE", "KERNEL_IMPATIENT"];
 
-/// The kernel of the sources at `root`.
+/// Builds the kernel from the sources at `root`.
 fn build(sh: &Shell, machine: &Machine, root: &Path, variables: &[(&str, String)]) -> Result<PathBuf> {
     let (target, manifest) = (machine.target, root.join("kernels/Cargo.toml"));
-    // One for each copy of the sources: cargo takes a script that was built of one for that of the other.
+    // Each copy of the sources has a directory of its own: cargo would take a build script of one copy for that of another.
     let directory = root.join("target/kernels");
     let Kernel { package, file, .. } = machine.kernel;
     let build = cmd!(
@@ -97,9 +98,10 @@ fn build(sh: &Shell, machine: &Machine, root: &Path, variables: &[(&str, String)
     Ok(directory.join(target).join("release").join(file))
 }
 
-/// A module, linked behind the kernel with its instance of the library. Not optimised as a whole: nothing of the library may be inside.
+/// Builds a module. It is linked to lie behind the kernel, and it uses the kernel's instance of the library. Link-time optimisation is off, because
+/// no code of the library may come into the module.
 fn module(sh: &Shell, machine: &Machine, kernel: &Path) -> Result<PathBuf> {
-    const BEHIND: u64 = 6 << 20; // Text, constants, data of the kernel: at a large page each.
+    const BEHIND: u64 = 6 << 20; // The kernel's text, constants and data lie before it, each at a large page.
     let symbols = cmd!(sh, "readelf --syms --wide {kernel}").quiet().read()?;
     let address = |name: &str| {
         let line = symbols.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
@@ -121,7 +123,7 @@ fn module(sh: &Shell, machine: &Machine, kernel: &Path) -> Result<PathBuf> {
     Ok(directory.join(target).join("release/module"))
 }
 
-/// Boots a kernel, with a module in memory or without: what it said, behind what the firmware said, and whether it has passed.
+/// Boots a kernel, with or without a module in memory. Returns the kernel's output, without that of the firmware, and whether the kernel has passed.
 fn boot(machine: &Machine, kernel: &Path, module: Option<&Path>, times: u64) -> Result<(String, bool)> {
     let sh = Shell::new()?;
     let (program, arguments) = (machine.program, machine.arguments.split(' '));
@@ -148,7 +150,7 @@ fn boot(machine: &Machine, kernel: &Path, module: Option<&Path>, times: u64) -> 
     Ok((format!("{}: {:.1} s\n{}", machine.name, took.as_secs_f32(), &said[begin..]), status == machine.passed))
 }
 
-/// A copy of the sources in which one thing is broken.
+/// Makes a copy of the sources in which one thing is broken.
 fn broken(sh: &Shell, here: &Path, twin: &Twin) -> Result<PathBuf> {
     let copy = here.join("target/kernels/twin");
     for part in [
@@ -182,7 +184,7 @@ fn broken(sh: &Shell, here: &Path, twin: &Twin) -> Result<PathBuf> {
     ] {
         fs::copy(here.join(file), copy.join(file))?;
     }
-    // Without what its tests need, which is not in the copy.
+    // The manifest of the copy leaves out what only the core's tests need, because the copy does not have it.
     let manifest = fs::read_to_string(here.join("crates/jumplabel/Cargo.toml"))?;
     let (before, tests) = manifest.split_once("[dev-dependencies]").context("the core has tests")?;
     let behind = tests.find("[lints]").context("and lints")?;

@@ -1,5 +1,5 @@
-//! What `make` asks for and cargo does not do by itself: it installs the tools that checks need, runs the tests of other instruction sets, and
-//! runs commands in parallel. Run as `cargo xtask`.
+//! The tasks of `make` that cargo does not do by itself: it installs the tools that checks need, runs the tests of other instruction sets, and runs
+//! commands in parallel. Run as `cargo xtask`.
 
 mod arches;
 mod beside;
@@ -130,7 +130,7 @@ struct Chosen {
 
 type Named = Vec<&'static Target>;
 
-/// The targets of a name, or of a group's.
+/// The targets with this name, or in the group with this name.
 fn named(name: &str) -> Result<Named> {
     let found: Named = TARGETS
         .iter()
@@ -145,7 +145,7 @@ fn named(name: &str) -> Result<Named> {
     if found.is_empty() { bail!("it is none of always, others, guests, {}", known()) } else { Ok(found) }
 }
 
-/// What could not be done, and why.
+/// The tests that could not run, and why.
 #[derive(Default)]
 struct Skipped(Vec<String>);
 
@@ -164,14 +164,14 @@ fn in_ci() -> bool {
     env::var_os("CI").is_some_and(|value| !value.is_empty())
 }
 
-/// What a command prints, its errors last; all of that is the error if it fails.
+/// The output of a command, its errors last. If the command fails, all of that is the error.
 fn printed(command: Cmd<'_>) -> Result<String> {
     let output = command.quiet().ignore_status().output()?;
     let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     if output.status.success() { Ok(printed.into()) } else { bail!("{}\n{printed}", output.status) }
 }
 
-/// Whether there is such a program, in `PATH` or at this place.
+/// Returns whether there is such a program in `PATH`, or at this path.
 fn has(program: &str) -> bool {
     env::split_paths(&env::var_os("PATH").unwrap_or_default()).any(|directory| directory.join(program).is_file())
 }
@@ -191,7 +191,7 @@ fn main() -> ExitCode {
 }
 
 fn run(task: Task) -> Result<()> {
-    // What cargo says of this package is not for the cargos, and for the tests, that this one starts.
+    // Removes cargo's variables about this package, so that neither the cargos nor the tests that this program starts see them.
     for (name, _) in env::vars_os() {
         let is_ours =
             |name: &str| name == "CARGO" || name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
@@ -231,7 +231,7 @@ mod tests {
 
     use super::*;
 
-    /// The groups that the Makefile names; an unknown name is refused.
+    /// Tests that the groups in the Makefile exist, and that an unknown name is refused.
     #[test]
     fn names() {
         Arguments::command().debug_assert();

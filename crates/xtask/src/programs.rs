@@ -1,4 +1,4 @@
-//! What is built for another instruction set, in target/arches.
+//! Builds programs for another instruction set, in target/arches.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use xshell::{Cmd, Shell, cmd};
 use crate::targets::{Compiler, Target};
 
 impl Target {
-    /// The C compiler.
+    /// The command of the C compiler.
     pub fn cc(&self) -> String {
         match self.compiler {
             Compiler::Gcc(gnu, _) => format!("{gnu}-gcc"),
@@ -17,34 +17,34 @@ impl Target {
     }
 }
 
-/// A subcommand of cargo for the target, with options of rustc.
+/// A cargo subcommand for the target, with flags for rustc.
 pub fn cargo<'a>(sh: &'a Shell, target: &Target, subcommand: &str, rustflags: &str) -> Cmd<'a> {
     let (toolchain, needs): (&[&str], _) = match target.compiler {
         Compiler::Gcc(..) => (&[], ""),
         Compiler::Zig(_, needs) => (&["+nightly", "-Zbuild-std=std,panic_unwind,proc_macro,test"], needs),
     };
     let rust = target.rust;
-    // The set `up` decodes x86.
+    // The set `up` decodes x86 instructions.
     let portable = if rust.starts_with(['x', 'i']) { "" } else { "--cfg jumplabel_portable_tests" };
     cmd!(sh, "cargo {toolchain...} {subcommand} --target-dir target/arches --target {rust}")
         .env(variable(target, "LINKER"), target.cc())
-        // It costs more to link than the tests take.
+        // Debug information takes longer to link than the tests take to run.
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env("RUSTFLAGS", format!("{rustflags} {needs} {portable}"))
         .quiet()
 }
 
-/// Cargo's variable for a target.
+/// The name of cargo's environment variable for a target.
 pub fn variable(target: &Target, what: &str) -> String {
     format!("CARGO_TARGET_{}_{what}", target.rust.replace('-', "_").to_uppercase())
 }
 
-/// What cargo has built.
+/// The directory of cargo's results.
 pub fn results(target: &Target) -> PathBuf {
     ["target/arches", target.rust, "release"].iter().collect()
 }
 
-/// The C library, as `staticlib` or `cdylib`.
+/// Builds the C library, as `staticlib` or `cdylib`.
 pub fn c_library(sh: &Shell, target: &Target, sort: &str) -> Result<()> {
     let build = cargo(sh, target, "rustc", "").args(["--quiet", "--release", "-p", "jumplabel-capi", "--lib"]);
     let name = ["--", "-C", "link-arg=-Wl,-soname,libjumplabel.so.0"].iter().filter(|_| sort == "cdylib");
@@ -54,8 +54,7 @@ pub fn c_library(sh: &Shell, target: &Target, sort: &str) -> Result<()> {
 /// The sources of the conformance suite of the C API.
 pub const CONFORMANCE: &[&str] = &["conformance", "elsewhere", "base", "main"];
 
-/// A program of the C API's tests, by this compiler with these options. What glibc's static library warns of is shown only if it does not
-/// build.
+/// Builds a program of the C API's tests with this compiler and these options. Shows warnings about glibc's static library only if the build fails.
 pub fn in_c(sh: &Shell, target: &Target, compiler: &str, names: &[&str], to: &str) -> Result<()> {
     let (sources, library) = ("crates/jumplabel-capi/tests/c", results(target).join("libjumplabel_capi.a"));
     let compiler = compiler.split_whitespace();
@@ -74,13 +73,13 @@ pub fn libraries(sh: &Shell, target: &Target) -> Result<(PathBuf, String)> {
     let library = PathBuf::from(cmd!(sh, "{compiler} -print-file-name=libc.so.6").quiet().read()?).canonicalize()?;
     let directory = library.with_file_name("");
     let mut names = directory.read_dir()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    // ld-linux-aarch64.so.1, ld64.so.2
+    // Examples: ld-linux-aarch64.so.1, ld64.so.2
     let loader = names.find(|name| name.starts_with("ld") && name.contains(".so."));
     Ok((directory, loader.context("a C library has a loader")?))
 }
 
-/// The program and the plugins of tests/objects.rs, into a directory: dynamic, with that C library and its loader, by their full
-/// names.
+/// Builds the program and the plugins of tests/objects.rs into a directory. They are dynamic, and name the C library and its loader there by full
+/// paths.
 pub fn objects(sh: &Shell, target: &Target, to: &str) -> Result<()> {
     let (libraries, loader) = libraries(sh, target)?;
     let libraries = libraries.display();
@@ -94,7 +93,7 @@ pub fn objects(sh: &Shell, target: &Target, to: &str) -> Result<()> {
     Ok(())
 }
 
-/// The sum of what the sets of tests in a log say: "ok. 3 passed; 0 failed; 1 ignored; ...".
+/// The sum of one number over all sets of tests in a log. A line says: "ok. 3 passed; 0 failed; 1 ignored; ...".
 pub fn sum(log: &str, what: &str) -> u32 {
     let results = log.lines().filter(|line| line.starts_with("test result"));
     let number =

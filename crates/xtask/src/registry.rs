@@ -1,4 +1,4 @@
-//! A registry of this repository's crates: as if they were published, with all others that Cargo.lock has.
+//! Makes a registry that has this repository's crates as if they were published, and all other crates of Cargo.lock.
 //!
 //! ```text
 //!   DIR/packaged/      what `cargo package` writes
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use xshell::{Shell, cmd};
 
-/// Names and versions of the crates that are published: all but those that say `publish = false`.
+/// Names and versions of the crates that are published. A crate that says `publish = false` is not.
 fn published(sh: &Shell) -> Result<Vec<(String, String)>> {
     let metadata: Value =
         serde_json::from_str(&cmd!(sh, "cargo metadata --no-deps --format-version 1").quiet().read()?)?;
@@ -23,7 +23,7 @@ fn published(sh: &Shell) -> Result<Vec<(String, String)>> {
     Ok(published.map(|package| (text(package, "name"), text(package, "version"))).collect())
 }
 
-/// Writes it into the folder, which must be empty or have one that an earlier run has written.
+/// Writes the registry into the folder, which must be empty, or hold a registry of an earlier run.
 pub fn run(sh: &Shell, folder: &Path) -> Result<()> {
     let (packaged, crates, config) = (folder.join("packaged"), folder.join("crates"), folder.join("config.toml"));
     for old in [&packaged, &crates].into_iter().filter(|old| old.exists()) {
@@ -41,7 +41,7 @@ pub fn run(sh: &Shell, folder: &Path) -> Result<()> {
     )?;
     cmd!(sh, "cargo vendor --quiet --locked --versioned-dirs {crates}").ignore_stdout().quiet().run()?;
 
-    // Cargo sorts them: each after those that it depends on.
+    // Cargo lists a crate after the crates that it depends on.
     let published = published(sh)?;
     let chosen: Vec<_> = published.iter().flat_map(|(name, _)| ["-p", name]).collect();
     let files = ["--allow-dirty", "--no-verify", "--quiet", "--target-dir"];

@@ -1,7 +1,7 @@
-//! A bill of materials, as CycloneDX 1.5 has it: every crate of Cargo.lock, its licence, its sum and what it depends on.
+//! Makes a bill of materials in the format CycloneDX 1.5: every crate of Cargo.lock, its licence, its checksum and its dependencies.
 //!
-//! `required` are those that are part of what is installed on Linux; `excluded` are those that only build or test it, or that other systems
-//! need. It says the same in every folder and at every time.
+//! The scope `required` marks crates that are part of an installation on Linux. The scope `excluded` marks crates that only build or test it, and
+//! crates that only other systems need. The bill does not depend on the folder or the time.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use xshell::{Shell, cmd};
 
 use crate::root;
 
-/// The packages that are installed: the libraries, the tool, cargo's command.
+/// The packages that are installed: the libraries, the tool, and cargo's command.
 const INSTALLED: [&str; 5] =
     ["jumplabel-agent-capi", "jumplabel-capi", "jumplabel-cli", "jumplabel-fail-capi", "cargo-jumplabel"];
 
@@ -27,14 +27,14 @@ pub fn run(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// `name@version` of a line of cargo tree: `name v1.2.3 (where)`.
+/// Makes `name@version` from a line of cargo tree: `name v1.2.3 (where)`.
 fn name_and_version(line: &str) -> Option<String> {
     let mut words = line.split(' ');
     let (name, version) = (words.next()?, words.next()?.strip_prefix('v')?);
     Some(format!("{name}@{version}"))
 }
 
-/// The bill of all packages of cargo's metadata.
+/// The bill of all packages in cargo's metadata.
 fn bill(metadata: &Value, required: &BTreeSet<String>, lock: &str) -> Result<Value> {
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
     let called = |package: &Value| format!("{}@{}", text(package, "name"), text(package, "version"));
@@ -85,7 +85,7 @@ fn bill(metadata: &Value, required: &BTreeSet<String>, lock: &str) -> Result<Val
     }))
 }
 
-/// What Cargo.lock says of the package's sum; nothing of packages of this repository.
+/// The package's checksum in Cargo.lock. `None` for a package of this repository.
 fn sum<'a>(lock: &'a str, package: &Value) -> Option<&'a str> {
     let head = format!("name = {}\nversion = {}\n", package["name"], package["version"]);
     let entry = lock.split("[[package]]\n").find(|entry| entry.starts_with(&head))?;

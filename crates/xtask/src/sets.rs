@@ -1,5 +1,5 @@
-//! Sets of tests beside each other. Cargo builds them before, and has no part in the run: a second cargo may put a program in
-//! place anew while the tests of the first one run it.
+//! Runs sets of tests in parallel. Cargo builds all programs before, and is not used for the run: a second cargo may replace a program while the
+//! tests of the first cargo run it.
 
 use std::path::Path;
 
@@ -16,13 +16,13 @@ pub fn run(sh: &Shell, sets: &[String]) -> Result<()> {
     crate::beside::run(&sets.iter().map(commands).collect::<Result<Vec<_>>>()?)
 }
 
-/// For the table of stages: the sets without the tests that were chosen.
+/// The names of the sets for the table of stages, without the chosen tests.
 fn names(sets: &str) -> String {
     let names: Vec<_> = sets.split_whitespace().map(|set| set.split(':').next().unwrap_or(set)).collect();
     names.join(" ")
 }
 
-/// The command that runs a set as cargo does. `SET:TEST,TEST` is the tests of a set whose names contain one of those.
+/// The command that runs a set as cargo does. `SET:TEST,TEST` runs the tests of the set whose names contain `TEST`.
 fn command(built: &str, set: &str) -> Result<String> {
     let (set, chosen) = set.split_once(':').unwrap_or((set, ""));
     let program = program(built, set).with_context(|| format!("no set of tests {set}"))?;
@@ -36,7 +36,7 @@ fn command(built: &str, set: &str) -> Result<String> {
     Ok(format!("(cd '{directory}' && CARGO_MANIFEST_DIR=$PWD CARGO_PKG_NAME={name} '{}' {chosen})", program.display()))
 }
 
-/// The program of a set, by what cargo says when it has built all.
+/// The path of a set's program, from cargo's messages about the build.
 fn program<'a>(built: &'a str, set: &str) -> Option<&'a Path> {
     let line = format!("Executable tests/{set}.rs (");
     built.lines().find_map(|found| Some(Path::new(found.trim_start().strip_prefix(&line)?.strip_suffix(')')?)))

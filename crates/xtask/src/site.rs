@@ -1,4 +1,4 @@
-//! The documentation as a site: the documents of the repository, the APIs, the errors, a report of measurements.
+//! Makes the documentation a site: the documents of the repository, the APIs, the errors, and a report of measurements.
 //!
 //! ```text
 //!   README.md, docs/*.md, ...  ──links──►┐
@@ -6,8 +6,8 @@
 //!   results of `make bench` ────────────►┘                                  target/site/api/ ◄── rustdoc
 //! ```
 //!
-//! No text has a copy in the repository: pages are made of the documents and sources each time. packaging/site has what only the site has: the
-//! list of pages, mdBook's settings, a style.
+//! The repository has no second copy of any text: the pages are made from the documents and sources each time. packaging/site has only the files that
+//! only the site needs: the list of pages, mdBook's settings, and a style.
 
 mod anchors;
 mod c_api;
@@ -28,7 +28,7 @@ use xshell::{Shell, cmd};
 use self::pages::Pages;
 use crate::{has, printed, root};
 
-/// Its version decides what the pages look like. No crate of the workspace depends on it.
+/// The version of mdBook, which decides how the pages look. No crate of the workspace depends on mdBook.
 const MDBOOK: &str = "0.5.4";
 
 const SOURCE: &str = "target/site-source";
@@ -57,7 +57,7 @@ pub fn run(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// mdBook, without a server: it is compiled the first time.
+/// The path of an mdBook without a server. The first call compiles it.
 fn mdbook(sh: &Shell, root: &Path) -> Result<String> {
     let folder = root.join("target/mdbook").display().to_string();
     let program = format!("{folder}/bin/mdbook");
@@ -70,7 +70,7 @@ fn mdbook(sh: &Shell, root: &Path) -> Result<String> {
     Ok(program)
 }
 
-/// Pages of the documents, and of the files to which their links lead.
+/// Makes pages of the documents, and of the files to which their links lead.
 fn documents(root: &Path, template: &str, pages: &mut Pages) -> Result<()> {
     let listed: BTreeSet<&str> = pages::listed(template).filter(|path| root.join(path).is_file()).collect();
     let files = RefCell::new(BTreeSet::new());
@@ -100,7 +100,7 @@ fn documents(root: &Path, template: &str, pages: &mut Pages) -> Result<()> {
     Ok(())
 }
 
-/// A file as a page.
+/// Makes a page that shows a file.
 fn file(path: &str, text: &str) -> String {
     let language = match Path::new(path).extension().and_then(|extension| extension.to_str()) {
         Some("rs") => "rust",
@@ -110,7 +110,7 @@ fn file(path: &str, text: &str) -> String {
     format!("# `{path}`\n\n````{language}\n{}\n````\n", text.trim_end())
 }
 
-/// Writes what mdBook reads.
+/// Writes the input of mdBook.
 fn write(root: &Path, source: &Path, summary: &str, pages: &Pages) -> Result<()> {
     if source.exists() {
         fs::remove_dir_all(source)?;
@@ -133,7 +133,7 @@ fn write(root: &Path, source: &Path, summary: &str, pages: &Pages) -> Result<()>
 mod tests {
     use super::*;
 
-    /// All documents of the repository are on the site, and their links lead to pages of it.
+    /// Tests that all documents of the repository are on the site, and that their links lead to its pages.
     #[test]
     fn all_documents() {
         let template = fs::read_to_string(root().join("packaging/site/SUMMARY.md")).unwrap();

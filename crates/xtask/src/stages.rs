@@ -1,4 +1,4 @@
-//! Goals of make one after the other, and a table of where the minutes went.
+//! Runs goals of make one after the other, and prints a table of their times.
 
 use std::env;
 use std::fmt::Write;
@@ -10,13 +10,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail};
 
-/// Leads commands to the file to which they add their rows.
+/// The variable that names the file to which commands add their rows.
 const ROWS: &str = "JUMPLABEL_STAGE_ROWS";
 
-/// When the last stage can begin, in seconds since 1970: for CI, whose time is limited. Later stages are left out, and the table says so.
+/// The latest time for a stage to begin, in seconds since 1970. It is for CI, whose time is limited. Later stages are left out, and the table says
+/// so.
 const UNTIL: &str = "JUMPLABEL_STAGES_UNTIL";
 
-/// Runs them until one fails.
+/// Runs the goals until one fails.
 pub fn run(goals: &[String]) -> Result<()> {
     let until = env::var(UNTIL).ok().and_then(|until| until.parse().ok()).map(Duration::from_secs);
     let rows = env::temp_dir().join(format!("jumplabel-stages-{}", std::process::id()));
@@ -50,7 +51,7 @@ fn is_over(until: Option<Duration>, now: SystemTime) -> bool {
     until.is_some_and(|until| now.duration_since(SystemTime::UNIX_EPOCH).is_ok_and(|now| now > until))
 }
 
-/// Adds a row to the table of the stage in which this runs, if it runs in one.
+/// Adds a row to the table of the present stage. Does nothing outside a stage.
 pub fn add(what: &str, took: Duration) -> Result<()> {
     let Some(rows) = env::var_os(ROWS).map(PathBuf::from) else { return Ok(()) };
     let mut file = OpenOptions::new().append(true).open(rows)?;

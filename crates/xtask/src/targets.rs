@@ -1,46 +1,46 @@
-//! The instruction sets that are tested beside the machine's own, as data: what each needs, and why.
+//! The instruction sets that are tested besides the machine's own, as data: the needs of each, with reasons.
 
 /// An instruction set.
 pub struct Target {
     pub name: &'static str,
-    /// What rustc calls it.
+    /// The name of the target for rustc.
     pub rust: &'static str,
     pub goal: Goal,
     pub compiler: Compiler,
-    /// None if an x86-64 machine can run it.
+    /// `None` if an x86-64 machine can run the programs itself.
     pub emulator: Option<&'static str>,
-    /// The sets of tests that run, beside the core's unit tests.
+    /// The sets of tests that run in addition to the core's unit tests.
     pub sets: &'static [&'static str],
-    /// None if the headers for C have no sites there.
+    /// The options for C. `None` if the headers for C have no sites there.
     pub c: Option<C>,
-    /// Whether jumplabel-bench knows it, and is tried there.
+    /// Whether jumplabel-bench supports the instruction set, and is tested there.
     pub measures: bool,
     pub guest: Option<Guest>,
 }
 
-/// The goal of the Makefile that runs it.
+/// The goal of the Makefile that tests the instruction set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Goal {
     TestAll,
     ReleaseCheck,
-    /// The machine's own: only under another kernel.
+    /// The machine's own instruction set: it is tested only under another kernel.
     Guests,
 }
 
-/// What compiles C, and links.
+/// The compiler and linker of C.
 pub enum Compiler {
-    /// A cross compiler of Debian's: what it is called (`-gcc`), and Debian's name of the architecture.
+    /// A cross compiler of Debian's: the beginning of its command (before `-gcc`), and Debian's name of the architecture.
     Gcc(&'static str, &'static str),
-    /// If Debian has none: zig, which has a C library (musl), with these options. The standard library is then built from its
-    /// source, with these options of rustc.
+    /// Zig, which brings a C library (musl), for a target that Debian has no compiler for. The first text is zig's options. The standard library of
+    /// Rust is built from source, with the second text as options of rustc.
     Zig(&'static str, &'static str),
 }
 
-/// The options that compilers of C need.
+/// Further options for the C compilers.
 pub struct C {
     pub gcc: &'static str,
     pub clang: Option<&'static str>,
-    /// What clang needs for link-time optimisation too; None if it cannot.
+    /// Clang's options for link-time optimisation. `None` if clang cannot do it there.
     pub clang_lto: Option<&'static str>,
 }
 
@@ -48,25 +48,25 @@ pub struct C {
 pub struct Guest {
     pub machine: &'static str,
     pub packages: &'static [&'static str],
-    /// The package that holds the program in Debian's backports: it comes from there if the machine's own is older than 10.
+    /// The package of the program in Debian's backports. It is installed if the machine's own program is older than version 10.
     pub backport: &'static str,
     pub kernel: &'static str,
-    /// Debian's release, if the machine's own has no such kernel.
+    /// The Debian release of the kernel. `None` if the machine's own release has the kernel.
     pub release: Option<&'static str>,
     pub console: &'static str,
-    /// One host thread for both processors (`single`): with several, qemu can keep a processor on old code for ever.
+    /// `single` runs both processors in one host thread: with several threads, qemu can leave a processor on old code for ever.
     pub threads: &'static str,
 }
 
 const PORTABLE: &str =
     "reach keys naked records lists or_load calls switches tracepoints ops up alternatives plan threads";
 
-/// What qemu-user cannot do: a thread in the child of a fork (it aborts), a raw clone, timers faster than its flips, a map of
-/// the program's own in which mappings could be counted, and a set of signals that is not the emulator's.
+/// Tests that qemu-user cannot run. They need a thread in the child of a fork (qemu-user aborts), a raw clone, timers faster than its flips, a map of
+/// the program's own in which mappings can be counted, and a set of signals that is not the emulator's.
 pub const NOT_EMULATED: &str = "forks:: children_of_fork the_first_thread timer_signals mappings_of \
                                 broken_twin_does_not_prime _handler";
 
-/// What needs a kernel of the instruction set's own.
+/// The sets of tests that run in a guest: they need a kernel of its instruction set.
 pub const OF_GUESTS: &str = "reach keys naked records lists or_load calls switches tracepoints ops up alternatives plan threads \
                              process refusals objects usdt";
 
@@ -99,9 +99,9 @@ pub const TARGETS: &[Target] = &[
         compiler: Compiler::Gcc("riscv64-linux-gnu", "riscv64"),
         emulator: Some("qemu-riscv64"),
         sets: &[PORTABLE, "process retargets usdt"],
-        // Lld relaxes what clang took for final when it optimised at link time.
+        // After link-time optimisation, lld relaxes instructions that clang took for final.
         c: Some(C { gcc: "", clang: Some("-fuse-ld=lld-16"), clang_lto: Some("-mno-relax") }),
-        measures: false, // it can; to build it takes two minutes
+        measures: false, // The bench supports it, but takes two minutes to build.
         guest: Some(Guest {
             machine: "qemu-system-riscv64 -M virt",
             packages: &["qemu-system-misc", "opensbi"],
@@ -118,7 +118,7 @@ pub const TARGETS: &[Target] = &[
         goal: Goal::ReleaseCheck,
         compiler: Compiler::Gcc("i686-linux-gnu", "i386"),
         emulator: None,
-        // Its sites are those of x86-64, and so are the arrays that torture flips.
+        // Its sites are those of x86-64, and so are the arrays of sites that torture flips.
         sets: &[PORTABLE, "process refusals instant torture objects"],
         c: Some(C { gcc: "", clang: Some(""), clang_lto: Some("-fuse-ld=lld-16") }),
         measures: false,
@@ -134,7 +134,7 @@ pub const TARGETS: &[Target] = &[
         c: Some(C {
             gcc: "-marm -march=armv7-a+fp -fno-pie -no-pie",
             clang: Some("-fuse-ld=lld-16 -marm -march=armv7-a+fp"),
-            clang_lto: None, // lld takes A32 code for Thumb
+            clang_lto: None, // Lld takes A32 code for Thumb.
         }),
         measures: false,
         guest: Some(Guest {
@@ -143,7 +143,7 @@ pub const TARGETS: &[Target] = &[
             backport: "qemu-system-arm",
             kernel: "linux-image-armmp",
             console: "ttyAMA0",
-            threads: "multi", // with one, its kernel hangs
+            threads: "multi", // With a single thread, this guest's kernel hangs.
             ..GUEST
         }),
     },
@@ -157,7 +157,7 @@ pub const TARGETS: &[Target] = &[
         c: Some(C {
             gcc: "-fno-pie -no-pie",
             clang: Some(""),
-            clang_lto: None, // lld does not know it
+            clang_lto: None, // Lld does not support it.
         }),
         measures: false,
         guest: Some(Guest {
@@ -191,8 +191,7 @@ pub const TARGETS: &[Target] = &[
         name: "loongarch64",
         rust: "loongarch64-unknown-linux-musl",
         goal: Goal::ReleaseCheck,
-        // The emulator (7.2) does not know the vectors (LSX) that compilers take for granted there, and rustup's standard
-        // library has.
+        // Compilers and rustup's standard library assume the vector instructions (LSX) there, which the emulator (7.2) does not support.
         compiler: Compiler::Zig(
             "-target loongarch64-linux-musl -mcpu=baseline-lsx",
             "-Ctarget-feature=-lsx -Clink-self-contained=no -Alinker_messages",
@@ -201,7 +200,7 @@ pub const TARGETS: &[Target] = &[
         sets: &[PORTABLE, "process"],
         c: Some(C { gcc: "-lunwind", clang: None, clang_lto: None }),
         measures: false,
-        guest: None, // Debian has no such kernel
+        guest: None, // Debian has no kernel for it.
     },
     Target {
         name: "powerpc64",
@@ -209,7 +208,7 @@ pub const TARGETS: &[Target] = &[
         goal: Goal::ReleaseCheck,
         compiler: Compiler::Gcc("powerpc64-linux-gnu", "ppc64"),
         emulator: Some("qemu-ppc64"),
-        // Its sites' data model is not the little-endian one's: the fallback, with big-endian words.
+        // Sites have another data model than on the little-endian system. So this tests the fallback, with big-endian words.
         sets: &["keys naked records lists or_load switches ops up plan threads"],
         c: None,
         measures: false,
@@ -218,7 +217,7 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "x86_64",
         rust: "x86_64-unknown-linux-gnu",
-        goal: Goal::Guests, // its kernel is older than the machine's may be
+        goal: Goal::Guests, // The guest's kernel is older than the machine's may be.
         compiler: Compiler::Gcc("x86_64-linux-gnu", "amd64"),
         emulator: None,
         sets: &[PORTABLE, "process"],
@@ -236,7 +235,7 @@ pub const TARGETS: &[Target] = &[
 ];
 
 impl Guest {
-    /// The program that is the machine.
+    /// The emulator's command.
     pub fn program(&self) -> &'static str {
         self.machine.split(' ').next().unwrap_or_default()
     }

@@ -1,5 +1,4 @@
-//! Programs for Windows, x86_64-pc-windows-gnu and -gnullvm, under Wine: the core's tests, those of the C headers, and whatever else is run that
-//! way.
+//! Runs programs for Windows (x86_64-pc-windows-gnu and -gnullvm) under Wine: the core's tests, the tests of the C headers, and any other program.
 //!
 //! ```text
 //!   target/wine/            what cargo builds
@@ -21,20 +20,20 @@ use crate::{has, in_ci, printed};
 
 pub const RUST: &str = "x86_64-pc-windows-gnu";
 pub const COMPILER: &str = "x86_64-w64-mingw32-gcc";
-/// C++ of that compiler's: what the tests of the C headers need besides.
+/// The C++ compiler of the same toolchain, which the tests of the C headers need.
 pub const CXX_COMPILER: &str = "x86_64-w64-mingw32-g++";
-/// Of the same binutils as its linker. It also reads what other compilers make for Windows on x86.
+/// The objdump of the linker's binutils. It also reads files that other compilers make for Windows on x86.
 pub const OBJDUMP: &str = "x86_64-w64-mingw32-objdump";
-/// Debian's package has no command in PATH.
+/// Commands of Wine. Debian's package puts none into PATH.
 const WINE: [&str; 2] = ["/usr/lib/wine/wine64", "wine64"];
 
 /// The sets that run there: those that docs/porting.md calls portable, and a few more.
 const SETS: &str =
     "keys reach naked records lists or_load calls switches scoped tracepoints ops up plan threads windows torture";
-/// Those of which an optimised build is run, too.
+/// The sets that also run as an optimised build.
 const OPTIMISED: &str = "keys naked or_load calls lists plan threads windows";
 
-/// A program that hangs is ended after so many seconds.
+/// The time in seconds after which a program that hangs is ended.
 const LIMIT: &str = "300";
 
 /// The command that starts programs for Windows, if there is one.
@@ -42,7 +41,7 @@ pub fn wine() -> Option<&'static str> {
     WINE.into_iter().find(|wine| has(wine))
 }
 
-/// What is missing here.
+/// The tool that is missing here; `None` if all are there.
 fn missing(sh: &Shell) -> Result<Option<&'static str>> {
     let installed = cmd!(sh, "rustup target list --installed").quiet().ignore_status().read()?;
     Ok(match () {
@@ -57,7 +56,7 @@ fn missing(sh: &Shell) -> Result<Option<&'static str>> {
     })
 }
 
-/// Runs the tests; or, if there is one, the program with its arguments.
+/// Runs the tests. If a program is given, runs that with its arguments instead.
 pub fn run(sh: &Shell, program: &[String]) -> Result<()> {
     if let Some(missing) = missing(sh)? {
         let text = format!("{RUST}: no {missing} (cargo xtask setup --all)");
@@ -73,12 +72,12 @@ pub fn run(sh: &Shell, program: &[String]) -> Result<()> {
         return Ok(with(cmd!(sh, "timeout {LIMIT} {wine} {program...}"), &prefix).quiet().run()?);
     }
     let result = tests(sh, &prefix);
-    // The server of this prefix, which otherwise goes on for some seconds.
+    // Stops the server of this prefix, which otherwise runs on for some seconds.
     let _ = with(cmd!(sh, "/usr/lib/wine/wineserver64 -k"), &prefix).quiet().ignore_status().ignore_stderr().run();
     result
 }
 
-/// Threads execute sites while others flip them, for so many seconds; and the broken twins.
+/// Runs torture for this many seconds: threads execute sites while others flip them. Also runs the broken twins.
 pub fn torture(sh: &Shell, seconds: u32) -> Result<()> {
     if let Some(missing) = missing(sh)? {
         bail!("{RUST}: no {missing} (cargo xtask setup --all)");
@@ -105,7 +104,7 @@ fn prefix(sh: &Shell) -> Result<PathBuf> {
     Ok(prefix)
 }
 
-/// With the prefix, without messages of Wine's own, and without what it would ask to install.
+/// Sets the environment of a command: this prefix, no messages of Wine's own, and no questions about things to install.
 fn with<'a>(command: Cmd<'a>, prefix: &Path) -> Cmd<'a> {
     command
         .env("WINEPREFIX", prefix)
@@ -132,7 +131,7 @@ fn tests(sh: &Shell, prefix: &Path) -> Result<()> {
     let demo = ["--release", "-p", "jumplabel-demo", "--", "--seconds", "3"];
     let log = printed(cargo(sh, prefix, "run").args(demo)).context("the demo")?;
     println!("the demo: {}", log.lines().find(|line| line.contains("wrong results")).context("no results")?);
-    // Without std.
+    // Tests the library without std.
     let manifest = "test-crates/no-std/Cargo.toml";
     let log = printed(cargo(sh, prefix, "run").args(["--release", "--manifest-path", manifest]))?;
     if !log.lines().any(|line| line.trim_end() == "ok") {
@@ -146,7 +145,7 @@ fn optimised(profile: &[&str]) -> &'static str {
     if profile.is_empty() { "" } else { ", optimised" }
 }
 
-/// The README's first program, in a crate as its steps make one.
+/// Tests the README's first program, in a crate that its steps make.
 fn readme(sh: &Shell, prefix: &Path) -> Result<()> {
     let readme = sh.read_file("README.md")?;
     let program = readme.split_once("```rust\n").and_then(|(_, rest)| rest.split_once("```"));
@@ -166,12 +165,12 @@ fn readme(sh: &Shell, prefix: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A subcommand of cargo for this target, whose programs Wine runs.
+/// A cargo subcommand for this target. Wine runs the programs.
 fn cargo<'a>(sh: &'a Shell, prefix: &Path, subcommand: &str) -> Cmd<'a> {
     let runner = format!("timeout {LIMIT} {}", wine().unwrap_or_default());
     let command = cmd!(sh, "cargo {subcommand} --quiet --target-dir target/wine --target {RUST}")
         .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", runner)
-        // It costs more to link than the tests take.
+        // Debug information takes longer to link than the tests take to run.
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env("RUSTFLAGS", "--cfg jumplabel_portable_tests");
     with(command, prefix)

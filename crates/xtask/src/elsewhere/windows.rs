@@ -1,5 +1,5 @@
-//! Targets of Windows without sites: what the compiler makes of a check there. And what it would make of a site for MSVC's linker, which nothing
-//! here can try: the same bytes, sections and relocations as for GNU ld and lld.
+//! Looks at the code that the compiler makes of a check, for targets of Windows without sites. Also looks at the sites that the compiler would make
+//! for MSVC's linker. That linker cannot be run here, so the sites must have the same bytes, sections and relocations as for GNU ld and lld.
 
 use anyhow::{Context, Result, ensure};
 use xshell::{Shell, cmd};
@@ -27,7 +27,7 @@ pub extern \"C\" fn other(x: usize) -> usize {
 }
 ";
 
-/// `None` if a tool is missing.
+/// Looks at the object files of a target. Returns `None` if a tool is missing.
 pub(super) fn objects(sh: &Shell, target: &str) -> Result<Option<String>> {
     if !has(OBJDUMP) {
         return Ok(None);
@@ -38,7 +38,7 @@ pub(super) fn objects(sh: &Shell, target: &str) -> Result<Option<String>> {
     loads(sh, target).map(Some)
 }
 
-/// As if MSVC's linker had been tried: one nop and 16 bytes of table for each check, and nothing but distances in them.
+/// Looks at sites as if MSVC's linker had been tested: each check is one nop and 16 bytes of table, and all words of the table are distances.
 fn sites(sh: &Shell) -> Result<()> {
     let object = compile(sh, MSVC, "--cfg jumplabel_unproven", "obj")?;
     let sections = printed(cmd!(sh, "{OBJDUMP} -h {object}"))?;
@@ -61,7 +61,7 @@ fn sites(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// A check loads its key, and there is no table.
+/// Tests that a check loads its key, and that there is no table.
 fn loads(sh: &Shell, target: &str) -> Result<String> {
     let kind = if target == AARCH64 { "asm" } else { "obj" };
     let file = compile(sh, target, "", kind)?;
@@ -69,14 +69,14 @@ fn loads(sh: &Shell, target: &str) -> Result<String> {
         "asm" => (sh.read_file(&file)?, String::new()),
         _ => (printed(cmd!(sh, "{OBJDUMP} -d {file}"))?, printed(cmd!(sh, "{OBJDUMP} -h {file}"))?),
     };
-    // The count of users is a key's low 31 bits.
+    // The low 31 bits of a key count its users.
     let tests = code.matches("#0x7fffffff").count() + code.matches("$0x7fffffff,").count();
     ensure!(tests == 2, "{target}: {tests} tests: {code}");
     ensure!(!format!("{code}{sections}").contains("rsrc_jt"), "{target}: {code} {sections}");
     Ok(format!("{target}: a check loads"))
 }
 
-/// Compiles the source, and yields the path of the object file, or of the assembler's text.
+/// Compiles the source. Returns the path of the object file, or of the assembly text.
 fn compile(sh: &Shell, target: &str, flags: &str, kind: &str) -> Result<String> {
     let directory = "target/elsewhere-windows";
     sh.write_file(format!("{directory}/src/lib.rs"), SOURCE)?;
@@ -86,7 +86,7 @@ fn compile(sh: &Shell, target: &str, flags: &str, kind: &str) -> Result<String> 
         "[package]\nname = \"checks\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
          [dependencies]\njumplabel = { path = \"../../crates/jumplabel\" }\n",
     )?;
-    // rustc runs in another directory.
+    // The path is absolute, because rustc runs in another directory.
     let file = crate::root().join(format!("{directory}/checks.{kind}")).display().to_string();
     let cargo = cmd!(
         sh,

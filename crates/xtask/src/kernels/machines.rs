@@ -1,40 +1,40 @@
-//! The machines that kernels of ours boot on.
+//! The machines on which the project's kernels boot.
 
 use anyhow::{Context, Result};
 
 use super::twins::{OF_BARE, ONE, TWINS, Twin};
 use crate::has;
 
-/// A machine that a kernel boots on.
+/// A machine on which a kernel boots.
 pub struct Machine {
     pub name: &'static str,
-    /// For rustup.
+    /// The target's name for rustup.
     pub target: &'static str,
     pub program: &'static str,
     pub arguments: &'static str,
-    /// Of the distribution.
+    /// The packages of the distribution that have the program.
     pub packages: &'static [&'static str],
-    /// What the program says of its status, for a kernel that has passed.
+    /// The exit status of the program if the kernel has passed.
     pub passed: i32,
-    /// What rustc is told.
+    /// The flags for rustc.
     pub flags: &'static str,
-    /// What a module is built with besides: where it can, it has sites of the kernel's keys.
+    /// Further flags for the module. Where possible, they make the module have sites of the kernel's keys.
     pub module_flags: &'static str,
-    /// What it boots.
+    /// The kernel that it boots.
     pub kernel: Kernel,
-    /// Lines that it alone begins.
+    /// Beginnings of lines that the kernel prints only on this machine.
     pub parts: &'static [&'static str],
-    /// The twins that are booted there.
+    /// The twins that boot there.
     pub twins: &'static [Twin],
 }
 
-/// One of the kernels.
+/// A kernel of the project.
 pub struct Kernel {
     pub package: &'static str,
     pub file: &'static str,
-    /// How the first line begins that it prints.
+    /// The beginning of the first line that it prints.
     pub begins: &'static str,
-    /// How lines begin that it prints on each machine, and that it prints only if it has done, or refused, what they say.
+    /// Beginnings of lines that it prints on each machine. It prints a line only after it has done, or refused, what the line says.
     pub parts: &'static [&'static str],
     pub has_module: bool,
 }
@@ -55,7 +55,7 @@ const BARE: Kernel = Kernel {
     has_module: false,
 };
 
-/// What most machines have in common.
+/// The values that most machines share.
 const USUAL: Machine = Machine {
     name: "",
     target: "",
@@ -70,7 +70,7 @@ const USUAL: Machine = Machine {
     twins: TWINS,
 };
 
-/// All of them.
+/// All machines.
 pub const MACHINES: &[Machine] = &[
     Machine {
         name: "riscv64",
@@ -131,14 +131,14 @@ pub const MACHINES: &[Machine] = &[
     },
 ];
 
-/// The machine of a name.
+/// The machine with this name.
 pub fn named(name: &str) -> Result<&'static Machine> {
     let known = || MACHINES.iter().map(|machine| machine.name).collect::<Vec<_>>().join(", ");
     MACHINES.iter().find(|machine| machine.name == name).with_context(|| format!("it is none of {}", known()))
 }
 
 impl Machine {
-    /// Whether its packages are here.
+    /// Returns whether the machine's program is installed.
     pub fn is_here(&self) -> bool {
         has(self.program)
     }

@@ -1,14 +1,14 @@
-//! Kernels that are broken on purpose, which the tests of kernels must find out.
+//! Kernels that are broken on purpose. The tests of kernels must find each of them out.
 
 use anyhow::{Result, ensure};
 
-/// One that must be found out: a file, what stands there once and what the twin has instead, for each place, and what its panic says.
+/// A broken kernel: its file, the text at each place and the text that replaces it, and a part of the panic's message.
 pub struct Twin {
     pub what: &'static str,
     pub file: &'static str,
     changes: &'static [(&'static str, &'static str)],
     pub found_by: &'static str,
-    /// Whether a flip of it waits until it gives up: that shall be soon.
+    /// True if a flip of this kernel waits until it gives up. Then the kernel is built to give up soon.
     pub waits_in_vain: bool,
 }
 
@@ -17,7 +17,7 @@ pub const TWINS: &[Twin] = &[
         what: "checks no bytes",
         file: "crates/jumplabel/src/patch/patchable/comparison.rs",
         changes: &[
-            // Neither those in front of a site nor its own.
+            // The twin checks neither the bytes in front of a site nor those of the site.
             ("if unsafe { front::foreign_byte(entry) }.is_some() {", "if false {"),
             (
                 ".or_else(|| torn(kind, entry, code)).ok_or(now)?;",
@@ -47,7 +47,7 @@ pub const TWINS: &[Twin] = &[
     },
 ];
 
-/// For machines that differ from others by their names for the same things.
+/// The twin for machines that differ from others only in their names for the same things.
 pub const ONE: &[Twin] = &[WRITES_EARLY];
 
 const WRITES_EARLY: Twin = Twin {
@@ -61,7 +61,7 @@ const WRITES_EARLY: Twin = Twin {
     waits_in_vain: false,
 };
 
-/// Mistakes that a port makes, which docs/kernels.md lists with what they look like.
+/// Mistakes in a port. docs/kernels.md lists them with their symptoms.
 pub const OF_BARE: &[Twin] = &[
     Twin {
         what: "waits for a spinlock without an answer",
@@ -114,7 +114,7 @@ pub const OF_BARE: &[Twin] = &[
 ];
 
 impl Twin {
-    /// The source of the twin, by that of its file.
+    /// Makes the twin's source from the source of its file.
     pub fn of(&self, source: &str) -> Result<String> {
         self.changes.iter().try_fold(source.to_owned(), |source, (instead_of, has)| {
             let is_there = source.matches(instead_of).count() == 1;
@@ -126,7 +126,7 @@ impl Twin {
 
 #[cfg(test)]
 mod tests {
-    /// The kernels are tested only by `make test-all`. This finds a twin that a change has left without its place at once.
+    /// `make test-all` alone tests the kernels. This test runs always: it finds a twin whose place is gone after a change.
     #[test]
     fn each_twin_has_its_place() {
         for twin in super::TWINS.iter().chain(super::OF_BARE) {

@@ -1,4 +1,4 @@
-//! The finished site: each link leads to a file of it, and to a place in that file.
+//! Checks the finished site: each link must lead to a file of the site, and to a place in that file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
-/// The folder of rustdoc's pages, whose own links rustdoc checks.
+/// The folder of rustdoc's pages. Rustdoc checks their links itself.
 pub const API: &str = "api";
 
-/// How many links the pages of a folder have.
+/// The number of links on the pages of a folder.
 ///
 /// # Errors
-/// If one of them leads nowhere, or if a page loads something from another host.
+/// A link leads nowhere, or a page loads something from another host.
 pub fn check(folder: &Path) -> Result<usize> {
     let pages = pages(folder, folder)?;
     let mut ids: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
@@ -35,7 +35,7 @@ pub fn check(folder: &Path) -> Result<usize> {
     Ok(count)
 }
 
-/// Whether there is such a file, with such a place.
+/// Returns whether the link's file exists, and has the link's place.
 fn leads(folder: &Path, page: &Path, link: &str, ids: &mut BTreeMap<PathBuf, BTreeSet<String>>) -> bool {
     let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
     let path = path.split('?').next().unwrap_or_default();
@@ -50,7 +50,7 @@ fn leads(folder: &Path, page: &Path, link: &str, ids: &mut BTreeMap<PathBuf, BTr
     anchor.is_empty() || ids.contains(anchor)
 }
 
-/// The pages below a folder, but for those of rustdoc.
+/// The pages in a folder and below it, without those of rustdoc.
 fn pages(root: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     let mut pages = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -66,7 +66,7 @@ fn pages(root: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(pages)
 }
 
-/// The values of an attribute. In texts, quotes are written as `&quot;`.
+/// The values of an attribute in a page. No text can be taken for one, because quotes in texts are written as `&quot;`.
 fn values(text: &str, attribute: &str) -> Vec<String> {
     let before = format!(" {attribute}=\"");
     let values = text.split(before.as_str()).skip(1).filter_map(|rest| rest.split('"').next());
@@ -77,7 +77,7 @@ fn values(text: &str, attribute: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// A site of two pages, of which one says this.
+    /// Checks a site of two pages, one of which has this text.
     fn site(name: &str, text: &str) -> Result<usize> {
         let folder = std::env::temp_dir().join(format!("jumplabel-site-{}-{name}", std::process::id()));
         fs::create_dir_all(folder.join("files"))?;

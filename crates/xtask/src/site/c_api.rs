@@ -1,4 +1,4 @@
-//! A page for each header of C and C++, of its comments and declarations.
+//! Makes a page for each header of C and C++, from its comments and declarations.
 
 mod declaration;
 mod header;
@@ -14,16 +14,16 @@ use super::pages::Pages;
 
 const INCLUDE: &str = "crates/jumplabel-capi/include";
 
-/// The page that has them all.
+/// The page that lists all headers.
 const ALL: &str = "c-api.md";
 
-/// Headers that have nothing for programs: others include them.
+/// Headers without anything for programs: only other headers include them.
 const INNER: [&str; 6] = ["arch.h", "pe.h", "pv_op_site.h", "range.h", "site.h", "site_macros.h"];
 
-/// More names than these make no title.
+/// A page's title names at most this many names.
 const NAMES: usize = 4;
 
-/// Adds the pages.
+/// Adds the pages of the headers.
 pub fn add(root: &Path, pages: &mut Pages) -> Result<()> {
     let mut rows = String::new();
     for name in headers(&root.join(INCLUDE))? {
@@ -49,7 +49,7 @@ pub fn add(root: &Path, pages: &mut Pages) -> Result<()> {
     Ok(())
 }
 
-/// The paths of the headers, those first that have all of the library.
+/// The paths of the headers. Those that include the whole library come first.
 fn headers(include: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for folder in ["", "jumplabel"] {
@@ -99,10 +99,10 @@ mod tests {
         pages
     }
 
-    /// What constructors call, which the headers define.
+    /// Functions that constructors call. The code that calls them is in the headers.
     const OF_OBJECTS: [&str; 2] = ["jumplabel_register_object", "jumplabel_unregister_object"];
 
-    /// Each function that the shared libraries export for programs is on a page.
+    /// Tests that each function that the shared libraries export for programs is on a page.
     #[test]
     fn all_that_is_exported() {
         let pages = all();
@@ -121,7 +121,7 @@ mod tests {
         assert!(count > 50, "{count}");
     }
 
-    /// What is the library's own is not shown.
+    /// Tests that the library's own names are not shown.
     #[test]
     fn nothing_else() {
         let pages = all();

@@ -1,4 +1,5 @@
-//! The page of errors: the causes as error.rs of the core documents them, and the messages, which say what to do, as a program prints them.
+//! Makes the page of errors. The causes come from the documentation in the core's error.rs. The messages, which say what to do, are those that a
+//! program prints.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +10,7 @@ use xshell::{Shell, cmd};
 
 use super::pages::Pages;
 
-/// What crates/jumplabel-capi/docs/errors.rs prints of a variant.
+/// The output of crates/jumplabel-capi/docs/errors.rs about a variant.
 #[derive(Default)]
 struct Printed {
     kind: String,
@@ -17,7 +18,7 @@ struct Printed {
     messages: Vec<String>,
 }
 
-/// Adds the page.
+/// Adds the page of errors.
 pub fn add(sh: &Shell, root: &Path, pages: &mut Pages) -> Result<()> {
     let printed = cmd!(sh, "cargo run --quiet -p jumplabel-capi --example errors").quiet().read()?;
     let read = |name: &str| fs::read_to_string(root.join(name)).with_context(|| name.to_owned());
@@ -27,7 +28,7 @@ pub fn add(sh: &Shell, root: &Path, pages: &mut Pages) -> Result<()> {
     Ok(())
 }
 
-/// The variants of a public enum, in their order, with their documents as Markdown.
+/// The variants of a public enum, in their order, with their documentation as Markdown.
 fn documented(source: &str, name: &str) -> Vec<(String, Vec<String>)> {
     let body = source.split(&format!("pub enum {name} {{\n")).nth(1).unwrap_or_default();
     let (mut variants, mut lines) = (Vec::new(), Vec::new());
@@ -42,7 +43,7 @@ fn documented(source: &str, name: &str) -> Vec<(String, Vec<String>)> {
     variants
 }
 
-/// rustdoc's links lead nowhere here: their texts.
+/// Replaces rustdoc's links by their texts, because they lead nowhere here.
 fn without_links(line: &str) -> String {
     let mut text = String::new();
     let mut parts = line.split("[`");
@@ -55,7 +56,7 @@ fn without_links(line: &str) -> String {
     text
 }
 
-/// The names of numbers, as Linux has them: `const EIO: c_int = 5;`.
+/// Linux's names of error numbers, from lines like `const EIO: c_int = 5;`.
 fn numbers(source: &str) -> BTreeMap<i32, String> {
     let named = source.lines().filter_map(|line| line.strip_prefix("const E")?.split_once(": c_int = "));
     let number = |value: &str| value.rsplit(|c: char| !c.is_ascii_digit()).find(|word| !word.is_empty())?.parse().ok();
@@ -122,7 +123,7 @@ fn page(
     Ok(page)
 }
 
-/// A text as Markdown shows it.
+/// Escapes a text for Markdown.
 fn escaped(text: &str) -> String {
     let mut written = String::new();
     for c in text.chars() {
@@ -159,7 +160,7 @@ mod tests {
         assert!(page.find("## Moment") < page.find("## System") && !page.contains("No more"), "{page}");
     }
 
-    /// The program has all errors of the core.
+    /// Tests that the program prints all errors of the core.
     #[test]
     fn none_is_missing() {
         let read = |name: &str| fs::read_to_string(crate::root().join(name)).unwrap();
@@ -172,7 +173,7 @@ mod tests {
         }
     }
 
-    /// A variant that the program does not print.
+    /// A variant that the program does not print is an error.
     #[test]
     fn broken_twin() {
         let printed = PRINTED.replace("rust\tEarly\tMoment\t5\tlater\n", "");

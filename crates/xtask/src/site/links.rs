@@ -1,18 +1,18 @@
-//! Links of a document, which lead to files of the repository, as those of its page.
+//! Rewrites the links of a document: a link to a file of the repository becomes a link to the file's page.
 
 use std::path::{Component, Path};
 
 use anyhow::{Context, Result, bail};
 
-/// The text with other links, and with a language for each block. `page` says which page a file of the repository is.
+/// Rewrites a document's text. `page` names the page of a file of the repository. Also gives each code block a language.
 ///
 /// # Errors
-/// If a link leads nowhere.
+/// A link leads nowhere.
 pub fn rewritten(document: &str, text: &str, mut page: impl FnMut(&str) -> Result<String>) -> Result<String> {
     let (mut written, mut is_block) = (String::new(), false);
     for line in text.lines() {
         if line.trim_start().starts_with("```") {
-            // mdBook would guess.
+            // Without a language, mdBook would guess one.
             let is_bare = !is_block && line.trim() == "```";
             written += &format!("{line}{}\n", if is_bare { "text" } else { "" });
             is_block = !is_block;
@@ -32,7 +32,7 @@ pub fn rewritten(document: &str, text: &str, mut page: impl FnMut(&str) -> Resul
     Ok(written)
 }
 
-/// Where a link of the page leads.
+/// The target of a link on the page.
 fn led(document: &str, link: &str, page: &mut impl FnMut(&str) -> Result<String>) -> Result<String> {
     if link.contains("://") || link.starts_with('#') {
         return Ok(link.to_owned());
@@ -42,7 +42,7 @@ fn led(document: &str, link: &str, page: &mut impl FnMut(&str) -> Result<String>
     Ok(anchor.map_or(page.clone(), |anchor| format!("{page}#{anchor}")))
 }
 
-/// The path in the repository to which one in a document leads.
+/// The path in the repository to which a path in a document leads.
 fn resolved(document: &str, path: &str) -> Result<String> {
     let mut names: Vec<&str> = document.split('/').collect();
     names.pop();

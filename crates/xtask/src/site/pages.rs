@@ -1,17 +1,17 @@
-//! Which pages the site has, in which order, and what a file of the repository is called there.
+//! The site's pages: which there are, their order, and the names of the pages for files of the repository.
 //!
-//! packaging/site/SUMMARY.md lists them, as mdBook has it, but for the paths: a path with a file leads to that document, any other one to a page
-//! that is generated.
+//! packaging/site/SUMMARY.md lists the pages, in mdBook's format, but with other paths. The path of a document leads to the page of that document.
+//! Any other path leads to a page that is generated.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
 
-/// Pages by their names, which end with `.md`.
+/// The texts of pages by the pages' names, which end with `.md`.
 #[derive(Default)]
 pub struct Pages {
     pub texts: BTreeMap<String, String>,
-    /// Below a generated page: titles and names of pages, in their order.
+    /// For a generated page, the titles and names of the pages below it, in their order.
     pub below: BTreeMap<String, Vec<(String, String)>>,
 }
 
@@ -20,14 +20,14 @@ impl Pages {
         self.texts.insert(name.to_owned(), text);
     }
 
-    /// A page of one that is generated.
+    /// Adds a page below a generated page.
     pub fn add_below(&mut self, above: &str, title: &str, name: &str, text: String) {
         self.add(name, text);
         self.below.entry(above.to_owned()).or_default().push((title.to_owned(), name.to_owned()));
     }
 }
 
-/// The name of a document's page: the site has no folders, and begins with the guide.
+/// The name of a document's page. The site has no folders, and begins with the guide.
 pub fn name(document: &str) -> String {
     match document {
         "README.md" => "overview.md".into(),
@@ -36,12 +36,12 @@ pub fn name(document: &str) -> String {
     }
 }
 
-/// Where the links of SUMMARY.md lead.
+/// The paths of the links in SUMMARY.md.
 pub fn listed(summary: &str) -> impl Iterator<Item = &str> {
     summary.split("](").skip(1).filter_map(|rest| rest.split(')').next())
 }
 
-/// SUMMARY.md as mdBook reads it: with the names of pages, and with those that are below generated ones. All pages must be in it.
+/// SUMMARY.md for mdBook: with the names of pages, and with the pages below generated ones. An error if a page is missing in it.
 pub fn summary(template: &str, pages: &Pages) -> Result<String> {
     let mut summary = String::new();
     for line in template.lines() {
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(listed(template).collect::<Vec<_>>(), ["docs/README.md", "errors.md"]);
     }
 
-    /// A page that nobody finds, and one that there is not.
+    /// Tests a page that is not listed, and a listed page that does not exist.
     #[test]
     fn broken_twins() {
         let error = |template| summary(template, &pages()).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! The page with a report of measurements: that of `make bench`, if there is one, else one of the runs that we keep.
+//! Makes the page with a report of measurements: the report of `make bench`, if there is one, otherwise one of the kept runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::pages::Pages;
 const MEASURED: &str = "target/report/results.json";
 const KEPT: &str = "crates/jumplabel-bench/runs";
 
-/// Adds the page.
+/// Adds the page with the report.
 pub fn add(sh: &Shell, root: &Path, pages: &mut Pages) -> Result<()> {
     let (results, whose) = match root.join(MEASURED) {
         measured if measured.is_file() => (measured, "of `make bench`, on the machine on which this site was made"),
@@ -28,7 +28,7 @@ pub fn add(sh: &Shell, root: &Path, pages: &mut Pages) -> Result<()> {
     Ok(())
 }
 
-/// The first of the runs that we keep.
+/// The path of the first kept run.
 fn kept(root: &Path) -> Result<PathBuf> {
     let mut runs = Vec::new();
     for entry in fs::read_dir(root.join(KEPT))? {
@@ -38,7 +38,7 @@ fn kept(root: &Path) -> Result<PathBuf> {
     runs.into_iter().find(|run| run.extension().is_some_and(|extension| extension == "json")).context("no run is kept")
 }
 
-/// The body of a report, in a page of the site. A line that is empty would end the part that mdBook takes for HTML.
+/// The body of a report as a page of the site. Empty lines are removed, because an empty line ends a block of HTML for mdBook.
 fn page(report: &str, whose: &str) -> Result<String> {
     let body = report.split_once("</h1>").context("a report has a title")?.1;
     let body = body.split("</body>").next().unwrap_or_default();

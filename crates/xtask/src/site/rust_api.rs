@@ -1,4 +1,4 @@
-//! The API of Rust: rustdoc's pages of the crates that others use.
+//! The API for Rust: rustdoc's pages of the crates that others use.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +9,10 @@ use xshell::{Shell, cmd};
 
 use super::pages::Pages;
 
-/// rustdoc's own folder: in that of `make doc` are pages of other crates, too.
+/// The directory for rustdoc. That of `make doc` also has pages of other crates.
 const BUILT: &str = "target/site-api";
 
-/// Adds the page that leads to them. Returns the crates.
+/// Adds the page with links to rustdoc's pages. Returns the names of the crates.
 pub fn add(sh: &Shell, pages: &mut Pages) -> Result<Vec<String>> {
     let metadata: Value =
         serde_json::from_str(&cmd!(sh, "cargo metadata --no-deps --format-version 1").quiet().read()?)?;
@@ -31,13 +31,13 @@ pub fn add(sh: &Shell, pages: &mut Pages) -> Result<Vec<String>> {
     Ok(crates.iter().map(|package| text(package, "name")).collect())
 }
 
-/// Whether it is published, and a library.
+/// Returns whether the package is a library and is published.
 fn is_for_others(package: &Value) -> bool {
     let kinds = package["targets"].as_array().into_iter().flatten().flat_map(|target| target["kind"].as_array());
     package["publish"].is_null() && !kinds.flatten().any(|kind| kind == "bin")
 }
 
-/// Builds the pages.
+/// Builds rustdoc's pages.
 pub fn build(sh: &Shell, crates: &[String], to: &Path) -> Result<()> {
     let built = Path::new(BUILT).join("doc");
     if built.exists() {

@@ -1,10 +1,10 @@
-//! The data are complete, and name what there is.
+//! Tests that the data are complete, and that everything they name exists.
 
 use std::collections::BTreeSet;
 
 use super::*;
 
-/// Names tell targets apart, also from the groups; each is what one goal at least runs.
+/// Each target's name differs from the others and from the groups. At least one goal runs each target.
 #[test]
 fn names() {
     let names: BTreeSet<_> = TARGETS.iter().flat_map(|target| [target.name, target.rust]).collect();
@@ -15,7 +15,7 @@ fn names() {
     }
 }
 
-/// The sets are there, each is named once, and those that start other programs run only where these can be built.
+/// Each set exists and is named once. A set that starts other programs runs only where these can be built.
 #[test]
 fn sets() {
     let tests = crate::root().join("crates/jumplabel/tests");
@@ -29,7 +29,7 @@ fn sets() {
     }
 }
 
-/// The skipped tests exist: each pattern is a part of a test's name or of a module's.
+/// Each skipped test exists: a pattern is a part of the name of a test or of a module.
 #[test]
 fn skipped_tests() {
     let (mut folders, mut text) = (vec![crate::root().join("crates/jumplabel/tests/process")], String::new());
@@ -47,7 +47,7 @@ fn skipped_tests() {
     }
 }
 
-/// The cross compiler has the C library of the target, and a guest a kernel and a cross compiler, both Debian's.
+/// Each cross compiler has the target's C library. Each guest has a kernel and a cross compiler of Debian's.
 #[test]
 fn what_each_needs() {
     for target in TARGETS {

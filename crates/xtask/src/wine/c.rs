@@ -1,4 +1,4 @@
-//! The C headers under Wine: sites by clang, in programs that GNU ld and lld link, and the fallback by mingw's gcc.
+//! Tests the C headers under Wine: sites by clang, in programs that GNU ld and lld link, and the fallback by mingw's gcc.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use xshell::{Shell, cmd};
 use super::{COMPILER, LIMIT, OBJDUMP, RUST, cargo, wine, with};
 use crate::{has, printed};
 
-/// The first clang whose assembler is known to have what sites in PE files need, and the linker of its version.
+/// The first clang whose assembler is known to support sites in PE files, and (`LLD`) the linker of the same version.
 pub const CLANG: &str = "clang++-19";
 pub const LLD: &str = "ld.lld-19";
-/// Not every release of the distribution has it.
+/// A later clang, which not every release of the distribution has.
 const LATER: &str = "clang-22";
 
 const HEADERS: &str = "crates/jumplabel-capi/include";
@@ -19,14 +19,14 @@ const SOURCES: &str = "crates/jumplabel-capi/tests/c";
 const CONFORMANCE: &str = "conformance.c elsewhere.c base.c main.c";
 const COLLECTED: &str = "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections";
 
-/// What is to be compiled, and how.
+/// A program to compile: the compiler, its flags, and the files.
 pub(super) struct Program<'a> {
     pub(super) compiler: &'a str,
     pub(super) flags: &'a str,
     pub(super) files: &'a str,
 }
 
-/// A shell, the prefix of Wine, and the library for these programs.
+/// A shell, Wine's prefix, and the library that the programs link.
 pub(super) struct Headers<'a> {
     sh: &'a Shell,
     prefix: &'a Path,
@@ -34,12 +34,12 @@ pub(super) struct Headers<'a> {
 }
 
 impl<'a> Headers<'a> {
-    /// Builds the library.
+    /// Builds the library of jumplabel-capi.
     pub(super) fn new(sh: &'a Shell, prefix: &'a Path) -> Result<Headers<'a>> {
         Headers::of(sh, prefix, "jumplabel-capi")
     }
 
-    /// The same, with a crate that has more than it.
+    /// Builds the library of `package`, which contains jumplabel-capi and more.
     pub(super) fn of(sh: &'a Shell, prefix: &'a Path, package: &str) -> Result<Headers<'a>> {
         let capi = if package == "jumplabel-capi" { &[][..] } else { &["--features", "capi"] };
         let kind = ["--release", "-p", package, "--lib", "--crate-type", "staticlib"];
@@ -48,7 +48,7 @@ impl<'a> Headers<'a> {
         Ok(Headers { sh, prefix, library })
     }
 
-    /// The README's program in C: with sites by clang, with the fallback by gcc.
+    /// Tests the README's program in C: with sites by clang, with the fallback by gcc.
     pub(super) fn readme(&self) -> Result<()> {
         let readme = self.sh.read_file("README.md")?;
         let program = readme.split_once("```c\n").and_then(|(_, rest)| rest.split_once("```"));
@@ -63,7 +63,7 @@ impl<'a> Headers<'a> {
         Ok(())
     }
 
-    /// The tests of the headers.
+    /// Runs the tests of the headers.
     pub(super) fn tests(&self) -> Result<()> {
         let lld = |flags: &str| format!("{flags} -fuse-ld={}", LLD.trim_start_matches("ld."));
         let (lld_0, lld_2, lld_collected) = (lld("-O0"), lld("-O2"), lld(COLLECTED));
@@ -94,7 +94,7 @@ impl<'a> Headers<'a> {
                 self.ok(&Program { compiler, flags, files })?;
             }
         }
-        // The linker that is of clang's own version.
+        // This linker has clang's own version.
         self.ok(&Program { compiler: CLANG, flags: "-O2 -flto -fuse-ld=lld", files: "cxx.cc" })?;
         for flags in ["-O0", COLLECTED, &*lld_2, &*lld_collected] {
             self.discarded(flags)?;
@@ -108,7 +108,7 @@ impl<'a> Headers<'a> {
         self.instructions()
     }
 
-    /// tests/c/conformance.c, with at least as many checks as on Linux.
+    /// Runs tests/c/conformance.c. It must make at least as many checks as on Linux.
     fn conforms(&self, compiler: &str, flags: &str) -> Result<()> {
         let numbers = self.ok(&Program { compiler, flags, files: CONFORMANCE })?;
         let least = if flags.contains("FALLBACK") { 300 } else { 20_000 };
@@ -117,7 +117,7 @@ impl<'a> Headers<'a> {
         Ok(())
     }
 
-    /// Some functions are in both files: their entries stay, and of each pair one has a site.
+    /// Tests functions that both files define. The table keeps the entries of both, but only one function of each pair has a site.
     fn discarded(&self, flags: &str) -> Result<()> {
         let numbers = self.ok(&Program { compiler: CLANG, flags, files: "discarded.cc discarded_other.cc" })?;
         let &[entries, live] = &numbers[..] else { bail!("discarded.cc {flags}: {numbers:?}") };
@@ -126,7 +126,7 @@ impl<'a> Headers<'a> {
         self.tool("list", "program.exe", &["of<short>::key off 1", "shared off ", "shared_loads off 2", "way 0/3 2"])
     }
 
-    /// Keys of a DLL, checked by a program and by a DLL that comes and goes.
+    /// Tests keys of a DLL, which a program and a DLL that comes and goes check.
     fn modules(&self, flags: &str) -> Result<()> {
         let import = format!("{}/target/wine/libkeys.dll.a", crate::root().display());
         let dll = |file: &str, to: &str, flags: &str| {
@@ -140,7 +140,7 @@ impl<'a> Headers<'a> {
         let said = printed(with(cmd!(self.sh, "timeout {LIMIT} {wine} {program} plugin.dll"), self.prefix))?;
         ensure!(said.lines().any(|line| line.starts_with("ok ")), "modules.c {flags}: {said}");
         println!("{RUST}, in C: keys of a DLL, {flags}: {}", said.trim());
-        // Names, defaults and numbers of sites, also of keys of the other module.
+        // The tool must list names, defaults and numbers of sites, also for keys of the other module.
         self.tool("list", "keys.dll", &["module_call module_one 1", "module_off off 2", "module_on on 2"])?;
         self.tool("list", "plugin.dll", &["module_off off 2", "module_on on 2", "own off 1"])?;
         self.tool("sites", "program.exe", &["0f1f440000 nop module_off state", "jump module_off state"])?;
@@ -149,13 +149,13 @@ impl<'a> Headers<'a> {
         self.tool("check", "program.exe", &[])
     }
 
-    /// What is broken on purpose, and must be found out.
+    /// Tests programs that are broken on purpose: they must fail.
     fn twins(&self) -> Result<()> {
         let only_counts = format!("{CONFORMANCE} only_counts.c");
         for (flags, files, expected) in [
             ("-O2 -DBREAK_A_BYTE", CONFORMANCE, " holds "),
             ("-O2 -Dstatic_key_enable=only_counts", &*only_counts, " holds "),
-            // Not broken: nobody defines a weak key, which is refused here.
+            // This one is not broken. Nobody defines its weak key, and a flip of that key must be refused.
             ("-O2", "weak.c", "jumplabel_enable(&key.key) == 0"),
         ] {
             let Err(found) = self.run(&Program { compiler: "clang-19", flags, files }) else {
@@ -166,7 +166,7 @@ impl<'a> Headers<'a> {
         Ok(())
     }
 
-    /// What compilers without sites say, and what is refused.
+    /// Tests the messages of compilers that have no sites, and programs that must be refused.
     fn refused(&self) -> Result<()> {
         let source = format!("{}/target/wine/imported.c", crate::root().display());
         self.sh.write_file(
@@ -182,7 +182,7 @@ impl<'a> Headers<'a> {
             self.is_refused(&Program { compiler, flags, files: "listing.c" }, expected)?;
         }
         self.is_refused(&Program { compiler: "clang-19", flags: "-O2", files: &source }, "_IMPORTED()")?;
-        // Of static calls, a text inside of a function defines what the linker looks for before it has made code of that function.
+        // Assembly text in a function defines the symbol of a static call. This linker looks for it before it has made the function's code.
         let lto = Program { compiler: CLANG, flags: "-O2 -flto -fuse-ld=lld", files: "calls.cc" };
         self.is_refused(&lto, "undefined symbol: __SCT__")
     }
@@ -193,7 +193,7 @@ impl<'a> Headers<'a> {
         Ok(())
     }
 
-    /// As many sites as there are, the loader has no more to do. Pointers are the control.
+    /// Tests that more sites add no relocations for the loader. A table of pointers is the control.
     fn relocations(&self) -> Result<()> {
         let count = |flags: &str| -> Result<(usize, usize)> {
             let program = self.build(&Program { compiler: "clang-19", flags, files: "many.c" })?;
@@ -215,7 +215,7 @@ impl<'a> Headers<'a> {
         Ok(())
     }
 
-    /// A check is one nop of five bytes, and the rest of the function is what it is without.
+    /// Tests that a check is one nop of five bytes, and that the rest of the function is the same as without a check.
     fn instructions(&self) -> Result<()> {
         let source = format!("{}/target/wine/nop.c", crate::root().display());
         self.sh.write_file(
@@ -240,7 +240,7 @@ impl<'a> Headers<'a> {
         Ok(())
     }
 
-    /// What the tool says of a file has these words. It fails if anything is wrong.
+    /// Tests that the tool's output about a file has these words. The tool must find nothing wrong.
     fn tool(&self, command: &str, file: &str, expected: &[&str]) -> Result<()> {
         let which: &[&str] = if command == "disasm" { &["*"] } else { &[] };
         let run = cmd!(self.sh, "cargo run --quiet -p jumplabel-cli --bin jumplabel -- {command} target/wine/{file}")
@@ -256,19 +256,19 @@ impl<'a> Headers<'a> {
         printed(cmd!(self.sh, "{OBJDUMP} {what} {program}"))
     }
 
-    /// Compiles and links a program, and yields its path.
+    /// Compiles and links a program. Returns its path.
     pub(super) fn build(&self, what: &Program<'_>) -> Result<String> {
         self.build_to(what, "program.exe")
     }
 
-    /// The same, with this name.
+    /// Compiles and links a program under this name. Returns its path.
     fn build_to(&self, what: &Program<'_>, name: &str) -> Result<String> {
         let Program { compiler, flags, files } = what;
         let program = format!("target/wine/{name}");
         let is_cxx = compiler.contains("++");
         let target = compiler.starts_with("clang").then_some("--target=x86_64-w64-windows-gnu");
         let language: &[&str] = if is_cxx { &["-x", "c++", "-std=c++17"] } else { &["-std=gnu11"] };
-        // A path that begins at the root stays as it is.
+        // `join` leaves an absolute path as it is.
         let files = files.split(' ').map(|file| Path::new(SOURCES).join(file));
         let (library, flags) = (&self.library, flags.split(' '));
         let compile = cmd!(self.sh, "{compiler} -Wall -Wextra -Werror -I{HEADERS} -I{SOURCES} -static -o {program}")
@@ -282,7 +282,7 @@ impl<'a> Headers<'a> {
         Ok(program)
     }
 
-    /// The numbers behind the `ok` that a program prints. (A service of Wine's may print, too.)
+    /// The numbers after the `ok` that a program prints. (A service of Wine's may print, too.)
     fn ok(&self, what: &Program<'_>) -> Result<Vec<usize>> {
         let said = self.run(what)?;
         let line = said.lines().find(|line| line.trim_end() == "ok" || line.starts_with("ok "));
@@ -290,7 +290,7 @@ impl<'a> Headers<'a> {
         Ok(words.filter_map(|word| word.parse().ok()).collect())
     }
 
-    /// What a program prints.
+    /// The output of a program.
     fn run(&self, what: &Program<'_>) -> Result<String> {
         let program = self.build(what)?;
         let wine = wine().context("wine64")?;

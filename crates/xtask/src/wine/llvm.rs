@@ -1,5 +1,5 @@
-//! x86_64-pc-windows-gnullvm: the same system and the same C library, linked by clang and lld. The distribution has no unwinder of LLVM's for
-//! Windows; gcc's has the same functions.
+//! Tests x86_64-pc-windows-gnullvm: the same system and the same C library, but clang and lld link. The distribution has no LLVM unwinder for
+//! Windows, so gcc's is used, which has the same functions.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::programs::sum;
 pub const RUST: &str = "x86_64-pc-windows-gnullvm";
 const CLANG: &str = "clang-19";
 
-/// Those of the other target but torture, which knows nothing of linkers.
+/// The sets of the other target, without torture, which does not depend on the linker.
 const SETS: &str =
     "keys reach naked records lists or_load calls switches scoped tracepoints ops up plan threads windows";
 

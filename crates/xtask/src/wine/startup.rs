@@ -1,4 +1,4 @@
-//! The variable `JUMPLABEL`, read by programs in Rust and in C before `main`.
+//! Tests that programs in Rust and in C read the variable `JUMPLABEL` before `main`.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ fn main() {
 }
 ";
 
-/// What the variables say, and a line that the program prints then. Without `main`, it must not come that far.
+/// Values of the variables, and a line that the program must print. With `help`, it must end before `main`.
 const CASES: &[(&str, &str, &str)] = &[
     ("JUMPLABEL", "", "main false true"),
     ("JUMPLABEL", "", "net.trace, by Program"),
@@ -71,8 +71,8 @@ pub(super) fn test(sh: &Shell, prefix: &Path) -> Result<()> {
     of_c(sh, prefix)
 }
 
-/// What tests/c/operated.c prints with these variables: what a constructor of its found, and, for a line of input, what its checks find. As on Linux
-/// (crates/jumplabel-capi/tests/capi/agent.rs).
+/// Values of the variables, and the output of tests/c/operated.c: the findings of one of its constructors, and, for a line of input, those of its
+/// checks. They are the same as on Linux (crates/jumplabel-capi/tests/capi/agent.rs).
 const CASES_OF_C: &[(&str, &str, &[&str])] = &[
     ("JUMPLABEL", "", &["at the start: 0", "0 1 1 0 1"]),
     ("JUMPLABEL", "net.*=on,policy=2", &["at the start: 1", "1 1 1 0 2"]),
@@ -110,14 +110,14 @@ fn of_c(sh: &Shell, prefix: &Path) -> Result<()> {
                 says(run(&program, &[]).env(variable, value), expected).context(flags)?;
             }
         }
-        // The program asks for one, has keys that nobody may change, and wants to hear of flips.
+        // The program asks for an agent, has keys that nobody may change, and asks to be told of flips.
         let asked = ["log: no agent: there is none on Windows", "start: -40", "at the start: 0", "0 1 1 0 1"];
         says(run(&program, &["1", "auth.*", "net.trace", "not by day"]), &asked)?;
         says(run(&program, &["0", "auth.*"]), &["start: 0", "at the start: 0", "0 1 1 0 1"])?;
         let refused = ["no function is registered", "no_remote is refused", "start: 0", "at the start: 0"];
         says(run(&program, &["0", "auth.*=on", "a=b"]), &refused)?;
     }
-    // Its assembler can make no records of keys.
+    // The assembler of mingw's gcc can make no records of keys.
     let program =
         headers.build(&Program { compiler: COMPILER, flags: "-O2 -DJUMPLABEL_FALLBACK", files: "operated.c" })?;
     let expected = ["at the start: 0", "0 1 1 0 1", "jumplabel: `net.*=on`: nothing matches"];
@@ -126,8 +126,8 @@ fn of_c(sh: &Shell, prefix: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A program ends with 0, and prints lines that begin like these, in this order: none twice, and of the library's and `main`'s no others. (Wine's own
-/// services may print, too.)
+/// Tests that a program ends with 0, and prints lines that begin like these, in this order: none twice, and no other lines of the library or of
+/// `main`. (Wine's own services may print, too.)
 fn says(command: Cmd<'_>, expected: &[&str]) -> Result<()> {
     let text = command.to_string();
     let said = printed(command)?;

@@ -1,5 +1,5 @@
-//! i686-pc-windows-gnu, which has the fallback, under a Wine of 32 bits. That needs packages of another architecture, so it is in a Debian of its own
-//! (target/wine32), and the machine's list of packages stays as it is. By root, with a network at first.
+//! Tests i686-pc-windows-gnu, which has the fallback, under a Wine of 32 bits. That Wine needs packages of another architecture. So it is in a Debian
+//! of its own (target/wine32), and the machine's list of packages stays as it is. It must be installed by root, and needs a network the first time.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -26,14 +26,14 @@ pub fn run(sh: &Shell) -> Result<()> {
         let of =
             ["deb $(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages", "Origin: Debian", "Codename: bookworm"];
         let mirrors = cmd!(sh, "apt-get indextargets --format").args(of).quiet().read()?;
-        // What an interrupted run has left.
+        // Removes the leftovers of an interrupted run.
         sh.remove_path(&root)?;
-        // Those of updates are not needed. One line for each architecture.
+        // The mirrors of updates are not needed. There is one line for each architecture.
         let mirror = mirrors.lines().find(|line| line.ends_with(" bookworm main")).context("no mirror of bookworm")?;
         let install = ["--variant=apt", "--architectures=i386", "--include=wine32", "bookworm"];
         printed(cmd!(sh, "mmdebstrap --quiet --mode=root").args(install).args([&root]).arg(mirror))?;
     }
-    // Wine looks into /proc, which is there for it alone.
+    // Wine reads /proc, which is mounted only while Wine runs.
     let directory = root.display();
     let runner = root.join("runner");
     sh.write_file(

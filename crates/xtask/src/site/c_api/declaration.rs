@@ -1,4 +1,4 @@
-//! What a declaration of C or C++ declares, and as what it is shown.
+//! Reads a declaration of C or C++: its name, and the text that a page shows.
 
 /// A declaration.
 #[derive(Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub fn without_comments(code: &str) -> String {
     left.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
-/// The declaration; nothing of one that is not for readers.
+/// Reads a declaration. `None` if it is not for readers.
 pub fn read(code: &str) -> Option<Declaration> {
     let declaration = if code.trim_start().starts_with('#') { macro_of(code) } else { declared(code) }?;
     let name = &declaration.name;
@@ -26,7 +26,7 @@ pub fn read(code: &str) -> Option<Declaration> {
     (!is_ours).then_some(declaration)
 }
 
-/// A macro: its name and arguments, and of a constant in one line its value.
+/// Reads a macro: its name and arguments. For a constant in one line, also its value.
 fn macro_of(code: &str) -> Option<Declaration> {
     let rest = code.trim().trim_start_matches('#').trim_start().strip_prefix("define ")?.trim_start();
     let end = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len());
@@ -42,7 +42,7 @@ fn macro_of(code: &str) -> Option<Declaration> {
     (!is_guard).then(|| Declaration { text: format!("#define {name}{arguments}{value}"), name })
 }
 
-/// What is not for readers in front of a declaration.
+/// Words before a declaration that a page leaves out.
 const LEFT_OUT: [&str; 5] = [
     "static __inline__ ",
     "__inline__ ",
@@ -51,7 +51,7 @@ const LEFT_OUT: [&str; 5] = [
     "__attribute__((__cold__)) ",
 ];
 
-/// A function, a type, a variable.
+/// Reads a function, a type or a variable.
 fn declared(code: &str) -> Option<Declaration> {
     let mut code = code.trim();
     while let Some(rest) = LEFT_OUT.iter().find_map(|word| code.strip_prefix(word)) {
@@ -79,7 +79,7 @@ fn declared(code: &str) -> Option<Declaration> {
         };
         return Some(Declaration { name: name.trim().to_owned(), text: parameters(code) });
     }
-    // A function. Its name is the word before the first parenthesis that is not of an attribute.
+    // This is a function. Its name is the word before the first parenthesis that does not belong to an attribute.
     if ["namespace", "extern", "using", "inline"].contains(&first) || is_template && head.contains("struct ") {
         return None;
     }
@@ -90,20 +90,20 @@ fn declared(code: &str) -> Option<Declaration> {
     is_function.then(|| Declaration { name: name.to_owned(), text: parameters(&signature(code)) })
 }
 
-/// A function without its body.
+/// The text of a function, without its body.
 fn signature(code: &str) -> String {
     let head = code.split("\n{").next().unwrap_or_default();
     let head = head.split(" {").next().unwrap_or_default().trim().trim_end_matches(';');
     format!("{head};")
 }
 
-/// A type, with the word that C has before the names of types, and without what is private.
+/// The text of a type, with the word `struct` or the like that C needs, and without private parts.
 fn typed(code: &str) -> String {
     let code = code.split_once("\n\nprivate:\n").map_or(code.to_owned(), |(public, _)| format!("{public}\n}};"));
     code.replace("JUMPLABEL_STRUCT_ ", "struct ")
 }
 
-/// The underscores before the names of parameters are for programs with macros of any name.
+/// Removes underscores before the names of parameters. They are there only because a program may have macros of any name.
 fn parameters(code: &str) -> String {
     let mut shown = String::new();
     let mut before = ' ';

@@ -1,6 +1,6 @@
-//! A header of C or C++, as its readers see it: its first comment, and groups of what it declares, each with the comment before it.
+//! Reads a header of C or C++ as its readers see it: its first comment, and groups of declarations, each with the comment before it.
 //!
-//! Names that end with an underscore are the library's own, and left out.
+//! Names that end with an underscore are the library's own. They are left out.
 
 use super::declaration::{self, Declaration};
 
@@ -15,13 +15,13 @@ pub struct Header {
 /// Declarations without an empty line between them.
 #[derive(Debug, Default)]
 pub struct Group {
-    /// The title above it, if it is the first one below that.
+    /// The title above the group, if the group is the first one below it.
     pub title: Option<String>,
     pub comment: Vec<String>,
     pub declarations: Vec<Declaration>,
 }
 
-/// A part of a header that begins and ends with a line.
+/// A part of a header: one or more whole lines.
 enum Piece {
     Empty,
     Comment(Vec<String>),
@@ -34,7 +34,7 @@ pub fn read(text: &str) -> Header {
     let mut header = Header::default();
     let (mut group, mut title) = (Group::default(), None);
     for piece in pieces(text) {
-        // A title, an empty line and another comment end a group.
+        // A title, an empty line or another comment ends a group.
         if !matches!(piece, Piece::Code(_)) && !group.declarations.is_empty() {
             header.groups.push(std::mem::take(&mut group));
         }
@@ -60,7 +60,8 @@ pub fn read(text: &str) -> Header {
     header
 }
 
-/// What the preprocessor chooses from is there several times. The last one stays, which is C's, and not the fallback's, where the first one was.
+/// Removes repeated declarations, which are there because the preprocessor chooses one. The place of the first one gets the text of the last one,
+/// which is C's and not the fallback's.
 fn without_repetitions(groups: &mut Vec<Group>) {
     let all: Vec<(String, String)> = groups
         .iter()
@@ -88,7 +89,7 @@ fn without_repetitions(groups: &mut Vec<Group>) {
     });
 }
 
-/// The parts of a header, up to where it is no interface any more.
+/// Cuts a header into parts. Ends where the interface ends and the implementation begins.
 fn pieces(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut lines = text.lines().peekable();
@@ -129,13 +130,13 @@ fn pieces(text: &str) -> Vec<Piece> {
     pieces
 }
 
-/// A line of a comment without the sign before it, and without the space behind that.
+/// A line of a comment, without the sign before it and the space after the sign.
 fn bare(line: &str, sign: &str) -> String {
     let line = line.strip_prefix(sign).unwrap_or(line);
     line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()
 }
 
-/// The lines of a comment between `/*` and `*/`: with a star before each, or with three spaces.
+/// The lines of a comment between `/*` and `*/`. Each line begins with a star or with three spaces, which are removed.
 fn block(lines: &[String]) -> Vec<String> {
     let text = lines.join("\n");
     let text = text.trim().trim_start_matches("/*").split("*/").next().unwrap_or_default().to_owned();
@@ -155,7 +156,7 @@ fn block(lines: &[String]) -> Vec<String> {
     bare_lines
 }
 
-/// Whether a directive, or a declaration, is over.
+/// Returns whether a directive or a declaration is complete.
 fn is_whole(code: &str) -> bool {
     if code.trim_start().starts_with('#') {
         return !code.ends_with('\\');
@@ -167,7 +168,7 @@ fn is_whole(code: &str) -> bool {
         '}' | ')' | ']' => depth - 1,
         _ => depth,
     });
-    // What other declarations are in is opened and closed by a line of its own, and so is what a macro stands for.
+    // A namespace or `extern "C"` opens and closes on lines of its own. A macro that stands for such a line is a single word.
     let opens = ["namespace ", "extern \"C"].iter().any(|word| code.starts_with(word)) && code.ends_with('{');
     let is_word = code.chars().all(|c| c.is_alphanumeric() || c == '_');
     opens || is_word || code == "}" || (depth == 0 && code.ends_with([';', '}']))

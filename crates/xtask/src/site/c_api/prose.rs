@@ -1,4 +1,4 @@
-//! The lines of a comment as a page's text: sentences as paragraphs, with names as code; what is set in columns stays as it is.
+//! Makes a page's text of the lines of a comment. Sentences become paragraphs, with names as code. Lines in columns stay as they are.
 
 /// A part of a comment.
 enum Part {
@@ -7,7 +7,7 @@ enum Part {
     Columns(Vec<String>),
 }
 
-/// The text of a page.
+/// The Markdown of a comment.
 pub fn markdown(lines: &[String]) -> String {
     let mut parts: Vec<Part> = Vec::new();
     let mut is_new = true;
@@ -39,7 +39,7 @@ pub fn markdown(lines: &[String]) -> String {
     page
 }
 
-/// Whether a line has columns.
+/// Returns whether a line has columns.
 fn is_set(line: &str) -> bool {
     line.trim().contains("   ")
 }
@@ -50,7 +50,7 @@ fn without_margin(lines: &[String]) -> Vec<String> {
     lines.iter().map(|line| line.get(least..).unwrap_or_default().to_owned()).collect()
 }
 
-/// A text with its names as code.
+/// A paragraph with its names as code.
 pub fn paragraph(text: &str) -> String {
     let mut spans: Vec<_> = text.split('`').collect();
     if spans.len().is_multiple_of(2) {
@@ -67,7 +67,7 @@ pub fn paragraph(text: &str) -> String {
     written
 }
 
-/// A word: a document as a link to its page, a name as code.
+/// A word of a paragraph: a document becomes a link to its page, a name becomes code.
 fn word(word: &str) -> String {
     let start = word.find(|c| !matches!(c, '(' | '"')).unwrap_or(0);
     let (before, rest) = word.split_at(start);
