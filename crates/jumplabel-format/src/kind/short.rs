@@ -90,7 +90,8 @@ pub trait Short: Arch {
         }
     }
 
-    /// The state that a site has at first. The assembler emits the state that jumps; `jumplabel link` writes the other one.
+    /// The state after `jumplabel link` of a site that does `action` at first. The assembler emits each site in the state that jumps. If
+    /// `action` is 0, `jumplabel link` writes the nop instead.
     fn emitted(action: usize) -> State {
         if action == 0 { State::SHORT_NOP } else { State::SHORT_JUMP }
     }
