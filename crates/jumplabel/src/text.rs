@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(told(|pieces| name(c"a\xc3\xa4\xffb\xc3", pieces)), "aä?b?");
     }
 
-    /// The end is always there, however much is cut off.
+    /// Each line has its end, the terminator byte, however much of the text is cut off.
     #[test]
     fn cut_off() {
         let line = |text: &str| {

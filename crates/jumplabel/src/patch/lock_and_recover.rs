@@ -1,4 +1,7 @@
 //! Takes the lock. If a transaction was left unfinished, the next thread that takes the lock first finishes or undoes it.
+//!
+//! Before any object of this instance is registered, the instance knows no sites. So `demand_registered` refuses with `TooEarly`, and with it
+//! `Lock::take`. too_early.rs makes the finer check, whether the object of one patchable is registered.
 
 #[cfg(jumplabel_sites)]
 use core::sync::atomic::AtomicBool;

@@ -1,4 +1,5 @@
-//! Takes the lock for a change of patchables. Returns an error if the object of one of them is not registered yet.
+//! Takes the lock for a change of patchables. Returns an error if the object of one of them is not registered yet. While no object at all is
+//! registered, the lock itself refuses: `demand_registered` in lock_and_recover.rs.
 //!
 //! ```text
 //!   libplugin.so's constructor        the program's constructor

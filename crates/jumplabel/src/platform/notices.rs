@@ -46,7 +46,8 @@ pub(crate) struct Notice {
     pub(crate) setting: usize,
 }
 
-/// The functions of an instance that registers functions. That instance is never unloaded.
+/// The four functions by which any instance of the process passes its notices to the sender. The sender is an instance in which the user registers
+/// functions to call after a change. It is never unloaded.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Sender {
@@ -54,7 +55,7 @@ pub struct Sender {
     pub(crate) room: unsafe extern "C" fn(notices: *mut Notices, more: usize) -> u32,
     /// Adds a notice. There must be room for it.
     pub(crate) add: unsafe extern "C" fn(notices: *mut Notices, of: usize, setting: usize),
-    /// Calls the functions, and frees the memory that `room` took.
+    /// Calls the functions that are registered, and frees the memory that `room` took.
     pub(crate) send: unsafe extern "C" fn(notices: *mut Notices),
     /// The object at `start..end` is about to be unloaded. If both are 0, this process was forked.
     pub(crate) gone: unsafe extern "C" fn(start: usize, end: usize),
@@ -64,7 +65,7 @@ pub struct Sender {
 pub(crate) const ROOM: u32 = 0;
 /// There is no memory.
 pub(crate) const NO_MEMORY: u32 = 1;
-/// The thread is too deep in flips that functions made in calls for flips: see [`Error::Reentrant`].
+/// Flips are nested too deeply on this thread: a registered function flips, which calls registered functions again. See [`Error::Reentrant`].
 pub(crate) const TOO_DEEP: u32 = 2;
 
 /// The sender of the process, if a function was ever registered.

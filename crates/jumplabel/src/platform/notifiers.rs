@@ -23,7 +23,7 @@ pub(crate) const SLOTS: usize = 64;
 const CALLERS: usize = 32;
 /// Stands in the place of an id: the slot is not free, and has no function yet.
 const CLAIMED: u32 = 1;
-/// The number of flips that a thread may make inside each other, in calls for flips.
+/// How deeply flips may nest on one thread. They nest when a function that is called after a flip makes a flip itself.
 const DEEPEST: u32 = 8;
 
 /// The argument of a function: `struct jumplabel_changed` in C.
@@ -36,7 +36,7 @@ pub struct RawChanged {
     pub mode: *const c_void,
     /// For a key 1 or 0, for a mode its number.
     pub state: c_int,
-    /// The number of the sort of the one who asked.
+    /// The kind of the requester, as a number.
     pub by: c_int,
     pub uid: c_uint,
 }
@@ -75,7 +75,7 @@ struct Slot {
 struct Caller {
     /// The thread's number. 0 if this place is free.
     thread: AtomicUsize,
-    /// The number of flips in which the thread is calling functions. A function made each of these flips but the first.
+    /// The number of flips for which the thread is calling functions now. The functions of one flip made the next flip.
     depth: AtomicU32,
 }
 
@@ -191,7 +191,7 @@ impl Notifiers {
         self.callers.iter().find(|caller| thread != 0 && caller.thread.load(Ordering::Relaxed) == thread)
     }
 
-    /// Whether `thread` must not flip, because it is already too deep in flips that functions made in calls for flips.
+    /// Returns true if `thread` must not flip, because its flips are already nested as deeply as [`DEEPEST`] allows.
     pub(crate) fn is_too_deep(&self, thread: usize) -> bool {
         self.caller(thread).is_some_and(|caller| caller.depth.load(Ordering::Relaxed) >= DEEPEST)
     }

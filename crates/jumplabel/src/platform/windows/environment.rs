@@ -1,5 +1,5 @@
-//! The writer that is asked for: by the program with [`set_writer`](crate::platform::set_writer), or by its user with the environment
-//! variable `JUMPLABEL_WRITER`. Windows has only one, `mprotect`, so this can only forbid it.
+//! The choice of the writer. The program makes it with [`set_writer`](crate::platform::set_writer), or its user with the environment variable
+//! `JUMPLABEL_WRITER`. Windows has only one writer, `mprotect`, so a choice can only forbid it.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -16,14 +16,14 @@ static ASKED: AtomicU8 = AtomicU8::new(UNREAD);
 pub(super) fn writers(summary: &Summary) -> WriterList {
     match ASKED.load(Ordering::Relaxed) {
         UNKNOWN => WriterList::unknown(),
-        // It writes to code that other threads run.
+        // The writer writes to code that other threads run.
         _ if summary.unsynced => WriterList::default(),
         OTHER => WriterList::default(),
         _ => WriterList::of(&[WriterKind::Mprotect]),
     }
 }
 
-/// Asks for a writer from now on. `None` and `Custom` stand for the automatic choice.
+/// Sets the writer to use from now on. `None` and `Custom` stand for the automatic choice.
 pub(super) fn set(kind: Option<WriterKind>) {
     let is_here = matches!(kind, None | Some(WriterKind::Mprotect | WriterKind::Custom));
     ASKED.store(if is_here { AUTOMATIC } else { OTHER }, Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! The functions and types of kernel32 that this platform uses. All of them are there since Windows 7. No crate declares them for this one,
-//! because programs without std use it, too.
+//! The functions and types of kernel32 that this platform uses. Windows has had all of them since Windows 7. They are declared here and not in a
+//! crate, because programs without std use this platform, too.
 
 use core::ffi::c_void;
 
@@ -8,7 +8,7 @@ use core::ffi::c_void;
 #[derive(Clone, Copy)]
 pub(super) struct MemoryInformation {
     pub(super) base: usize,
-    /// Where the module begins that the pages belong to, if they belong to one.
+    /// The address at which the pages' module begins, if they belong to a module.
     pub(super) allocation_base: usize,
     pub(super) allocation_protection: u32,
     pub(super) partition: u16,
@@ -31,8 +31,8 @@ pub(super) const PAGE_EXECUTE_READ: u32 = 0x20;
 pub(super) const PAGE_EXECUTE_READWRITE: u32 = 0x40;
 pub(super) const PAGE_EXECUTE_WRITECOPY: u32 = 0x80;
 pub(super) const PAGE_GUARD: u32 = 0x100;
-/// Control Flow Guard keeps its list of functions as it is. Without this flag, a change to an executable protection makes each address on the
-/// page a legal target of indirect calls.
+/// A flag for protections that are executable: Control Flow Guard keeps its list of functions as it is. Without this flag, each address on the page
+/// becomes a legal target of indirect calls.
 pub(super) const PAGE_TARGETS_NO_UPDATE: u32 = 0x4000_0000;
 
 pub(super) const ERROR_NOT_ENOUGH_MEMORY: u32 = 8;
@@ -43,10 +43,10 @@ pub(super) const SYNCHRONIZE: u32 = 0x0010_0000;
 pub(super) const THREAD_QUERY_LIMITED_INFORMATION: u32 = 0x0800;
 pub(super) const WAIT_OBJECT_0: u32 = 0;
 
-/// `GetModuleHandleEx`: the address is in the module; the module stays loaded until the process ends.
+/// Flags of `GetModuleHandleEx`: the address lies in the module, and the module stays loaded until the process ends.
 pub(super) const PIN_BY_ADDRESS: u32 = 0x4 | 0x1;
 
-/// `SYSTEM_INFO`, as far as it is used.
+/// The part of `SYSTEM_INFO` that this platform uses.
 #[repr(C)]
 pub(super) struct SystemInfo {
     pub(super) architecture: u32,
@@ -54,7 +54,7 @@ pub(super) struct SystemInfo {
     pub(super) rest: [usize; 5],
 }
 
-/// `SRWLOCK`, and `CONDITION_VARIABLE`. Zero is their first state.
+/// `SRWLOCK` and `CONDITION_VARIABLE`. Their first state is zero.
 pub(super) type Word = *mut c_void;
 
 #[link(name = "kernel32")]

@@ -1,4 +1,4 @@
-//! The process-wide lock: a word that names its owner, and what threads sleep on that wait for it.
+//! The process-wide lock: a word that names its owner, and a condition variable on which waiting threads sleep.
 //!
 //! ```text
 //!   0               free
@@ -6,10 +6,10 @@
 //!   ... | WAITERS   in addition, another thread possibly sleeps
 //! ```
 //!
-//! Windows has no signals: only an exception in the patcher itself can have the owner try to take the lock again. Then the lock recognises
-//! the number of the thread, and refuses. A slim lock of the system would wait for itself, and an owner that was ended (`TerminateThread`)
-//! would keep it for ever. So the system's slim lock guards only the way to sleep, for some instructions: no sleep is for ever, and who
-//! wakes up without being woken looks whether the owner still exists. If not, it takes the lock over, and undoes what the owner left.
+//! Windows has no signals, so only an exception in the patcher itself can make the owner try to take the lock again. Then the lock recognises the
+//! number of its owner, and refuses. The system's own slim lock would wait for itself, and an owner that was ended (`TerminateThread`) would keep it
+//! for ever. So the system's slim lock guards only the way to sleep, for some instructions. No sleep lasts for ever. If nobody wakes a thread, it
+//! wakes up by itself and looks whether the owner still exists. If the owner is gone, the thread takes the lock over, and undoes what the owner left.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -17,27 +17,27 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use super::kernel32::{self, *};
 
 const FREE: u32 = 0;
-/// No thread has a number with this bit: numbers are those of handles, and small.
+/// A bit that no thread's number has, because the numbers are small: they are numbers of handles.
 const WAITERS: u32 = 1 << 31;
 
 /// The longest sleep, in milliseconds.
 const LONGEST: u32 = 100;
 
-/// All of it is zero at first.
+/// The lock. All its bytes are zero at first.
 #[repr(C)]
 pub(super) struct Lock {
     word: AtomicU32,
-    /// Stands beside the word for tools. On Linux, fork sets it to 0.
+    /// A field beside the word that tools read. On Linux, fork sets it to 0.
     consistent: AtomicU32,
     guard: UnsafeCell<Word>,
     condition: UnsafeCell<Word>,
 }
 
-// SAFETY: the system's functions, which alone use the two cells, are made for several threads.
+// SAFETY: only functions of the system use the two cells, and they are made for several threads.
 unsafe impl Sync for Lock {}
 
 impl Lock {
-    /// Takes the lock. False if the calling thread has it.
+    /// Takes the lock. Returns false if the calling thread already has it.
     pub(super) fn acquire(&self) -> bool {
         let me = kernel32::GetCurrentThreadId();
         // A thread that has slept sets `WAITERS` when it takes the lock, because other threads possibly still sleep.
@@ -62,11 +62,11 @@ impl Lock {
         }
     }
 
-    /// Releases the lock, which the calling thread has.
+    /// Releases the lock. The calling thread has it.
     pub(super) fn release(&self) {
         if self.word.swap(FREE, Ordering::Release) & WAITERS != 0 {
             let (guard, condition) = (self.guard.get(), self.condition.get());
-            // SAFETY: both cells live as long as the process. Whoever is about to sleep has the guard until it sleeps.
+            // SAFETY: both cells live as long as the process. A thread that is about to sleep holds the guard until it sleeps.
             unsafe {
                 kernel32::AcquireSRWLockExclusive(guard);
                 kernel32::ReleaseSRWLockExclusive(guard);
@@ -75,8 +75,8 @@ impl Lock {
         }
     }
 
-    /// Sleeps until somebody wakes this thread, if the word is `marked`; if not, returns at once. Can also return for no reason. False if the
-    /// sleep took as long as [`LONGEST`].
+    /// Sleeps until another thread wakes this one, if the word is `marked`. Otherwise returns at once. Can also return without a reason. Returns
+    /// false if the sleep took as long as [`LONGEST`].
     #[cold]
     fn sleep(&self, marked: u32) -> bool {
         let (guard, condition) = (self.guard.get(), self.condition.get());
@@ -91,17 +91,17 @@ impl Lock {
     }
 }
 
-/// Whether this process has no such thread any more. False if the system does not tell.
+/// Returns true if this process has no thread of this number any more. Returns false if the system does not tell.
 #[cold]
 fn is_gone(thread: u32) -> bool {
     let handle = kernel32::OpenThread(SYNCHRONIZE | THREAD_QUERY_LIMITED_INFORMATION, 0, thread);
     if handle == 0 {
         return kernel32::GetLastError() == ERROR_INVALID_PARAMETER;
     }
-    // SAFETY: the handle is this function's own.
+    // SAFETY: this function has opened the handle, and nobody else knows it.
     unsafe {
         let has_ended = kernel32::WaitForSingleObject(handle, 0) == WAIT_OBJECT_0;
-        // The system gives the numbers of threads that have ended to other threads.
+        // The system gives the numbers of ended threads to new threads, also of other processes.
         let is_here = kernel32::GetProcessIdOfThread(handle) == kernel32::GetCurrentProcessId();
         kernel32::CloseHandle(handle);
         has_ended || !is_here
@@ -116,7 +116,7 @@ mod tests {
     use std::thread;
 
     fn new() -> Lock {
-        // SAFETY: all of it is zero at first.
+        // SAFETY: zero is a valid value of all fields.
         unsafe { core::mem::zeroed() }
     }
 
@@ -131,7 +131,7 @@ mod tests {
                         assert!(lock.acquire());
                         assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0);
                         if total.load(Ordering::Relaxed) % 64 == 0 {
-                            thread::yield_now(); // Others come and sleep.
+                            thread::yield_now(); // Other threads come and sleep meanwhile.
                         }
                         total.store(total.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
                         inside.fetch_sub(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Windows user space.
+//! The platform for Windows user space.
 //!
 //! ```text
 //!   write           the writer; its self-test; core sync (sync)
@@ -106,10 +106,10 @@ unsafe impl Platform for Windows {
     /// Finds other instances of the library. A constructor calls this, so the loader's lock is held.
     unsafe fn start(&self, _: bool, _: &'static Callbacks) {
         if RUNTIME.stays() {
-            return; // It is called again, because the program has set another platform that passes the call on.
+            return; // The program has set another platform, which passes this call on a second time.
         }
         RUNTIME.stay();
-        // SAFETY: the loader calls the constructor.
+        // SAFETY: a constructor calls this function, so the loader's lock is held.
         unsafe { process_state::announce() };
         environment::read();
     }
@@ -119,7 +119,7 @@ unsafe impl Platform for Windows {
     }
 
     unsafe fn image(&self, words: [usize; 3]) -> Option<Image> {
-        // SAFETY: the words are 0, or from `place`, and the caller keeps their object loaded.
+        // SAFETY: the words are 0 or from `place`, and the caller keeps their object loaded.
         unsafe { modules::image(words) }
     }
 

@@ -1,8 +1,7 @@
-//! Modules: where they lie, what their PE headers say, and which of them have an instance of this library. (PE format: learn.microsoft.com,
-//! "PE Format".)
+//! Modules: where they lie, their PE headers, and which of them have an instance of this library. (PE format: learn.microsoft.com, "PE Format".)
 //!
-//! A module with keys or sites has the section `.jumplbl`, which begins with 12 bytes, `jumplabel` and three zeros, and a word that leads to
-//! the [`Runtime`] of its instance.
+//! A module with keys or sites has the section `.jumplbl`. The section begins with 12 bytes, `jumplabel` and three zeros, and a word that leads to
+//! the [`Runtime`] of the module's instance.
 
 use super::kernel32::{self, PIN_BY_ADDRESS};
 use super::pages::Region;
@@ -25,7 +24,7 @@ struct Section {
     characteristics: u32,
 }
 
-/// The headers of a module that is loaded.
+/// The headers of a loaded module.
 #[derive(Clone, Copy)]
 struct Headers {
     base: usize,
@@ -38,8 +37,8 @@ impl Headers {
     unsafe fn of(base: usize) -> Option<Headers> {
         const MZ: u16 = 0x5a4d;
         const PE: u32 = 0x4550;
-        const OPTIONAL: usize = 24; // behind the signature and the file's header
-        // The first page of a module holds its headers, and more if there are many sections.
+        const OPTIONAL: usize = 24; // After the signature and the file's header.
+        // The first page of a module holds its headers. If there are many sections, the headers go on after that page.
         let end = Region::at(base).filter(|region| base != 0 && region.can_be_read())?.end;
         let holds = |address: usize, bytes: usize| address.checked_add(bytes).is_some_and(|last| last <= end);
         // SAFETY: the caller says that a module is there. Each read is of bytes that `holds` has found to be readable.
@@ -59,7 +58,7 @@ impl Headers {
         }
     }
 
-    /// The sections: where each begins and ends, and whether it is executable.
+    /// The sections of the module: where each begins and ends, and whether it is executable.
     fn segments(self) -> impl Iterator<Item = ((usize, usize), bool)> {
         self.sections.iter().map(move |section| {
             let start = self.base + section.address as usize;
@@ -67,15 +66,15 @@ impl Headers {
         })
     }
 
-    /// The instance to which the module belongs, if the module has keys or sites.
+    /// The instance that the module uses, if the module has keys or sites.
     fn runtime(self) -> Option<&'static Runtime> {
         let section = self.sections.iter().find(|section| section.name == OBJECT_SECTION.as_bytes())?;
         let start = self.base + section.address as usize;
         if section.bytes < 16 {
             return None;
         }
-        // SAFETY: the loader has mapped the section. The word behind the signature leads to a `Runtime` of the same module. That begins with
-        // its magic, whatever its version is.
+        // SAFETY: the loader has mapped the section. The word after the signature leads to a `Runtime` of the same module. Every version of a
+        // `Runtime` begins with its magic.
         unsafe {
             let word = (start + SIGNATURE.len()) as *const i32;
             if (start as *const [u8; 12]).read() != *SIGNATURE {
@@ -89,10 +88,10 @@ impl Headers {
     }
 }
 
-/// The place of the module that `address` lies in.
+/// The place of the module in which `address` lies.
 pub(super) fn place(address: usize) -> Place {
     let base = Region::at(address).map_or(0, |region| region.module);
-    // SAFETY: `address` is that of the record of a module that is loaded.
+    // SAFETY: `address` is that of a record, whose module is loaded.
     let Some(Headers { base, sections }) = (unsafe { Headers::of(base) }) else {
         return Place { words: [0; 3], in_program: false, guarded: false };
     };
@@ -109,15 +108,15 @@ pub(super) unsafe fn image([base, sections, count]: [usize; 3]) -> Option<Image>
     if sections == 0 {
         return None;
     }
-    // SAFETY: a module's headers stay as long as it is loaded.
+    // SAFETY: the headers stay mapped as long as the module is loaded.
     let sections = unsafe { core::slice::from_raw_parts(sections as *const Section, count) };
     Image::of(Headers { base, sections }.segments())
 }
 
-/// Whether `address` lies in a module that has a record.
+/// Returns whether `address` lies in a module that has a record.
 pub(super) fn has_record(address: usize) -> bool {
     let Some(base) = Region::at(address).map(|region| region.module).filter(|&base| base != 0) else { return false };
-    // SAFETY: `address` is of something that the caller uses, so its module is loaded.
+    // SAFETY: the caller uses what lies at `address`, so its module is loaded.
     unsafe { Headers::of(base) }
         .is_some_and(|headers| headers.sections.iter().any(|section| section.name == OBJECT_SECTION.as_bytes()))
 }
@@ -129,15 +128,15 @@ pub(super) fn keep_loaded() {
     unsafe { kernel32::GetModuleHandleExW(PIN_BY_ADDRESS, (&raw const RUNTIME).cast(), &raw mut module) };
 }
 
-/// The other instance whose module comes first in the list of the process.
+/// Another instance: the one whose module comes first in the process's list of modules.
 ///
 /// The list is in the process environment block, which the vendor documents (`PEB`, `PEB_LDR_DATA` of winternl.h). `EnumProcessModules`
 /// reads the same list, but is in another library.
 ///
 /// # Safety
-/// The caller holds the loader's lock: it is called by the loader, because its module is being loaded.
+/// The loader's lock is held, because the loader calls the constructor of this module.
 pub(super) unsafe fn find_other() -> Option<&'static Runtime> {
-    // SAFETY: the words are where the vendor documents them, and the loader's lock keeps the list as it is.
+    // SAFETY: the vendor documents the places of these words, and the loader's lock keeps the list as it is.
     unsafe {
         let list = process_environment_block().loader.as_ref()?;
         let end = &raw const list.modules;
@@ -184,7 +183,7 @@ struct Module {
 
 fn process_environment_block() -> &'static ProcessEnvironmentBlock {
     let block: *const ProcessEnvironmentBlock;
-    // SAFETY: the thread environment block has the address there. The process environment block stays as long as the process.
+    // SAFETY: the thread environment block has the address of the process environment block there, which stays as long as the process.
     unsafe {
         core::arch::asm!("mov {}, qword ptr gs:[0x60]", out(reg) block, options(nostack, preserves_flags, readonly, pure));
         &*block

@@ -1,4 +1,4 @@
-//! Pages of this process: their size, memory, attributes and protection; and the clock.
+//! Pages of this process: their size, memory, attributes and protection. Also the clock.
 
 use core::ffi::c_void;
 use core::ops::Range;
@@ -9,14 +9,14 @@ use core::time::Duration;
 use super::kernel32::{self, *};
 use crate::error::Refusal;
 
-/// The refusal for which the system gives this number.
+/// Makes a refusal from the system's error number.
 pub(super) const fn refusal(number: u32) -> Refusal {
     Refusal::errno(number as i32)
 }
 
 /// The refusal of the call that has just failed.
 pub(super) fn last_refusal() -> Refusal {
-    // A number of 0 would mean that nothing was tried.
+    // The number 0 would mean that nothing was tried.
     refusal(kernel32::GetLastError().max(1))
 }
 
@@ -56,20 +56,20 @@ pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
 }
 
 /// # Safety
-/// `memory` is from [`allocate`], and is not in use.
+/// `memory` is from [`allocate`], and nobody uses it any more.
 pub(super) unsafe fn release(memory: NonNull<u8>) {
-    // SAFETY: the caller gives back all of an allocation, which nobody uses.
+    // SAFETY: the caller gives back a whole allocation, which nobody uses.
     unsafe { kernel32::VirtualFree(memory.as_ptr().cast(), 0, MEM_RELEASE) };
 }
 
-/// Pages in a row around an address that have the same attributes.
+/// A region: pages in a row around an address that have the same attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Region {
     pub(super) start: usize,
     pub(super) end: usize,
-    /// `PAGE_...`, with modifiers. 0 if nothing is there.
+    /// The protection `PAGE_...`, with modifiers. 0 if nothing is mapped there.
     pub(super) protection: u32,
-    /// Where the module begins that they belong to; 0 if they belong to none.
+    /// The address at which the pages' module begins. 0 if they belong to no module.
     pub(super) module: usize,
 }
 
@@ -82,7 +82,7 @@ const READ: u32 = PAGE_READONLY
     | PAGE_EXECUTE_WRITECOPY;
 
 impl Region {
-    /// Asks the system. It calls no function of the loader, and takes none of the loader's locks.
+    /// Asks the system for the region at an address. The question calls no function of the loader, and takes none of the loader's locks.
     #[inline(never)]
     pub(super) fn at(address: usize) -> Option<Region> {
         let mut found = MemoryInformation {
@@ -95,7 +95,7 @@ impl Region {
             protection: 0,
             kind: 0,
         };
-        // SAFETY: the call fills a local variable of that size.
+        // SAFETY: the call fills a local variable of the size that it is told.
         let filled =
             unsafe { kernel32::VirtualQuery(address as *const c_void, &raw mut found, size_of::<MemoryInformation>()) };
         let end = found.base.checked_add(found.bytes)?;
@@ -116,8 +116,8 @@ impl Region {
     }
 }
 
-/// The region that [`readable`] has met last in this transaction: where it begins and ends, and its protection. Each question to the system
-/// costs as much as a part of a flip, and the writer asks about the same pages as who reads the sites before it.
+/// The last region that [`readable`] found in this transaction: its beginning, its end and its protection. Each question to the system takes a
+/// considerable part of the time of a flip. The code that reads the sites asks about the same pages as the writer after it.
 static NOTED: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
 
 /// The range around `address` that can be read. Empty if `address` cannot be read. Called with the lock held.
@@ -129,7 +129,7 @@ pub(super) fn readable(address: usize) -> Range<usize> {
     start..end
 }
 
-/// The region at `address`, of which the system is not asked again if [`readable`] has met it last. Called with the lock held.
+/// The region at `address`. Does not ask the system if [`readable`] found the same region last. Called with the lock held.
 pub(super) fn region(address: usize) -> Option<Region> {
     let [start, end, protection] = NOTED.each_ref().map(|word| word.load(Ordering::Relaxed));
     if (start..end).contains(&address) {
@@ -138,15 +138,15 @@ pub(super) fn region(address: usize) -> Option<Region> {
     Region::at(address)
 }
 
-/// Forgets what [`readable`] has met, because protections can change before the next transaction.
+/// Forgets the region that [`readable`] found last, because protections can change before the next transaction.
 pub(super) fn forget() {
     NOTED[1].store(0, Ordering::Relaxed);
 }
 
-/// Changes the protection of pages. Control Flow Guard's list of functions stays as it is, if the system knows how (Windows 8.1).
+/// Changes the protection of pages. Control Flow Guard's list of functions stays as it is, if the system supports that (Windows 8.1).
 ///
 /// # Safety
-/// As for `VirtualProtect`.
+/// The caller may change the protection of these pages.
 #[inline(never)]
 pub(super) unsafe fn protect(start: usize, bytes: usize, protection: u32) -> Result<(), Refusal> {
     // SAFETY: the caller says that the protection of these pages can be changed.
@@ -159,7 +159,7 @@ pub(super) unsafe fn protect(start: usize, bytes: usize, protection: u32) -> Res
 }
 
 /// # Safety
-/// As for `VirtualProtect`.
+/// The caller may change the protection of these pages.
 unsafe fn try_protect(start: usize, bytes: usize, protection: u32) -> Result<(), Refusal> {
     #[cfg(all(test, jumplabel_sites))]
     super::tests::refusal(protection)?;

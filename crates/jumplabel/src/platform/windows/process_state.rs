@@ -1,4 +1,4 @@
-//! The state of the library in a process: the lock, and the list of instances. All instances in the process share it.
+//! The state that all instances of the library in a process share: the lock, and the list of instances.
 //!
 //! ```text
 //!   first instance            second instance, later
@@ -7,9 +7,9 @@
 //!   pages of their own: │ lock │ list of instances │     they belong to no module, and are never freed
 //! ```
 //!
-//! A named object of the system (a mutex, a section) would bring the instances together, too. But another process could make an object of
-//! that name first, and a pointer in it must not be trusted. The loader's list of modules is this process's own. An instance reads it when
-//! the loader calls its constructor: the loader's lock is held then. If there is only one instance, it makes the state at its first flip.
+//! A named object of the system (a mutex, a section) would bring the instances together, too. But another process could first make an object of that
+//! name, and this process must not trust a pointer in it. The loader's list of modules belongs to this process. An instance reads the list when the
+//! loader calls its constructor, because the loader's lock is held then. If there is only one instance, it makes the state at its first flip.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -22,11 +22,11 @@ use crate::platform::notifiers::Notifiers;
 
 #[repr(C)]
 pub(super) struct ProcessState {
-    /// Tools follow this pointer (`format::process`).
+    /// The address of `here`. Tools follow this pointer (`format::process`).
     lock: NonNull<Lock>,
     runtimes: AtomicPtr<Runtime>,
     here: Lock,
-    /// The functions to call when a key or a mode has changed.
+    /// The functions to call after a key or a mode has changed.
     pub(super) notifiers: Notifiers,
 }
 
@@ -36,7 +36,7 @@ impl ProcessState {
         unsafe { self.lock.as_ref() }
     }
 
-    /// Under the lock: the list of instances. Puts this instance on it, if it is not there.
+    /// The list of instances. Puts this instance on the list, if it is not there. Called with the lock held.
     pub(super) fn runtimes(&self) -> *const Runtime {
         RUNTIME.list(&self.runtimes);
         self.runtimes.load(Ordering::Acquire)
@@ -44,23 +44,23 @@ impl ProcessState {
 
     fn make() -> Option<NonNull<ProcessState>> {
         let state = pages::allocate(size_of::<ProcessState>())?.cast::<ProcessState>();
-        // SAFETY: the pages are zeroed and nobody else has them. Zero is the first state of all but the pointer.
+        // SAFETY: the pages are zeroed, and nobody else has them. Zero is the first state of all fields except the pointer.
         unsafe { (&raw mut (*state.as_ptr()).lock).write(NonNull::from(&(*state.as_ptr()).here)) };
         Some(state)
     }
 }
 
-/// The state of this process. Makes one, if there is none yet. `None` if there is no memory for it.
+/// The state of this process. Makes the state if there is none yet. Returns `None` if there is no memory for it.
 pub(super) fn get() -> Option<&'static ProcessState> {
     agree(&RUNTIME, None)
 }
 
-/// The state of `runtime`. If it has none, it gets the state `with`, or a new one if that is `None`.
+/// The state of `runtime`. If `runtime` has none, gives it the state `with`, or a new state if `with` is `None`.
 #[inline(never)]
 fn agree(runtime: &Runtime, with: Option<NonNull<ProcessState>>) -> Option<&'static ProcessState> {
-    // SAFETY: nobody else has seen the state, whose pages `make` has allocated.
+    // SAFETY: `make` has allocated the state's pages, and nobody else has seen the state.
     let unmake = |state: NonNull<ProcessState>| unsafe { pages::release(state.cast()) };
-    // SAFETY: all states here are of this type, and are never freed once an instance has them.
+    // SAFETY: all states here are of this type. A state that an instance has is never freed.
     unsafe { runtime.agree(with, ProcessState::make, unmake) }
 }
 
@@ -70,7 +70,7 @@ fn agree(runtime: &Runtime, with: Option<NonNull<ProcessState>>) -> Option<&'sta
 /// The caller holds the loader's lock.
 pub(super) unsafe fn announce() {
     RUNTIME.change_membership(GONE, UNLISTED);
-    // SAFETY: the caller holds the loader's lock, so no module is unloaded.
+    // SAFETY: the caller holds the loader's lock, so no module is unloaded meanwhile.
     let Some(other) = (unsafe { modules::find_other() }) else { return };
     let Some(state) = agree(other, None) else { return };
     agree(&RUNTIME, Some(NonNull::from(state)));

@@ -1,5 +1,5 @@
-//! The self-test that the writer must pass before it is allowed to write anything else. The library has a function with one site for this.
-//! The writer must make that site jump, and then fall through again, and the processor must notice. A writer without effect is never tried
+//! The writer's self-test, which the writer must pass before it may write anything else. The library has a function with one site for this test. The
+//! writer must make that site jump, and then make it fall through again, and the processor must notice both. A writer without effect is never tried
 //! again. A writer that the system refused is tried again at the next flip.
 
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -16,7 +16,7 @@ const PASSED: u8 = 1;
 const FAILED: u8 = 2;
 static RESULT: AtomicU8 = AtomicU8::new(UNTRIED);
 
-/// Tests the writer, if it was not tested before. Returns whether it has passed.
+/// Tests the writer, unless it was tested before. Returns whether the writer has passed.
 #[inline(never)]
 pub(super) fn pass(held: &mut Held) -> Result<(), Refusal> {
     match RESULT.load(Ordering::Relaxed) {
@@ -34,7 +34,7 @@ pub(super) fn pass(held: &mut Held) -> Result<(), Refusal> {
 }
 
 fn run(held: &mut Held) -> Result<(), Refusal> {
-    pages::forget(); // It can be of an earlier transaction that wrote nothing.
+    pages::forget(); // The noted region can be from an earlier transaction that wrote nothing.
     let mut result = Ok(());
     for (state, jumps) in [(State::JUMP, true), (State::NOP, false)] {
         // The second change brings the site back. It is left out only if the system refused the first one.
@@ -46,14 +46,14 @@ fn run(held: &mut Held) -> Result<(), Refusal> {
     result
 }
 
-/// If a write had no effect although the writer has passed, the writer has to pass again.
+/// Makes the writer pass the self-test again, if a write had no effect although the writer had passed.
 pub(super) fn doubt(failure: Failure) {
     if let Failure::Refused(Refusal::NO_EFFECT) | Failure::Stuck { refusal: Refusal::NO_EFFECT, .. } = failure {
         RESULT.store(UNTRIED, Ordering::Relaxed);
     }
 }
 
-/// Brings the site to `state`, whatever it holds. Writes all of it at once, which is safe because no other thread runs it.
+/// Brings the site to `state`, whatever it holds. Writes all bytes at once, which is safe because no other thread runs the site.
 fn change(state: State, held: &mut Held) -> Result<(), Refusal> {
     let first = self_test::site();
     let displacement = Native::displacement(first as u64, self_test::target() as u64);
@@ -61,12 +61,12 @@ fn change(state: State, held: &mut Held) -> Result<(), Refusal> {
     let extents = [Extent { first, end: first + code.len() }];
     let write = Write::short(first, code.eight(), code.len() as u8, Native::SINGLE_STORE);
     let mut body = |writer: &mut dyn Writer| {
-        // SAFETY: the site belongs to the library, and lies in the extent.
+        // SAFETY: the site belongs to the library, and lies in the open extent.
         unsafe { writer.write(&[write]) }.map_err(|(_, refusal)| Failure::Refused(refusal))?;
         let _ = writer.sync();
         Ok(())
     };
-    // SAFETY: the site belongs to the library, and is always mapped. Nobody but this thread runs it, because the lock is held.
+    // SAFETY: the site belongs to the library, and is always mapped. No other thread runs it, because this thread holds the lock.
     match unsafe { write::open(&extents, held, &mut body) } {
         Ok(()) => Ok(()),
         Err(Failure::Refused(refusal) | Failure::Unsynced(refusal) | Failure::Stuck { refusal, .. }) => Err(refusal),

@@ -1,15 +1,15 @@
-//! What follows a store to code. `FlushInstructionCache` is what the vendor asks of a program that changes code. `FlushProcessWriteBuffers`
-//! interrupts each processor that runs a thread of this process. On x86, the return from an interrupt serialises (Intel SDM volume 3, 9.3;
-//! 9.1.3 asks for that after code was modified). docs/safety.md says which of that the vendor promises.
+//! The calls that follow a store to code. The vendor asks a program that changes code to call `FlushInstructionCache`. `FlushProcessWriteBuffers`
+//! interrupts each processor that runs a thread of this process. On x86, the return from an interrupt serialises, which a processor must do after
+//! code was modified (Intel SDM volume 3, 9.3 and 9.1.3). docs/safety.md says how much of this the vendor promises.
 
 use super::kernel32;
 use crate::platform::Write;
 
-/// Does what caches need after `writes`.
+/// Flushes the instruction cache for the range of `writes`.
 pub(super) fn flush(writes: &[Write]) {
     let (Some(first), Some(last)) = (writes.first(), writes.last()) else { return };
-    // Writes come in the order of their addresses, so one call is enough for those that lie close together. On this instruction set, the
-    // processor sees stores to code by itself, and the call does not depend on the length.
+    // Writes come in the order of their addresses, so one call over their whole range is enough. On this instruction set, the processor sees stores
+    // to code by itself, and the duration of the call does not depend on the length.
     let (start, end) = (first.address, last.address + last.bytes().len());
     // SAFETY: the call changes nothing but caches.
     unsafe {

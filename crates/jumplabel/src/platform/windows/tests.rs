@@ -1,4 +1,4 @@
-//! Refusals: as no policy of Windows is enforced by Wine, the calls that change protections are refused here, in this thread alone.
+//! Tests of refusals. Wine enforces no policy of Windows. So the tests themselves refuse calls that change protections, in their own thread alone.
 
 use std::cell::Cell;
 use std::string::ToString;
@@ -8,27 +8,27 @@ use super::pages::{self, Region};
 use crate::error::Refusal;
 use crate::{Error, Lock, WriterKind, for_each_site, static_branch_unlikely, static_key};
 
-/// What `VirtualProtect` says under ProcessDynamicCodePolicy.
+/// The error number of `VirtualProtect` under ProcessDynamicCodePolicy.
 const ERROR_DYNAMIC_CODE_BLOCKED: u32 = 1655;
 
-/// Which calls are refused.
+/// The calls that are refused.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Refused {
     None,
-    /// Those that make pages writable, after so many.
+    /// Calls that make pages writable, after this many that are allowed.
     Opening(u32),
-    /// The others.
+    /// Calls that do not make pages writable.
     Closing,
 }
 
 std::thread_local! { static REFUSED: Cell<Refused> = const { Cell::new(Refused::None) }; }
 
-/// The refusal of a call in this thread.
+/// Refuses a call of this thread that sets `protection`, if the test asks for that.
 pub(super) fn refusal(protection: u32) -> Result<(), Refusal> {
     let opens = protection & !PAGE_TARGETS_NO_UPDATE == PAGE_EXECUTE_READWRITE;
     let is_refused = match REFUSED.get() {
         Refused::Opening(0) => opens,
-        // Each change is tried with a flag first, and that succeeds.
+        // Each change is first tried with a flag, and that call succeeds.
         Refused::Opening(left) if opens => {
             REFUSED.set(Refused::Opening(left - 1));
             false
@@ -46,14 +46,14 @@ fn while_refused<T>(refused: Refused, body: impl FnOnce() -> T) -> T {
     result
 }
 
-/// The address of a key's only site.
+/// The address of the only site of a key.
 fn site(key: &crate::RawKey) -> usize {
     let mut address = 0;
     assert_eq!(for_each_site(key, |site| address = site.address), Ok(1));
     address
 }
 
-/// The protection of the page at `address`. The lock is held: other tests flip, too.
+/// The protection of the page at `address`. The caller holds the lock, because other tests flip, too.
 fn protection(address: usize, _: &Lock) -> u32 {
     Region::at(address).unwrap().protection
 }
@@ -77,11 +77,11 @@ fn a_policy_that_forbids() {
 
     let outcome = while_refused(Refused::Opening(0), || LOADS.enable()).unwrap();
     assert_eq!((outcome.loading, outcome.sites, checks()), (1, 0, [false, true]));
-    // The next flips, which are allowed, patch.
+    // The next flips are allowed. They patch.
     assert_eq!(LOADS.disable().unwrap().sites, 1);
     assert_eq!(KEY.enable().unwrap().sites, 1);
     assert_eq!(checks(), [true, false]);
-    // A refusal in mid-flip, which takes several steps: the pages are opened again between two of them.
+    // This refusal comes in the middle of a flip of several steps: the pages are opened again between two steps.
     KEY.disable().unwrap();
     crate::restore_pristine(&KEY).unwrap();
     for steps in 1.. {
@@ -113,7 +113,7 @@ fn pages_that_cannot_be_closed() {
     let outcome = while_refused(Refused::Closing, || KEY.disable_locked(&mut lock)).unwrap();
     assert!(outcome.warnings.left_writable && !check());
     assert_ne!(protection(site, &lock), PAGE_EXECUTE_READ);
-    // Still open: the pages' own protection is known nevertheless.
+    // The pages are still open. The library nevertheless knows their own protection.
     let outcome = while_refused(Refused::Closing, || KEY.enable_locked(&mut lock)).unwrap();
     assert!(outcome.warnings.left_writable && check());
     let outcome = KEY.disable_locked(&mut lock).unwrap();

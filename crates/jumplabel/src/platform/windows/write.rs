@@ -1,5 +1,5 @@
-//! The writer: it makes the pages writable for the batch by `VirtualProtect`, stores to them, and then gives each region of them the
-//! protection back that it had.
+//! The writer. It makes the pages of the batch writable by `VirtualProtect` and stores to them. Then it gives each region of pages the protection
+//! back that the region had.
 //!
 //! ```text
 //!   extents    .   . ..            .      sorted by address
@@ -9,13 +9,13 @@
 //!   close   each span gets its own protection back
 //! ```
 //!
-//! A region is what `VirtualQuery` names: pages in a row with the same protection. So a span never has more than one protection to give back.
+//! A region is a row of pages with the same protection, as `VirtualQuery` reports it. So a span never has more than one protection to give back.
 //!
-//! If the system refuses to close a span, the span stays on the list until that is allowed. A span that is open hides the protection of its
-//! pages. So a later span takes its protection from an open span in which it begins, and no span lies partly in an open one.
+//! If the system refuses to close a span, the span stays on the list until the system allows that. An open span hides the own protection of its
+//! pages. So if a later span begins in an open span, it takes its protection from the open one. No span lies partly in an open one.
 //!
-//! *Copies.* Pages of a module are `PAGE_EXECUTE_WRITECOPY` once they were writable and before the first store, and whoever asks for a
-//! writable protection gets that one. After a store, the page is the process's own, and the system may refuse to call it a copy to be made.
+//! *Copies.* Pages of a module that were made writable are `PAGE_EXECUTE_WRITECOPY` until the first store; every request for a writable protection
+//! gives that one. After a store, the page is the process's own. Then the system may refuse to give it `PAGE_EXECUTE_WRITECOPY` again.
 
 use super::kernel32::*;
 use super::pages::{self, Region};
@@ -24,7 +24,7 @@ use crate::error::Refusal;
 use crate::platform::list::List;
 use crate::platform::{Body, Extent, Failure, Guarded, Held, SPAN_GAP_PAGES, Write, Writer};
 
-/// The spans that are open, among them those that could not be closed.
+/// The spans that are open. Spans that could not be closed stay here.
 static SPANS: Guarded<List<Span>> = Guarded::new(List::new());
 
 /// Makes `extents` writable, and runs `body`.
@@ -44,12 +44,12 @@ pub(super) fn close_remaining(held: &mut Held) -> bool {
     close(SPANS.get(held))
 }
 
-/// Forgets what is known of `addresses`, because what lies there is about to be unloaded.
+/// Forgets what is known of `addresses`, because the code there is about to be unloaded.
 pub(super) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
     SPANS.get(held).retain(|span, _| span.end <= addresses.start || addresses.end <= span.start);
 }
 
-/// Gives the memory of the list back, because this instance of the library is about to be unloaded. Keeps it if a span is still open.
+/// Frees the memory of the list, because this instance of the library is about to be unloaded. Keeps the list if a span is still open.
 pub(super) fn stop(held: &mut Held) {
     let spans = SPANS.get(held);
     if spans.is_empty() {
@@ -59,7 +59,7 @@ pub(super) fn stop(held: &mut Held) {
 
 struct VirtualProtect<'a> {
     spans: &'a mut List<Span>,
-    /// Whether a core sync came after the last write.
+    /// True if a core sync came after the last write.
     is_synced: bool,
 }
 
@@ -71,7 +71,7 @@ impl Writer for VirtualProtect<'_> {
             self.spans.as_mut_slice().iter_mut().try_for_each(again).map_err(|refusal| (0, refusal))?;
         }
         for write in writes {
-            // SAFETY: the write is to pages that are open, and a word is aligned.
+            // SAFETY: the pages of the write are open, and its words are aligned.
             unsafe { write.store() };
         }
         sync::flush(writes);
@@ -91,13 +91,13 @@ struct Span {
     start: usize,
     end: usize,
     protection: u32,
-    /// Whether the pages are possibly writable now.
+    /// True if the pages are possibly writable now.
     open: bool,
 }
 
 impl Span {
     fn protect(&self, protection: u32) -> Result<(), Refusal> {
-        // SAFETY: the pages have verified sites, or lie between such pages in the same region. They are executable before and after.
+        // SAFETY: the pages have verified sites, or lie between such pages in the same region. They are executable before and after the change.
         unsafe { pages::protect(self.start, self.end - self.start, protection) }
     }
 
@@ -163,8 +163,8 @@ fn open_all(spans: &mut List<Span>) -> Result<(), Refusal> {
     spans.as_mut_slice().iter_mut().filter(|span| !span.open).try_for_each(Span::open)
 }
 
-/// Closes all spans. A span that cannot be closed stays on the list for the next flip, and the result is false. Also forgets which protection
-/// pages were found to have, because this changes it.
+/// Closes all spans. Returns false if a span cannot be closed; that span stays on the list for the next flip. Also forgets the region that
+/// `pages::readable` found last, because its protection changes here.
 #[inline(never)]
 fn close(spans: &mut List<Span>) -> bool {
     if spans.is_empty() {
