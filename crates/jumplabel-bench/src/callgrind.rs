@@ -1,17 +1,17 @@
-//! What callgrind counts and simulates, by the file that it writes.
+//! Reads the events that callgrind counts and simulates from the file that it writes.
 
-/// Of a turn.
+/// The events of one turn.
 #[derive(Clone, Copy, Default)]
 pub struct Events {
     pub instructions: f64,
-    /// Of the last level: what missed the first one.
+    /// References of the last-level cache, which are the misses of the first-level caches.
     pub references: f64,
     pub misses: f64,
     pub branches: f64,
     pub mispredicted: f64,
 }
 
-/// A row of a table of them.
+/// A row of a table of events: its name, and its figure.
 type Row = (&'static str, fn(&Events) -> f64);
 
 impl Events {
@@ -34,7 +34,7 @@ impl Events {
     ];
 }
 
-/// Of each of so many turns, from a file of callgrind's.
+/// The events of one turn, from a file of callgrind about `turns` turns.
 pub fn events(text: &str, turns: u64) -> Option<Events> {
     let line = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
     let names: Vec<&str> = line("events: ")?.split_whitespace().collect();

@@ -1,9 +1,9 @@
-//! Builds with cargo what a measurement looks at, in the same way however the caller itself was built.
+//! Builds programs for measurements with cargo. The build does not depend on how this program itself was built.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where the results of one go.
+/// The directory for the results of one project.
 pub fn directory(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").join(name)
 }

@@ -1,4 +1,4 @@
-//! `compare`: two results, figure by figure: ratios with their intervals, and what was counted, which must not rise.
+//! `compare`: sets two results side by side, figure by figure. It shows ratios with their intervals. Counts must not rise.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::Result;
 use crate::report::figure;
 use crate::suite::{self, Bar, parts};
 
-/// The lines of a comparison; and of what is worse: counts that rose. (A time is never more than a reason to look.)
+/// The lines of a comparison, and the counts that have risen. (A time that has risen is only a reason to look.)
 pub struct Comparison {
     lines: Vec<String>,
     pub risen: Vec<String>,
@@ -17,7 +17,7 @@ pub struct Comparison {
 pub fn run(before: &Path, after: &Path) -> Result<Comparison> {
     let [before, after] = [suite::read(before)?, suite::read(after)?];
     let mut lines = Vec::new();
-    // Counts that are kept are of no machine.
+    // Kept counts name no machine.
     if !before["machine"].is_null() && before["machine"] != after["machine"] {
         lines.push(format!("of two machines: {} and {}", before["machine"], after["machine"]));
     }
@@ -59,7 +59,7 @@ fn bars(results: &Value) -> Vec<(String, Bar<'_>)> {
     all
 }
 
-/// Of the new to the old. No difference is claimed where there may be none, and no ratio to what may be nothing.
+/// The ratio of the new figure to the old one. Claims no difference where the intervals overlap, and no ratio where a figure may be 0.
 fn ratio(old: &Bar<'_>, new: &Bar<'_>) -> String {
     let [old_from, old_to] = old.interval;
     let [new_from, new_to] = new.interval;

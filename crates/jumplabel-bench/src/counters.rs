@@ -1,11 +1,11 @@
-//! The processor's own counters, where the machine has them and lets us: virtual machines often do not.
+//! The processor's own counters. They need a machine that has them and allows their use; virtual machines often do not.
 
 use std::io;
 
 use perf_event::events::Event;
 use perf_event::{Builder, Counter};
 
-/// Of this thread, in user mode.
+/// Counters of this thread in user mode.
 pub struct Counters<const N: usize>([Counter; N]);
 
 impl<const N: usize> Counters<N> {
@@ -15,7 +15,7 @@ impl<const N: usize> Counters<N> {
         counters.try_into().map(Counters).map_err(|_| io::ErrorKind::InvalidInput.into())
     }
 
-    /// How often each happens while `work` runs, in the order in which they were opened.
+    /// Counts each event while `work` runs, in the order in which the counters were opened.
     pub fn count(&mut self, work: impl FnOnce()) -> io::Result<[f64; N]> {
         for counter in &mut self.0 {
             counter.reset()?;
@@ -43,7 +43,7 @@ mod tests {
 
     use super::Counters;
 
-    /// What the kernel counts is there if perf events are allowed at all: that pages are written for the first time.
+    /// Counts page faults of first writes. The kernel can count them wherever perf events are allowed at all.
     #[test]
     fn counts() {
         const PAGES: usize = 64;
@@ -54,7 +54,7 @@ mod tests {
             opened => opened.unwrap(),
         };
         let map = || {
-            // SAFETY: new memory, which nobody gives back.
+            // SAFETY: the memory is new, and nobody frees it.
             let memory = unsafe {
                 let (rights, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
                 let memory = libc::mmap(std::ptr::null_mut(), PAGES * 4096, rights, flags, -1, 0);
@@ -65,7 +65,7 @@ mod tests {
             memory
         };
         let memory = map();
-        // SAFETY: its pages.
+        // SAFETY: each write is to a page of that memory.
         let write = || (0..PAGES).for_each(|page| unsafe { memory.add(page * 4096).write_volatile(1) });
         let first = counters.count(write).unwrap();
         let again = counters.count(write).unwrap();

@@ -1,10 +1,10 @@
-//! The machine, as the system describes it: what each report begins with, and the sizes that depend on it.
+//! The machine, as the system describes it. Each report begins with this description, and some sizes depend on it.
 
 use std::fs::read_to_string;
 
 use serde_json::{Value, json};
 
-/// What a figure depends on.
+/// The properties of the machine on which figures depend.
 pub struct Machine {
     cpu: String,
     kernel: String,
@@ -18,7 +18,7 @@ impl Machine {
             let line = info.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name));
             line.and_then(|line| line.split_once(": ")).map(|(_, value)| value.to_owned())
         };
-        // A hypervisor may hide the model's name; family, model and stepping stay. By the instruction set, others say what they are.
+        // A hypervisor may hide the model's name, but not family, model and stepping. The fields that name a processor depend on the instruction set.
         let numbers = |names: &[(&str, &str)]| {
             let each = names.iter().filter_map(|(name, word)| Some(format!("{word} {}", field(name)?)));
             each.collect::<Vec<_>>().join(" ")
@@ -46,12 +46,12 @@ impl Machine {
     }
 }
 
-/// How many mappings this process has.
+/// The number of mappings of this process.
 pub fn mappings() -> usize {
     read_to_string("/proc/self/maps").map_or(0, |maps| maps.lines().count())
 }
 
-/// Bytes of the second-level cache of the first processor; 2 MiB where the system does not say.
+/// Bytes of the second-level cache of the first processor. 2 MiB if the system does not say.
 pub fn second_level_cache() -> usize {
     let size = read_to_string("/sys/devices/system/cpu/cpu0/cache/index2/size").unwrap_or_default();
     let size = size.trim();

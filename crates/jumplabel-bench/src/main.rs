@@ -1,9 +1,9 @@
-//! Measures jumplabel, beside other ways to do the same: `flips` (latency), `scaling` (its growth), `peers` (that of other crates), `site`
-//! (the cost of a check), `cache` (that of a check while caches are filled), `calls` (the cost of a call and of an update), `switch` (the
-//! cost of a choice among three arms), `micro` (twelve small cases), `ops` (that of tables of operations), `pipe` and `sqlite` (that of a
-//! whole program's keys), `tracepoints` (that of tracepoints without probes and with them), `up` (`lock` prefixes), `startup` (what a
-//! program with 10,000 sites pays before `main`), `compile` (what its compiler pays), `size` (the library's code). `report` has all of them
-//! in one page; `compare` sets two reports beside each other.
+//! Measures jumplabel, beside other ways to do the same. Flips: `flips` measures their latency, `scaling` how it grows, `peers` that of other crates.
+//! Checks: `site` measures the cost of a check, `cache` that of a check while caches are filled. `calls` measures the cost of a call and of an
+//! update, and `switch` that of a choice among three arms. `micro` has twelve small cases. `ops` measures tables of operations, and `up` the `lock`
+//! prefixes. `pipe` and `sqlite` measure the keys of a whole program, and `tracepoints` tracepoints without and with probes. `startup` measures the
+//! cost before `main` in a program with 10,000 sites, `compile` the cost for its compiler, and `size` the library's code. `report` puts all of them
+//! on one page. `compare` sets two reports side by side.
 //!
 //! ```text
 //!   compare machines                         reports beside each other
@@ -19,16 +19,16 @@
 //!                                            tools
 //! ```
 //!
-//! A module uses those below it, and none above or beside it: `make lint` reads this figure, and fails if one does.
+//! A module uses modules of lower lines only. `make lint` reads this figure, and fails if a module does not keep to it.
 //! docs/benchmarks.md says what each figure means.
 //!
-//! All that take time keep to one method: the variants take turns in one process, in an order that is random in each round; a
-//! baseline is subtracted; the figure is a quantile of many samples; and what can be counted exactly (instructions, system
-//! calls, relocations, bytes) is counted, not timed.
+//! All measurements of time use one method. The variants take turns in one process, in an order that is random in each round. A baseline is
+//! subtracted. The figure is a quantile of many samples. Whatever can be counted exactly (instructions, system calls, relocations, bytes) is counted,
+//! not timed.
 //!
-//! Some are written for x86-64, and say so elsewhere.
+//! Some measurements are written for x86-64. On other machines they say so, and measure nothing.
 
-// What only the measurements of x86-64 use is there for all.
+// Code that only the measurements for x86-64 use exists for all instruction sets.
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports, unused_macros))]
 
 #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"), target_os = "linux")))]
@@ -158,10 +158,10 @@ enum What {
     Compare { before: PathBuf, after: PathBuf },
 }
 
-/// What a measurement yields; its error is a message for the user.
+/// The result of a measurement. Its error is a message for the user.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Runs a measurement that is written for x86-64, or says so.
+/// Runs a measurement that is written for x86-64. On another machine, makes a report that says so.
 macro_rules! on_x86_64 {
     ($module:ident, $quick:expr) => {{
         #[cfg(target_arch = "x86_64")]
@@ -216,7 +216,7 @@ fn main() -> ExitCode {
     said(result.map(|report| (if arguments.json { report.json() } else { report.text() }, true)))
 }
 
-/// Prints what came of it, and whether all is well.
+/// Prints the result. The exit code says whether all is well.
 fn said(result: Result<(String, bool)>) -> ExitCode {
     match result {
         Ok((text, is_well)) => {

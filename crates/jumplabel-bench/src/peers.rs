@@ -1,6 +1,6 @@
-//! `peers`: flips of keys of this library, of `static-keys` and of `static-key`, and what each does where code must not be writable, and beside
-//! a thread that executes its sites. A program each (test-crates/peers), which take turns: in one process they make each other's pages
-//! read-only, and crash.
+//! `peers`: flips of keys of this library, of `static-keys` and of `static-key`. It also shows what each does where code must not be writable, and
+//! beside a thread that executes its sites. Each peer has a program of its own (test-crates/peers), and the programs take turns. In one process, the
+//! peers make each other's pages read-only, and crash.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -15,15 +15,15 @@ use crate::{Result, cargo};
 
 const PEERS: [&str; 3] = ["jumplabel", "static-keys", "static-key"];
 const SITES: [usize; 3] = [1, 100, 10_000];
-/// How many times as long as ours a flip of 10,000 sites of `static-keys` takes, at least.
+/// A flip of 10,000 sites must take `static-keys` at least this many times as long as this library.
 const LIMIT_OF_STATIC_KEYS: f64 = 1_000.0;
-/// Of ours, of `static-key`'s time there: level with it.
+/// The greatest ratio of this library's time to that of `static-key` there: the same time.
 const LIMIT_OF_STATIC_KEY: f64 = 1.0;
-/// Not in libc's headers everywhere: `PR_SET_MDWE` and what it forbids (linux/prctl.h).
+/// `PR_SET_MDWE`, and the flag that says what it forbids (linux/prctl.h). Some versions of libc's headers lack them.
 const PR_SET_MDWE: libc::c_int = 65;
 const PR_MDWE_REFUSE_EXEC_GAIN: libc::c_ulong = 1;
 
-/// What a program does where it is told something.
+/// A text about what a program did, and whether it ran without an error.
 struct Shown {
     words: String,
     is_well: bool,
@@ -53,7 +53,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// Lines of sites, and of nanoseconds.
+/// Reads the program's output. Each line has a number of sites, and nanoseconds of flips.
 fn read(output: &Output, times: &mut [Samples; 3]) -> Result<()> {
     if !output.status.success() {
         return Err(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr)).into());
@@ -141,10 +141,10 @@ fn shown(report: &mut Report, of: [[Result<Shown>; 2]; 3]) -> Result<()> {
     Ok(())
 }
 
-/// Linux 6.3 forbids it on request, and systemd requests it (`MemoryDenyWriteExecute`).
+/// Runs a program under a ban on writable code. Linux 6.3 has the ban, and systemd requests it (`MemoryDenyWriteExecute`).
 fn mdwe(program: PathBuf) -> Result<Shown> {
     let mut command = Command::new(program);
-    // SAFETY: one system call between fork and exec.
+    // SAFETY: the closure makes one system call between fork and exec.
     unsafe {
         command.pre_exec(|| match libc::prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) {
             0 => Ok(()),
@@ -168,7 +168,7 @@ fn beside(program: PathBuf, seconds: &str) -> Result<Shown> {
     }))
 }
 
-/// What it printed, or how it ended.
+/// The program's output, or how the program ended.
 fn said(output: &Output, words: impl Fn(&str) -> String) -> Shown {
     if output.status.success() {
         return Shown { words: words(String::from_utf8_lossy(&output.stdout).trim()), is_well: true };

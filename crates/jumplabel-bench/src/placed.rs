@@ -1,6 +1,6 @@
-//! Placements: each loop is compiled so often, each time 16 bytes further into two lines of the cache, with flags of its own, and is run
-//! with the stack somewhere else. One build of the same check can be some per cent slower or faster than none by its place alone. (Compilers
-//! begin a loop at a multiple of 16: fewer bytes would not move it.)
+//! Placements. Each loop is compiled [`PLACEMENTS`] times. Each copy lies 16 bytes further into two cache lines than the one before, has flags of its
+//! own, and runs with the stack somewhere else. The place alone can make a build of a check some per cent slower or faster than no check at all.
+//! (Compilers begin a loop at a multiple of 16, so fewer bytes would not move it.)
 //!
 //! ```text
 //!   a round      all variants, in random order, in one placement: differences and ratios are of one round
@@ -16,26 +16,26 @@ use crate::Result;
 use crate::report::{Target, figure};
 use crate::samples::{Samples, time};
 
-/// How many there are.
+/// The number of placements.
 pub const PLACEMENTS: usize = 8;
 
 /// A loop: takes the number of turns.
 pub type Loop = fn(u64) -> u64;
 
-/// One in all of them.
+/// The copies of one loop, one for each placement.
 pub type Loops = [Loop; PLACEMENTS];
 
-/// A function with a constant for its placement, in all of them.
+/// Lists the copies of a function that has a constant for its placement.
 macro_rules! placements {
     ($name:ident) => {
         [$name::<0>, $name::<1>, $name::<2>, $name::<3>, $name::<4>, $name::<5>, $name::<6>, $name::<7>]
     };
 }
 
-/// Where the loop behind it begins, in placement `$at`: so that copies are not made one, either.
+/// Moves the beginning of the loop that follows, by its placement `$at`. The copies then differ, so the compiler cannot merge them.
 macro_rules! begin_at {
     ($at:expr) => {
-        // SAFETY: a jump over what moves the loop.
+        // SAFETY: the code jumps over the bytes that move the loop.
         unsafe {
             ::std::arch::asm!(
                 $crate::isa::next_line!("128", "16 * {at}"),
@@ -46,7 +46,7 @@ macro_rules! begin_at {
 }
 pub(crate) use {begin_at, placements};
 
-/// Runs a loop in one placement, its stack so many frames further down.
+/// Runs a loop in one placement. The number of the placement also moves the stack, by as many frames.
 pub fn run(loops: &Loops, placement: usize, turns: u64) -> u64 {
     #[inline(never)]
     fn below(frames: usize, run: Loop, turns: u64) -> u64 {
@@ -57,14 +57,14 @@ pub fn run(loops: &Loops, placement: usize, turns: u64) -> u64 {
     below(placement, loops[placement], black_box(turns))
 }
 
-/// Nanoseconds of so many turns in one placement. What predicts branches, and the code, are warm.
+/// The nanoseconds of `turns` turns in one placement. The code and the branch predictors are warm.
 pub fn nanoseconds(loops: &Loops, placement: usize, turns: u64) -> f64 {
     black_box(run(loops, placement, turns / 50));
     time(|| _ = black_box(run(loops, placement, turns)))
 }
 
-/// Rounds until the time is over: in each, `sample` is called with its placement and the number of each variant, in random order. All placements
-/// have as many, one at least.
+/// Runs rounds until the time is over. In a round, `sample` gets its placement and the number of each variant, in random order. All placements get
+/// the same number of rounds, at least one.
 pub fn rounds(budget: Duration, variants: usize, mut sample: impl FnMut(usize, usize) -> Result<()>) -> Result<()> {
     let mut order: Vec<usize> = (0..variants).collect();
     let start = Instant::now();
@@ -79,11 +79,11 @@ pub fn rounds(budget: Duration, variants: usize, mut sample: impl FnMut(usize, u
     }
 }
 
-/// Of one thing, in each placement.
+/// The samples of one variant, in each placement.
 #[derive(Clone, Default)]
 pub struct Placed([Samples; PLACEMENTS]);
 
-/// The median of the placements, the least and the most.
+/// The median of the placements, the least and the greatest.
 #[derive(Clone, Copy)]
 pub struct Spread {
     pub median: f64,
@@ -95,7 +95,7 @@ impl Placed {
         self.0[placement].push(sample);
     }
 
-    /// Rounds in all placements.
+    /// The number of rounds in all placements together.
     pub fn rounds(&self) -> usize {
         self.0.iter().map(Samples::len).sum()
     }
@@ -104,17 +104,17 @@ impl Placed {
         Spread::of(self.0.iter().map(Samples::median))
     }
 
-    /// More than another.
+    /// The differences to another variant.
     pub fn minus(&self, other: &Placed) -> Spread {
         Spread::of(self.0.iter().zip(&other.0).map(|(own, other)| own.minus(other).median()))
     }
 
-    /// As a multiple of another.
+    /// The ratios to another variant.
     pub fn over(&self, other: &Placed) -> Spread {
         Spread::of(self.0.iter().zip(&other.0).map(|(own, other)| own.over(other).median()))
     }
 
-    /// All of them, whatever their placement.
+    /// All samples of all placements together.
     pub fn all(&self) -> Samples {
         let mut all = Samples::default();
         self.0.iter().flat_map(Samples::iter).for_each(|sample| all.push(sample));
@@ -123,7 +123,7 @@ impl Placed {
 }
 
 impl Spread {
-    /// What has no sample yet takes no part.
+    /// Makes the spread of medians. A placement without samples is left out.
     fn of(medians: impl Iterator<Item = f64>) -> Spread {
         let mut all = Samples::default();
         medians.filter(|median| !median.is_nan()).for_each(|median| all.push(median));
@@ -134,7 +134,8 @@ impl Spread {
         Spread { median: self.median * factor, range: self.range.map(|end| end * factor) }
     }
 
-    /// The cells figure, from, to, limit and verdict, and the target. What is not told from `nothing` keeps each limit that `nothing` keeps.
+    /// The cells figure, from, to, limit and verdict, and the target as JSON. If the figure does not differ from `nothing`, it keeps each limit that
+    /// `nothing` keeps.
     pub fn judged(self, limit: f64, nothing: f64) -> ([String; 5], Value) {
         let none = self.verdict(nothing);
         let is_kept = !none.is_empty() && nothing <= limit;
@@ -153,8 +154,8 @@ impl Spread {
         ([median, from, to, least, verdict], json)
     }
 
-    /// What is to be said beside a figure that is `nothing` if there is no difference: 0 for nanoseconds, 1 for a ratio. What no clock
-    /// tells from it is none, either.
+    /// The words beside a figure. `nothing` is the figure for no difference: 0 for nanoseconds, 1 for a ratio. A difference that is too small for any
+    /// clock counts as none.
     pub fn verdict(self, nothing: f64) -> &'static str {
         const UNSEEN: f64 = 0.001;
         let [least, most] = self.range;
@@ -166,7 +167,7 @@ impl Spread {
 mod tests {
     use super::*;
 
-    /// Placements that differ by more than the variants do not make a difference, and rounds are compared within a placement only.
+    /// Placements may differ by more than the variants do. That makes no difference, because rounds are compared within a placement only.
     #[test]
     fn spreads() {
         let [mut own, mut other] = [Placed::default(), Placed::default()];
@@ -189,7 +190,7 @@ mod tests {
         own.push(3, -1e3);
         other.push(3, 1e3);
         assert_eq!(own.minus(&other).verdict(0.0), "no difference measured");
-        // One round of one placement is a figure; none is none.
+        // One round in one placement makes a figure. Without any round there is no figure.
         let none = Placed::default();
         assert!(none.spread().median.is_nan() && none.minus(&own).median.is_nan());
         assert_eq!(none.spread().verdict(1.0), "");
@@ -207,7 +208,7 @@ mod tests {
         assert_eq!(judged([0.90, 0.95], 1.0), ("ok".into(), true));
     }
 
-    /// Each variant once in each round, in all placements, however short the time is; and an error ends it.
+    /// Each variant runs once in each round, in all placements, however short the time is. An error ends the rounds.
     #[test]
     fn all_take_turns() {
         let mut seen = [[0; 3]; PLACEMENTS];

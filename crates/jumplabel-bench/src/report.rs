@@ -1,7 +1,7 @@
-//! What a command prints: aligned tables for people, one JSON object for programs. Both begin with the machine.
+//! The output of a command: aligned tables for people, one JSON object for programs. Both begin with the machine.
 //!
-//! The object has the command's own facts, and what all have: `tables` and `notes` as they are printed; `charts`; `judged`, the targets; and
-//! `counts`, which do not depend on the machine, and which must not rise.
+//! The object has the command's own facts, and members that all commands have. `tables` and `notes` are as they are printed, and `charts` has the
+//! charts. `judged` has the targets. `counts` has the figures that do not depend on the machine and must not rise.
 
 use serde_json::{Map, Value, json};
 
@@ -36,7 +36,7 @@ impl Report {
         }
     }
 
-    /// Of what is written for another instruction set: nothing is measured, and that is no failure.
+    /// A report for a command that is written for another instruction set. Nothing is measured, and that is no failure.
     #[cfg(not(target_arch = "x86_64"))]
     pub fn not_here(name: &'static str, quick: bool) -> Report {
         let mut report = Report::new(name, quick);
@@ -56,25 +56,25 @@ impl Report {
         self.charts.push(chart);
     }
 
-    /// A number of something: instructions, bytes, system calls. Nothing is said of what was not counted.
+    /// Adds a count of something: instructions, bytes, system calls. Leaves it out if it was not counted.
     pub fn count(&mut self, what: impl Into<String>, count: f64) {
         if !count.is_nan() {
             self.counts.insert(what.into(), count.into());
         }
     }
 
-    /// A figure that is to keep a limit, in the list of all targets. `what` says what the figure is of, to a reader who sees no table around it.
-    /// Each verdict of a table or of a note is in this list, too.
+    /// Adds a figure that must keep a limit to the list of all targets. `what` explains the figure to a reader who sees no table around it. Each
+    /// verdict of a table or of a note is in this list, too.
     pub fn judged(&mut self, what: impl Into<String>, figure: &str, limit: &str, verdict: &str) {
         self.judged.push(json!({ "what": what.into(), "figure": figure, "limit": limit, "verdict": verdict }));
     }
 
-    /// A line under the tables.
+    /// Adds a line under the tables.
     pub fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
 
-    /// A member of the JSON object.
+    /// Adds a member to the JSON object.
     pub fn fact(&mut self, name: &'static str, value: Value) {
         self.facts.push((name, value));
     }
@@ -113,7 +113,7 @@ impl Report {
     }
 }
 
-/// Rows of aligned columns: the first to the left, the others to the right.
+/// A table with aligned columns: the first to the left, the others to the right.
 pub struct Table {
     title: String,
     rows: Vec<Vec<String>>,
@@ -128,7 +128,7 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The first row is the head.
+    /// The table as JSON. The first row is the head.
     fn json(&self) -> Value {
         json!({ "title": self.title, "rows": self.rows })
     }
@@ -151,7 +151,7 @@ impl Table {
     }
 }
 
-/// Bars beside each other, each with the interval of its figure.
+/// A chart of bars, each with the interval of its figure.
 pub struct Chart {
     title: String,
     unit: &'static str,
@@ -164,12 +164,12 @@ impl Chart {
         Chart { title: title.into(), unit, is_logarithmic: false, bars: Vec::new() }
     }
 
-    /// Where figures differ by orders of magnitude.
+    /// A chart with a logarithmic scale, for figures that differ by orders of magnitude.
     pub fn logarithmic(title: impl Into<String>, unit: &'static str) -> Chart {
         Chart { is_logarithmic: true, ..Chart::new(title, unit) }
     }
 
-    /// Nothing is drawn of what was not measured.
+    /// Adds a bar. Leaves it out if the figure was not measured.
     pub fn bar(&mut self, name: impl Into<String>, figure: f64, interval: [f64; 2]) {
         if !figure.is_nan() {
             self.bars.push(json!({ "name": name.into(), "figure": figure, "interval": interval }));
@@ -181,7 +181,7 @@ impl Chart {
     }
 }
 
-/// A figure and the most that it should be. What was not measured is not a number: it is neither met nor missed.
+/// A figure and its limit. A figure that was not measured is NaN: it is neither met nor missed.
 #[derive(Clone, Copy)]
 pub struct Target {
     pub figure: f64,
@@ -189,7 +189,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// `None` where it was not measured.
+    /// Whether the figure keeps its limit. `None` if it was not measured.
     pub fn met(self) -> Option<bool> {
         (!self.figure.is_nan()).then_some(self.figure <= self.limit)
     }
@@ -204,13 +204,13 @@ impl Target {
         [figure(self.figure, 2), format!("<= {}", self.limit), verdict.to_owned()]
     }
 
-    /// What was not measured is null.
+    /// The target as JSON. A figure that was not measured is null.
     pub fn json(self) -> Value {
         json!({ "figure": self.figure, "limit": self.limit, "ok": self.met() })
     }
 }
 
-/// A figure with so many digits behind the point; a dash where it was not measured.
+/// A figure with `digits` digits after the point. A dash if it was not measured.
 pub fn figure(figure: f64, digits: usize) -> String {
     if figure.is_nan() { "-".to_owned() } else { format!("{figure:.digits$}") }
 }
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!((cells, &json["ok"]), (vec!["1.51".into(), "<= 1.5".into(), "MISSED".into()], &json!(false)));
     }
 
-    /// No samples, or none of what it is compared with: nothing is said of the target, in words or in JSON.
+    /// A figure is NaN if there are no samples of it, or none to compare it with. Then the target gets no verdict, neither in words nor in JSON.
     #[test]
     fn what_was_not_measured_is_not_missed() {
         let none = crate::samples::Samples::default().quantile(0.1);

@@ -1,21 +1,21 @@
-//! A measurement, and the quantiles of many.
+//! Times a piece of work, and computes quantiles of many samples.
 
 use std::time::{Duration, Instant};
 
-/// How long rounds go on, of which there is one at least: so many seconds. A tenth where the build is not optimised: it is there to be run
-/// by tests, and nobody looks at its times.
+/// The time for rounds: `seconds`, or a tenth of that in a build without optimisation. Only tests run such a build, and nobody looks at its times. At
+/// least one round always runs.
 pub fn budget(seconds: u64) -> Duration {
     Duration::from_secs(seconds) / if cfg!(debug_assertions) { 10 } else { 1 }
 }
 
-/// Nanoseconds that `work` takes.
+/// The nanoseconds that `work` takes.
 pub fn time(work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     work();
     start.elapsed().as_nanos() as f64
 }
 
-/// Measurements of one thing.
+/// The samples of one figure.
 #[derive(Clone, Default)]
 pub struct Samples(Vec<f64>);
 
@@ -36,7 +36,7 @@ impl Samples {
         self.0.len()
     }
 
-    /// The quantile at `part` (0.5 is the median); not a number where there is no sample.
+    /// The quantile at `part` (0.5 is the median). NaN if there are no samples.
     pub fn quantile(&self, part: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -48,35 +48,35 @@ impl Samples {
         self.quantile(0.5)
     }
 
-    /// The interval that holds the true median at 95 %, by the ranks of the samples.
+    /// The interval that contains the true median with a probability of 95 %, found by the ranks of the samples.
     pub fn interval(&self) -> [f64; 2] {
         let half = 0.98 / (self.len().max(1) as f64).sqrt();
         [self.quantile((0.5 - half).max(0.0)), self.quantile((0.5 + half).min(1.0))]
     }
 
-    /// As many of them, each drawn from all.
+    /// As many samples as there are, each drawn at random from all of them.
     pub fn drawn(&self) -> Samples {
         Samples((0..self.len()).map(|_| self.0[fastrand::usize(..self.len())]).collect())
     }
 
-    /// The mean of several, sample by sample, as far as all have them.
+    /// The mean of several, sample by sample. Its length is that of the shortest.
     pub fn mean<'a>(several: impl Iterator<Item = &'a Samples> + Clone) -> Samples {
         let count = several.clone().count().max(1) as f64;
         let length = several.clone().map(Samples::len).min().unwrap_or(0);
         Samples((0..length).map(|at| several.clone().map(|samples| samples.0[at]).sum::<f64>() / count).collect())
     }
 
-    /// Each as often.
+    /// Each sample multiplied by `factor`.
     pub fn times(&self, factor: f64) -> Samples {
         Samples(self.0.iter().map(|sample| sample * factor).collect())
     }
 
-    /// Differences to `other`, sample by sample: what is common to a round goes.
+    /// The differences to `other`, sample by sample. A disturbance that is common to a round cancels out.
     pub fn minus(&self, other: &Samples) -> Samples {
         Samples(self.0.iter().zip(&other.0).map(|(a, b)| a - b).collect())
     }
 
-    /// Ratios to `other`, sample by sample.
+    /// The ratios to `other`, sample by sample.
     pub fn over(&self, other: &Samples) -> Samples {
         Samples(self.0.iter().zip(&other.0).map(|(a, b)| a / b).collect())
     }

@@ -1,5 +1,5 @@
-//! `scaling`: how the time of a flip grows, with the number of its sites, with that of the threads that execute them, and with that of the
-//! objects that they are in. In programs of its own (test-crates/scaling, programs/objects.c); the last row, of a million sites, is not in a short run.
+//! `scaling`: how the time of a flip grows with the number of its sites, of the threads that execute them, and of the objects that contain them.
+//! Programs of its own make the flips (test-crates/scaling, programs/objects.c). A short run leaves out the last row, of a million sites.
 
 use std::process::{Command, Stdio};
 
@@ -9,19 +9,19 @@ use crate::report::{Chart, Report, Table, Target, figure};
 use crate::samples::Samples;
 use crate::{Result, cargo, programs};
 
-/// Of a flip of a million sites whose pages are private: milliseconds.
+/// The limit for a flip of a million sites whose pages are private, in milliseconds.
 const LIMIT_OF_MILLION: f64 = 50.0;
-/// Of a flip of 257 sites, which are more than a byte counts, and than a page has, against one of 255.
+/// The greatest ratio of a flip of 257 sites to one of 255. A byte cannot count 257 sites, and a page cannot hold them.
 const LIMIT_OF_STEP: f64 = 1.1;
-/// Of a flip beside 64 threads, against one beside two.
+/// The greatest ratio of a flip beside 64 threads to one beside two.
 const LIMIT_OF_THREADS: f64 = 2.0;
 
-/// A line of what the program prints.
+/// A line of the program's output.
 struct Line {
     number: usize,
-    /// The very first flip, where there is one.
+    /// The microseconds of the very first flip. NaN if the line has none.
     first: f64,
-    /// Microseconds.
+    /// The microseconds of the other flips.
     flips: Samples,
 }
 
@@ -49,7 +49,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// The lines that begin with a word. `firsts`: of how many flips the time is apart.
+/// Reads the lines that begin with `word`. In each line, the first `firsts` times are kept apart from the others.
 fn lines(text: &str, word: &str, firsts: usize) -> Result<Vec<Line>> {
     let mut all = Vec::new();
     for line in text.lines().filter_map(|line| line.strip_prefix(word)) {
@@ -99,7 +99,7 @@ fn of_sites(report: &mut Report, lines: &[Line]) {
     table.row(["257 sites, times 255 (p10): no step at 256, nor at a page".to_owned(), shown, limit, verdict]);
     report.table(table);
     report.fact("step", step.json());
-    // Of a line through two points: where the time is that of the sites, and at the end.
+    // The slope of a line through two points: 1,000 sites, where the sites take most of the time, and the last row.
     if let Some(last) = lines.last().filter(|last| last.number > 1_000) {
         let slope = (of(last.number, 0.5) - of(1_000, 0.5)) * 1e3 / (last.number - 1_000) as f64;
         report.note(format!("slope: {} ns a site from 1,000 to {} sites", figure(slope, 1), last.number));

@@ -1,5 +1,5 @@
-//! Functions with one site each, by the thousand: as the compiler would emit them, but written in assembler, so that their
-//! number and their distance are chosen.
+//! Makes thousands of functions with one site each. They are as the compiler would emit them, but in assembler, so that their number and their
+//! distance can be chosen.
 //!
 //! ```text
 //!   SYMBOL + n * apart:   site            first state as given
@@ -7,10 +7,10 @@
 //!                         return 1        jumps
 //! ```
 //!
-//! With a key, each site has an entry in `__jump_table`, tied to the code by link order as the library's own are. The
-//! first page of the functions, and the page behind the last, hold nothing else.
+//! With a key, each site has an entry in `__jump_table`. Link order ties the entries to the code, as it does for the library's own entries. The pages
+//! of the functions contain nothing else.
 
-/// The instructions of such a function, for this instruction set. A site that is off and primed is a nop but on x86-64.
+/// The instructions of such a function for this instruction set. A site that is off and primed is a nop, except on x86-64.
 #[cfg(target_arch = "x86_64")]
 macro_rules! site_code {
     (nop) => {
@@ -49,8 +49,8 @@ macro_rules! site_code {
 }
 pub(crate) use site_code;
 
-/// Emits `$count` functions, `$apart` bytes from one to the next (at least; [`Functions::DENSE`] are the fewest), under the symbol
-/// `$symbol`. Site number n belongs to the key `$keys_apart * n` bytes into `$key`; without a key there are no entries.
+/// Emits `$count` functions under the symbol `$symbol`, at least `$apart` bytes from one to the next ([`Functions::DENSE`] is the least distance).
+/// Site number n belongs to the key that lies `$keys_apart * n` bytes after `$key`. Without a key there are no entries.
 macro_rules! site_functions {
     ($symbol:literal, $count:literal, $apart:literal, nop $(, $key:path, $keys_apart:literal)?) => {
         $crate::sites::site_functions!(@ $symbol, $count, $apart, $crate::sites::site_code!(nop) $(, $key, $keys_apart)?);
@@ -58,7 +58,7 @@ macro_rules! site_functions {
     ($symbol:literal, $count:literal, $apart:literal, test) => {
         $crate::sites::site_functions!(@ $symbol, $count, $apart, $crate::sites::site_code!(test));
     };
-    // Checks of a naked key in the place of sites: calls of its function.
+    // Instead of sites, the functions have checks of a naked key: calls of its function.
     ($symbol:literal, $count:literal, $apart:literal, naked $function:literal) => {
         $crate::sites::site_functions!(@ $symbol, $count, $apart, concat!("call ", $function, "\ntest eax, eax\njne 2f"));
     };
@@ -103,23 +103,23 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// The fewest bytes from one to the next, which are asked for as 16.
-    #[allow(dead_code)] // Used by one program only.
+    /// The least number of bytes from one function to the next. Callers ask for it as 16.
+    #[allow(dead_code)] // Only one program uses it.
     pub const DENSE: usize = if cfg!(target_arch = "x86_64") { 16 } else { 32 };
 
-    /// Runs number `at`: whether its site jumped.
+    /// Runs function number `at`. Returns whether its site jumped.
     #[inline]
     pub fn call(&self, at: usize) -> bool {
         assert!(at < self.count);
-        // SAFETY: one of the functions that the macro emits, which touch nothing but the result and the flags.
+        // SAFETY: the address is that of a function that the macro emits. Such a function changes only the result and the flags.
         let function: extern "C" fn() -> u32 = unsafe { std::mem::transmute(self.first + at * self.apart) };
         function() != 0
     }
 }
 
-/// What the programs that `startup` measures do: run one site, and, where there is an argument, wait for the end of their
-/// input so that they can be looked at.
-#[allow(dead_code)] // Used by them only.
+/// The work of the programs that `startup` measures. They run one site. If there is an argument, they wait for the end of their input, so that they
+/// can be looked at.
+#[allow(dead_code)] // Only these programs use it.
 pub fn run_one_and_wait(sites: &Functions) -> std::process::ExitCode {
     let jumped = sites.call(sites.count / 2);
     if std::env::args_os().len() > 1 {

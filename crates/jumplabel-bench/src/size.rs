@@ -1,8 +1,8 @@
-//! `size`: how much larger a Rust program is for its first key, at opt-level 3 and s, by section and by module.
+//! `size`: the growth of a Rust program by its first key, at opt-level 3 and s, by section and by module.
 //!
-//! Counted, not timed: two programs (test-crates/size), the same but for a key and one check of it, are linked with all that
-//! their linker keeps by default; what is only in the one with the key is the library's cost. It has all writers, the search for
-//! other instances, what `dlopen` needs, and the texts of `unwrap`.
+//! The bytes are counted, not timed. Two programs (test-crates/size) differ only in a key and one check of it. They are linked with all that their
+//! linker keeps by default. The library's cost is whatever is only in the program with the key: all writers, the search for other instances, what
+//! `dlopen` needs, and the texts of `unwrap`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,21 +15,22 @@ use serde_json::{Value, json};
 use crate::report::{Report, Table, Target};
 use crate::{Result, cargo};
 
-/// The opt-levels, and the most kilobytes (1,000 bytes) of machine code. The second target is 40: what flips check since costs 3.6 (docs/benchmarks.md).
+/// The opt-levels, and the limit of machine code in kilobytes (1,000 bytes). The second target is 40: the checks that flips make since then cost 3.6
+/// (docs/benchmarks.md).
 const LEVELS: [(&str, f64); 2] = [("3", 48.0), ("s", 44.0)];
 
-/// Bytes of a program by what they are.
+/// The bytes of a program, by kind.
 #[derive(Default)]
 struct Sizes {
-    /// Sections that are in a stripped file and loaded.
+    /// Sections that are loaded and that `strip` keeps.
     sections: BTreeMap<&'static str, i64>,
-    /// Functions: the path of the module, or of the type in core or std.
+    /// Functions, by the path of their module, or of their type in core or std.
     modules: BTreeMap<String, i64>,
-    /// The file as `strip` leaves it.
+    /// The whole file after `strip`.
     stripped: i64,
 }
 
-/// Kinds of sections, by the beginnings of their names; the last is for all others.
+/// Kinds of sections, by the beginnings of their names. The last kind is for all other sections.
 const KINDS: [(&str, &[&str]); 5] = [
     ("machine code", &[".text"]),
     ("unwind tables", &[".eh_frame", ".gcc_except_table"]),
@@ -50,7 +51,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// Builds the program, and tells where it is.
+/// Builds the program. Returns its path.
 fn build(level: &str, with_key: bool) -> Result<PathBuf> {
     let target = cargo::directory("size").join(format!("{level}-{with_key}"));
     let mut command = cargo::build("size", &target);
@@ -91,7 +92,7 @@ fn read(path: &Path) -> Result<Sizes> {
     Ok(sizes)
 }
 
-/// The module of this library that a function is of, or the crate that it is of.
+/// The module of this library to which a function belongs, or the crate to which it belongs.
 fn module(symbol: &str) -> String {
     if symbol.starts_with("__jumplabel") {
         return "load".to_owned();
@@ -99,12 +100,12 @@ fn module(symbol: &str) -> String {
     let name = format!("{:#}", rustc_demangle::demangle(symbol));
     let name = name.split("::{{closure}}").next().unwrap_or_default();
     let plain = name.replace(['<', '&', '('], "");
-    // An implementation is named for the type: `jumplabel::sort::Slice<..> as ..`, `impl core::ops::Fn for jumplabel::..`.
+    // The name of an implementation contains the type: `jumplabel::sort::Slice<..> as ..`, `impl core::ops::Fn for jumplabel::..`.
     let path = name.find("jumplabel::").map_or(&*plain, |at| &name[at..]);
     let path = path.split([' ', '<', '>', ',']).next().unwrap_or_default();
     let parts: Vec<&str> = path.split("::").collect();
     match parts[..] {
-        // Modules are in small letters, and so are functions: the last part is none of them.
+        // Names of modules begin with a small letter. So do those of functions, so the last part is left out.
         ["jumplabel", ref rest @ ..] => {
             let is_module = |part: &&&str| part.starts_with(char::is_lowercase);
             let modules: Vec<&str> =

@@ -1,13 +1,13 @@
-//! What a piece of work executes, counted by stepping a copy of this process through it (`ptrace`), one instruction after the
-//! other. No counter of the processor is needed, and no guess about where a call leads. On x86-64 alone: not every processor stops behind
-//! each instruction.
+//! Counts the instructions and system calls of a piece of work. A copy of this process steps through the work, one instruction after the other
+//! (`ptrace`). So the count needs no counter of the processor, and no guess about the targets of calls. Only for x86-64, because not every processor
+//! can stop after each instruction.
 
 use std::hint::black_box;
 
 #[cfg(target_arch = "x86_64")]
 pub use here::count;
 
-/// What was executed.
+/// The numbers of what was executed.
 #[derive(Clone, Copy, Default)]
 pub struct Counted {
     pub instructions: u64,
@@ -15,16 +15,16 @@ pub struct Counted {
     pub core_syncs: u64,
 }
 
-/// Instructions of a turn of `run`, which takes the number of turns; `None` where tracing is not allowed.
+/// The instructions of one turn of `run`, which takes the number of turns. `None` where tracing is not allowed.
 pub fn instructions_of_turn(run: fn(u64) -> u64) -> Option<f64> {
-    // Of code that is not optimised nobody asks how many, and each costs two system calls and two switches.
+    // Unoptimised code gets few turns: nobody asks for its count, and each step costs two system calls and two switches of the process.
     const TURNS: u64 = if cfg!(debug_assertions) { 2 } else { 20 };
     let steps = |turns| count(|| _ = black_box(run(black_box(turns)))).ok().map(|counted| counted.instructions);
     let more = steps(1 + TURNS).zip(steps(1)).map(|(many, few)| many - few);
     more.map(|more| more as f64 / TURNS as f64)
 }
 
-/// Nothing is counted here.
+/// Counts nothing: this instruction set is not supported.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn count(_: impl Fn()) -> std::io::Result<Counted> {
     Err(std::io::ErrorKind::Unsupported.into())
@@ -37,17 +37,17 @@ mod here {
     use crate::membarrier::PRIVATE_EXPEDITED_SYNC_CORE;
     use crate::step::Counted;
 
-    /// `syscall`.
+    /// The bytes of the instruction `syscall`.
     const SYSTEM_CALL: libc::c_long = 0x050f;
 
-    /// Steps through `work` in a child of this process, which has one thread. An error where tracing is not allowed.
+    /// Steps through `work` in a child of this process, which must have one thread. An error where tracing is not allowed.
     pub fn count(work: impl Fn()) -> Result<Counted> {
-        // SAFETY: the child calls nothing but `work`, and this process has no other thread.
+        // SAFETY: the child calls only `work`, and this process has no other thread.
         let pid = unsafe { libc::fork() };
         match pid {
             -1 => Err(Error::last_os_error()),
             0 => {
-                // SAFETY: the stops tell the parent where `work` begins and ends.
+                // SAFETY: the signals only stop the child, to tell the parent where `work` begins and ends.
                 unsafe {
                     if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) == 0 {
                         libc::raise(libc::SIGSTOP);
@@ -60,7 +60,7 @@ mod here {
             pid => {
                 let counted = follow(pid);
                 let mut status = 0;
-                // SAFETY: a child of ours, which nobody else waits for.
+                // SAFETY: `pid` is a child of this process, for which nobody else waits.
                 unsafe {
                     libc::kill(pid, libc::SIGKILL);
                     libc::waitpid(pid, &raw mut status, 0);
@@ -77,13 +77,13 @@ mod here {
         let mut counted = Counted::default();
         loop {
             let registers = registers(pid)?;
-            // SAFETY: reads a word of the child.
+            // SAFETY: the request reads a word of the child.
             let code = unsafe { libc::ptrace(libc::PTRACE_PEEKTEXT, pid, registers.rip, 0) } & 0xffff;
             counted.system_calls += u64::from(code == SYSTEM_CALL);
             let is_sync =
                 registers.rax == libc::SYS_membarrier as u64 && registers.rdi == PRIVATE_EXPEDITED_SYNC_CORE as u64;
             counted.core_syncs += u64::from(code == SYSTEM_CALL && is_sync);
-            // SAFETY: goes on by one instruction.
+            // SAFETY: the request makes the child go on by one instruction.
             if unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, pid, 0, 0) } == -1 {
                 return Err(Error::last_os_error());
             }
@@ -97,7 +97,7 @@ mod here {
 
     fn stopped(pid: libc::pid_t) -> Result<i32> {
         let mut status = 0;
-        // SAFETY: a child of ours, which nobody else waits for.
+        // SAFETY: `pid` is a child of this process, for which nobody else waits.
         match unsafe { libc::waitpid(pid, &raw mut status, 0) } {
             -1 => Err(Error::last_os_error()),
             _ if libc::WIFSTOPPED(status) => Ok(libc::WSTOPSIG(status)),
@@ -106,7 +106,7 @@ mod here {
     }
 
     fn registers(pid: libc::pid_t) -> Result<libc::user_regs_struct> {
-        // SAFETY: plain numbers, for which zero is a value.
+        // SAFETY: the structure has only numbers, for which zero is a value.
         let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
         // SAFETY: the request writes one such structure.
         match unsafe { libc::ptrace(libc::PTRACE_GETREGS, pid, 0, &raw mut registers) } {
@@ -121,13 +121,13 @@ mod tests {
     use super::*;
     use crate::membarrier::PRIVATE_EXPEDITED_SYNC_CORE;
 
-    /// As many as the assembler says; the frame around them is the same.
+    /// The count must be that of the assembler. The frame around the assembler is the same each time.
     #[test]
     #[cfg_attr(miri, ignore = "ptrace")]
     fn instructions() {
         let nops = |turns: u64| {
             count(|| {
-                // SAFETY: counts a register down.
+                // SAFETY: the loop counts a register down.
                 unsafe {
                     std::arch::asm!("2: nop", "dec {0}", "jnz 2b", inout(reg) turns => _, options(nomem, nostack))
                 }
@@ -136,10 +136,10 @@ mod tests {
         let (Ok(few), Ok(many)) = (nops(1), nops(101)) else { return println!("skipped: no ptrace here") };
         assert_eq!((many.instructions - few.instructions, many.core_syncs), (300, 0));
         let sync = count(|| {
-            // SAFETY: integers.
+            // SAFETY: the call takes integers.
             unsafe { libc::syscall(libc::SYS_membarrier, PRIVATE_EXPEDITED_SYNC_CORE, 0, 0) };
         });
-        // The stop at the end is made by some, too.
+        // The system calls that stop the child at the end count, too.
         let (sync, none) = (sync.unwrap(), count(|| ()).unwrap());
         assert_eq!((sync.system_calls - none.system_calls, sync.core_syncs), (1, 1));
     }

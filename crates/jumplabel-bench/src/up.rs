@@ -1,5 +1,5 @@
-//! `up`: what `lock` prefixes cost: a mutex that nobody else wants is taken, 64 bytes are cleared, it is released; with `lock` as a
-//! constant, with prefixes put in, in UP mode, and without `lock` as a constant. The same with a ticket lock, which has one `lock`.
+//! `up`: the cost of `lock` prefixes. A turn takes a mutex that nobody else wants, clears 64 bytes, and releases the mutex. It does so with `lock` as
+//! a constant, with prefixes put in, in UP mode, and without `lock` as a constant. The same is measured with a ticket lock, which has one `lock`.
 //!
 //! ```text
 //!   first         step through each loop: the instructions of a turn
@@ -18,17 +18,17 @@ use crate::placed::{self, Loops, PLACEMENTS, Placed, begin_at, placements};
 use crate::report::{Chart, Report, Table, Target, figure};
 use crate::step;
 
-/// Turns of a loop in one sample: some 100 us.
+/// The turns of a loop in one sample, which takes about 100 us.
 const TURNS: u64 = 5_000;
 
-/// What a mutex guards, on a line of its own.
+/// The data that a mutex guards, on a cache line of its own.
 #[repr(align(64))]
 struct Guarded {
     bytes: [u64; 8],
     mutex: u32,
 }
 
-/// A loop over a mutex as futexes have it: two atomic instructions, `cmpxchg` and `xadd`.
+/// A loop that takes and releases a mutex as futexes do it, with two atomic instructions: `cmpxchg` and `xadd`.
 macro_rules! turns {
     ($name:ident $(, $prefix:expr)?) => {
         #[inline(never)]
@@ -39,12 +39,12 @@ macro_rules! turns {
             for _ in 0..turns {
                 let (mut found, mut one) = (0_u32, 1_u32);
                 let mutex = &raw mut guarded.mutex;
-                // SAFETY: a number of this function's own.
+                // SAFETY: the address is that of a local number.
                 unsafe { asm!($($prefix,)? "cmpxchg [{mutex}], {one:e}", mutex = in(reg) mutex, one = in(reg) one, inout("eax") found) };
                 waited += u64::from(found);
                 black_box(&mut guarded.bytes).fill(0);
                 one = one.wrapping_neg();
-                // SAFETY: the same number of this function's own.
+                // SAFETY: the address is that of the same local number.
                 unsafe { asm!($($prefix,)? "xadd [{mutex}], {one:e}", mutex = in(reg) mutex, one = inout(reg) one) };
                 waited += u64::from(one - 1);
             }
@@ -57,13 +57,13 @@ turns!(constant, "lock");
 turns!(site, lock_prefix!());
 turns!(none);
 
-/// A loop over a ticket lock: `xadd` takes a word, of which `inc` gives back half.
+/// A loop that takes and releases a ticket lock: `xadd` takes the lock by the whole word, and `inc` of its lower half releases it.
 #[inline(never)]
 fn ticket<const P: usize>(turns: u64) -> u64 {
     pair::<true, P>(turns)
 }
 
-/// Nothing but its two instructions.
+/// The two instructions of the ticket lock, and nothing else.
 #[inline(never)]
 fn ticket_only<const P: usize>(turns: u64) -> u64 {
     pair::<false, P>(turns)
@@ -77,13 +77,13 @@ fn pair<const CLEARS: bool, const P: usize>(turns: u64) -> u64 {
     for _ in 0..turns {
         let mut ticket = 1_u32 << 16;
         let lock = &raw mut guarded.mutex;
-        // SAFETY: a number of this function's own.
+        // SAFETY: the address is that of a local number.
         unsafe { asm!(lock_prefix!(), "xadd [{lock}], {ticket:e}", lock = in(reg) lock, ticket = inout(reg) ticket) };
         waited += u64::from(ticket as u16 != (ticket >> 16) as u16);
         if CLEARS {
             black_box(&mut guarded.bytes).fill(0);
         }
-        // SAFETY: the lower half of the same number.
+        // SAFETY: the address is that of the lower half of the same number.
         unsafe { asm!("inc word ptr [{lock}]", lock = in(reg) lock) };
     }
     waited
@@ -91,7 +91,7 @@ fn pair<const CLEARS: bool, const P: usize>(turns: u64) -> u64 {
 
 type Variant = (&'static str, Loops, bool);
 
-/// A name, a loop, and whether it runs in UP mode.
+/// The variants: a name, a loop, and whether the loop runs in UP mode.
 static VARIANTS: [Variant; 8] = [
     ("lock, constant", placements!(constant), false),
     ("lock, put in", placements!(site), false),
@@ -102,7 +102,7 @@ static VARIANTS: [Variant; 8] = [
     ("no clearing, put in", placements!(ticket_only), false),
     ("no clearing, UP mode", placements!(ticket_only), true),
 ];
-/// From here on they are compared with this one.
+/// The number of the first variant with a ticket lock. The later variants are compared with this one.
 const TICKET: usize = 4;
 
 pub fn run(quick: bool) -> Result<Report> {
@@ -164,7 +164,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// This process has one thread.
+/// Switches to UP mode or back. This process has one thread.
 fn switch(to_up: bool) -> Result<()> {
     if to_up {
         // SAFETY: this process has one thread.

@@ -1,4 +1,4 @@
-//! The same program as `startup-sites` with the same 10,000 functions, but without keys, tables and library.
+//! The twin of `startup-sites`: the same program with the same 10,000 functions, but without keys, tables and library.
 
 #[path = "../sites.rs"]
 mod sites;

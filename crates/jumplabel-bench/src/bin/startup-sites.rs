@@ -1,4 +1,4 @@
-//! A program with 10,000 sites of 10,000 keys that flips nothing: what `startup` measures.
+//! The program that `startup` measures. It has 10,000 sites of 10,000 keys, and flips nothing.
 
 #[path = "../sites.rs"]
 mod sites;

@@ -1,6 +1,7 @@
-//! What pushes everything else out of a processor's caches: a word of each line of so many bytes, in an order that is random, and the same each time.
+//! Fills a processor's caches, so that everything else leaves them. It reads one word of each cache line of a memory of [`BYTES`]. The order of the
+//! lines is random, and the same each time.
 //!
-//! It is data alone, as in the note. A first-level cache of instructions keeps the code: `site`'s cold loop is the one that sweeps code, too.
+//! It fills the caches with data only, as in the note. A first-level cache of instructions keeps the code. The cold loop of `site` sweeps code, too.
 
 use std::hint::black_box;
 
@@ -12,7 +13,7 @@ pub const BYTES: usize = 2 << 20;
 #[repr(align(64))]
 struct Line(u32);
 
-/// The memory, and in which order its lines are read.
+/// The memory, and the order in which its lines are read.
 pub struct Fill {
     lines: Vec<Line>,
     order: Vec<u32>,
@@ -26,7 +27,7 @@ impl Fill {
         Fill { lines, order }
     }
 
-    /// Reads a word of each line. Returns how many.
+    /// Reads a word of each line. Returns the number of lines.
     #[inline(never)]
     pub fn fill(&self) -> u32 {
         black_box(self.order.iter().map(|&line| black_box(&self.lines)[line as usize].0).sum())

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use super::fill::Fill;
 use super::ways::{CHECKS, Run};
 
-/// One of them.
+/// A loop of the note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loop {
     Single,
@@ -17,7 +17,7 @@ pub enum Loop {
 
 pub const LOOPS: [Loop; 3] = [Loop::Single, Loop::Concentrated, Loop::Scattered];
 
-/// Flags of the scattered loop.
+/// The number of flags in the scattered loop.
 const SCATTERED: usize = 100;
 
 impl Loop {
@@ -29,7 +29,7 @@ impl Loop {
         }
     }
 
-    /// What it does, once it is repeated as often as `repeats` says.
+    /// A text that shows what the loop does and how often: checks, fills and repetitions.
     pub fn shape(self, quick: bool) -> String {
         let times = self.times(quick);
         match self {
@@ -39,7 +39,7 @@ impl Loop {
         }
     }
 
-    /// The note does not say how often the single one is repeated.
+    /// The number of repetitions. For the single loop the note does not give it.
     fn times(self, quick: bool) -> usize {
         match self {
             Loop::Single => 10,
@@ -50,7 +50,7 @@ impl Loop {
         }
     }
 
-    /// Checks in all.
+    /// The number of checks in all repetitions.
     pub fn checks(self, quick: bool) -> usize {
         let of_one = match self {
             Loop::Single => 2,
@@ -60,7 +60,7 @@ impl Loop {
         self.times(quick) * of_one
     }
 
-    /// Runs it once.
+    /// Runs the loop with all its repetitions.
     pub fn run(self, run: Run, fill: &Fill, quick: bool) -> Ticks {
         let start = ticks();
         let mut checks = 0;
@@ -91,17 +91,17 @@ impl Loop {
     }
 }
 
-/// Of the time stamp counter.
+/// Ticks of the time stamp counter.
 pub struct Ticks {
-    /// Of the checks, with what it takes to look at the counter.
+    /// The ticks of the checks alone. Reading the counter is included.
     pub checks: u64,
-    /// Of all of it.
+    /// The ticks of the whole loop.
     pub whole: u64,
 }
 
-/// What came before is done; what follows has not begun.
+/// Reads the counter, after all earlier instructions are done and before any later one has begun.
 fn ticks() -> u64 {
-    // SAFETY: every x86-64 has both.
+    // SAFETY: every x86-64 has both instructions.
     unsafe {
         _mm_lfence();
         let now = _rdtsc();
@@ -110,7 +110,7 @@ fn ticks() -> u64 {
     }
 }
 
-/// Nanoseconds of a tick, by a look at the clock for a hundredth of a second.
+/// The nanoseconds of a tick, measured against the clock for a hundredth of a second.
 pub fn nanoseconds() -> f64 {
     let (start, first) = (std::time::Instant::now(), ticks());
     while start.elapsed().as_millis() < 10 {}

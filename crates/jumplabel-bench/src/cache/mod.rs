@@ -1,4 +1,4 @@
-//! `cache`: the benchmark of the note on static keys for a Rust kernel on RISC-V: checks between which the caches are filled with other data.
+//! `cache`: the benchmark of the note on static keys for a Rust kernel on RISC-V. Between its checks, the caches are filled with other data.
 //!
 //! ```text
 //!   ways      the same check as a constant, a naked key, a site, and four loads; at one place of the program, and at a thousand places
@@ -30,7 +30,7 @@ use ways::{PROGRAMS, Program, WAYS, Way};
 
 pub fn run(quick: bool) -> Result<Report> {
     ways::store();
-    // Only optimised code is worth the question.
+    // Without optimisation, the code of the ways is not decoded.
     let code = if cfg!(debug_assertions) { Vec::new() } else { ways::code()? };
     let processors = processors();
     let mut report = Report::new("cache", quick);
@@ -56,7 +56,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// The tables of one or of all processors.
+/// The tables of a run on one processor, or on all.
 fn phase(report: &mut Report, name: &'static str, measured: &Measured, quick: bool) {
     let mut facts = Vec::new();
     for program in PROGRAMS {
@@ -82,7 +82,7 @@ fn phase(report: &mut Report, name: &'static str, measured: &Measured, quick: bo
             for shape in LOOPS {
                 let row = measured.find(program, shape, way);
                 let [median, from, to] = measured.more_than_constant(row);
-                // The constant's own row says what is subtracted.
+                // The row of the constant shows the time that is subtracted from the others.
                 let shown =
                     if way == Way::Constant { [row.check.median(), f64::NAN, f64::NAN] } else { [median, from, to] };
                 cells.extend(shown.map(|ns| crate::report::figure(ns, 2)));

@@ -1,4 +1,4 @@
-//! Whole loops in the note's two orders, one after the other, beside what it published.
+//! Runs whole loops in the note's two orders, and shows them beside the figures that the note published.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use super::ways::{Program, Way};
 use crate::report::{Report, Table, figure};
 use crate::samples::Samples;
 
-/// Of the atomic's time, by the note.
+/// The part of the atomic's time that the note says is saved, in per cent.
 fn published(shape: Loop) -> f64 {
     match shape {
         Loop::Single => 13.85,
@@ -19,7 +19,7 @@ fn published(shape: Loop) -> f64 {
     }
 }
 
-/// The naked key, and a SeqCst load of N flags, in this order or the other.
+/// The two orders: the naked key and a SeqCst load of N flags, one after the other.
 const ORDERS: [(&str, [Way; 2]); 2] =
     [("naked key first", [Way::Naked, Way::SeqCst]), ("atomic first", [Way::SeqCst, Way::Naked])];
 
@@ -76,7 +76,7 @@ pub fn run(report: &mut Report, processor: usize, quick: bool) {
     }
 }
 
-/// One loop in one order.
+/// The times of one loop in one order.
 struct Pair {
     shape: Loop,
     order: &'static str,

@@ -1,4 +1,4 @@
-//! Instructions, loads and fences of a check on RISC-V: those of test-crates/checks, as rustc and the linker leave them.
+//! Counts instructions, loads and fences of a check on RISC-V, in the code that rustc and the linker make of test-crates/checks.
 //!
 //! ```text
 //!   before(); if CHECK { guarded(); } after();        all instructions on the way through, less those of the constant
@@ -16,7 +16,7 @@ use crate::report::{Report, Table};
 
 const TARGET: &str = "riscv64imac-unknown-none-elf";
 
-/// The functions of the program, in the order of the table.
+/// The ways in the order of the table, each with the name of its function in the program.
 const WAYS: [(&str, &str); 7] = [
     ("constant", "constant"),
     ("naked", "naked key"),
@@ -27,7 +27,7 @@ const WAYS: [(&str, &str); 7] = [
     ("seq_cst", "SeqCst load"),
 ];
 
-/// The table; or what it takes to get it.
+/// Adds the table. If the program cannot be built, a note says why.
 pub fn count(report: &mut Report) {
     match build(TARGET)
         .and_then(|program| Image::read(&program))
@@ -56,7 +56,7 @@ fn table(report: &mut Report, paths: &Vec<[i64; 3]>) {
     report.note("as the note says");
 }
 
-/// The program, for a target.
+/// Builds the program for a target. Returns its path.
 pub fn build(built_for: &str) -> Result<PathBuf> {
     let target = crate::cargo::directory("checks");
     let mut command = crate::cargo::build("checks", &target);
@@ -69,10 +69,10 @@ pub fn build(built_for: &str) -> Result<PathBuf> {
     Ok(target.join(built_for).join("release/checks"))
 }
 
-/// The program's code, and where functions are.
+/// The program's code, and the addresses of its functions.
 pub struct Image {
     pub code: Vec<u8>,
-    /// The address of its first byte.
+    /// The address of the first byte of the code.
     pub at: u64,
     functions: Vec<(String, u64)>,
 }
@@ -98,7 +98,7 @@ impl Image {
         Ok(found.ok_or(format!("test-crates/checks has no {name}"))?.1)
     }
 
-    /// The instruction there: four bytes, or two, which are the lower half.
+    /// The instruction at an address. An instruction of two bytes is in the lower half of the result.
     fn word(&self, at: u64) -> Result<u32> {
         let from = at.wrapping_sub(self.at) as usize;
         let half = |from: usize| Some(u16::from_le_bytes(self.code.get(from..from + 2)?.try_into().ok()?));
@@ -107,8 +107,8 @@ impl Image {
         Ok(u32::from(high) << 16 | u32::from(low))
     }
 
-    /// Instructions, loads and fences from a function's entry to its return: no branch is taken, and of what it calls only that of
-    /// a naked key counts, whatever register it returns by.
+    /// Instructions, loads and fences from a function's entry to its return. No branch is taken. Of the functions that it calls, only that of a naked
+    /// key counts, whatever register it returns by.
     fn path(&self, name: &str) -> Result<[i64; 3]> {
         let work = [self.address("before")?, self.address("after")?];
         let guarded = self.address("guarded")?;
@@ -148,27 +148,27 @@ impl Image {
     }
 }
 
-/// What an instruction is to a path. The RISC-V Instruction Set Manual, volume I: chapter "RV32/64G Instruction Set Listings" and, of
-/// two bytes, that of the extension "C".
+/// The kinds of instructions that a path distinguishes. Source: The RISC-V Instruction Set Manual, volume I: chapter "RV32/64G Instruction Set
+/// Listings", and for instructions of two bytes the chapter on the extension "C".
 #[derive(Clone, Copy)]
 enum Step {
     Load,
     Fence,
-    /// `auipc`: what it adds.
+    /// `auipc`, with the number that it adds.
     Upper(i64),
-    /// `jal` with a register to return by; or `jalr` with one.
+    /// `jal` or `jalr` with a register to return by, and the offset of the target.
     Call(From, i64),
-    /// `jr` by the first register or the fifth.
+    /// `jr` by the first register or by the fifth.
     Return,
     Jump,
     Other,
 }
 
-/// What a call's offset is added to.
+/// The address to which a call's offset is added.
 #[derive(Clone, Copy, PartialEq)]
 enum From {
     Here,
-    /// What the `auipc` before it came to.
+    /// The result of the `auipc` before the call.
     Upper,
 }
 
@@ -209,7 +209,7 @@ impl Step {
 mod tests {
     use super::*;
 
-    /// Of an assembler: `lb a0, 0(a0)`, `c.ld a0, 0(a0)`, `c.ldsp ra, 8(sp)`, `fence rw, rw`, `ret` in both lengths, `jr t0`, `c.j`, `nop`.
+    /// Code from an assembler: `lb a0, 0(a0)`, `c.ld a0, 0(a0)`, `c.ldsp ra, 8(sp)`, `fence rw, rw`, `ret` in both lengths, `jr t0`, `c.j`, `nop`.
     #[test]
     fn steps() {
         let names =

@@ -1,5 +1,5 @@
-//! Rounds: in each, every way of every program in every loop once, in an order that is random and the same for all processors, which begin
-//! each one together.
+//! Runs rounds. In a round, every way of every program runs once in every loop. The order is random, and the same for all processors, which begin
+//! each loop together.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use super::loops::{self, LOOPS, Loop};
 use super::ways::{PROGRAMS, Program, WAYS, Way};
 use crate::samples::Samples;
 
-/// A way in a loop.
+/// The times of a way in a loop.
 pub struct Row {
     pub program: Program,
     pub shape: Loop,
@@ -23,7 +23,7 @@ pub struct Row {
     pub whole: Samples,
 }
 
-/// What rounds on some processors came to.
+/// The times of all rows, from rounds on some processors.
 pub struct Measured {
     pub processors: usize,
     pub rounds: usize,
@@ -36,7 +36,7 @@ impl Measured {
         self.rows.iter().find(is).expect("all are in the list")
     }
 
-    /// Nanoseconds of a check, less those of the constant in the same round: the median and its interval.
+    /// Nanoseconds of a check minus those of the constant in the same round: the median and its interval.
     pub fn more_than_constant(&self, row: &Row) -> [f64; 3] {
         let more = row.check.minus(&self.find(row.program, row.shape, Way::Constant).check);
         let [from, to] = more.interval();
@@ -44,7 +44,7 @@ impl Measured {
     }
 }
 
-/// All combinations.
+/// Rows for all combinations of program, loop and way.
 fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for program in PROGRAMS {
@@ -57,7 +57,7 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// Measures on these processors at once.
+/// Runs rounds on all of these processors at once.
 pub fn measure(on: &[usize], quick: bool) -> Measured {
     let budget = crate::samples::budget(if quick { 2 } else { 40 });
     let (barrier, stop, seed) = (Barrier::new(on.len()), AtomicBool::new(false), fastrand::u64(..));
@@ -84,7 +84,7 @@ pub fn measure(on: &[usize], quick: bool) -> Measured {
         }
         rows
     };
-    // In threads of their own, so that this one stays where it may run.
+    // The rounds run in threads of their own, so that this thread may still run on all processors.
     let mut each: Vec<Vec<Row>> = std::thread::scope(|scope| {
         let work = &work;
         let threads: Vec<_> = on.iter().map(|&processor| scope.spawn(move || work(processor))).collect();
@@ -92,7 +92,7 @@ pub fn measure(on: &[usize], quick: bool) -> Measured {
     });
     debug_assert!(processors().len() >= on.len());
     let mut rows = each.pop().unwrap_or_default();
-    // The mean of all processors, round by round.
+    // Each round's figure is the mean of all processors.
     for (at, row) in rows.iter_mut().enumerate() {
         let of = |samples: fn(&Row) -> &Samples| {
             Samples::mean(each.iter().map(|rows| samples(&rows[at])).chain([samples(row)]))

@@ -1,4 +1,4 @@
-//! What checks take while another thread writes to the line of the cache that the flag is on.
+//! Measures checks while another thread writes to the cache line of the flag.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use super::writer::Writer;
 use crate::report::{Report, Table, figure};
 use crate::samples::{Samples, time};
 
-/// What is measured: the constant, which the others are compared with, first.
+/// The ways that are measured. The constant is the first, because the others are compared with it.
 const WAYS: [Way; 5] = [Way::Constant, Way::Naked, Way::Site, Way::Relaxed, Way::Written];
 
-/// What a check takes while it writes: of a key, of a flag on a line that nobody writes, and of the one beside the number.
+/// Measures a check of a key, of a flag on a line that nobody writes, and of the flag beside the number that the other thread writes.
 pub fn run(report: &mut Report, [here, there]: [usize; 2], quick: bool) {
     let budget = Duration::from_millis(if quick { 500 } else { 5000 });
     let samples = std::thread::scope(|scope| {

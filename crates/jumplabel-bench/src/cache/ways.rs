@@ -1,4 +1,4 @@
-//! The same check by each way, in two programs.
+//! The same check made in each way, in two programs.
 //!
 //! ```text
 //!   one place     a loop around one check, as in the note: a load takes flag number n, the key is always the same
@@ -15,10 +15,10 @@ use crate::Result;
 use crate::site::cold::{Cell, cell};
 use crate::site::decode::Path;
 
-/// Checks that follow each other, and flags.
+/// The number of checks in a row. There are as many flags.
 pub const CHECKS: usize = 1000;
 
-/// A line of its own, and the next one, which some processors fetch with it.
+/// A flag on a line of its own. It also occupies the next line, which some processors fetch with the first.
 #[repr(align(128))]
 struct Flag(AtomicBool);
 
@@ -30,18 +30,18 @@ static_key! {
 }
 naked_key! { static NAKED: false; }
 
-/// Stores that the compiler sees, of a value that it does not know: without them it takes flags for constants.
+/// Stores values that the compiler does not know. Without these stores, it would take flags for constants.
 pub fn store() {
     FLAGS.iter().for_each(|flag| flag.0.store(std::hint::black_box(false), Ordering::Relaxed));
 }
 
-/// A load that is no atomic one.
+/// Loads the flag without an atomic operation.
 fn plain(flag: &AtomicBool) -> bool {
-    // SAFETY: nobody writes while it is read; the compiler does not know that.
+    // SAFETY: nobody writes the flag while it is read. The compiler does not know that, because the load is volatile.
     unsafe { flag.as_ptr().read_volatile() }
 }
 
-/// The flag of a check at one place. Whoever calls says numbers below [`CHECKS`]: a test of that would be a part of the check.
+/// The flag of a check at one place. Callers pass numbers below [`CHECKS`]: a test of the number would be a part of the check.
 #[inline(always)]
 fn flag(at: usize) -> &'static AtomicBool {
     debug_assert!(at < CHECKS);
@@ -49,7 +49,7 @@ fn flag(at: usize) -> &'static AtomicBool {
     unsafe { &FLAGS.get_unchecked(at).0 }
 }
 
-/// How a check is made.
+/// A way to make a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     Constant,
@@ -63,7 +63,7 @@ pub enum Way {
     Written,
 }
 
-/// In the order of the report; the last one only where another thread writes.
+/// The ways in the order of the report. `Written` is missing, because only `shared_line` has a thread that writes.
 pub const WAYS: [Way; 7] = [Way::Constant, Way::Naked, Way::Site, Way::Plain, Way::Relaxed, Way::Acquire, Way::SeqCst];
 
 impl Way {
@@ -81,10 +81,10 @@ impl Way {
     }
 }
 
-/// Makes the checks from one number to another.
+/// Makes the checks from the first number up to the second.
 pub type Run = fn(usize, usize) -> u64;
 
-/// Which of the programs.
+/// One of the two programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     OnePlace,
@@ -118,7 +118,7 @@ macro_rules! one_place {
                     // SAFETY: an increment of a register.
                     unsafe { asm!("inc {}", inout(reg) hits, options(nomem, nostack)) };
                 }
-                // The loop stays, whatever is in it.
+                // The assembler keeps the loop, whatever is in it.
                 // SAFETY: an increment of a register.
                 unsafe { asm!("inc {}", inout(reg) $at, options(nomem, nostack)) };
             }
@@ -143,7 +143,7 @@ cell!(relaxed_cell, N, FLAGS[N].0.load(Ordering::Relaxed));
 cell!(acquire_cell, N, FLAGS[N].0.load(Ordering::Acquire));
 cell!(seq_cst_cell, N, FLAGS[N].0.load(Ordering::SeqCst));
 
-/// A cell with a naked key of its own.
+/// A cell whose check is of a naked key of its own.
 #[cfg(not(debug_assertions))]
 macro_rules! naked_cell {
     ($at:expr) => {{
@@ -153,7 +153,7 @@ macro_rules! naked_cell {
     }};
 }
 
-/// Where nothing is optimised, and so nothing measured: one key for all. A thousand declarations take the compiler as long as the rest.
+/// Without optimisation nothing is measured, so all cells share one naked key. A thousand declarations take the compiler as long as the rest.
 #[cfg(debug_assertions)]
 macro_rules! naked_cell {
     ($at:expr) => {
@@ -169,7 +169,7 @@ macro_rules! numbered {
     };
 }
 
-/// Ten of what `$then!` makes of each of ten numbers; of these, hundreds and thousands are made.
+/// Makes a list of ten results of `$then!`, one for each of ten numbers. Lists of hundreds and thousands are made of these.
 macro_rules! tens {
     ($then:ident ($($first:tt)*) $at:expr) => {
         [
@@ -202,7 +202,7 @@ places! {
 }
 
 impl Program {
-    /// None if the program has no such way.
+    /// The function that makes the checks. `None` if the program does not have the way.
     pub fn run(self, way: Way) -> Option<Run> {
         Some(match (self, way) {
             (Program::OnePlace, Way::Constant) => constant,
@@ -224,7 +224,7 @@ impl Program {
         })
     }
 
-    /// Instructions of one check's surroundings and of the check, and how many of them load: of a turn of the loop, or of a place.
+    /// The number of instructions, and of loads among them: of a turn of the loop, or of one place. The code around the check is included.
     fn path(self, way: Way) -> Result<[usize; 2]> {
         let path = match self {
             Program::OnePlace => Path::of_loop(self.run(way).map_or(0, |run| run as usize))?,
@@ -247,8 +247,7 @@ fn places(way: Way) -> &'static [Cell] {
     cells.as_flattened().as_flattened()
 }
 
-/// Instructions and loads of each way, more than those of a constant. Stops where the compiler made something else of a way than what its
-/// name says.
+/// The instructions and loads of each way, beyond those of a constant. An error if the compiler has made something else of a way than its name says.
 pub fn code() -> Result<Vec<(Program, Way, [usize; 2])>> {
     let mut code = Vec::new();
     for program in PROGRAMS {
@@ -259,7 +258,8 @@ pub fn code() -> Result<Vec<(Program, Way, [usize; 2])>> {
             let right = match way {
                 Way::Constant => more == 0 && loads == 0,
                 Way::Site => more == 1 && loads == 0,
-                // A call, the two instructions of the function, a test, a branch; in a function that was a leaf, what keeps `x` over the call.
+                // A call, the two instructions of the function, a test, a branch. A function that was a leaf also needs instructions that keep `x`
+                // over the call.
                 Way::Naked => (5..12).contains(&more) && loads == 0,
                 _ => (2..6).contains(&more) && loads == 1,
             };

@@ -1,11 +1,11 @@
-//! A flag, and beside it, on the same line of the cache, a number that another thread writes all the time.
+//! A flag, and on the same cache line a number that another thread writes all the time.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use jumplabel_testing::clock::move_to;
 
-/// The line.
+/// The cache line with the flag and the number.
 #[repr(align(128))]
 pub struct Written {
     pub flag: AtomicBool,
@@ -16,7 +16,7 @@ pub struct Written {
 pub static WRITTEN: Written =
     Written { flag: AtomicBool::new(false), number: AtomicU64::new(0), stop: AtomicBool::new(false) };
 
-/// The thread, on a processor of its own. Stops when it is dropped.
+/// The writing thread, on a processor of its own. It stops when this is dropped.
 pub struct Writer(Option<JoinHandle<()>>);
 
 impl Writer {
@@ -31,7 +31,7 @@ impl Writer {
         })))
     }
 
-    /// How often it has written.
+    /// The number of times that the thread has written.
     pub fn writes(&self) -> u64 {
         WRITTEN.number.load(Ordering::Relaxed)
     }

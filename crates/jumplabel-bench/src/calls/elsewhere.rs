@@ -1,8 +1,8 @@
-//! What another crate calls: a static call, and a function, of a library that is linked without LTO.
+//! A library that is linked without LTO: a static call and a function, which another crate calls.
 #![allow(clippy::missing_safety_doc)]
 
 #[path = "../isa/mod.rs"]
-#[allow(unused_imports, unused_macros, dead_code)] // One of them is used here.
+#[allow(unused_imports, unused_macros, dead_code)] // Only one of the macros is used here.
 mod isa;
 
 jumplabel::static_call! {
@@ -10,7 +10,7 @@ jumplabel::static_call! {
     pub static ELSEWHERE: extern "C" fn(u64) -> u64 = triple;
 }
 
-/// What all ways of `calls` lead to.
+/// The function to which all ways of `calls` lead.
 #[unsafe(naked)]
 pub extern "C" fn triple(_x: u64) -> u64 {
     core::arch::naked_asm!(isa::triples!())

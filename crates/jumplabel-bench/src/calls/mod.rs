@@ -1,4 +1,4 @@
-//! `calls`: the cost of a call whose target is chosen at run time, as a static call and in other ways; and that of an update.
+//! `calls`: the cost of a call whose target is chosen at run time, for static calls and other ways; also the cost of an update.
 //!
 //! ```text
 //!   first         step through each loop: the instructions of a call
@@ -20,22 +20,22 @@ use crate::report::{Chart, Report, Table, figure};
 use crate::step;
 use ways::{CALLS_A_TURN, WAYS, Way};
 
-/// Turns of a loop in one sample: some 50 us.
+/// The turns of a loop in one sample, which takes about 50 us.
 const TURNS: u64 = 5_000;
 const SHAPES: [&str; 3] = ["latency-bound", "throughput-bound", "beside a hash"];
-/// In this loop all ways take the same time, and are compared with direct calls alone.
+/// The number of the loop in which all ways take the same time. There, ways are compared with direct calls only.
 const BESIDE_A_HASH: usize = 2;
 
-/// One way in one loop.
+/// The samples of one way in one loop.
 struct Row {
     way: Way,
     shape: usize,
     samples: Placed,
-    /// Of a call, and a part of its turn; `None` where tracing is not allowed.
+    /// Instructions of a call and of its part of a turn; `None` where tracing is not allowed.
     instructions: Option<f64>,
 }
 
-/// A target: a way, what it is compared with, and the most that it may be, as a multiple of that.
+/// A target: a way, the way that it is compared with, and the greatest ratio of the two.
 type Limit = (Way, Way, f64);
 
 const TARGETS: [Limit; 4] = [
@@ -113,7 +113,7 @@ fn report_shape(report: &mut Report, rows: &[Row], shape: usize) {
     for row in rows.iter().filter(|row| row.shape == shape) {
         let (own, ratio) = (row.samples.spread(), row.samples.over(direct));
         chart.bar(row.way.name(), own.median, own.range);
-        // What the third loop comes to says where its code happens to lie.
+        // Figures of the third loop depend mostly on where its code happens to lie, so its instructions are not counted.
         if !cfg!(debug_assertions) && shape != BESIDE_A_HASH {
             let count = row.instructions.unwrap_or(f64::NAN);
             report.count(format!("instructions of a call, {}: {}", SHAPES[shape], row.way.name()), count);

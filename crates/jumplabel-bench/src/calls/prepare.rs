@@ -1,4 +1,4 @@
-//! What is done before calls are measured: everything leads to its function, and the calls of one way are listed.
+//! Prepares the calls before they are measured: leads everything to its function, and lists the calls of one way.
 
 #[cfg(target_arch = "x86_64")]
 use std::collections::BTreeSet;
@@ -13,13 +13,13 @@ use super::ways::{FAR, Function, LISTED};
 use crate::placed::PLACEMENTS;
 use crate::{Result, placed};
 
-/// A copy of `triple` as far away as the system maps.
+/// Maps a copy of `triple` so far away that no call reaches it directly.
 #[cfg(target_arch = "x86_64")]
 fn far() -> Result<Function> {
     use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE};
     let code = [0x48, 0x8d, 0x04, 0x7f, 0xc3_u8]; // lea rax, [rdi + rdi * 2]; ret
     let address = (triple as *const () as usize & !0xfff) - (1 << 40);
-    // SAFETY: a new mapping, and the code of a function of that type.
+    // SAFETY: the mapping is new, and the code is that of a function of this type.
     unsafe {
         let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
         let page = libc::mmap(address as *mut _, 4096, PROT_READ | PROT_WRITE, flags, -1, 0);
@@ -34,22 +34,22 @@ fn far() -> Result<Function> {
     }
 }
 
-/// Lists the calls in all loops of a way, as a tool lists them in a file. Their displacements. Without optimisation, the calls are
-/// none: they go by a register.
+/// Lists the calls in all loops of a way, as a tool lists them in a file. Returns the addresses of their displacements. Without optimisation there
+/// are none, because the calls go by a register.
 #[cfg(target_arch = "x86_64")]
 fn list_calls() -> Result<Vec<usize>> {
-    /// More than a loop.
+    /// More bytes than a loop has.
     const BYTES: usize = 4096;
     if cfg!(debug_assertions) {
         return Ok(Vec::new());
     }
     let trampoline = *LISTED as *const ();
     let calls = Way::Listed.loops().into_iter().flatten().flat_map(|run| {
-        // SAFETY: the code of a loop; other code follows.
+        // SAFETY: the bytes are the code of a loop and of what follows it.
         unsafe { call_sites::find(run as *const (), BYTES, trampoline) }
     });
-    // What follows may take the address of the trampoline.
-    // SAFETY: a byte of that code.
+    // Code after the loop may take the address of the trampoline: that is no call.
+    // SAFETY: the byte is one of that code.
     let calls = calls.filter(|&call| unsafe { *((call - 1) as *const u8) } == 0xe8);
     let calls: BTreeSet<usize> = calls.collect();
     let expected = Way::Listed.loops().len() * PLACEMENTS * CALLS_A_TURN;
@@ -57,18 +57,18 @@ fn list_calls() -> Result<Vec<usize>> {
         return Err(format!("{} calls of the trampoline instead of {expected}", calls.len()).into());
     }
     let calls = Vec::from_iter(calls);
-    // SAFETY: of instructions that call it: no others have such a displacement.
+    // SAFETY: these are displacements of instructions that call the trampoline. No other instructions have such a displacement.
     unsafe { call_sites::list(LISTED.raw(), trampoline, &calls) };
     Ok(calls)
 }
 
-/// How many calls were listed, and how many of them lead straight to the function.
+/// The number of calls that were listed, and the number of those that lead straight to the function.
 pub struct Listed {
     pub calls: usize,
     pub straight: usize,
 }
 
-/// Leads everything to its function, and makes sure of it.
+/// Leads everything to its function, and checks that.
 pub fn prepare() -> Result<Listed> {
     let listed = prepare_listed()?;
     CALL.update(triple)?;
@@ -100,7 +100,7 @@ fn prepare_listed() -> Result<Listed> {
     Ok(Listed { calls: calls.len(), straight })
 }
 
-/// There is no table of calls here.
+/// Lists nothing: this instruction set has no table of calls.
 #[cfg(not(target_arch = "x86_64"))]
 fn prepare_listed() -> Result<Listed> {
     Ok(Listed { calls: 0, straight: 0 })

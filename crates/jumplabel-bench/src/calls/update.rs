@@ -1,5 +1,4 @@
-//! One update of a static call, while another thread calls it, beside the floor of `flips` and a bare core sync in the same
-//! rounds.
+//! Times an update of a static call while another thread calls it. In the same rounds, times the floor of `flips` and a bare core sync.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +25,7 @@ extern "C" fn yes() -> u32 {
 
 static_call! { static ANSWER: Answer = no; }
 
-/// What is timed.
+/// The work that is timed.
 #[derive(Clone, Copy, PartialEq)]
 enum Work {
     Floor,
@@ -34,7 +33,7 @@ enum Work {
     Update,
 }
 
-/// What one update executes: counted, if that is allowed, in a process with one thread.
+/// Counts what one update executes, in a process with one thread. `None` if counting is not allowed.
 pub fn counted() -> Option<Counted> {
     ANSWER.update(yes).and_then(|_| ANSWER.update(no)).ok()?;
     let nothing = step::count(|| ()).ok()?;
@@ -42,11 +41,11 @@ pub fn counted() -> Option<Counted> {
     Some(Counted { instructions: all.instructions - nothing.instructions, ..all })
 }
 
-/// How many bytes of code an update changes: the linker decides. One alone needs one core sync, and more need three on x86.
+/// The number of bytes of code that an update changes, which depends on the linker. A single byte needs one core sync; more bytes need three on x86.
 fn changed_bytes() -> Result<usize> {
     let code = |target| -> Result<[u8; 16]> {
         ANSWER.update(target)?;
-        // SAFETY: the trampoline, and what is behind it in the same section; nobody writes there now.
+        // SAFETY: the bytes are those of the trampoline and of what follows in the same section. Nobody writes there now.
         Ok(unsafe { (*ANSWER as *const [u8; 16]).read_volatile() })
     };
     let [old, new] = [code(no)?, code(yes)?];

@@ -1,5 +1,5 @@
-//! The ways to call a function, in three loops of eight calls a turn. All lead to the same function of two
-//! instructions, or a copy of it, which the compiler cannot see through.
+//! The ways to call a function, in three loops of eight calls a turn. All ways lead to the same function of two instructions, or to a copy of it. The
+//! compiler cannot see through any of them.
 //!
 //! ```text
 //!   latency-bound       x = call(x)           each call waits for the result of the one before it
@@ -18,7 +18,7 @@ use jumplabel_bench_elsewhere::{ELSEWHERE, triple as foreign};
 use crate::isa;
 use crate::placed::{Loops, PLACEMENTS, begin_at, placements};
 
-/// Calls in each turn of a loop.
+/// The number of calls in each turn of a loop.
 pub const CALLS_A_TURN: usize = 8;
 
 pub type Function = extern "C" fn(u64) -> u64;
@@ -28,7 +28,7 @@ pub extern "C" fn triple(_x: u64) -> u64 {
     naked_asm!(isa::triples!())
 }
 
-/// Another function for the call that is measured, so that it has been patched.
+/// A first target for the measured call, so that the call has been patched when it is measured.
 #[unsafe(naked)]
 extern "C" fn another(_x: u64) -> u64 {
     naked_asm!(isa::returns_more!(4))
@@ -42,7 +42,7 @@ static_call! {
     pub static FAR: Function = triple;
 }
 
-/// A pointer and a table, for each placement.
+/// A pointer to the function, and a table of pointers, for one placement.
 #[repr(align(128))]
 pub struct Pointers {
     pub one: AtomicUsize,
@@ -67,7 +67,7 @@ impl Triple for Dynamic {
 }
 
 #[cfg(target_arch = "x86_64")]
-// The resolver runs while the program is relocated: it calls nothing.
+// The resolver runs while the program is relocated, so it must call nothing.
 std::arch::global_asm!(
     ".pushsection .text.bench_ifunc, \"ax\", @progbits",
     "2: lea rax, [rip + {triple}]",
@@ -88,14 +88,14 @@ unsafe extern "C" {
 /// The function at an address that `prepare` has stored.
 #[inline(always)]
 fn function(address: usize) -> Function {
-    // SAFETY: the address of one of the functions above.
+    // SAFETY: the address is that of one of the functions above.
     unsafe { std::mem::transmute(address) }
 }
 
-/// What the compiler does not know to be the only one of its kind.
+/// Hides from the compiler that the object is the only one of its trait.
 #[inline(always)]
 fn unknown(object: &dyn Triple) -> &dyn Triple {
-    // SAFETY: a fat pointer is two words, and they stay what they are.
+    // SAFETY: a fat pointer is two words, and both keep their values.
     unsafe {
         let [data, mut table]: [usize; 2] = std::mem::transmute(object);
         asm!("/* {0} */", inout(reg) table, options(nomem, nostack, preserves_flags, pure));
@@ -109,7 +109,7 @@ macro_rules! eight {
     };
 }
 
-/// The hash of a short key. 16 instructions at the least, of which half are multiplications that wait for each other.
+/// Hashes a short key. That takes at least 16 instructions; half of them are multiplications that wait for each other.
 #[inline(always)]
 fn hash(key: u64) -> u64 {
     let byte = |number: u32| key >> (8 * number) & 0xff;
@@ -161,7 +161,7 @@ macro_rules! ways {
                 for _ in 0..turns {
                     eight! {
                         let result = $call;
-                        // SAFETY: nothing, so that the result is used.
+                        // SAFETY: the assembler has no instruction. It only makes the compiler keep the result.
                         unsafe { asm!("/* {0} */", in(reg) result, options(nomem, nostack, preserves_flags)) };
                     }
                 }
@@ -174,7 +174,7 @@ macro_rules! ways {
                 match self { $($(#[$when])* Way::$way => $name),* }
             }
 
-            /// The latency-bound loop, the throughput-bound one, and the one that hashes.
+            /// The latency-bound loop, the throughput-bound loop, and the loop that hashes.
             pub fn loops(self) -> [Loops; 3] {
                 match self { $($(#[$when])* Way::$way => [placements!($latency), placements!($throughput), placements!($hashing)]),* }
             }
@@ -185,7 +185,7 @@ macro_rules! ways {
 ways! {
     Inlined "inlined": latency_inlined throughput_inlined hashing_inlined (x) {
         let result: u64;
-        // SAFETY: arithmetic of registers.
+        // SAFETY: the instructions only compute in registers.
         unsafe { asm!(isa::triple!("0", "1"), out(reg) result, in(reg) x, options(nomem, nostack, preserves_flags)) };
         result
     };

@@ -1,10 +1,10 @@
-//! `compile`: what the checks of a program cost its compiler: processor seconds and memory, against the same program without keys
-//! and the same program with the crate `static-keys`.
+//! `compile`: the cost of a program's checks for its compiler, in processor seconds and memory. It compares the program with the same program without
+//! keys, and with the same program with the crate `static-keys`.
 //!
-//! The three take turns, in an order that is random in each round. What is measured is the one run of rustc that compiles
-//! the program, with the linker that it starts: cargo runs it by way of this program (RUSTC_WORKSPACE_WRAPPER), which waits
-//! for it and writes down what the kernel says of it (`wait4`). Processor time, not time on the wall: what else
-//! the machine does then matters less.
+//! The three programs take turns, in an order that is random in each round. The measured process is the one run of rustc that compiles the program,
+//! with the linker that it starts. Cargo runs this program in the place of rustc (RUSTC_WORKSPACE_WRAPPER). This program starts rustc, waits for it,
+//! and writes down its usage as the kernel reports it (`wait4`). The figure is processor time and not elapsed time, because other work of the machine
+//! then matters less.
 
 mod program;
 mod usage;
@@ -17,7 +17,7 @@ use crate::samples::Samples;
 use program::{PROFILES, PROGRAMS, Project};
 pub use usage::stand_in_for_rustc;
 
-/// What was found of one program in one profile.
+/// The measured costs of one program in one profile.
 #[derive(Clone, Default)]
 struct Cost {
     seconds: Samples,
@@ -34,7 +34,7 @@ pub fn run(quick: bool) -> Result<Report> {
     for profile in PROFILES {
         let mut costs = vec![Cost::default(); projects.len()];
         for project in &projects {
-            project.build(profile)?; // What it depends on.
+            project.build(profile)?; // Builds what the program depends on.
         }
         let mut turns = [0, 1, 2];
         for _ in 0..rounds {
@@ -53,7 +53,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// The table of one profile; the same as JSON.
+/// The table of one profile. Returns the same as JSON.
 fn table(report: &mut Report, profile: &'static str, functions: usize, costs: &[Cost]) -> Value {
     let title = format!("{functions} functions, {profile}, {} rounds", costs[0].seconds.len());
     let mut table = Table::new(title, &["to compile", "CPU s p50", "least", "MB", "times static-keys", "target", ""]);
@@ -70,7 +70,7 @@ fn table(report: &mut Report, profile: &'static str, functions: usize, costs: &[
         ];
         if program.name == "jumplabel" {
             let [ratio, limit, verdict] = of(0).cells();
-            // The clock that processors' time is counted by has ticks of 10 ms.
+            // The clock that counts processor time has ticks of 10 ms.
             let is_judged = costs[0].seconds.len() > 1;
             let verdict = if is_judged { verdict } else { "not judged: one round".into() };
             let what = format!(

@@ -1,5 +1,5 @@
-//! The three programs: the same functions with no key, with one of ours, and with one of the crate `static-keys`, each a project
-//! of its own that is generated under target/.
+//! The three programs: the same functions without keys, with a key of this library, and with a key of the crate `static-keys`. Each is a project of
+//! its own, which is generated under target/.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,7 +12,7 @@ use super::usage::{USAGE_FILE, Usage};
 use crate::Result;
 use crate::startup::image::Image;
 
-/// One of them.
+/// One of the programs.
 pub struct Program {
     pub name: &'static str,
     dependency: &'static str,
@@ -22,7 +22,7 @@ pub struct Program {
     flip: &'static str,
 }
 
-/// The check of the first is what a function has without keys: a comparison that cannot be foreseen.
+/// The programs. In the first, the check is what a function has without keys: a comparison whose result cannot be predicted.
 pub const PROGRAMS: [Program; 3] = [
     Program { name: "no-keys", dependency: "", key: "", check: "x == 77", first: "", flip: "" },
     Program {
@@ -43,10 +43,10 @@ pub const PROGRAMS: [Program; 3] = [
     },
 ];
 
-/// Optimised with 16 units of code, and not at all: cargo's own profiles.
+/// Cargo's own profiles: `release`, which is optimised in 16 units of code, and `dev`, which is not optimised.
 pub const PROFILES: [&str; 2] = ["release", "dev"];
 
-/// A program's directory.
+/// The project of a program, in a directory of its own.
 pub struct Project {
     name: &'static str,
     directory: PathBuf,
@@ -54,7 +54,7 @@ pub struct Project {
 }
 
 impl Project {
-    /// Writes the project of `program` with that many functions.
+    /// Writes the project of `program` with `functions` functions.
     pub fn write(program: Program, functions: usize) -> Result<Project> {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/compile").join(program.name);
         fs::create_dir_all(directory.join("src"))?;
@@ -67,14 +67,14 @@ impl Project {
         Ok(Project { name, directory, source: source(&program, functions)? })
     }
 
-    /// Compiles the program anew: what that took, and how many sites it has.
+    /// Compiles the program again. Returns the compiler's usage, and the number of sites of the program.
     pub fn build(&self, profile: &str) -> Result<(Usage, usize)> {
         fs::write(self.directory.join("src/main.rs"), &self.source)?;
         let file = self.directory.join("usage");
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.args(["build", "--quiet", "--message-format=json-render-diagnostics", "--profile", profile]);
         command.current_dir(&self.directory).env("CARGO_TARGET_DIR", self.directory.join("target"));
-        // Cargo may put this program in place anew while it runs: a copy of what runs.
+        // The wrapper is a copy of this program, because cargo may replace the program itself while it runs.
         let wrapper = self.directory.join("wrapper");
         fs::copy("/proc/self/exe", &wrapper)?;
         command.env("RUSTC_WORKSPACE_WRAPPER", wrapper).env(USAGE_FILE, &file);

@@ -1,4 +1,4 @@
-//! What a run of the compiler used: this program in the place of rustc, and what it hands on.
+//! Measures a run of the compiler: this program runs in the place of rustc, and passes the usage on in a file.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -6,19 +6,19 @@ use std::process::{Command, ExitCode};
 
 use crate::Result;
 
-/// Names the file for the figures, and says that this program stands in for rustc.
+/// The environment variable that names the file for the figures. If it is set, this program stands in for rustc.
 pub const USAGE_FILE: &str = "JUMPLABEL_BENCH_USAGE_FILE";
 
-/// What one process and those that it waited for used.
+/// The usage of a process, and of the processes that it waited for.
 pub struct Usage {
     /// Processor time, user and system.
     pub seconds: f64,
-    /// The most memory that one of them held.
+    /// The most memory that one of the processes held.
     pub kib: f64,
 }
 
 impl Usage {
-    /// What [`stand_in_for_rustc`] wrote.
+    /// Reads the file that [`stand_in_for_rustc`] wrote.
     pub fn read(file: &Path) -> Result<Usage> {
         let text = std::fs::read_to_string(file)?;
         let mut words = text.split_whitespace().map(str::parse);
@@ -29,7 +29,7 @@ impl Usage {
     }
 }
 
-/// Where cargo runs this program in the place of rustc: runs rustc, writes down what it used, and ends as it does.
+/// If cargo runs this program in the place of rustc: runs rustc, writes down its usage, and returns its exit code. Otherwise returns `None`.
 pub fn stand_in_for_rustc() -> Option<ExitCode> {
     let file = std::env::var_os(USAGE_FILE)?;
     Some(measured(file).unwrap_or_else(|error| {
@@ -43,9 +43,9 @@ fn measured(file: OsString) -> Result<ExitCode> {
     let rustc = arguments.next().ok_or("no compiler is named")?;
     let child = Command::new(rustc).args(arguments).spawn()?;
     let mut status = 0;
-    // SAFETY: plain numbers, which the call fills in.
+    // SAFETY: `rusage` has only numbers, for which zero is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: writes to the two variables.
+    // SAFETY: the call writes only to the two variables.
     if unsafe { libc::wait4(child.id() as i32, &raw mut status, 0, &raw mut usage) } < 0 {
         return Err(std::io::Error::last_os_error().into());
     }

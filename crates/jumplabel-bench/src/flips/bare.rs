@@ -1,5 +1,5 @@
-//! The bare calls: what a writer asks of the kernel and stores, without a lock, a search, a check of what is there, or a way
-//! back. On the sites of the library's own flips, primed, so that mappings, pages and lines of cache are the same.
+//! The bare calls of a writer: its system calls and its stores. They leave out the lock, the search for sites, the check of their bytes, and the way
+//! back after an error. They write to the sites of the library's own flips, which are primed, so that mappings, pages and cache lines are the same.
 //!
 //! ```text
 //!   procmem     open /proc/self/mem, pwrite for each site, membarrier, close
@@ -15,7 +15,7 @@ use crate::Result;
 use crate::membarrier::{PRIVATE_EXPEDITED_SYNC_CORE, membarrier};
 use crate::sites::Functions;
 
-/// Flips all of `sites`, which are primed and the other way round.
+/// Flips all of `sites`, which are primed and in the other state.
 pub fn flip(kind: WriterKind, sites: &Functions, on: bool) -> Result<()> {
     match kind {
         WriterKind::Procmem => procmem(sites, on),
@@ -25,7 +25,7 @@ pub fn flip(kind: WriterKind, sites: &Functions, on: bool) -> Result<()> {
 
 fn procmem(sites: &Functions, on: bool) -> Result<()> {
     let code = code(on).to_le_bytes();
-    // SAFETY: a path, a byte of ours, sites of ours, and a descriptor that is closed once.
+    // SAFETY: the path and the byte are local, the sites belong to this program, and the descriptor is closed once.
     unsafe {
         let memory = libc::open(c"/proc/self/mem".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
         if memory < 0 {
@@ -48,14 +48,14 @@ fn mprotect(sites: &Functions, on: bool) -> Result<()> {
     let start = sites.first & !4095;
     let bytes = (sites.first + sites.count * sites.apart).next_multiple_of(4096) - start;
     let protect = |protection| {
-        // SAFETY: whole pages of functions that are only there for this, executable before and after.
+        // SAFETY: these are whole pages of functions that exist only for this measurement. They are executable before and after.
         match unsafe { libc::mprotect(start as *mut libc::c_void, bytes, protection) } {
             0 => Ok(()),
             _ => Err(failed("mprotect")),
         }
     };
     protect(libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC)?;
-    // SAFETY: opened above.
+    // SAFETY: the call before has made the pages writable.
     unsafe { store(sites, on) };
     membarrier(PRIVATE_EXPEDITED_SYNC_CORE)?;
     protect(libc::PROT_READ | libc::PROT_EXEC)

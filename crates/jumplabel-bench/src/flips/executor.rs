@@ -1,12 +1,12 @@
-//! The thread that really executes the sites while they are flipped, and the gate that tells whether it did.
+//! A thread that executes the sites while they are flipped, and the test that it really ran.
 //!
 //! ```text
 //!   flipping thread      aim ── wait: aimed, 64 calls more ── c0 ─── flip ─── c1        overlapped: c1 > c0
 //!   executor             call, count, call, count, call, count, call, count, call, ...
 //! ```
 //!
-//! A flip beside a sleeping thread is cheaper, because there is no processor to interrupt; so a sample counts only where
-//! the executor was running right before it and got on during it.
+//! A flip beside a sleeping thread is cheaper, because there is no processor to interrupt. So a sample counts only if the executor ran right before
+//! the flip and made calls during it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::sites::Functions;
 
-/// Calls between two looks at what to execute.
+/// The number of calls after which the thread looks for a new target.
 const CALLS: usize = 64;
 
 #[repr(align(128))]
@@ -23,21 +23,21 @@ struct Padded<T>(T);
 
 struct Shared {
     targets: Vec<Functions>,
-    /// Which of the targets to execute.
+    /// The number of the target to execute.
     aim: AtomicUsize,
-    /// Which one is being executed.
+    /// The number of the target that the thread executes.
     aimed: AtomicUsize,
     stop: AtomicBool,
     calls: Padded<AtomicU64>,
 }
 
-/// The executing thread. Stops when dropped.
+/// The executing thread. It stops when this is dropped.
 pub struct Executor {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// One timed flip.
+/// The time of one flip.
 pub struct Sample {
     pub nanoseconds: f64,
     pub overlapped: bool,
@@ -67,7 +67,7 @@ impl Executor {
         Sample { nanoseconds, overlapped: running && self.calls() > before }
     }
 
-    /// Aims at `target` and waits until the thread is at it; false where it does not get a processor for a while.
+    /// Aims at `target`, and waits until the thread executes it. Returns false if the thread gets no processor for a while.
     fn run(&self, target: usize) -> bool {
         const PATIENCE: Duration = Duration::from_millis(10);
         let start = Instant::now();

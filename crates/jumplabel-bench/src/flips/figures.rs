@@ -1,4 +1,4 @@
-//! What the samples come to: quantiles, ratios to the bare calls and to the floor, targets.
+//! The figures of `flips`: quantiles of the samples, ratios to the bare calls and to the floor, and targets.
 
 use jumplabel::format::Entry;
 use jumplabel::{RawKey, WriterKind, for_each_call, for_each_key, for_each_mode, index_bytes};
@@ -122,7 +122,7 @@ impl Bench {
         report.fact("first", Value::Array(rows));
     }
 
-    /// Naked keys with one check and with 10,000, beside a key with as many sites; in floors of one site.
+    /// Reports naked keys with one check and with 10,000 checks, beside keys with as many sites. The unit is the floor of one site.
     pub(super) fn report_naked(&self, report: &mut Report, cells: &[Cell]) {
         let head =
             ["checks", "writer", "n", "overlap", "p10 us", "p50 us", "p99 us", "x floor", "to 1 check", "target", ""];
@@ -172,7 +172,7 @@ impl Bench {
         report.fact("naked", Value::Array(rows));
     }
 
-    /// Up to which size `procmem` is the cheaper writer.
+    /// Reports the size up to which `procmem` is the cheaper writer.
     pub(super) fn report_crossover(&self, report: &mut Report, cells: &[Cell]) {
         let mut sizes: Vec<(f64, f64, f64)> = Vec::new();
         for (at, group) in self.groups.iter().enumerate().filter(|(_, group)| group.sites.count <= 100 && !group.naked)
@@ -200,7 +200,7 @@ impl Bench {
 }
 
 impl Cell {
-    /// The cells p10, p50, p99.
+    /// The cells p10, p50 and p99.
     fn times(&self) -> [String; 3] {
         [0.1, 0.5, 0.99].map(|part| figure(self.microseconds(part), 1))
     }
@@ -224,7 +224,7 @@ fn find(cells: &[Cell], group: usize, variant: Variant) -> Option<&Cell> {
     cells.iter().find(|cell| cell.group == group && cell.variant == variant)
 }
 
-/// The p10 of a group flipped in one way, in microseconds; not a number where it was not measured.
+/// The p10 of a group flipped in one way, in microseconds. NaN if it was not measured.
 fn p10(cells: &[Cell], group: usize, variant: Variant) -> f64 {
     find(cells, group, variant).map_or(f64::NAN, |cell| cell.microseconds(0.1))
 }
@@ -233,7 +233,7 @@ fn pages(count: usize) -> String {
     if count == 1 { "1 page".into() } else { format!("{count} pages") }
 }
 
-/// The size at which two lines through neighbouring measurements cross: sizes, and the cost of either writer.
+/// The size at which the costs of the two writers cross, on lines through neighbouring measurements. `sizes` has a size and the cost of each writer.
 fn crossover(sizes: &[(f64, f64, f64)]) -> Option<f64> {
     sizes.windows(2).find_map(|pair| {
         let [(size, procmem, mprotect), (next, next_procmem, next_mprotect)] = *pair else { return None };
@@ -242,7 +242,7 @@ fn crossover(sizes: &[(f64, f64, f64)]) -> Option<f64> {
     })
 }
 
-/// Of a flip, in a child, which has one thread; not a number where tracing is not allowed, or flips are refused.
+/// System calls of a flip, counted in a child with one thread. NaN if tracing is not allowed or flips are refused.
 pub(super) fn system_calls(key: &RawKey) -> f64 {
     let flips = |pairs| (0..pairs).all(|_| key.enable().is_ok() && key.disable().is_ok());
     let calls = |pairs| crate::step::count(|| assert!(flips(pairs))).ok().map(|counted| counted.system_calls);
@@ -254,12 +254,13 @@ unsafe extern "C" {
     static __stop___jump_table: u8;
 }
 
-/// Bytes of the table and of the index, over the sites that the library finds by way of keys, calls and modes, and lock prefixes, whose
-/// key nobody declares: those of the other commands, too. So an entry that nothing leads to is bytes, and no site.
+/// Reports the bytes of the table and of the index for each site. The sites are those that the library finds through keys, calls and modes, and the
+/// lock prefixes, whose key nobody declares. They include the sites of the other commands. So an entry to which nothing leads adds bytes, but no
+/// site.
 pub(super) fn report_memory(report: &mut Report) -> Result<()> {
     let (start, stop) = (&raw const __start___jump_table, &raw const __stop___jump_table);
     let table = stop.addr() - start.addr();
-    // SAFETY: the table of this program, which nothing writes: whole entries.
+    // SAFETY: these are the whole entries of this program's table, and nobody writes to it.
     let entries = unsafe { std::slice::from_raw_parts(start.cast::<Entry>(), table / size_of::<Entry>()) };
     let prefixes = entries.iter().filter(|entry| entry.kind() == PREFIX).count();
     let mut sites = prefixes;

@@ -1,11 +1,11 @@
-//! The sites that are flipped: a group is the sites of one key, 128 bytes apart, and a floor of the same size and shape.
+//! The sites that are flipped. A group has the sites of one key, 128 bytes apart. Each group is compared with a floor of the same size and shape.
 
 use jumplabel::{RawKey, WriterKind, for_each_site, set_writer, static_key};
 
 use crate::Result;
 use crate::sites::{Functions, site_functions};
 
-/// Bytes from one site to the next: 32 sites a page.
+/// Bytes from one site to the next, which puts 32 sites on a page.
 const APART: usize = 128;
 
 static_key! {
@@ -17,25 +17,25 @@ static_key! {
     static KEY_16: false;
     static KEY_32: false;
     static KEY_64: false;
-    /// Naked keys: one site each, the function that all their checks call.
+    /// Naked keys. Each has one site: the function that all its checks call.
     #[cfg(target_arch = "x86_64")]
     static NAKED_1: false;
     #[cfg(target_arch = "x86_64")]
     static NAKED_10000: false;
-    /// One site each, a page apart.
+    /// Keys with one site each, whose sites are a page apart.
     static SPREAD: [false; 200];
-    /// One site each.
+    /// Keys with one site each.
     static MANY: [false; 3000];
 }
 
-/// Sites of one key, or checks of a naked one.
+/// The sites of one key, or the checks of a naked key.
 pub struct Group {
     pub key: &'static RawKey,
     pub naked: bool,
     pub sites: Functions,
 }
 
-/// Emits the function of a naked key under the symbol `$symbol`, with its entry.
+/// Emits the function of a naked key under the symbol `$symbol`, and its table entry.
 #[cfg(target_arch = "x86_64")]
 macro_rules! naked_function {
     ($symbol:literal, $key:path) => {
@@ -105,23 +105,23 @@ unsafe extern "C" {
     fn bench_sites_many();
 }
 
-/// The groups that have targets: 1 site, 100 on 4 pages, 10,000 on 313.
+/// The groups that have targets: 1 site, 100 sites on 4 pages, 10,000 sites on 313 pages.
 pub fn groups() -> Result<Vec<Group>> {
     checked(vec![group_1(), group_100(), group_10000()])
 }
 
-/// Groups of sizes around the point where one writer overtakes the other.
+/// Groups whose sizes are around the point where one writer becomes cheaper than the other.
 pub fn steps() -> Result<Vec<Group>> {
     checked(vec![group_4(), group_8(), group_16(), group_32(), group_64()])
 }
 
-/// Their functions and checks are written for x86-64.
+/// There are none: the functions of naked keys and their checks are written for x86-64.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn naked() -> Result<Vec<Group>> {
     Ok(Vec::new())
 }
 
-/// Naked keys with 1 check and with 10,000.
+/// Naked keys with 1 check and with 10,000 checks.
 #[cfg(target_arch = "x86_64")]
 pub fn naked() -> Result<Vec<Group>> {
     let groups = vec![naked_1(), naked_10000()];
@@ -133,7 +133,7 @@ pub fn naked() -> Result<Vec<Group>> {
     Ok(groups)
 }
 
-/// 200 keys with one site each, on a page of its own.
+/// 200 keys, each with one site on a page of its own.
 pub fn spread() -> (&'static [jumplabel::StaticKeyFalse; 200], Functions) {
     (&SPREAD, Functions { first: bench_sites_spread as *const () as usize, count: 200, apart: 4096 })
 }
@@ -148,13 +148,13 @@ pub fn floor(count: usize) -> Functions {
     Functions { first: bench_floor as *const () as usize, count, apart: APART }
 }
 
-/// All bytes of the text that is left writable: whole pages.
+/// The addresses of the text that is left writable, which is whole pages.
 pub fn floor_text() -> std::ops::Range<usize> {
     let Functions { first, count, apart } = floor(10_000);
     first..(first + count * apart).next_multiple_of(4096)
 }
 
-/// Refuses groups whose sites the library does not know: a build without sites, or a linker that dropped entries.
+/// Returns an error if the library does not know the sites of a group: the build has no sites, or the linker dropped entries.
 fn checked(groups: Vec<Group>) -> Result<Vec<Group>> {
     for group in &groups {
         let mut at = group.sites.first;
@@ -170,7 +170,7 @@ fn checked(groups: Vec<Group>) -> Result<Vec<Group>> {
     Ok(groups)
 }
 
-/// Whether the system, or an emulator, lets a writer work.
+/// Returns whether a writer works on this system or emulator.
 pub fn works(kind: &WriterKind) -> bool {
     set_writer(Some(*kind));
     let key = &spread().0[0];

@@ -1,5 +1,5 @@
-//! `flips`: how long a flip takes while another thread executes the sites, beside the bare system calls of its writer, and
-//! beside the floor of the same size.
+//! `flips`: the time of a flip while another thread executes the sites. It is compared with the bare system calls of its writer, and with the floor
+//! of the same size.
 //!
 //! ```text
 //!   before all    the very first flip of each group; then 10,000 flips of single sites, and the mappings before and after
@@ -29,27 +29,26 @@ pub use executor::Executor;
 pub use floor::{floor_of_one, open as open_floor, store_floor};
 use groups::{Group, works};
 
-/// The most that the p10 of an automatic flip may be, as a multiple of that of the bare calls of the writer that it takes, for
-/// each of the groups.
+/// For each group, the greatest ratio of the p10 of an automatic flip to the p10 of the bare calls of its writer.
 const LIMITS: [f64; 3] = [1.1, 1.1, 1.5];
-/// The most that the first flip of pristine sites may cost above a primed one, in floors.
+/// The most that the first flip of pristine sites may cost beyond a flip of primed sites, in floors.
 const FIRST_LIMIT: f64 = 3.0;
-/// The most that the p10 of a flip of a naked key with 10,000 checks may be, as a multiple of that with one.
+/// The greatest ratio of the p10 of a flip of a naked key with 10,000 checks to that of one with a single check.
 const NAKED_LIMIT: f64 = 1.25;
-/// How many flips of single sites the mappings must survive.
+/// The number of flips of single sites after which the number of mappings must be the same.
 const SINGLE_FLIPS: usize = 10_000;
-/// `remap`, and `procmem` for thousands of sites, take milliseconds: they take part in every eighth round only.
+/// `remap`, and `procmem` for thousands of sites, take milliseconds. So they run only in every eighth round.
 const SELDOM: usize = 8;
 
-/// How a group is flipped.
+/// A way to flip a group.
 #[derive(Clone, Copy, PartialEq)]
 enum Variant {
     Floor,
-    /// The system calls and stores of a writer, and nothing else.
+    /// Only the system calls and stores of a writer.
     Bare(WriterKind),
     Automatic,
     Forced(WriterKind),
-    /// Automatic, of sites that [`restore_pristine`] has made pristine.
+    /// An automatic flip of sites that [`restore_pristine`] has made pristine.
     First,
 }
 
@@ -66,7 +65,7 @@ impl Variant {
     }
 }
 
-/// A group flipped in one way, and how long it took.
+/// The times of a group that is flipped in one way.
 struct Cell {
     group: usize,
     variant: Variant,
@@ -80,7 +79,7 @@ impl Cell {
         Cell { group, variant, samples: Samples::default(), tried: 0, writer: None }
     }
 
-    /// Part of the samples in which the executing thread got on.
+    /// The fraction of the samples in which the executing thread made calls during the flip.
     fn overlap(&self) -> f64 {
         self.samples.len() as f64 / self.tried.max(1) as f64
     }
@@ -90,12 +89,11 @@ impl Cell {
     }
 }
 
-/// Everything that is measured. The groups with targets come first, then those around the writers' crossover, then those of
-/// naked keys.
+/// All that is measured. The groups with targets come first, then those around the writers' crossover, then those of naked keys.
 struct Bench {
     groups: Vec<Group>,
     executor: Executor,
-    /// Whether there are a floor and bare calls: they need `membarrier`.
+    /// True if there are a floor and bare calls, which need `membarrier`.
     has_floor: bool,
 }
 
@@ -131,7 +129,7 @@ pub fn run(quick: bool) -> Result<Report> {
     report.note(format!("mappings: {before} before the first flip, {after} after {flips} flips of single sites"));
     report.fact("mappings", json!({ "flips": flips, "before": before, "after": after }));
     figures::report_memory(&mut report)?;
-    // Without optimisation, each file that is closed is looked at once more.
+    // Without optimisation, one more system call checks each file that is closed.
     let build = if cfg!(debug_assertions) { ", not optimised" } else { "" };
     let of_one = figures::system_calls(bench.groups[0].key);
     report.count(format!("system calls of a flip of one site, with one thread{build}"), of_one);
@@ -143,8 +141,8 @@ impl Bench {
         self.groups.len() + group
     }
 
-    /// Microseconds of the first flip of each group in this process: the first of all builds the index and tries the
-    /// writers; each copies its pages.
+    /// The microseconds of the first flip of each group in this process. The first of these builds the index and tries the writers. Each flip copies
+    /// the pages of its sites.
     fn very_first(&self) -> Result<Vec<f64>> {
         let mut times = Vec::new();
         for (at, group) in self.groups.iter().enumerate() {
@@ -157,7 +155,7 @@ impl Bench {
         Ok(times)
     }
 
-    /// Flips keys with one site each, on 200 pages, with both writers that are chosen automatically.
+    /// Flips keys with one site each, on 200 pages, with both writers that the automatic choice can take.
     fn single_flips(&self) -> Result<usize> {
         let (keys, sites) = groups::spread();
         let target = 2 * self.groups.len();
@@ -204,7 +202,7 @@ impl Bench {
             Variant::Bare(kind) => self.has_floor && works(&kind),
             _ => true,
         });
-        // A round to warm up, which tells which writers are refused here.
+        // A first round warms up, and shows which writers are refused here.
         let mut usable = Vec::new();
         for mut cell in cells {
             match self.sample(&mut cell) {
@@ -276,7 +274,7 @@ impl Bench {
             for at in [0, sites.count / 2, sites.count - 1] {
                 assert_eq!(sites.call(at), on, "a site is not in the state of its key");
             }
-            // The way back of a first flip is a flip of primed sites like any other.
+            // After a first flip, the flip back is one of primed sites, so it is not sampled.
             if on || cell.variant != Variant::First {
                 cell.tried += 1;
                 if sample.overlapped {

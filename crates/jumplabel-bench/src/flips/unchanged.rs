@@ -1,5 +1,5 @@
-//! Changes to the state that the keys have: they look at the sites, because something else may have changed those, and write nothing. Beside
-//! a bare read of the same sites, with nothing around it.
+//! Measures changes of keys to the state that they already have. Such a change looks at the sites, because something else may have changed them, and
+//! writes nothing. It is compared with a bare read of the same sites.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::report::{Report, Table, figure};
 use crate::samples::Samples;
 use crate::sites::Functions;
 
-/// Some keys that are not changed, and what their change and a read of their sites took.
+/// Keys that are changed to their own state, and the times of these changes and of reads of their sites.
 struct Row {
     name: String,
     target: usize,
@@ -27,7 +27,7 @@ impl Row {
         Row { name, target, sites, change: Box::new(change), changes: Samples::default(), reads: Samples::default() }
     }
 
-    /// One of each.
+    /// Takes one sample of the change, and one of the read.
     fn sample(&mut self, executor: &Executor) -> Result<()> {
         let mut result = Ok(());
         let sample = executor.time(self.target, || result = (self.change)());
@@ -43,18 +43,18 @@ impl Row {
     }
 }
 
-/// Reads the instruction of each site, as a flip has to.
+/// Reads the instruction of each site, as a flip must.
 fn read(sites: &Functions) {
     let mut sum = 0;
     for at in 0..sites.count {
-        // SAFETY: text; eight bytes of a function and what follows it.
+        // SAFETY: the eight bytes are text: a function and what follows it.
         sum ^= unsafe { ((sites.first + at * sites.apart) as *const u64).read_unaligned() };
     }
     std::hint::black_box(sum);
 }
 
 impl Bench {
-    /// Keys of 1, 100 and 10,000 sites, and a batch of 3,000 keys of one site each.
+    /// Reports keys of 1, 100 and 10,000 sites, and a batch of 3,000 keys of one site each.
     pub(super) fn report_unchanged(&self, report: &mut Report, quick: bool) -> Result<()> {
         let mut rows = Vec::new();
         for (at, group) in self.groups.iter().take(super::LIMITS.len()).enumerate() {

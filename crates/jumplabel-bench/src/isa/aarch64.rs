@@ -1,4 +1,4 @@
-//! AArch64.
+//! The instructions of the loops for AArch64.
 
 macro_rules! multiply {
     ($of:literal) => {

@@ -1,4 +1,4 @@
-//! The instructions that loops consist of, as text, by the same names for each instruction set. An operand is the number of a register.
+//! The instructions of the loops as text, under the same names for each instruction set. An operand is the number of a register.
 //!
 //! ```text
 //!   multiply!("0")          a product that waits for the one before
@@ -16,5 +16,5 @@ mod here;
 
 pub(crate) use here::{add, multiply, next_line, returns_more, triple, triples};
 
-/// Of the machine's own instruction set, and not of one that is only compiled for.
+/// True if the machine is an x86-64.
 pub const IS_X86: bool = cfg!(target_arch = "x86_64");

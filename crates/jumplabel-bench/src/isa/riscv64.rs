@@ -1,4 +1,4 @@
-//! RV64.
+//! The instructions of the loops for RV64.
 
 macro_rules! multiply {
     ($of:literal) => {
@@ -30,7 +30,7 @@ macro_rules! triples {
     };
 }
 
-/// The result's register is not the argument's.
+/// The result must be in another register than the argument.
 macro_rules! triple {
     ($result:literal, $of:literal) => {
         concat!("slli {", $result, "}, {", $of, "}, 1\nadd {", $result, "}, {", $result, "}, {", $of, "}")

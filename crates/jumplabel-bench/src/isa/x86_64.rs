@@ -1,4 +1,4 @@
-//! x86-64.
+//! The instructions of the loops for x86-64.
 
 macro_rules! multiply {
     ($of:literal) => {

@@ -1,4 +1,4 @@
-//! `layers`: the cost of diagnostics that are switched off, for each guard that programs use today.
+//! `layers`: the cost of diagnostics that are switched off, for each guard that programs use.
 //!
 //! ```text
 //!   first         step through each loop: the instructions of a guard; a site is one, and nothing else is less than two
@@ -17,15 +17,15 @@ use crate::site::loops::{CHECKS_A_TURN, LOOPS};
 use crate::step;
 use ways::{WAYS, Way};
 
-/// Turns of a loop in one sample: some 100 us.
+/// The turns of a loop in one sample, which takes about 100 us.
 const TURNS: u64 = 5_000;
 
-/// One guard in one loop.
+/// The samples of one guard in one loop.
 struct Row {
     shape: usize,
     way: &'static Way,
     samples: Placed,
-    /// Of one guard and the work around it; not a number where tracing is not allowed.
+    /// Instructions of one guard and of the work around it. NaN if tracing is not allowed.
     instructions: f64,
 }
 
@@ -61,7 +61,7 @@ impl Row {
         std::ptr::eq(self.way, &raw const WAYS[0])
     }
 
-    /// Stops where the compiler made something else of a guard than what its name says.
+    /// Returns an error if the compiler has made something else of a guard than its name says.
     fn assert_code(&self, rows: &[Row]) -> Result<()> {
         let own = self.of_guard(rows);
         let right = cfg!(debug_assertions)
@@ -73,7 +73,7 @@ impl Row {
         if right { Ok(()) } else { Err(format!("{} is {own} instructions: not measured", self.way.name).into()) }
     }
 
-    /// Instructions of one guard.
+    /// The instructions of one guard.
     fn of_guard(&self, rows: &[Row]) -> f64 {
         self.instructions - baseline(rows, self.shape).instructions
     }

@@ -1,4 +1,4 @@
-//! What programs guard their diagnostics with, each switched off, or on for somebody else: in the warm loops of `site`.
+//! The guards that programs put before their diagnostics, in the warm loops of `site`. Each is switched off, or on only for other diagnostics.
 
 use std::arch::asm;
 use std::hint::black_box;
@@ -13,7 +13,7 @@ use crate::Result;
 use crate::placed::{Loops, PLACEMENTS, placements};
 use crate::site::loops::{alu, eight, latency};
 
-/// What is guarded, where the guard does not bring its own.
+/// The guarded work, for guards that bring none of their own.
 #[cold]
 #[inline(never)]
 fn diagnose(number: u64) {
@@ -24,11 +24,11 @@ jumplabel::static_key! { static KEY: false; }
 
 #[repr(align(128))]
 struct Apart<T>(T);
-/// One for each placement.
+/// The flags, one for each placement.
 static FLAGS: [Apart<AtomicBool>; PLACEMENTS] = [const { Apart(AtomicBool::new(false)) }; PLACEMENTS];
 static HOOKS: [Apart<AtomicPtr<()>>; PLACEMENTS] = [const { Apart(AtomicPtr::new(std::ptr::null_mut())) }; PLACEMENTS];
 
-/// Reachable stores of values that the compiler does not know: without them, it takes both for constants.
+/// Stores values that the compiler does not know, in code that can run. Without these stores, it would take flags and hooks for constants.
 fn store() {
     FLAGS.iter().for_each(|flag| flag.0.store(black_box(false), Ordering::Relaxed));
     HOOKS.iter().for_each(|hook| hook.0.store(black_box(std::ptr::null_mut()), Ordering::Relaxed));
@@ -39,7 +39,7 @@ macro_rules! hook {
     ($hook:expr, $number:expr) => {
         let hook = $hook.0.load(Ordering::Relaxed);
         if !hook.is_null() {
-            // SAFETY: there is none but `diagnose`.
+            // SAFETY: the only hook that can be stored is `diagnose`.
             unsafe { std::mem::transmute::<*mut (), fn(u64)>(hook)($number) };
         }
     };
@@ -64,10 +64,10 @@ loops! {
     alu: alu_baseline alu_key alu_relaxed alu_hook alu_log alu_tracing alu_fail alu_point alu_metrics;
 }
 
-/// A guard, in each of the loops, and what has to be so that nothing comes of it.
+/// A guard in each of the loops, and the settings under which it does nothing.
 pub struct Way {
     pub name: &'static str,
-    /// Whether a site is all that it is.
+    /// True if the guard is only a site.
     pub is_site: bool,
     pub loops: [Loops; 2],
     pub prepare: fn() -> Result<()>,
@@ -75,7 +75,7 @@ pub struct Way {
 
 macro_rules! ways {
     ($($name:literal: $latency:ident $alu:ident $is_site:literal $prepare:expr;)*) => {
-        /// The first is none.
+        /// All guards. The first is no guard.
         pub const WAYS: &[Way] = &[$(
             Way { name: $name, is_site: $is_site, loops: [placements!($latency), placements!($alu)], prepare: $prepare },
         )*];
@@ -102,22 +102,22 @@ ways! {
     "metrics, no recorder": latency_metrics alu_metrics false || Ok(());
 }
 
-/// What logs what another module says, if the level lets it.
+/// Sets the level of `log`. The logger logs another module, if the level allows that.
 fn log(level: log::LevelFilter) -> Result<()> {
     log::set_max_level(level);
     Ok(())
 }
 
-/// What a point has that is reached, and then does nothing.
+/// The action of a fail point that is reached and then does nothing.
 const NEVER: &str = "0%return";
 
-/// The one fail point of the crate `fail` that is configured.
+/// Configures one fail point of the crate `fail`, and no other.
 fn theirs(name: Option<&str>) -> Result<()> {
     fail::list().iter().for_each(|(name, _)| fail::remove(name));
     name.map_or(Ok(()), |name| Ok(fail::cfg(name, NEVER)?))
 }
 
-/// The same of `jumplabel-fail`.
+/// Configures one fail point of `jumplabel-fail`, and no other.
 fn ours(name: Option<&str>) -> Result<()> {
     jumplabel_fail::list().iter().for_each(|(name, _)| jumplabel_fail::remove(name));
     name.map_or(Ok(()), |name| Ok(jumplabel_fail::cfg(name, NEVER)?))
@@ -130,7 +130,7 @@ fn tracing(directives: &str) -> Result<()> {
     Ok(filter.reload(EnvFilter::try_new(directives)?)?)
 }
 
-/// Once in a process.
+/// Prepares the process. Called once in a process.
 pub fn begin() -> Result<()> {
     store();
     env_logger::Builder::new()

@@ -1,4 +1,5 @@
-//! What other compilers make of a check, and rustc of it in a program without a system: always optimised, whatever this command is.
+//! The code that other compilers make of a check, and that rustc makes of it in a program without an operating system. It is always optimised, even
+//! if this command is not.
 //!
 //! ```text
 //!   gcc, clang    programs/parent.c: the function that this command lists, -O2
@@ -15,13 +16,13 @@ use crate::programs::object;
 use crate::report::{Report, Table};
 use crate::site::decode::Path;
 
-/// The checks, and what programs/parent.c is compiled with.
+/// The checks, and the macro with which programs/parent.c is compiled for each.
 const WAYS: [(&str, &str); 3] = [("without a check", "CONSTANT"), ("static key", "SITE"), ("relaxed load", "RELAXED")];
-/// The same, by the names of functions of test-crates/checks.
+/// The same checks: the names of their functions in test-crates/checks.
 const FUNCTIONS: [&str; 3] = ["constant", "site", "relaxed"];
 const TARGET: &str = "x86_64-unknown-none";
 
-/// Of a function: its bytes, if they are known, and instructions and bytes on the way of who passes.
+/// The bytes of a function, if they are known, and the instructions and loads on the way on which the check fails.
 type Counts = (Option<u64>, [usize; 2]);
 
 pub fn tables(report: &mut Report) -> Result<()> {
@@ -100,7 +101,7 @@ fn rustc() -> Result<[Counts; 3]> {
     Ok(counts)
 }
 
-/// Code that nobody executes, and behind it as many bytes as an instruction has.
+/// Code that is only read. As many bytes follow it as the longest instruction has, because the decoder may read them.
 struct Code(Vec<u8>);
 
 impl Code {
@@ -108,7 +109,7 @@ impl Code {
         Code([bytes, &[0xcc; 16]].concat())
     }
 
-    /// Instructions and loads from a function's entry to its return.
+    /// The numbers of instructions and loads from a function's entry to its return.
     fn path(&self, at: usize) -> [usize; 2] {
         let path = Path::of_call(self.0.as_ptr() as usize + at);
         [path.len(), path.loads()]

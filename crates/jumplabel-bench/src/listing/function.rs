@@ -1,14 +1,14 @@
-//! The function that `listing` lists. Two programs have it: this command, and test-crates/short, which is linked by the tool.
+//! The function that `listing` lists. Two programs have it: this command, and test-crates/short, which `jumplabel link` links.
 
 use std::hint::black_box;
 
-/// Whose parent's number is asked for.
+/// A task. The function asks for the number of its parent.
 pub struct Task {
     pub parent: *const Task,
     pub number: u64,
 }
 
-/// What the arm does that nobody takes. At the end of the function, so that no register is kept for what follows: a check is all that differs.
+/// The work of the arm that nobody takes. It is at the end of the function, so that no register is kept for later code. So only the check differs.
 #[cold]
 #[inline(never)]
 pub fn said(number: u64) -> u64 {
@@ -16,13 +16,13 @@ pub fn said(number: u64) -> u64 {
     number
 }
 
-/// Functions that differ in their check, and in nothing else.
+/// Makes functions that differ only in their check.
 macro_rules! parents {
     ($($(#[$attribute:meta])* $name:ident: $check:expr;)*) => {$(
         $(#[$attribute])*
         #[inline(never)]
         fn $name(task: &Task) -> u64 {
-            // SAFETY: a task has one.
+            // SAFETY: each task has a parent.
             let number = unsafe { (*task.parent).number };
             if $check { said(number) } else { number }
         }
@@ -30,7 +30,7 @@ macro_rules! parents {
 }
 pub(crate) use parents;
 
-/// Asks a task whose parent's number is 3.
+/// Calls the function with a task whose parent has the number 3.
 pub fn ask(function: fn(&Task) -> u64) -> u64 {
     let own = Task { parent: std::ptr::null(), number: 3 };
     black_box(function)(&Task { parent: &raw const own, number: 4 })

@@ -1,7 +1,8 @@
-//! `listing`: one function as Linux's document on static keys lists it, without a check, with a key, and with a load: bytes and instructions.
+//! `listing`: lists the bytes and instructions of one function without a check, with a key, and with a load. Linux's document on static keys has such
+//! a list.
 //!
-//! The document's function is `getppid` with an `if` around a `printk`. Ours reads a word by way of a pointer, too. The short site is in a
-//! program of its own (test-crates/short), which is built with `--cfg jumplabel_short`, and then linked by the tool.
+//! The document's function is `getppid` with an `if` around a `printk`. The function here also reads a word through a pointer. A program of its own
+//! (test-crates/short) has the short site. It is built with `--cfg jumplabel_short`, and `jumplabel link` links it.
 
 mod compilers;
 mod function;
@@ -36,16 +37,16 @@ type Named = (&'static str, fn(&Task) -> u64);
 const FUNCTIONS: [Named; 3] =
     [("without a check", without), ("static key", with_key), ("relaxed load (the fallback)", with_load)];
 
-/// Of the document (static-keys.rst): bytes of `sys_getppid` with a key, and without jump labels.
+/// Figures of the document (static-keys.rst): bytes of `sys_getppid` with a key, and without jump labels.
 const PUBLISHED: [(&str, usize); 2] =
     [("Linux's getppid, static key", 64), ("Linux's getppid, without jump labels", 80)];
 
-/// A function as it stands in memory, or in a file.
+/// The code of a function, from memory or from a file.
 struct Listing {
     name: &'static str,
     code: Vec<u8>,
     all: Vec<Instruction>,
-    /// Of them, those on the way on which the check fails.
+    /// The instructions among them on the way on which the check fails.
     path: Vec<Instruction>,
 }
 
@@ -61,7 +62,7 @@ pub fn run(quick: bool) -> Result<Report> {
     listings.insert(2, short()?);
     let [without, key, short, load] = &listings[..] else { return Err("four functions".into()) };
     let of_check = |listing: &Listing| listing.path.len() as i64 - without.path.len() as i64;
-    // What the document counts: the instructions and bytes of a check that is not taken.
+    // The document counts the instructions and bytes of a check that is not taken.
     if !cfg!(debug_assertions) && (of_check(key) != 1 || of_check(short) != 1 || of_check(load) < 2) {
         return Err(format!("a key is {} instructions, a load {}: not measured", of_check(key), of_check(load)).into());
     }
@@ -105,7 +106,7 @@ impl Listing {
         let data = std::fs::read("/proc/self/exe")?;
         let place = entry - (&raw const __ehdr_start).addr();
         let (_, bytes) = function(&data, |_, at| at == place as u64)?;
-        // SAFETY: code of this program.
+        // SAFETY: the bytes are code of this program.
         let code = unsafe { std::slice::from_raw_parts(entry as *const u8, bytes) };
         Ok(Listing::read(name, code, entry as u64))
     }
@@ -125,7 +126,7 @@ impl Listing {
         Listing { name, code: code.to_vec(), all, path }
     }
 
-    /// Addresses count from the beginning; `>` is an instruction on the way of who passes.
+    /// The lines of the listing. Addresses count from the function's beginning. `>` marks the instructions on the way on which the check fails.
     fn lines(&self) -> impl Iterator<Item = [String; 3]> {
         let start = self.all.first().map_or(0, Instruction::ip);
         self.all.iter().map(move |instruction| {
@@ -144,7 +145,7 @@ unsafe extern "C" {
     static __ehdr_start: u8;
 }
 
-/// The function with a short site, in a program that was linked by the tool.
+/// The listing of the function with a short site, from a program that `jumplabel link` linked.
 fn short() -> Result<Listing> {
     let target = cargo::directory("listing");
     let mut build = cargo::build("short", &target);
@@ -169,7 +170,7 @@ fn succeeds(command: &mut Command) -> Result<()> {
     if command.status()?.success() { Ok(()) } else { Err(format!("{command:?} failed").into()) }
 }
 
-/// Address and bytes of a function, by the symbols of a program.
+/// The address and bytes of a function, found by the symbols of a program.
 fn function(data: &[u8], is: impl Fn(&[u8], u64) -> bool) -> Result<(u64, usize)> {
     let header = FileHeader64::<LittleEndian>::parse(data)?;
     let endian = header.endian()?;

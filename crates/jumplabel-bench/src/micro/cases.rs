@@ -1,4 +1,4 @@
-//! The cases, in assembler where they are no library's.
+//! The cases of `micro`. Those that are not the library's are written in assembler.
 
 use std::arch::asm;
 use std::ops::RangeInclusive;
@@ -9,10 +9,10 @@ use jumplabel::{modes, restore_pristine, static_branch_unlikely, static_call, st
 use crate::placed::{Loops, begin_at, placements};
 use crate::{Result, isa};
 
-/// Cases in each turn of a loop.
+/// The number of cases in each turn of a loop.
 pub const CASES_A_TURN: usize = 8;
 
-/// Of the memory in which loads miss: lines of the cache, 64 MiB.
+/// The number of cache lines in the memory in which loads miss, which has 64 MiB.
 const LINES: usize = 1 << 20;
 const LINE: usize = 64;
 
@@ -26,7 +26,7 @@ extern "C" fn more(_x: u64) -> u64 {
     std::arch::naked_asm!(isa::returns_more!(1))
 }
 
-/// A byte of zero in each line, and a random bit.
+/// Two memories. In each line, the first has a zero byte, and the second a random bit.
 struct Memory {
     zeros: Vec<u8>,
     bits: Vec<u8>,
@@ -34,7 +34,7 @@ struct Memory {
 
 static MEMORY: OnceLock<Memory> = OnceLock::new();
 
-/// Writes each page, so that none is the one of zeros that all have.
+/// Writes to each page, so that none is the kernel's shared page of zeros.
 pub fn begin() {
     MEMORY.get_or_init(|| {
         let bytes = |fill: fn() -> u8| {
@@ -54,12 +54,12 @@ fn bits() -> *const u8 {
     MEMORY.get().map_or(std::ptr::null(), |memory| memory.bits.as_ptr())
 }
 
-/// One case.
+/// A case of `micro`.
 pub struct Case {
     pub name: &'static str,
     pub loops: Loops,
     pub prepare: fn() -> Result<()>,
-    /// What the decoder must find.
+    /// The numbers that the decoder must find.
     pub instructions: RangeInclusive<f64>,
     pub loads: f64,
 }
@@ -73,7 +73,7 @@ macro_rules! eight {
 macro_rules! case {
     ($name:ident ($memory:ident = $from:expr, $zero:ident, $random:ident, $x:ident, $hits:ident) $($case:tt)*) => {
         #[inline(never)]
-        #[allow(unused_assignments, unused_mut, unused_variables)] // Not all use all.
+        #[allow(unused_assignments, unused_mut, unused_variables)] // No case uses all of them.
         fn $name<const P: usize>(turns: u64) -> u64 {
             let (mut $x, mut $hits) = (turns | 1, 0_u64);
             let ($memory, $zero, multiplier) = ($from, std::hint::black_box(0_u64), 6_364_136_223_846_793_005_u64);
@@ -81,7 +81,7 @@ macro_rules! case {
             for _ in 0..turns {
                 eight! {
                     let $random: u64;
-                    // SAFETY: the next random number, and of it the place of a line.
+                    // SAFETY: the instructions compute the next random number, and from it the offset of a line, in registers.
                     unsafe {
                         asm!(
                             "imul {x}, {m}", "inc {x}", "mov {r}, {x}", "shr {r}, 33", "and {r:e}, {mask}",
@@ -99,15 +99,15 @@ macro_rules! case {
 
 macro_rules! arm {
     ($hits:ident, $number:literal) => {
-        // SAFETY: a sum in a register.
+        // SAFETY: the instruction adds in a register.
         unsafe { asm!(isa::add!("0", $number), inout(reg) $hits, options(nomem, nostack)) }
     };
 }
 
-/// An instruction or two of assembler, which jump to what follows, if they jump.
+/// One or two instructions of assembler. A jump among them leads to what follows.
 macro_rules! text {
     ($($text:tt)*) => {
-        // SAFETY: reads at most a byte of its memory.
+        // SAFETY: the text reads at most one byte, in the case's memory.
         unsafe { asm!($($text)*, options(readonly, nostack)) }
     };
 }
@@ -135,7 +135,7 @@ const fn of(name: &'static str, loops: Loops, instructions: f64, loads: f64) -> 
     Case { name, loops, prepare: || Ok(()), instructions: instructions..=instructions, loads }
 }
 
-/// The first is none.
+/// All cases. The first is the baseline, which has no case.
 pub static CASES: [Case; 13] = [
     of("baseline", placements!(baseline), 0.0, 0.0),
     of("nop", placements!(nop), 1.0, 0.0),
@@ -147,9 +147,9 @@ pub static CASES: [Case; 13] = [
     of("branch miss", placements!(branch_missed), 2.0, 0.0),
     of("cache miss and branch miss", placements!(both_missed), 2.0, 1.0),
     Case { prepare: || set(false), ..of("site, off", placements!(site), 1.0, 0.0) },
-    // The jump, the arm, the jump back; but for one whose arm lies in front of what follows.
+    // The jump, the arm, and the jump back. One copy needs no jump back: its arm lies right before the code that follows.
     Case { prepare: || set(true), instructions: 2.0..=3.0, ..of("site, on", placements!(site), 3.0, 0.0) },
-    // The call, the trampoline, the function; and what moves its argument and its result.
+    // The call, the trampoline, the function, and the moves of its argument and result.
     Case { instructions: 5.0..=9.0, ..of("static call", placements!(call), 6.0, 0.0) },
     Case {
         prepare: || Ok(MODE.set(Arm::Second).map(drop)?),
@@ -158,7 +158,8 @@ pub static CASES: [Case; 13] = [
     },
 ];
 
-/// A site that was on and is off again would be `test`, which takes a place in the processor that a nop does not.
+/// Turns the key on or off. If the key goes off, its sites become pristine again. Otherwise a site that was on would be `test`, which uses a resource
+/// of the processor that a nop does not use.
 fn set(on: bool) -> Result<()> {
     if on {
         KEY.enable()?;

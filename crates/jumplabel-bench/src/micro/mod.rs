@@ -1,5 +1,5 @@
-//! `micro`: the twelve small cases by which static keys are argued about, one beside the other: what a nop costs, a jump, a branch, a load, a load that
-//! misses, a branch that nobody foresees, and what sites, static calls and switches are beside them.
+//! `micro`: the twelve small cases by which people argue about static keys, side by side. They are a nop, a jump, branches, a load, a load that
+//! misses, a branch that cannot be predicted, and, to compare, sites, static calls and switches.
 //!
 //! ```text
 //!   all of them   8 x { next random number; the case }      the baseline has the random number and no case
@@ -17,14 +17,14 @@ use crate::report::{Chart, Report, Table, figure};
 use crate::site::decode::Path;
 use cases::{CASES, CASES_A_TURN, Case};
 
-/// Turns of a loop in one sample: some 100 us, and milliseconds where caches are missed.
+/// The turns of a loop in one sample, which takes about 100 us, or milliseconds if caches are missed.
 const TURNS: u64 = 2_000;
 
-/// A case, and what was found.
+/// A case, its code, and its samples.
 struct Row {
     case: &'static Case,
     samples: Placed,
-    /// Instructions and loads of the case.
+    /// The numbers of instructions and loads of the case.
     path: [f64; 2],
 }
 
@@ -48,7 +48,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// All cases, decoded. Stops where the compiler made something else of one than what its name says.
+/// All cases, decoded. An error if the compiler has made something else of a case than its name says.
 fn rows() -> Result<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::new();
     let mut baseline = [0.0; 2];

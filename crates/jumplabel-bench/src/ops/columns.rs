@@ -1,4 +1,4 @@
-//! What is compared: a way to do the operations, and the backend that does them.
+//! The columns that are compared. A column is a way to do the operations, and the backend that does them.
 
 use jumplabel::up;
 use jumplabel_paravirt::irq::{IRQ, Interrupts};
@@ -11,13 +11,13 @@ use super::ways::{Direct, InPlace, Indirect, Mixed, Plain, Static, Up};
 use crate::Result;
 use crate::placed::Loop;
 
-/// Which backend the tables have, in UP mode or not.
+/// The backend of the tables, in UP mode or not.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Backend {
     Native,
     Closed,
     Open,
-    /// Native, and the lock prefixes are in.
+    /// The native backend, with the lock prefixes in.
     Locked,
 }
 
@@ -48,14 +48,14 @@ impl Backend {
     }
 }
 
-/// Loads and shapes.
+/// The loads, with the shapes of their loops.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Load {
-    /// Lock-dense, the functions that lock and unlock out of line.
+    /// The lock-dense load. The functions that lock and unlock are out of line.
     Dense,
-    /// The same, inlined.
+    /// The lock-dense load. The functions that lock and unlock are inlined.
     Inlined,
-    /// Sparse, out of line.
+    /// The sparse load, out of line.
     Sparse,
 }
 
@@ -66,13 +66,13 @@ impl Load {
         ["lock-dense, out of line", "lock-dense, inlined", "sparse, out of line"][self as usize]
     }
 
-    /// Of one sample: some 20 us.
+    /// The number of turns in one sample, which takes about 20 us.
     pub fn turns(self) -> u64 {
         [400, 400, 8][self as usize]
     }
 }
 
-/// One way, and its backend.
+/// A way to do the operations, and its backend.
 pub struct Column {
     pub name: &'static str,
     pub backend: Backend,
@@ -80,7 +80,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// Makes sure that turns do what the backend says: what they read, and what the lock is afterwards.
+    /// Checks that turns do what the backend says, by the values that they read and the final state of the lock.
     pub fn verify(&self, load: Load) -> Result<()> {
         let Some(loops) = self.loops(load) else { return Ok(()) };
         for run in loops {
@@ -95,7 +95,7 @@ impl Column {
         Ok(())
     }
 
-    /// The loop in each layout; not all columns have the sparse load.
+    /// The loop in each layout. `None` if the column does not have this load.
     pub fn loops(&self, load: Load) -> Option<[Loop; LAYOUTS]> {
         (self.of)(load)
     }
@@ -124,7 +124,7 @@ macro_rules! layouts {
     };
 }
 
-/// With the sparse load, and without it.
+/// Makes a column. `dense` leaves the sparse load out.
 macro_rules! column {
     ($name:literal $backend:ident $way:ty, $copy:literal) => {
         Column {
@@ -152,15 +152,15 @@ macro_rules! column {
     };
 }
 
-/// The columns of the ten rows; the others are beside them.
+/// The number of columns in the table of ten rows, which are the first ones.
 pub const MAIN: usize = 7;
-/// Where these are in [`COLUMNS`].
+/// The numbers of single columns in [`COLUMNS`].
 pub const IN_PLACE: usize = 5;
 pub const UP: usize = 6;
 pub const BY_TABLE: usize = 7;
 pub const CLOSED: usize = 8;
 pub const OPEN: usize = 9;
-/// The first of those that lock only, or unlock only.
+/// The first column whose way uses a table only to lock, or only to unlock.
 pub const PARTS: usize = 10;
 pub const LOCKED: usize = 14;
 

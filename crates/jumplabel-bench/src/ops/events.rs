@@ -1,4 +1,4 @@
-//! The rows that need counters: of the processor's own where the machine has them, else simulated by callgrind.
+//! Counts the events of the rows that need counters: by the processor's own counters if the machine has them, otherwise by callgrind's simulation.
 
 use std::hint::black_box;
 
@@ -10,7 +10,7 @@ use crate::Result;
 use crate::callgrind::Events;
 use crate::counters::Counters;
 
-/// Who counts.
+/// The counter of the events.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Counter {
     Processor,
@@ -18,13 +18,13 @@ pub enum Counter {
 }
 
 impl Counter {
-    /// What stands behind the name of a row.
+    /// The text that follows the name of a row.
     pub fn label(self) -> &'static str {
         ["", ", simulated"][self as usize]
     }
 }
 
-/// An error where neither counts.
+/// Counts the events. An error if neither counter works.
 pub fn count() -> Result<(Counter, Each)> {
     match by_processor() {
         Ok(each) => Ok((Counter::Processor, each)),
@@ -32,7 +32,7 @@ pub fn count() -> Result<(Counter, Each)> {
     }
 }
 
-/// One event after the other: a processor counts few at once.
+/// Counts one event after the other, because a processor can count only a few at once.
 fn by_processor() -> Result<Each> {
     let mut counters = Vec::new();
     for event in [

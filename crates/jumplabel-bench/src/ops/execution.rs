@@ -1,4 +1,4 @@
-//! What is executed while something counts: each column's loop under each load, in the same order whoever counts.
+//! Executes the loops while a counter runs: each column's loop under each load. The order is the same for every counter.
 
 use std::hint::black_box;
 
@@ -8,10 +8,10 @@ use crate::Result;
 use crate::callgrind::Events;
 use crate::placed::Loop;
 
-/// The numbers of a column and of a load, and their events.
+/// For each loop, the number of the column, the number of the load, and the events.
 pub type Each = Vec<(usize, usize, Events)>;
 
-/// What is counted, in the order in which it is: column and load.
+/// The numbers of column and load of each loop, in the order of execution.
 pub fn each() -> impl Iterator<Item = (usize, usize)> {
     let of = move |backend| (0..COLUMNS.len()).filter(move |&column| COLUMNS[column].backend == backend);
     BACKENDS
@@ -21,7 +21,7 @@ pub fn each() -> impl Iterator<Item = (usize, usize)> {
         .filter(|&(column, load)| COLUMNS[column].loops(LOADS[load]).is_some())
 }
 
-/// Hands out each of them, warm, with its turns.
+/// Passes each loop to `counted`, with its number of turns. The loop is warm.
 pub fn execute(mut counted: impl FnMut((usize, usize), Loop, u64) -> Result<()>) -> Result<()> {
     let mut backend = None;
     for (column, load) in each() {
@@ -32,7 +32,7 @@ pub fn execute(mut counted: impl FnMut((usize, usize), Loop, u64) -> Result<()>)
         reset();
         let Some([run, ..]) = COLUMNS[column].loops(LOADS[load]) else { continue };
         let turns = LOADS[load].turns();
-        black_box(run(turns.max(16))); // All of the memory.
+        black_box(run(turns.max(16))); // This is enough to touch all of the memory.
         counted((column, load), run, turns)?;
     }
     Ok(())

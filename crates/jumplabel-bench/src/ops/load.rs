@@ -1,7 +1,7 @@
-//! The loads. A turn: interrupts off, lock, write an entry, clear memory, read the entry, unlock, interrupts as before.
+//! The loads. A turn does this: interrupts off, lock, write an entry, clear memory, read the entry, unlock, interrupts as before.
 //!
-//! What a turn clears makes the load: 64 bytes are lock-dense; 32 pages are sparse, as the commit's `mmap` benchmark was. They move on from
-//! turn to turn, through a megabyte.
+//! The loads differ in the memory that a turn clears. The lock-dense load clears 64 bytes. The sparse load clears 32 pages, like the `mmap` benchmark
+//! of the commit. The cleared pages move on from turn to turn, through a megabyte.
 
 use std::arch::asm;
 use std::cell::UnsafeCell;
@@ -11,21 +11,21 @@ use jumplabel_paravirt::irq::Cpu;
 
 use super::ways::Way;
 
-/// Link layouts: so many copies of each loop, each 16 bytes further than the last one.
+/// The number of link layouts. Each layout has a copy of each loop, 16 bytes further on than the copy before.
 pub const LAYOUTS: usize = 16;
 
-/// On a cache line of its own.
+/// A value on a cache line of its own.
 #[repr(align(64))]
 struct Line<T>(T);
 
-/// Words that a turn clears: a line of the cache, or 32 pages.
+/// The number of words that a turn clears: a cache line (`DENSE`), or 32 pages.
 pub const DENSE: usize = 8;
 pub const SPARSE: usize = 16384;
 
-/// A megabyte.
+/// The number of words in a megabyte.
 const MEMORY: usize = 1 << 17;
 
-/// What turns work on.
+/// The memory that turns use.
 #[repr(align(64))]
 struct Machine {
     memory: [u64; MEMORY],
@@ -35,30 +35,30 @@ struct Machine {
 }
 
 struct Alone(UnsafeCell<Machine>);
-// SAFETY: the one thread of this command works on it.
+// SAFETY: this command has only one thread that uses it.
 unsafe impl Sync for Alone {}
 
 static MACHINE: Alone =
     Alone(UnsafeCell::new(Machine { memory: [0; MEMORY], cpu: Line(Cpu::new()), lock: Line(0), entry: Line(0) }));
 
-/// What is between `enter` and the caller.
+/// The code between `enter` and its caller: it takes the lock, and tests that nobody had it.
 ///
 /// # Safety
-/// The word of a lock.
+/// `lock` is the address of the word of a lock.
 #[inline(always)]
 unsafe fn lock<W: Way>(lock: *mut u32) {
     #[cold]
     fn held() {
         panic!("nobody else takes this lock");
     }
-    // SAFETY: the caller passes the word of a lock.
+    // SAFETY: the caller passes the address of the word of a lock.
     let ticket = unsafe { W::enter(lock) };
     if ticket as u16 != (ticket >> 16) as u16 {
         held();
     }
 }
 
-/// What keeps copies apart: the compiler makes one of functions that are the same.
+/// Makes each copy of a function different, because the compiler merges functions that are the same.
 macro_rules! own {
     () => {
         asm!(".subsection 1\n.skip {layout}*16 + 0*{copy}\n.previous", layout = const L, copy = const C, options(nomem, nostack))
@@ -66,10 +66,10 @@ macro_rules! own {
 }
 
 /// # Safety
-/// The word of a lock.
+/// `word` is the address of the word of a lock.
 #[inline(never)]
 unsafe fn spin_lock<W: Way, const C: usize, const L: usize>(word: *mut u32) {
-    // SAFETY: the caller passes the word of a lock; the assembler executes nothing.
+    // SAFETY: the caller passes the address of the word of a lock. The assembler executes nothing.
     unsafe {
         own!();
         lock::<W>(word);
@@ -77,21 +77,21 @@ unsafe fn spin_lock<W: Way, const C: usize, const L: usize>(word: *mut u32) {
 }
 
 /// # Safety
-/// The word of a lock, which the caller has.
+/// `word` is the address of the word of a lock, which the caller holds.
 #[inline(never)]
 unsafe fn spin_unlock<W: Way, const C: usize, const L: usize>(word: *mut u32) {
-    // SAFETY: the caller passes the word of a lock that it holds; the assembler executes nothing.
+    // SAFETY: the caller passes the address of the word of a lock that it holds. The assembler executes nothing.
     unsafe {
         own!();
         W::leave(word);
     }
 }
 
-/// `turns` turns of copy `C`, which layout `L` has moved; `WORDS` are cleared in each.
+/// Runs `turns` turns of copy `C`, which layout `L` has moved. Each turn clears `WORDS` words.
 #[inline(never)]
 pub fn turns<W: Way, const IS_INLINED: bool, const WORDS: usize, const C: usize, const L: usize>(turns: u64) -> u64 {
     let machine = black_box(MACHINE.0.get());
-    // SAFETY: nobody else works on it; jumps over what moves the loop.
+    // SAFETY: nobody else uses the machine. The assembler jumps over the bytes that move the loop.
     unsafe {
         own!();
         asm!("jmp 2f\n.skip {layout}*16,0xcc\n2:", layout = const L, options(nomem, nostack));
@@ -112,7 +112,7 @@ pub fn turns<W: Way, const IS_INLINED: bool, const WORDS: usize, const C: usize,
                     memory.add(at).write_volatile(turn);
                 }
             } else {
-                // The same ten instructions for eight words from every compiler: the stores decide, not where the loop lies.
+                // Every compiler gets the same ten instructions for eight words. So the stores decide the time, and not the place of the loop.
                 let end = memory.add(turn as usize * WORDS % MEMORY + WORDS);
                 asm!(
                     "2: mov [{end} + {at}], {turn}\nmov [{end} + {at} + 8], {turn}\nmov [{end} + {at} + 16], {turn}",
@@ -133,7 +133,7 @@ pub fn turns<W: Way, const IS_INLINED: bool, const WORDS: usize, const C: usize,
     }
 }
 
-/// Back to what it was: nobody has the lock, in any format, and interrupts are on.
+/// Resets the machine: nobody has the lock, in the format of any backend, and interrupts are on.
 pub fn reset() {
     // SAFETY: only this command's one thread works on the machine, and it is here.
     unsafe {
@@ -142,7 +142,7 @@ pub fn reset() {
     }
 }
 
-/// The word of the lock.
+/// The present word of the lock.
 pub fn word() -> u32 {
     // SAFETY: only this command's one thread works on the machine. The read is volatile: assembler writes the word.
     unsafe { (&raw const (*MACHINE.0.get()).lock.0).read_volatile() }

@@ -1,4 +1,4 @@
-//! `ops`: what a table of operations costs, by each way to do them: the rows of the 2009 commit that made Linux's lock operations an option.
+//! `ops`: the cost of a table of operations, by each way to do them. It has the rows of the 2009 commit that made Linux's lock operations an option.
 //!
 //! ```text
 //!   first         patch the call sites; step through each loop: the instructions of a turn
@@ -36,16 +36,16 @@ use load::LAYOUTS;
 use prefixes::Prefixes;
 pub use simulated::simulated;
 
-/// A column under a load.
+/// The measurements of a column under a load.
 struct Cell {
     column: usize,
     load: Load,
     /// Ticks of the time stamp counter a turn, in each layout.
     ticks: Vec<Samples>,
-    /// Of a turn, stepped through; not a number where tracing is not allowed, or where it takes too long.
+    /// Instructions of a turn, counted by stepping. NaN if tracing is not allowed, or if it takes too long.
     instructions: f64,
     events: Option<Events>,
-    /// Bytes of the loop, and behind it.
+    /// The bytes of the loop, and the bytes between it and the next function.
     text: [usize; 2],
 }
 
@@ -89,7 +89,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// All columns under all loads that they have.
+/// Cells for all columns, each under all loads that it has.
 fn cells() -> Result<Vec<Cell>> {
     let symbols = tables::symbols()?;
     let mut cells = Vec::new();
@@ -117,8 +117,8 @@ fn find(cells: &[Cell], column: usize, load: Load) -> Option<&Cell> {
     cells.iter().find(|cell| cell.column == column && cell.load == load)
 }
 
-/// Stops where the compiler made something else of the loops: what is decoded of the plain one is what is executed, and in place there is
-/// an instruction for an instruction; and if UP mode does not take the one `lock` away.
+/// Returns an error if the compiler has made other loops than it should. The decoded instructions of the plain loop must be those that are executed.
+/// The loop in place must have one instruction for each of the plain loop's. UP mode must remove the only `lock`.
 fn assert_code(cells: &[Cell]) -> Result<()> {
     if cfg!(debug_assertions) {
         return Ok(());
@@ -144,9 +144,9 @@ fn assert_code(cells: &[Cell]) -> Result<()> {
     Ok(())
 }
 
-/// By the clock.
+/// Measures the seconds of a tick, by the clock.
 fn seconds_a_tick() -> f64 {
-    // SAFETY: every x86-64 has it.
+    // SAFETY: every x86-64 has the instruction.
     let ticks = || unsafe { _rdtsc() };
     let (start, first) = (Instant::now(), ticks());
     while start.elapsed() < Duration::from_millis(50) {
@@ -183,27 +183,27 @@ impl Cell {
     fn sample(&mut self, layout: usize) {
         let Some(loops) = COLUMNS[self.column].loops(self.load) else { return };
         let (run, turns) = (loops[layout], self.load.turns());
-        black_box(run(black_box(turns / 4))); // what predicts branches, and the code, are warm
-        // SAFETY: every x86-64 has it.
+        black_box(run(black_box(turns / 4))); // warms up the code and the branch predictors
+        // SAFETY: every x86-64 has the instruction.
         let ticks = || unsafe { _rdtsc() };
         let first = ticks();
         black_box(run(black_box(turns)));
         self.ticks[layout].push((ticks() - first) as f64 / turns as f64);
     }
 
-    /// Ratios to `other`: of each layout the median of the rounds.
+    /// The ratios of the times to those of `other`: for each layout the median of the rounds.
     fn by_layout(&self, other: &Cell) -> impl Iterator<Item = f64> {
         self.ticks.iter().zip(&other.ticks).map(|(mine, others)| mine.over(others).median())
     }
 
-    /// Their median, least and most.
+    /// The median, least and greatest of the layouts' ratios.
     fn over(&self, other: &Cell) -> [f64; 3] {
         let mut medians = Samples::default();
         self.by_layout(other).for_each(|ratio| medians.push(ratio));
         [medians.median(), medians.quantile(0.0), medians.quantile(1.0)]
     }
 
-    /// Ticks of a turn: the median of the layouts.
+    /// The ticks of a turn: the median of the layouts.
     fn median(&self) -> f64 {
         let mut medians = Samples::default();
         self.ticks.iter().for_each(|layout| medians.push(layout.median()));

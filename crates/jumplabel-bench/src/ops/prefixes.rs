@@ -1,4 +1,4 @@
-//! The bytes by which the columns of UP mode differ, as they are in memory each time a backend was set.
+//! The prefix bytes by which the columns of UP mode differ. They are read from memory each time after a backend was set.
 
 use iced_x86::Mnemonic;
 use serde_json::{Value, json};
@@ -8,11 +8,11 @@ use super::tables;
 use crate::Result;
 use crate::site::decode;
 
-/// `ds`, and `lock`.
+/// The two prefixes: `ds` while the lock prefix is out, and `lock`.
 const OUT: u8 = 0x3e;
 const IN: u8 = 0xf0;
 
-/// Addresses of the `xadd` of the inlined loop, in each layout.
+/// The addresses of the `xadd` of the inlined loop, one for each layout.
 pub struct Prefixes(Vec<usize>);
 
 impl Prefixes {
@@ -30,11 +30,11 @@ impl Prefixes {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        // SAFETY: code of this program.
+        // SAFETY: each address is in code of this program.
         self.0.iter().map(|&at| unsafe { (at as *const u8).read_volatile() }).collect()
     }
 
-    /// Stops if UP mode is not what the backend wants.
+    /// Returns an error if the prefixes are not those of the backend.
     pub fn check(&self, backend: Backend) -> Result<()> {
         let expected = if backend == Backend::Locked { IN } else { OUT };
         match self.bytes() {
@@ -43,7 +43,7 @@ impl Prefixes {
         }
     }
 
-    /// What they are under each backend.
+    /// The bytes of the prefixes under each backend.
     pub fn facts(&self) -> Result<Value> {
         let mut facts = json!({});
         for backend in BACKENDS {

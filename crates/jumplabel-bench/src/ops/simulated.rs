@@ -1,4 +1,4 @@
-//! Callgrind as a counter: it executes each loop, and simulates caches and a branch predictor.
+//! Callgrind as a counter. It executes each loop, and simulates caches and a branch predictor.
 
 use std::hint::black_box;
 use std::process::{Command, ExitCode};
@@ -10,19 +10,19 @@ use crate::Result;
 use crate::callgrind::events;
 use crate::placed::Loop;
 
-/// The function that callgrind counts.
+/// The function whose events callgrind counts.
 #[unsafe(no_mangle)]
 #[inline(never)]
 fn jumplabel_bench_counted(run: Loop, turns: u64) -> u64 {
     run(turns)
 }
 
-/// Where that is in memory.
+/// The address of that function in memory.
 pub fn counted_address() -> u64 {
     jumplabel_bench_counted as *const () as u64
 }
 
-/// Under callgrind: executes each loop.
+/// Executes each loop. This runs under callgrind.
 pub fn simulated() -> ExitCode {
     let all = || {
         sites::point(true);
@@ -41,7 +41,7 @@ pub fn simulated() -> ExitCode {
     }
 }
 
-/// Starts this program under callgrind: of each column and load, the events of a turn. An error where there is no callgrind.
+/// Starts this program under callgrind. Returns the events of a turn for each column and load. An error if there is no callgrind.
 pub fn simulate() -> Result<Each> {
     let folder = std::env::temp_dir().join(format!("jumplabel-bench-ops-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;

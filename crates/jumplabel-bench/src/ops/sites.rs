@@ -1,5 +1,5 @@
-//! The two tables of pointers, and the patching of call sites: the 2009 commit's way, by a table that the assembler makes. Each
-//! `call *pointer` (6 bytes) becomes a `call` (5) and a nop.
+//! The two tables of pointers, and the patching of call sites in the 2009 commit's way: the assembler makes a table of the sites. Each `call
+//! *pointer` (6 bytes) becomes a `call` (5 bytes) and a nop.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,9 +9,9 @@ use jumplabel_paravirt::{irq, pte};
 
 use crate::Result;
 
-/// Pointers to what `enter`, `leave`, `save`, `disable`, `restore`, `set`, `read` do.
+/// Pointers to the functions for `enter`, `leave`, `save`, `disable`, `restore`, `set`, `read`.
 pub static INDIRECT: [AtomicU64; 7] = [const { AtomicU64::new(0) }; 7];
-/// The same for the calls that are patched.
+/// The pointers of the calls that are patched, in the same order.
 pub static DIRECT: [AtomicU64; 7] = [const { AtomicU64::new(0) }; 7];
 
 const BYTES: usize = 6;
@@ -23,14 +23,14 @@ unsafe extern "C" {
     static STOP: [u64; 2];
 }
 
-/// One site, before and after.
+/// The bytes of one site before and after, and the number of sites.
 pub struct Listing {
     pub before: Vec<u8>,
     pub after: Vec<u8>,
     pub sites: usize,
 }
 
-/// Has the pointers lead to the native functions, or to the backends'.
+/// Sets the pointers to the native functions, or to those of the backends.
 pub fn point(is_native: bool) {
     let functions = [
         (ticket_enter as *const (), byte_enter as *const ()),
@@ -47,9 +47,9 @@ pub fn point(is_native: bool) {
     }
 }
 
-/// Patches the call sites, once, while this process has one thread.
+/// Patches the call sites. Called once, while this process has one thread.
 pub fn patch() -> Result<Listing> {
-    // SAFETY: the linker's symbols of the section that the call sites list themselves in.
+    // SAFETY: the linker defines these symbols around the section in which the call sites list themselves.
     let sites = unsafe {
         let start = &raw const START;
         std::slice::from_raw_parts(start, (&raw const STOP).offset_from(start) as usize)
@@ -62,20 +62,20 @@ pub fn patch() -> Result<Listing> {
         let page = site & !0xfff;
         let bytes = (site as usize + BYTES) - page as usize;
         let allow = |what| {
-            // SAFETY: the pages of the site, whose contents stay.
+            // SAFETY: these are the pages of the site, and their contents stay.
             match unsafe { libc::mprotect(page as *mut _, bytes, what) } {
                 0 => Ok(()),
                 _ => Err(std::io::Error::last_os_error()),
             }
         };
-        // SAFETY: code, as the section says.
+        // SAFETY: the section says that code is there.
         let before = unsafe { (site as *const [u8; BYTES]).read() };
         if before[..2] != [0xff, 0x15] {
             return Err(format!("no call of a pointer at {site:#x}: {before:02x?}").into());
         }
-        // What patches may lie in the same page.
+        // The pages stay executable, because the code that patches may lie in the same page.
         allow(libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC)?;
-        // SAFETY: writable, and no other thread runs.
+        // SAFETY: the page is writable, and no other thread runs.
         unsafe { (site as *mut [u8; BYTES]).write_volatile(code) };
         allow(libc::PROT_READ | libc::PROT_EXEC)?;
         (listing.before, listing.after) = (before.to_vec(), code.to_vec());

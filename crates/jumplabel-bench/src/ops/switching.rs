@@ -1,4 +1,4 @@
-//! How long a lock's sites take to go from one backend to the other, with four sites.
+//! Times the switch of a lock with four sites from one backend to the other.
 
 use std::hint::black_box;
 
@@ -19,10 +19,10 @@ jumplabel::ops! {
     }
 }
 
-/// Four sites.
+/// Takes and releases the lock twice, which makes four sites.
 #[inline(never)]
 fn pairs(lock: *mut u32) {
-    // SAFETY: the word of a lock, which nobody else has.
+    // SAFETY: `lock` is the address of the word of a lock that nobody else has.
     unsafe {
         black_box(enter(TICKET, lock));
         leave(lock);
@@ -31,7 +31,7 @@ fn pairs(lock: *mut u32) {
     }
 }
 
-/// Microseconds of a switch, sites that it changed.
+/// The microseconds of a switch, and the number of sites that it changed.
 pub fn measure(quick: bool) -> Result<(Samples, usize)> {
     let (mut samples, mut sites) = (Samples::default(), 0);
     pairs(black_box(&mut 0));
@@ -41,7 +41,7 @@ pub fn measure(quick: bool) -> Result<(Samples, usize)> {
         let microseconds = time(|| outcome = Some(SMALL.set(backend))) / 1000.0;
         sites = outcome.transpose()?.map_or(0, |outcome| outcome.sites);
         samples.push(microseconds);
-        // What the sites lead to is right.
+        // Checks that the sites do what the new backend does.
         let mut word = 0;
         pairs(&raw mut word);
         let word = black_box(word);

@@ -1,5 +1,5 @@
-//! The ways to do the operations of a turn: without a table, by a table of pointers, by call sites that were patched, by static calls, in
-//! place. `SAFETY` of all: the callers' words are those of a lock, a processor and an entry.
+//! The ways to do the operations of a turn: without a table, by a table of pointers, by call sites that were patched, by static calls, and in place.
+//! All unsafe code here rests on one promise: callers pass the words of a lock, a processor and an entry.
 #![allow(clippy::undocumented_unsafe_blocks)]
 
 use std::arch::asm;
@@ -10,10 +10,10 @@ use jumplabel_paravirt::pte;
 
 use super::sites::{self, DIRECT, INDIRECT};
 
-/// A way to do operations.
+/// A way to do the operations.
 ///
 /// # Safety
-/// As those of jumplabel-paravirt.
+/// Callers keep the contract of jumplabel-paravirt's operations of the same names.
 pub trait Way {
     unsafe fn enter(lock: *mut u32) -> u64;
     unsafe fn leave(lock: *mut u32);
@@ -24,14 +24,14 @@ pub trait Way {
     unsafe fn read(entry: *const u64) -> u64;
 }
 
-/// One operation each of other ways: locks, unlocks, the others.
+/// Takes the operation that locks from one way, the one that unlocks from another, and the others from a third.
 pub struct Mixed<Lock, Unlock, Others>(Lock, Unlock, Others);
 
-/// The native instruction, without a table.
+/// Native instructions, without a table.
 pub struct Plain;
-/// The same, with a lock prefix that is a site: UP mode takes it out.
+/// Native instructions. The lock prefix is a site, which UP mode takes out.
 pub struct Up;
-/// Calls by a table of pointers, and the same after they were patched.
+/// Calls through a table of pointers. `Direct` are the same calls after they were patched.
 pub struct Indirect;
 pub struct Direct;
 pub struct Static;
@@ -72,7 +72,7 @@ macro_rules! way {
     };
 }
 
-/// The instructions of jumplabel-paravirt's native forms, as short as they are where no backend's jump must fit.
+/// The instructions of jumplabel-paravirt's native forms, in their shortest encoding, because no backend's jump has to fit into them.
 mod plain {
     use super::{Words, asm};
 
@@ -118,7 +118,7 @@ mod plain {
     }
 }
 
-/// A call by the pointer number `$at` of a table, which the instruction itself reads.
+/// Makes a call through pointer number `$at` of a table. The call instruction itself reads the pointer.
 macro_rules! call {
     ($table:ident $at:literal $record:expr, ($first:expr, $second:expr)) => {{
         let result: u64;

@@ -1,4 +1,4 @@
-//! The C programs: compiled once for each way, linked once for each layout, with the library as `make install` puts it there.
+//! Builds the C programs. Each is compiled once for each way, and linked once for each layout, with the library as `make install` installs it.
 
 use std::fs;
 use std::os::fd::AsRawFd;
@@ -10,17 +10,17 @@ use serde_json::Value;
 
 use crate::{Result, cargo};
 
-/// Where results go.
+/// The directory for results.
 pub fn directory() -> PathBuf {
     cargo::directory("programs")
 }
 
-/// The sources.
+/// The directory of the sources.
 pub fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("programs")
 }
 
-/// What all are compiled with. Without optimisation, if this command is: its test looks at the counts alone.
+/// The optimisation for all programs. If this command is not optimised, they are not either, because the command's test looks at counts only.
 pub fn optimisation(quick: bool) -> &'static str {
     if cfg!(debug_assertions) {
         "-O0"
@@ -31,7 +31,7 @@ pub fn optimisation(quick: bool) -> &'static str {
     }
 }
 
-/// A compiler of C, and the commands that may be it.
+/// A C compiler, and the names that its command can have.
 pub struct Compiler {
     pub name: &'static str,
     commands: &'static [&'static str],
@@ -46,7 +46,7 @@ pub const COMPILERS: [Compiler; 2] = [
 ];
 
 impl Compiler {
-    /// The first of its commands that is there.
+    /// The first of its commands that is installed.
     pub fn command(&self) -> Option<&'static str> {
         let is_there = |command: &&&str| {
             std::env::var_os("PATH")
@@ -56,7 +56,7 @@ impl Compiler {
     }
 }
 
-/// A source file, compiled in one way.
+/// A source file, and one way to compile it.
 #[derive(Clone)]
 pub struct Object {
     pub compiler: &'static Compiler,
@@ -88,7 +88,7 @@ impl Object {
         compiler
     }
 
-    /// What it was compiled by, and of what.
+    /// A text that changes when the object must be compiled again: the command, and the times of all source files.
     fn recipe(&self) -> Result<String> {
         let mut recipe = format!("{:?}\n", self.command());
         for file in headers().into_iter().chain([self.source.clone()]) {
@@ -99,23 +99,23 @@ impl Object {
     }
 }
 
-/// What the sources include.
+/// The headers that the sources include.
 fn headers() -> Vec<PathBuf> {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../jumplabel-capi/include/jumplabel");
     let own = sources().join("asserted/assert.h");
     ["jump_label.h", "site.h", "arch.h"].map(|name| include.join(name)).into_iter().chain([own]).collect()
 }
 
-/// Where the library is installed.
+/// The directory in which the library is installed.
 pub fn installed() -> PathBuf {
     directory().join("installed")
 }
 
-/// One process builds at a time, until this is dropped.
+/// Waits until no other process builds. Others then wait until the result is dropped.
 pub fn lock() -> Result<fs::File> {
     fs::create_dir_all(directory())?;
     let file = fs::File::create(directory().join("lock"))?;
-    // SAFETY: a descriptor of ours.
+    // SAFETY: the descriptor is this function's own file.
     match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } {
         0 => Ok(file),
         _ => Err(std::io::Error::last_os_error().into()),
@@ -133,7 +133,7 @@ pub fn install() -> Result<()> {
     ran(make.stdout(Stdio::null()).stderr(Stdio::piped()))
 }
 
-/// Compiles those that are not there yet, two at a time.
+/// Compiles the objects that are missing or out of date, two at a time.
 pub fn compile(objects: &[Object]) -> Result<()> {
     let stamp = |object: &Object| directory().join(format!("{}.recipe", object.name));
     let mut stale = Vec::new();
@@ -161,7 +161,7 @@ pub fn compile(objects: &[Object]) -> Result<()> {
     Ok(())
 }
 
-/// Links a program; `layout` is the order of its functions, 0 the one of the files.
+/// Links a program. `layout` numbers an order of its functions; 0 is the order of the files.
 pub fn link(objects: &[&Object], layout: usize, program: &Path) -> Result<()> {
     let mut gcc = Command::new("gcc");
     gcc.args(objects.iter().map(|object| object.file())).arg(installed().join("lib/libjumplabel.a"));
@@ -172,9 +172,9 @@ pub fn link(objects: &[&Object], layout: usize, program: &Path) -> Result<()> {
     ran(&mut gcc)
 }
 
-/// A program that loads shared libraries with sites of its key, and the command that has it do so.
+/// Builds a program that loads shared libraries with sites of its key. Returns the command that runs it.
 pub fn objects() -> Result<Command> {
-    /// As many as the program loads.
+    /// The number of libraries that the program loads.
     const LIBRARIES: usize = 100;
     let _lock = lock()?;
     install()?;
@@ -205,7 +205,7 @@ pub fn objects() -> Result<Command> {
     Ok(command)
 }
 
-/// The directory of sqlite's sources, which cargo downloads with the crate that brings them.
+/// The directory of sqlite's sources, which are part of a crate that cargo downloads.
 pub fn sqlite() -> Result<PathBuf> {
     let project = directory().join("sqlite");
     fs::create_dir_all(project.join("src"))?;

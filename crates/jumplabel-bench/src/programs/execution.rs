@@ -1,4 +1,4 @@
-//! One run of a program: what the kernel says of it, what the processor counts, and what callgrind simulates.
+//! Runs a program once. The figures come from the kernel, from the processor's counters, and from callgrind's simulation.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::build;
 use crate::Result;
 use crate::callgrind::{Events, events};
 
-/// The rows of the document's table, and what counts them here.
+/// The rows of the document's table, each with the hardware event that gives its figure here, if there is one.
 pub const ROWS: [(&str, Option<Hardware>); 11] = [
     ("ns, by the program's clock", None),
     ("task-clock, us", None),
@@ -25,20 +25,20 @@ pub const ROWS: [(&str, Option<Hardware>); 11] = [
     ("branch misses", Some(Hardware::BRANCH_MISSES)),
     ("elapsed, us", None),
 ];
-/// Where these are.
+/// The numbers of single rows.
 pub const OWN_CLOCK: usize = 0;
 pub const MIGRATIONS: usize = 3;
 
-/// A run: a figure for each row, and what the program found.
+/// The result of a run: a figure for each row, and the program's own result.
 pub struct Execution {
     pub rows: [f64; ROWS.len()],
     pub found: String,
 }
 
-/// Runs a program. What nobody counts is not a number.
+/// Runs a program. The figure of a row that cannot be counted is NaN.
 pub fn run(program: &Path, words: &[&str]) -> Result<Execution> {
     let mut rows = [f64::NAN; ROWS.len()];
-    // Of this thread's children: nothing else runs in them but the start of the program.
+    // Counts in this thread's children: apart from the start of the program, nothing else runs in them.
     let migrations = Builder::new(Software::CPU_MIGRATIONS).inherit(true).build().ok();
     let mut counters: Vec<_> = ROWS
         .iter()
@@ -54,9 +54,9 @@ pub fn run(program: &Path, words: &[&str]) -> Result<Execution> {
     let mut text = String::new();
     child.stdout.take().ok_or("no output")?.read_to_string(&mut text)?;
     let mut status = 0;
-    // SAFETY: plain numbers, which the call fills in.
+    // SAFETY: `rusage` has only numbers, for which zero is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: writes to the two variables; nobody else waits for the child.
+    // SAFETY: the call writes only to the two variables. Nobody else waits for the child.
     if unsafe { libc::wait4(child.id() as i32, &raw mut status, 0, &raw mut usage) } < 0 {
         return Err(std::io::Error::last_os_error().into());
     }
@@ -77,7 +77,7 @@ pub fn run(program: &Path, words: &[&str]) -> Result<Execution> {
     Ok(Execution { rows, found: found.to_owned() })
 }
 
-/// The same under callgrind, of which a part is simulated: in user mode alone. An error where there is no callgrind.
+/// Runs a program under callgrind, which sees user mode only and simulates some of the events. An error if there is no callgrind.
 pub fn simulate(program: &Path, words: &[&str]) -> Result<Events> {
     let out = build::directory().join(format!("callgrind-{}", std::process::id()));
     let mut valgrind = Command::new("valgrind");

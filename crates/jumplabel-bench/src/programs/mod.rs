@@ -1,4 +1,4 @@
-//! `pipe` and `sqlite`: whole programs in C with keys, beside the same without them, and with loads.
+//! `pipe` and `sqlite`: whole programs in C with keys, beside the same programs without keys and with loads.
 //!
 //! ```text
 //!   first         compile once for each way, link once for each layout (another order of the functions); count sites
@@ -23,18 +23,18 @@ pub use build::objects;
 use build::{Compiler, Object};
 use execution::ROWS;
 
-/// A program in one way, in all layouts.
+/// A program compiled in one way, in all layouts.
 struct Way {
     name: &'static str,
     words: Vec<&'static str>,
     programs: Vec<PathBuf>,
-    /// Rows of each layout's runs.
+    /// For each layout, the samples of all rows.
     runs: Vec<[Samples; ROWS.len()]>,
-    /// Sites in its file, those of the library with them.
+    /// The number of sites in its file, with those of the library.
     sites: usize,
     /// Bytes of its code, without the library's.
     text: u64,
-    /// Of one run of a small load: simulated.
+    /// The simulated events of one run with a small load.
     simulated: Option<Events>,
 }
 
@@ -51,21 +51,21 @@ impl Way {
         Ok(Way { name, words, programs, runs, sites: image.sites, text, simulated: None })
     }
 
-    /// The same programs, told something else.
+    /// The same programs, run with one more argument.
     fn told(&self, name: &'static str, word: &'static str) -> Way {
         let words = self.words.iter().copied().chain([word]).collect();
         let runs = self.programs.iter().map(|_| Default::default()).collect();
         Way { name, words, programs: self.programs.clone(), runs, simulated: None, ..*self }
     }
 
-    /// A row: of each layout the least of its runs.
+    /// The figures of a row: for each layout the least of its runs.
     fn layouts(&self, row: usize) -> Samples {
         let mut samples = Samples::default();
         self.runs.iter().for_each(|runs| samples.push(runs[row].quantile(0.0)));
         samples
     }
 
-    /// A row, as a multiple of another way's, and its interval.
+    /// The ratio of a row to that of another way, and its interval.
     fn over(&self, other: &Way, row: usize) -> (f64, [f64; 2]) {
         let [own, others] = [self, other].map(|way| way.layouts(row));
         let mut drawn = Samples::default();
@@ -74,7 +74,7 @@ impl Way {
     }
 }
 
-/// Runs all of them, in random order in each round. An error if one finds something else than the others.
+/// Runs all ways, in random order in each round. An error if one program gives another result than the others.
 fn rounds(ways: &mut [Way], rounds: usize) -> Result<()> {
     let layouts = ways.first().map_or(0, |way| way.programs.len());
     let mut turns: Vec<(usize, usize)> =
@@ -95,7 +95,8 @@ fn rounds(ways: &mut [Way], rounds: usize) -> Result<()> {
     Ok(())
 }
 
-/// One run of each in its first layout, under callgrind, with a smaller load, without its start. Where there is no callgrind, nothing is said.
+/// Runs the first layout of each way under callgrind, with a smaller load, and subtracts the events of its start. Does nothing if there is no
+/// callgrind.
 fn simulate(ways: &mut [Way], load: &'static str) {
     for way in ways {
         let of = |load| {
@@ -106,17 +107,17 @@ fn simulate(ways: &mut [Way], load: &'static str) {
     }
 }
 
-/// Sites of a program with the library and no key of its own.
+/// The number of sites of a program with the library and no key of its own.
 fn sites_of_library(ways: &[Way]) -> usize {
     ways.iter().map(|way| way.sites).min().unwrap_or(0)
 }
 
-/// What the layouts' ratio to others' comes to: not if the interval holds 1.
+/// The words about a ratio: no difference was measured if the interval contains 1.
 fn verdict([from, to]: [f64; 2]) -> &'static str {
     if from <= 1.0 && 1.0 <= to { "no difference measured" } else { "" }
 }
 
-/// A source of these programs, compiled with options.
+/// A source file of these programs, with the options to compile it.
 pub fn object(compiler: &'static Compiler, source: &Path, name: &str, options: &[&str]) -> Object {
     let options = options.iter().map(|option| (*option).to_owned()).collect();
     Object { compiler, source: source.to_path_buf(), name: name.to_owned(), options }

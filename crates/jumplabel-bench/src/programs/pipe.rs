@@ -1,4 +1,5 @@
-//! `pipe`: a scheduler of tasks that pass a token by pipes, with keys in its switch: the rows of the table in Linux's document.
+//! `pipe`: a scheduler of tasks that pass a token through pipes. Its switch between tasks has keys. The rows are those of the table in Linux's
+//! document.
 
 use serde_json::{Value, json};
 
@@ -9,10 +10,10 @@ use crate::Result;
 use crate::callgrind::Events;
 use crate::report::{Chart, Report, Table, figure};
 
-/// Sites of the scheduler: what its source says.
+/// The number of sites in the scheduler's source.
 const SITES: usize = 13;
 
-/// The document's (static-keys.rst), of `perf bench sched pipe`: without jump labels, with them. By the row.
+/// Figures of the document (static-keys.rst) for `perf bench sched pipe`, by row: without jump labels, and with them.
 const PUBLISHED: [(usize, [f64; 2]); 6] = [
     (1, [855_700.0, 841_040.0]),
     (5, [1_474_374_262.0, 1_432_559_428.0]),
@@ -22,7 +23,7 @@ const PUBLISHED: [(usize, [f64; 2]); 6] = [
     (10, [1_601_600.0, 1_579_400.0]),
 ];
 
-/// The ways, and what they are compiled with.
+/// The ways, and the macro with which each is compiled.
 const WAYS: [(&str, &str, &str); 3] = [
     ("without keys", "constant", "-DCONSTANT"),
     ("fallback", "fallback", "-DJUMPLABEL_FALLBACK"),
@@ -32,10 +33,10 @@ const WAYS: [(&str, &str, &str); 3] = [
 pub fn run(quick: bool) -> Result<Report> {
     let lock = build::lock()?;
     build::install()?;
-    // A short run has one.
+    // A short run has one compiler.
     let number = if quick { 1 } else { COMPILERS.len() };
     let compilers: Vec<_> = COMPILERS[..number].iter().filter(|compiler| compiler.command().is_some()).collect();
-    // Eighty runs; the document has 50.
+    // A long run has eighty runs of a program; the document has 50.
     let (layouts, times, passes) = if quick { (8, 2, "20000") } else { (16, 5, "200000") };
     let mut ways = Vec::new();
     for compiler in &compilers {
@@ -78,7 +79,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// The program in all ways and layouts, by one compiler.
+/// Compiles the program in all ways with one compiler, and links it in all layouts.
 fn compiled(compiler: &'static Compiler, layouts: usize, passes: &'static str) -> Result<Vec<Way>> {
     let source = build::sources().join("pipe.c");
     let objects = WAYS.map(|(_, word, option)| {
@@ -88,7 +89,7 @@ fn compiled(compiler: &'static Compiler, layouts: usize, passes: &'static str) -
     objects.iter().zip(WAYS).map(|(object, (name, ..))| Way::link(name, &[object], layouts, vec![passes])).collect()
 }
 
-/// The document's table, of one compiler.
+/// The document's table, for one compiler.
 fn rows(report: &mut Report, ways: &[Way], title: &str) -> Value {
     let [_, fallback, keys] = ways else { return Value::Null };
     let head = ["", "fallback", "keys", "saved %", "from", "to", "", "Linux 3.3-rc2: without", "with", "saved %"];
@@ -98,7 +99,7 @@ fn rows(report: &mut Report, ways: &[Way], title: &str) -> Value {
         let medians = [fallback, keys].map(|way| way.layouts(row).median());
         let (ratio, [from, to]) = keys.over(fallback, row);
         let saved = saved(ratio);
-        // Few of a thing: the ratio says nothing.
+        // A ratio of small numbers says nothing.
         let is_ratio = !medians[0].is_nan() && medians[0] > 10.0 && row != MIGRATIONS;
         let spread =
             [saved, self::saved(to), self::saved(from)].map(|value| figure(if is_ratio { value } else { f64::NAN }, 1));
@@ -124,7 +125,7 @@ fn published(row: usize) -> [String; 3] {
     [figure(*without, 0), figure(*with, 0), figure(saved(with / without), 1)]
 }
 
-/// What callgrind counts and simulates, of user mode.
+/// The table of events that callgrind counts and simulates, in user mode.
 fn simulated(report: &mut Report, ways: &[Way], compiler: &str) -> Value {
     let mut table = Table::new(
         format!("2,000 passes, {compiler}, user mode, simulated"),

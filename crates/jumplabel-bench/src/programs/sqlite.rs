@@ -1,4 +1,4 @@
-//! `sqlite`: a large program with a check at each of its assertions, some 8,000, and where their cost comes from.
+//! `sqlite`: a large program with a check at each of its assertions, about 8,000, and the causes of their cost.
 //!
 //! ```text
 //!   constant       the compiler knows that they are off
@@ -15,7 +15,7 @@ use crate::Result;
 use crate::callgrind::Events;
 use crate::report::{Chart, Report, Table, Target, figure};
 
-/// The ways, what they are compiled with and by which compiler, and whether a short run does without.
+/// The ways. Each has its macro, the number of its compiler, and whether a short run leaves it out.
 const WAYS: [(&str, &str, usize, bool); 10] = [
     ("constant", "CONSTANT", 0, false),
     ("site", "SITE", 0, false),
@@ -28,13 +28,13 @@ const WAYS: [(&str, &str, usize, bool); 10] = [
     ("site, clang", "SITE", 1, true),
     ("relaxed load, clang", "RELAXED", 1, true),
 ];
-/// What a site's prefix is compared with, and the most that the program may take with it, as a multiple of that.
+/// The way with which a site's prefix is compared, and the greatest ratio of the program's time with the prefix to its time without.
 const BARE: &str = "site without its prefix";
 const PREFIX_LIMIT: f64 = 1.005;
-/// What clang's ways are compared with.
+/// The way with which clang's ways are compared.
 const CLANG: &str = "constant, clang";
 
-/// What sqlite is compiled with: assertions, and nothing that needs threads.
+/// The options for sqlite: assertions, and nothing that needs threads.
 const OPTIONS: [&str; 3] = ["-DSQLITE_DEBUG", "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION"];
 
 pub fn run(quick: bool) -> Result<Report> {
@@ -90,7 +90,7 @@ pub fn run(quick: bool) -> Result<Report> {
     let mut chart = Chart::new("sqlite with a check at each assertion", "times as long as without");
     let mut facts = Vec::new();
     for way in &ways {
-        // Each compiler's beside its own.
+        // A way is compared with the baseline of its own compiler.
         let beside = ways.iter().find(|of| way.name.ends_with("clang") && of.name == CLANG).unwrap_or(&ways[0]);
         let (ratio, [from, to]) = way.over(beside, OWN_CLOCK);
         let simulated = [0, 1, 3, 4].map(|row| {
@@ -115,7 +115,7 @@ pub fn run(quick: bool) -> Result<Report> {
     let of = |name: &str| ways.iter().find(|way| way.name == name);
     if let [Some(site), Some(load)] = ["site", "relaxed load"].map(of) {
         let (ratio, [from, to]) = site.over(load, OWN_CLOCK);
-        // A short run is compiled by less, and has two layouts: it says nothing of the target.
+        // A short run is compiled with less optimisation, and has only two layouts. So it says nothing about the target.
         let target = Target { figure: if quick { f64::NAN } else { ratio }, limit: 1.0 };
         let verdict = match verdict([from, to]) {
             _ if quick => "not judged: a short run is compiled with less".to_owned(),
@@ -154,12 +154,13 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// The verdict on a ratio that is to keep a limit of at least 1. `none` says so if the ratio does not differ from 1, or is empty.
+/// The verdict on a ratio with a limit of at least 1. `none` is the text for a ratio that does not differ from 1; otherwise it is empty.
 fn judged(target: Target, none: &str) -> String {
     if none.is_empty() { target.cells()[2].clone() } else { format!("ok; {none}") }
 }
 
-/// Told to execute every assertion, where that can be had at run time; and to end that before it begins, which leaves pages of their own.
+/// Runs of the same program with an argument. `on` makes it execute every assertion. `again` ends that before the work begins, which leaves copied
+/// pages. Only ways that can do so at run time have such runs.
 fn told(way: &Way) -> Vec<Way> {
     let told = |(name, word)| way.told(name, word);
     let words: &[_] = match way.name {
@@ -171,7 +172,7 @@ fn told(way: &Way) -> Vec<Way> {
     words.iter().copied().map(told).collect()
 }
 
-/// How many sites there are: thousands where they are sites, and none anywhere else.
+/// The number of the program's sites. An error unless ways with sites have thousands, and all others none.
 fn assert_sites(ways: &[Way]) -> Result<usize> {
     let library = sites_of_library(ways);
     for way in ways {

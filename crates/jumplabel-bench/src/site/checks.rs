@@ -1,5 +1,4 @@
-//! What is compared: the same check as a constant, as a site, as a call of a naked key's function, and as a load of an
-//! atomic.
+//! The checks that are compared: a constant, a site, a call of a naked key's function, and loads of an atomic.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,39 +7,39 @@ use jumplabel::{RawKey, naked_key, restore_pristine, static_key};
 use crate::Result;
 use crate::placed::PLACEMENTS;
 
-/// An atomic on a cache line of its own, as a key's sites are.
+/// An atomic on a cache line of its own, as far from other data as a key's sites are.
 #[repr(align(128))]
 pub struct Flag(pub AtomicBool);
 
 static_key! {
     pub static KEY: false;
     pub static OR_LOAD: false, or_load;
-    /// Never patched.
+    /// A key that is never patched.
     pub static UNPATCHED: false, or_load;
 }
 naked_key! { pub static NAKED: false; }
-/// One for each placement, and one that is on.
+/// One flag for each placement. Those of `FLAGS` are off, those of `FLAGS_ON` are on.
 pub static FLAGS: [Flag; PLACEMENTS] = [const { Flag(AtomicBool::new(false)) }; PLACEMENTS];
 pub static FLAGS_ON: [Flag; PLACEMENTS] = [const { Flag(AtomicBool::new(false)) }; PLACEMENTS];
 
 /// The variants, in the order of the report.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Check {
-    /// Everything but the check.
+    /// The loop without any check.
     Baseline,
-    /// `if false`: how far apart two measurements of the same code are.
+    /// `if false`. Its difference to the baseline shows how far two measurements of the same code differ.
     Constant,
-    /// A site whose key is off, as compiled: the nop.
+    /// A site whose key is off, as the compiler emitted it: the nop.
     SiteOff,
-    /// A site whose key is off again: `test`.
+    /// A site whose key was on and is off again: `test`.
     SitePrimed,
     /// A site whose key is on: a jump, one instruction, a jump back.
     SiteOn,
-    /// A site of a key declared `or_load` that nobody has patched: a jump, a load and test, a branch, a jump back.
+    /// A site of a key declared `or_load` that was never patched: a jump, a load and test, a branch, a jump back.
     OrLoadUnpatched,
-    /// One that was patched: the nop.
+    /// A site of a key declared `or_load` that was patched and is off: the nop.
     OrLoadOff,
-    /// One whose key is on, which was patched: a jump, one instruction, a jump back.
+    /// A site of a key declared `or_load` that was patched and is on: a jump, one instruction, a jump back.
     OrLoadOn,
     /// A naked key that is off: a call, two instructions, a test and a branch.
     NakedOff,
@@ -49,7 +48,7 @@ pub enum Check {
     Relaxed,
     Acquire,
     SeqCst,
-    /// A relaxed load that finds its flag on: it jumps to the arm, and back.
+    /// A relaxed load whose flag is on: it jumps to the arm, and back.
     RelaxedOn,
 }
 
@@ -90,7 +89,7 @@ impl Check {
         }
     }
 
-    /// Whether the check loads something.
+    /// Returns whether the check loads a flag.
     pub fn is_load(self) -> bool {
         use Check::{Acquire, OrLoadUnpatched, Relaxed, RelaxedOn, SeqCst};
         matches!(self, OrLoadUnpatched | Relaxed | Acquire | SeqCst | RelaxedOn)
@@ -104,7 +103,7 @@ impl Check {
         matches!(self, Check::NakedOff | Check::NakedOn)
     }
 
-    /// Brings `keys` to the state that the variant measures.
+    /// Brings `keys` to the state that this variant measures.
     pub fn prepare<'key>(self, keys: impl IntoIterator<Item = &'key RawKey>) -> Result<()> {
         for key in keys {
             match self {
@@ -125,7 +124,7 @@ impl Check {
     }
 }
 
-/// Reachable stores of a value that the compiler does not know: without them, it takes flags for constants.
+/// Stores a value that the compiler does not know, in code that can run. Without these stores, it would take flags for constants.
 pub fn store(flags: &[Flag], is_on: bool) {
     flags.iter().for_each(|flag| flag.0.store(std::hint::black_box(is_on), Ordering::Relaxed));
 }

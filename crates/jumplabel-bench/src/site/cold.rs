@@ -5,10 +5,9 @@
 //!   time     call the 64 functions once, in a scattered order
 //! ```
 //!
-//! Calling the functions is most of the time, and is subtracted. Loads that miss can overlap with each other and with the
-//! calls, as they do in programs. Each function's body begins a cache line, so that all variants fetch the same number of
-//! lines: what differs is the check and what it loads. (That a check with a load is also longer costs lines in programs;
-//! it does not here.)
+//! Most of the time is that of the calls, which is subtracted. Loads that miss can overlap with each other and with the calls, as they do in
+//! programs. Each function's body begins a cache line, so all variants fetch the same number of lines. So the variants differ only in the check and
+//! in what it loads. (In programs, a check with a load also costs cache lines because it is longer. Here it does not.)
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,22 +17,22 @@ use jumplabel::{RawKey, static_branch_unlikely, static_key};
 use super::checks::{Check, Flag};
 use crate::sites::{Functions, site_functions};
 
-/// How many checks are made after each sweep.
+/// The number of checks after each sweep.
 pub const CELLS: usize = 64;
 
 static_key! {
     static KEYS: [false; CELLS];
     static OR_LOAD: [false; CELLS], or_load;
-    /// Never patched.
+    /// Keys that are never patched.
     static UNPATCHED: [false; CELLS], or_load;
 }
 static FLAGS: [Flag; CELLS] = [const { Flag(AtomicBool::new(false)) }; CELLS];
 static FLAGS_ON: [Flag; CELLS] = [const { Flag(AtomicBool::new(false)) }; CELLS];
 
-/// One function with one check.
+/// A function with one check.
 pub type Cell = fn(u64) -> u64;
 
-/// What a check guards. Never in line, so that it stays a branch.
+/// The work that a check guards. It is never inlined, so the check stays a branch.
 #[cold]
 #[inline(never)]
 pub fn taken(x: u64) -> u64 {
@@ -44,7 +43,7 @@ macro_rules! cell {
     ($name:ident, $at:ident, $check:expr) => {
         #[inline(never)]
         fn $name<const $at: usize>(x: u64) -> u64 {
-            // SAFETY: a jump to the next cache line.
+            // SAFETY: the code jumps to the next cache line.
             unsafe { ::std::arch::asm!($crate::isa::next_line!("64", "0"), options(nomem, nostack, preserves_flags)) };
             let x = x.wrapping_mul(5).wrapping_add($at as u64);
             if $check { $crate::site::cold::taken(x) } else { x }
@@ -63,7 +62,7 @@ cell!(acquire, N, FLAGS[N].0.load(Ordering::Acquire));
 cell!(seq_cst, N, FLAGS[N].0.load(Ordering::SeqCst));
 cell!(relaxed_on, N, FLAGS_ON[N].0.load(Ordering::Relaxed));
 
-/// A cell whose check is of a naked key of its own, for each name.
+/// Makes one cell for each name. The cell's check is of a naked key of its own.
 macro_rules! naked_cells {
     ($($name:ident)*) => {
         /// The cells, and their keys.
@@ -80,7 +79,7 @@ naked_cells! {
     n32 n33 n34 n35 n36 n37 n38 n39 n40 n41 n42 n43 n44 n45 n46 n47 n48 n49 n50 n51 n52 n53 n54 n55 n56 n57 n58 n59 n60 n61 n62 n63
 }
 
-/// The cells of one variant: number 29 * n of 64 follows number n, so that neighbours in memory are not in time.
+/// The cells of one variant. Number 29 * n of 64 comes n-th, so neighbours in memory do not run one after the other.
 macro_rules! cells {
     ($name:ident) => {
         cells!(@ $name; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31)
@@ -115,7 +114,7 @@ pub fn keys(check: Check) -> impl Iterator<Item = &'static RawKey> {
     sites.chain(or_load).chain(is_naked.then_some(naked).into_iter().flatten())
 }
 
-/// See [`super::checks::store`].
+/// Stores to the flags: [`super::checks::store`] says why.
 pub fn store() {
     super::checks::store(&FLAGS, false);
     super::checks::store(&FLAGS_ON, true);
@@ -127,7 +126,7 @@ unsafe extern "C" {
     fn bench_sweep();
 }
 
-/// Memory and code to push everything else out of the caches.
+/// Memory and code that push everything else out of the caches.
 pub struct Sweep {
     memory: Vec<u64>,
 }
@@ -142,7 +141,7 @@ impl Sweep {
         for at in 0..code.count {
             black_box(code.call(at));
         }
-        // A word of each cache line.
+        // Changes a word of each cache line.
         for word in self.memory.iter_mut().step_by(8) {
             *word = word.wrapping_add(1);
         }
@@ -150,7 +149,7 @@ impl Sweep {
     }
 }
 
-/// One pass over the cells.
+/// Runs all cells once.
 #[inline(never)]
 pub fn pass(cells: &[Cell; CELLS]) -> u64 {
     cells.iter().fold(1, |x, cell| cell(x))

@@ -5,8 +5,8 @@
 //!   ALU-saturated    work = eight additions that wait for nothing                     a check takes somebody's place
 //! ```
 //!
-//! The work is in assembler, so that it is the same around each check; the check is what the compiler makes of it. The arm
-//! that is not taken is one instruction, out of line. Each loop is there in all placements.
+//! The work is in assembler, so it is the same around each check. The check is what the compiler makes of it. The arm that is not taken is one
+//! instruction, out of line. Each loop has a copy in each placement.
 
 use std::arch::asm;
 use std::sync::atomic::Ordering;
@@ -17,7 +17,7 @@ use super::checks::{Check, FLAGS, FLAGS_ON, KEY, NAKED, OR_LOAD, UNPATCHED};
 use crate::isa;
 use crate::placed::{Loops, placements};
 
-/// Checks in each turn of a loop.
+/// The number of checks in each turn of a loop.
 pub const CHECKS_A_TURN: usize = 8;
 
 macro_rules! eight {
@@ -26,10 +26,10 @@ macro_rules! eight {
     };
 }
 
-/// The arm, which only a check takes that is on.
+/// The arm, which runs only if the check is on.
 macro_rules! arm {
     ($hits:ident) => {
-        // SAFETY: a sum in a register.
+        // SAFETY: the instruction adds in a register.
         unsafe { asm!(isa::add!("0", 1), inout(reg) $hits, options(nomem, nostack)) }
     };
 }
@@ -42,13 +42,13 @@ fn unlikely() {}
 macro_rules! latency {
     ($name:ident, $hits:ident, $($check:tt)*) => {
         #[inline(never)]
-        #[allow(unused_mut)] // Not all checks count their hits.
+        #[allow(unused_mut)] // Some checks do not count their hits.
         fn $name<const P: usize>(turns: u64) -> u64 {
             let (mut x, mut $hits) = (turns, 0_u64);
             $crate::placed::begin_at!(P);
             for _ in 0..turns {
                 eight! {
-                    // SAFETY: a multiplication of a register.
+                    // SAFETY: the instruction multiplies in a register.
                     unsafe { asm!($crate::isa::multiply!("0"), inout(reg) x, options(nomem, nostack)) };
                     $($check)*
                 }
@@ -61,14 +61,14 @@ macro_rules! latency {
 macro_rules! alu {
     ($name:ident, $hits:ident, $($check:tt)*) => {
         #[inline(never)]
-        #[allow(unused_mut)] // Not all checks count their hits.
+        #[allow(unused_mut)] // Some checks do not count their hits.
         fn $name<const P: usize>(turns: u64) -> u64 {
             let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = [turns; 8];
             let mut $hits = 0_u64;
             $crate::placed::begin_at!(P);
             for _ in 0..turns {
                 eight! {
-                    // SAFETY: additions to registers.
+                    // SAFETY: the instructions add in registers.
                     unsafe {
                         asm!(
                             $crate::isa::add!("0", 1), $crate::isa::add!("1", 2), $crate::isa::add!("2", 3),
@@ -114,7 +114,7 @@ variants! {
 /// The loops of a variant, in all placements.
 type LoopsOf = fn(Check) -> Loops;
 
-/// The loops by name, and those of a variant.
+/// The loops: the name of each, and the function that gives the loop of a variant.
 pub const LOOPS: [(&str, LoopsOf); 2] = [("latency-bound", latency_of), ("ALU-saturated", alu_of)];
 
 fn latency_of(check: Check) -> Loops {

@@ -1,4 +1,4 @@
-//! `site`: what a check costs, as a constant, a site, a naked key and a load of an atomic, in two warm loops and a cold one.
+//! `site`: the cost of a check as a constant, a site, a naked key and a load of an atomic, in two warm loops and a cold one.
 //!
 //! ```text
 //!   first         decode each loop: the instructions of a check, and no load in that of a site, or stop
@@ -29,21 +29,21 @@ use checks::{CHECKS, Check};
 use decode::Path;
 use loops::{CHECKS_A_TURN, LOOPS};
 
-/// Turns of a warm loop in one sample: some 100 us.
+/// The turns of a warm loop in one sample, which takes about 100 us.
 const TURNS: u64 = 5_000;
 
-/// One variant in one loop.
+/// The measurements of one variant in one loop.
 struct Row {
     shape: usize,
     check: Check,
     samples: Placed,
-    /// Instructions of a turn or of all cells, how many of them load, and how many align others.
+    /// The numbers of instructions, of loads and of padding instructions: in one turn, or in all cells.
     path: [f64; 3],
-    /// Instructions and cycles as the processor counts them.
+    /// The instructions and cycles that the processor counts.
     counted: Option<[f64; 2]>,
 }
 
-/// Loops are numbered: the warm ones, then the cold one.
+/// The number of the cold loop. The warm loops have the numbers before it.
 const COLD: usize = LOOPS.len();
 
 pub fn run(quick: bool) -> Result<Report> {
@@ -86,7 +86,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// All variants of all loops, with their code as it stands.
+/// Rows for all variants in all loops, with their decoded code.
 fn rows() -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for shape in 0..=COLD {
@@ -122,18 +122,18 @@ impl Row {
         all.dedup();
         match all[..] {
             [path] => Ok(path.map(|count| count as f64)),
-            // Without optimisation nobody looks at it.
+            // Without optimisation, nobody looks at the code.
             _ if cfg!(debug_assertions) => Ok([f64::NAN; 3]),
             _ => Err(format!("{} is not the same code in all placements: {all:?}", self.check.name()).into()),
         }
     }
 
-    /// Checks in what is timed at once.
+    /// The number of checks in one sample.
     fn checks(&self) -> f64 {
         if self.shape == COLD { cold::CELLS as f64 } else { TURNS as f64 * CHECKS_A_TURN as f64 }
     }
 
-    /// Checks in what is decoded.
+    /// The number of checks in the decoded path.
     fn checks_on_path(&self) -> f64 {
         if self.shape == COLD { cold::CELLS as f64 } else { CHECKS_A_TURN as f64 }
     }
@@ -164,14 +164,13 @@ fn find(rows: &[Row], shape: usize, check: Check) -> &Row {
     rows.iter().find(|row| row.shape == shape && row.check == check).expect("all variants are in the list")
 }
 
-/// Instructions of one check, loads, and what aligns it.
+/// The instructions of one check, its loads, and its padding instructions.
 fn of_check(rows: &[Row], row: &Row) -> [f64; 3] {
     let baseline = find(rows, row.shape, Check::Baseline);
     [0, 1, 2].map(|at| (row.path[at] - baseline.path[at]) / row.checks_on_path())
 }
 
-/// Stops where the compiler made something else of a variant than what its name says. Only optimised code is worth the
-/// question.
+/// Returns an error if the compiler has made something else of a variant than its name says. Looks at optimised code only.
 fn assert_code(rows: &[Row]) -> Result<()> {
     if cfg!(debug_assertions) {
         return Ok(());
@@ -180,21 +179,20 @@ fn assert_code(rows: &[Row]) -> Result<()> {
         let [instructions, loads, pads] = of_check(rows, row);
         let right = match row.check {
             Check::Baseline | Check::Constant => instructions == 0.0 && loads == 0.0,
-            // Elsewhere a function with an arm that calls also keeps the address to return to.
+            // On other instruction sets, a function whose arm calls also saves the return address.
             Check::SiteOff | Check::SitePrimed | Check::OrLoadOff if !IS_X86 && row.shape == COLD => {
                 (1.0..8.0).contains(&instructions)
             }
-            // One, and before each of them at most one that aligns it, where that is needed.
+            // A site is one instruction. Before it there may be at most one that aligns it, where that is needed.
             Check::SiteOff | Check::SitePrimed | Check::OrLoadOff => {
                 instructions - pads == 1.0 && loads == 0.0 && (0.0..=1.0).contains(&pads)
             }
             Check::SiteOn | Check::OrLoadOn => instructions > 1.0 && loads == 0.0,
-            // The jump, the test of the count, the branch, the jump back.
-            // Elsewhere the stub saves a register, too.
+            // The jump, the test of the count, the branch, the jump back. On other instruction sets, the stub also saves a register.
             Check::OrLoadUnpatched if IS_X86 => instructions == 4.0 && loads == 1.0,
             Check::OrLoadUnpatched => instructions >= 4.0 && loads >= 1.0,
-            // A call, the two instructions of the function, a test, a branch; in a function that was a leaf, as in the cold
-            // loop, also what aligns the stack, or keeps the address to return to.
+            // A call, the two instructions of the function, a test, a branch. A function that was a leaf, as in the cold loop, also aligns the stack,
+            // or saves the return address.
             Check::NakedOff | Check::NakedOn if IS_X86 => (5.0..8.0).contains(&instructions) && loads == 0.0,
             Check::NakedOff | Check::NakedOn => (4.0..16.0).contains(&instructions),
             Check::Relaxed | Check::Acquire | Check::SeqCst | Check::RelaxedOn => instructions >= 2.0 && loads == 1.0,
@@ -216,7 +214,7 @@ fn measure(rows: &mut [Row], quick: bool) -> Result<()> {
     })
 }
 
-/// What a row takes more than the baseline.
+/// The difference of a row to the baseline.
 fn more(rows: &[Row], row: &Row) -> Spread {
     let baseline = find(rows, row.shape, Check::Baseline);
     if row.shape != COLD {

@@ -1,5 +1,5 @@
-//! What the byte in front of a site costs: the warm loops, with the bare instructions of a site, with that byte and without. The twin is one
-//! that costs: a nop of its own in the place of the prefix.
+//! The cost of the byte in front of a site. The warm loops run the bare instructions of a site, with that byte and without it. The broken twin has a
+//! nop in the place of the byte, which must cost something.
 
 use std::arch::asm;
 
@@ -11,23 +11,23 @@ use crate::placed::{self, Loops, Placed, Spread, placements};
 use crate::report::{Report, Table, figure};
 use crate::{Result, samples};
 
-/// The most that a loop may take with it, as a multiple of the one without, over all placements.
+/// The greatest ratio of a loop with the prefix to the same loop without, over all placements.
 const LIMIT: f64 = 1.01;
 
-/// Turns of a loop in one sample: some 30 us.
+/// The turns of a loop in one sample, which takes about 30 us.
 const TURNS: u64 = 5_000;
 
-/// What a site holds.
+/// The instructions that a site can hold.
 const STATES: [&str; 3] = ["nop", "test", "jmp"];
 
 macro_rules! bare {
     ($hits:ident, $text:expr) => {
         if 'site: {
-            // SAFETY: falls through or jumps to the label; the flags change.
+            // SAFETY: the instruction falls through or jumps to the label. It changes only the flags.
             unsafe { asm!($text, t = label { break 'site true }, options(nomem, nostack)) };
             false
         } {
-            // SAFETY: a sum in a register.
+            // SAFETY: the instruction adds in a register.
             unsafe { asm!(isa::add!("0", 1), inout(reg) $hits, options(nomem, nostack)) }
         }
     };
@@ -40,7 +40,7 @@ macro_rules! fronts {
             $kind!($test, hits, bare!(hits, concat!($front, ".byte 0xa9\n.long {t} - . - 4")););
             $kind!($jump, hits, bare!(hits, concat!($front, ".byte 0xe9\n.long {t} - . - 4")););
         )*)*
-        /// By what is in front: of each kind of loop, one for each state.
+        /// The loops: for each thing in front of the site, and each kind of loop, one loop for each state.
         const ALL: [[[Loops; STATES.len()]; LOOPS.len()]; 3] =
             [$([$([placements!($nop), placements!($test), placements!($jump)]),*]),*];
     };
@@ -52,7 +52,7 @@ fronts! {
     "nop\n": latency latency_two_nop latency_two_test latency_two_jump, alu alu_two_nop alu_two_test alu_two_jump;
 }
 
-/// Which of them.
+/// The numbers of the things in front, in [`ALL`].
 const WITHOUT: usize = 0;
 const WITH: usize = 1;
 const TWIN: usize = 2;

@@ -1,4 +1,4 @@
-//! What `site` is to show, met or missed.
+//! The targets of `site`, met or missed.
 
 use serde_json::json;
 
@@ -9,13 +9,13 @@ use crate::placed::Spread;
 use crate::report::{Report, Table};
 use crate::samples::Samples;
 
-/// The most that a warm loop with a site may take, as a multiple of the one with a constant, over all placements.
+/// The greatest ratio of a warm loop with a site to the same loop with a constant, over all placements.
 const WARM_LIMIT: f64 = 1.02;
-/// The most that a cold site may take more than a constant, in ns, where a relaxed load takes [`COLD_LOAD`] or more.
+/// The most ns that a cold site may take beyond a constant, on machines where a relaxed load takes at least [`COLD_LOAD`] more.
 const COLD_LIMIT: f64 = 1.0;
 const COLD_LOAD: f64 = 5.0;
 
-/// What this table is to show.
+/// Reports the targets.
 pub(super) fn targets(report: &mut Report, rows: &[Row]) {
     let mut table = Table::new("targets", &["a site, off", "", "from", "to", "target", ""]);
     let mut facts = Vec::new();

@@ -1,4 +1,4 @@
-//! The file of a program: where its sections are, and what the loader must relocate.
+//! Reads the file of a program: the places of its sections, and the relocations that the loader must make.
 
 use std::ops::Range;
 use std::path::Path;
@@ -9,18 +9,18 @@ use object::{LittleEndian, elf};
 
 use crate::Result;
 
-/// What is of interest in a program's file.
+/// The parts of a program's file that matter here.
 pub struct Image {
-    /// Addresses that a dynamic relocation writes.
+    /// Addresses to which a dynamic relocation writes.
     pub relocations: Vec<u64>,
     /// Sections with code.
     pub text: Vec<Range<u64>>,
-    /// `__jump_table` and `__jump_keys`.
+    /// The sections `__jump_table` and `__jump_keys`.
     pub tables: Vec<Range<u64>>,
-    /// Sections that may be written.
+    /// Sections that are writable.
     pub data: Vec<Range<u64>>,
     pub sites: usize,
-    /// Address of the first byte of the file in memory, as linked.
+    /// The address of the first byte of the file in memory, as it was linked.
     pub base: u64,
 }
 
@@ -77,7 +77,7 @@ impl Image {
         Ok(image)
     }
 
-    /// Relocations that write to one of `places`.
+    /// The number of relocations that write into one of `places`.
     pub fn relocations_in(&self, places: &[Range<u64>]) -> usize {
         let inside = |address: &&u64| places.iter().any(|place| place.contains(address));
         self.relocations.iter().filter(inside).count()

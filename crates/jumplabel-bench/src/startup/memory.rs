@@ -1,7 +1,7 @@
-//! A running program's memory, from /proc: which pages of its text and tables are its own.
+//! Reads from /proc which pages of a running program's text and tables are copies of its own.
 //!
-//! `Anonymous` counts the pages of a file mapping that were copied because somebody wrote them. `Private_Dirty` would also
-//! count pages that are just like the file's, but whose file was written a moment ago.
+//! `Anonymous` counts the pages of a file mapping that were copied because somebody wrote to them. `Private_Dirty` would also count unchanged pages
+//! of a file that was itself written a moment ago.
 
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
@@ -11,15 +11,15 @@ use std::process::Stdio;
 use super::image::Image;
 use crate::Result;
 
-/// KiB of copied pages.
+/// The KiB of pages that were copied.
 pub struct Copied {
     pub text: usize,
     pub tables: usize,
-    /// Never none: the loader relocates pointers there.
+    /// Never 0, because the loader relocates pointers there.
     pub data: usize,
 }
 
-/// Starts the program, lets it come to rest in `main`, and looks.
+/// Starts the program, waits until it rests in `main`, and reads its memory.
 pub fn copied(program: &Path, image: &Image) -> Result<Copied> {
     let mut child = super::programs::command(program)
         .arg("wait")

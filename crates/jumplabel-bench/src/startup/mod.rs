@@ -1,7 +1,7 @@
-//! `startup`: what a program with 10,000 sites and 10,000 keys pays before `main`, against the same program without.
+//! `startup`: the cost before `main` of a program with 10,000 sites and 10,000 keys, compared with the same program without them.
 //!
-//! Relocations are read from the files, system calls counted by tracing, copied pages read from /proc; only the wall time
-//! and the page faults are samples, of runs that take turns.
+//! Relocations are read from the files, system calls are counted by tracing, and copied pages are read from /proc. Only the elapsed time and the page
+//! faults are samples, of runs that take turns.
 
 pub mod image;
 mod memory;
@@ -19,7 +19,7 @@ use crate::samples::Samples;
 use image::Image;
 use trace::Calls;
 
-/// One of the two programs, and what was found.
+/// One of the two programs, and its figures.
 struct Program {
     name: &'static str,
     image: Image,
@@ -62,10 +62,10 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// Microseconds and page faults of one run.
+/// Runs a program once. Returns its microseconds and page faults.
 fn run_once(path: &Path) -> Result<[f64; 2]> {
     let faults = || {
-        // SAFETY: plain numbers, which the call fills in.
+        // SAFETY: `rusage` has only numbers, for which zero is a value. The call fills them in.
         let usage = unsafe {
             let mut usage: libc::rusage = std::mem::zeroed();
             libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
@@ -82,7 +82,7 @@ fn run_once(path: &Path) -> Result<[f64; 2]> {
     Ok([time, (faults() - before) as f64])
 }
 
-/// What can be counted.
+/// Reports the figures that are counted.
 fn exact(report: &mut Report, programs: &[Program]) {
     let [with, without] = programs else { return };
     let mut table = Table::new(
@@ -111,7 +111,7 @@ fn exact(report: &mut Report, programs: &[Program]) {
     let of = |part: fn(&Calls) -> u64| calls.map(|calls| calls.map(|calls| part(&calls) as usize));
     let (before_main, after) = (of(|calls| calls.before_main), of(|calls| calls.after));
     let limit = |figures: [Option<usize>; 2], limit| figures[0].map(|figure| (figure, limit));
-    // The library's own code needs some, as any code does; that there is none a site or key is what the limit is for.
+    // The library's own code needs some relocations, as any code does. The limit shows that no site or key needs one of its own.
     let few = with.image.sites / 4 + relocations[1].unwrap_or(0);
     row("dynamic relocations", "dynamic relocations", relocations, limit(relocations, few));
     row("  of text", "relocations of text", in_text, limit(in_text, 0));
@@ -139,7 +139,7 @@ fn exact(report: &mut Report, programs: &[Program]) {
     report.fact("copied_kib", json!({ "text": text[0], "tables": tables[0], "data": data[0] }));
 }
 
-/// What takes time.
+/// Reports the figures that are timed.
 fn timed(report: &mut Report, programs: &[Program]) {
     let [with, without] = programs else { return };
     let head = ["fork to exit", "n", "p10 us", "p50 us", "page faults"];

@@ -1,27 +1,27 @@
-//! The system calls of a program from its `exec` to its `main`, and from there to its end, counted by stopping it at each (`ptrace`).
+//! Counts the system calls of a program from its `exec` to its `main`, and from there to its end. It stops the program at each call (`ptrace`).
 
 use std::io::{Error, Result};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
 
-/// How many it makes.
+/// The numbers of system calls.
 #[derive(Clone, Copy)]
 pub struct Calls {
     pub before_main: u64,
     pub after: u64,
 }
 
-/// An error where tracing is not allowed.
+/// Counts the system calls of a program. An error if tracing is not allowed.
 pub fn system_calls(program: &Path) -> Result<Calls> {
     let mut command = super::programs::command(program);
-    command.arg("wait"); // In `main`, the program says so.
+    command.arg("wait"); // With this, `main` writes a line when it begins.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // SAFETY: one system call between fork and exec.
+    // SAFETY: the closure makes one system call between fork and exec.
     unsafe { command.pre_exec(|| request(libc::PTRACE_TRACEME, 0, 0)) };
     let child = command.spawn()?;
     let pid = child.id() as libc::pid_t;
-    // The child stops when exec is done.
+    // The child stops at the end of exec.
     let mut calls = Calls { before_main: 0, after: 0 };
     let (mut entering, mut in_main) = (true, false);
     let mut status = wait(pid)?;
@@ -46,9 +46,9 @@ pub fn system_calls(program: &Path) -> Result<Calls> {
     }
 }
 
-/// Whether the call that it is about to make writes to its output.
+/// Returns whether the system call that the child is about to make writes to its output.
 fn writes(pid: libc::pid_t) -> Result<bool> {
-    // SAFETY: plain numbers, of which the call fills in as many bytes as it is told.
+    // SAFETY: the structure has only numbers, for which zero is a value. The call fills in at most the bytes that it is told.
     let info = unsafe {
         let mut info: libc::ptrace_syscall_info = std::mem::zeroed();
         let bytes = size_of_val(&info);
@@ -57,13 +57,13 @@ fn writes(pid: libc::pid_t) -> Result<bool> {
             _ => info,
         }
     };
-    // SAFETY: it is stopped where a call begins.
+    // SAFETY: the child is stopped where a call begins, so `entry` is the field that is filled in.
     let call = unsafe { info.u.entry };
     Ok(call.nr == libc::SYS_write as u64 && call.args[0] == libc::STDOUT_FILENO as u64)
 }
 
 fn request(request: libc::c_uint, pid: libc::pid_t, data: usize) -> Result<()> {
-    // SAFETY: none of the requests used here writes to this process.
+    // SAFETY: none of the requests used here writes to this process's memory.
     match unsafe { libc::ptrace(request, pid, 0, data) } {
         -1 => Err(Error::last_os_error()),
         _ => Ok(()),
@@ -72,7 +72,7 @@ fn request(request: libc::c_uint, pid: libc::pid_t, data: usize) -> Result<()> {
 
 fn wait(pid: libc::pid_t) -> Result<i32> {
     let mut status = 0;
-    // SAFETY: a child of ours, which nobody else waits for.
+    // SAFETY: `pid` is a child of this process, for which nobody else waits.
     match unsafe { libc::waitpid(pid, &raw mut status, 0) } {
         -1 => Err(Error::last_os_error()),
         _ => Ok(status),

@@ -1,4 +1,4 @@
-//! `report`: all measurements, each in a process of its own, and what they come to: `report.md`, `report.html`, `results.json`.
+//! `report`: runs all measurements, each in a process of its own, and makes `report.md`, `report.html` and `results.json` of their results.
 //!
 //! ```text
 //!   results.json   { "version": 1, "quick": .., "results": [ what each command prints with --json, or its error ] }
@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 
 use crate::Result;
 
-/// Of `results.json`: another number is another schema.
+/// The version of the schema of `results.json`. Another number means another schema.
 pub const VERSION: u64 = 1;
 
-/// All commands that measure, and what each of them answers, in the order of the report.
+/// All commands that measure, and the question that each answers, in the order of the report.
 const PARTS: [(&str, &str); 18] = [
     ("listing", "What is in the code?"),
     ("site", "What does a check cost, warm and cold?"),
@@ -43,7 +43,7 @@ const PARTS: [(&str, &str); 18] = [
     ("size", "How much larger is a program for its first key?"),
 ];
 
-/// Measures, unless there are results; writes; returns the first screen, and where the rest is.
+/// Measures, unless there are results already. Writes the pages. Returns the first screen of the report, and the place of the rest.
 pub fn run(quick: bool, only: &[String], from: Option<&Path>, to: &Path) -> Result<String> {
     let results = match from {
         Some(file) => read(file)?,
@@ -61,7 +61,7 @@ pub fn run(quick: bool, only: &[String], from: Option<&Path>, to: &Path) -> Resu
     }
 }
 
-/// Results of this or of another machine.
+/// Reads results of this or of another machine.
 pub fn read(file: &Path) -> Result<Value> {
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let results: Value = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -95,7 +95,7 @@ fn measure(quick: bool, only: &[String]) -> Result<Value> {
     )
 }
 
-/// Of what was measured; nothing if nobody knows.
+/// The commit of the measured sources. `None` if git does not know it.
 fn commit() -> Option<String> {
     let output = Command::new("git").args(["-C", env!("CARGO_MANIFEST_DIR"), "rev-parse", "HEAD"]).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
@@ -112,7 +112,7 @@ fn one(name: &str, quick: bool) -> Result<Value> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// One result, as it is shown.
+/// The result of one command, for display.
 pub struct Part<'a> {
     pub name: &'a str,
     pub question: &'a str,
@@ -133,24 +133,24 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// What a part of the results has at a JSON pointer; null if there is no such part, or no such value.
+/// The value at a JSON pointer in a part of the results. Null if there is no such part or value.
 pub fn at<'a>(results: &'a Value, part: &str, pointer: &str) -> &'a Value {
     let found = list(&results["results"]).iter().find(|of| of["benchmark"] == part);
     found.and_then(|part| part.pointer(pointer)).unwrap_or(&Value::Null)
 }
 
-/// The first row of a list of a part whose `key` is `wanted`, or null.
+/// In a list of a part: the first row whose `key` is `wanted`, or null.
 pub fn row<'a>(results: &'a Value, part: &str, pointer: &str, key: &str, wanted: impl Into<Value>) -> &'a Value {
     let wanted = wanted.into();
     list(at(results, part, pointer)).iter().find(|row| row[key] == wanted).unwrap_or(&Value::Null)
 }
 
-/// A number of the results; not a number if it was not measured.
+/// A number of the results. NaN if it was not measured.
 pub fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
 
-/// A figure and the ends of its interval; not numbers if it was not measured.
+/// A figure and the ends of its interval. They are NaN if it was not measured.
 pub struct Interval {
     pub figure: f64,
     pub ends: [f64; 2],
@@ -161,19 +161,19 @@ impl Interval {
         Interval { figure: number(&row[figure]), ends: [0, 1].map(|end| number(&row[ends][end])) }
     }
 
-    /// One without an interval.
+    /// A figure without an interval.
     fn point(figure: f64) -> Interval {
         Interval { figure, ends: [figure; 2] }
     }
 
-    /// What is left of 100 %, of a part that is saved.
+    /// Turns the percentage that is saved into the percentage that is left of 100 %.
     fn of_all(&self) -> Interval {
         let [least, most] = self.ends;
         Interval { figure: 100.0 - self.figure, ends: [100.0 - most, 100.0 - least] }
     }
 }
 
-/// A figure that is to keep a limit: what it is of, the figure, the limit, and the verdict.
+/// A figure that must keep a limit: its subject, the figure, the limit, and the verdict.
 pub struct Judged<'a> {
     pub part: &'a str,
     pub what: &'a str,
@@ -182,7 +182,7 @@ pub struct Judged<'a> {
     pub verdict: &'a str,
 }
 
-/// All that have a verdict, in the order of the report.
+/// All figures that have a verdict, in the order of the report.
 pub fn judged(results: &Value) -> Vec<Judged<'_>> {
     let rows = parts(results).flat_map(|part| list(&part.value["judged"]).iter().map(move |row| (part.name, row)));
     rows.map(|(part, row)| Judged::of(part, row)).collect()
@@ -196,7 +196,7 @@ impl<'a> Judged<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Titles, and rows of cells, of which the first is the head.
+    /// The tables: the title of each, and its rows of cells. The first row is the head.
     fn tables(&self) -> impl Iterator<Item = (&'a str, Vec<Vec<&'a str>>)> {
         list(&self.value["tables"]).iter().map(|table| {
             let cells = |row: &'a Value| list(row).iter().map(|cell| cell.as_str().unwrap_or_default()).collect();
@@ -217,7 +217,7 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// What was counted.
+    /// The counts of this part.
     pub fn counts(&self) -> impl Iterator<Item = (&'a str, f64)> {
         let counts = self.value["counts"].as_object().into_iter().flatten();
         counts.filter_map(|(what, count)| Some((what.as_str(), count.as_f64()?)))

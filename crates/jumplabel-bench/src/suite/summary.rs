@@ -1,35 +1,35 @@
-//! The first screen of a report: one figure and ten answers. All numbers are from the results.
+//! The first screen of a report: one figure and ten answers. All numbers come from the results.
 
 use serde_json::Value;
 
 use super::{Bar, Chart, Interval, at, list, number, row};
 use crate::report::figure;
 
-/// What a reader asks, the answer, and the measurement that has more of it.
+/// A reader's question, its answer, and the name of the measurement that has the details.
 pub struct Answer {
     pub question: &'static str,
     pub answer: String,
     pub part: &'static str,
 }
 
-/// The loops of `site`: their names, and what it calls them.
+/// The loops of `site`: the name of each for readers, and its name in the results.
 const LATENCY: (&str, &str) = ("latency-bound", "latency_bound");
 const ALU: (&str, &str) = ("ALU-saturated", "alu_saturated");
 const COLD: (&str, &str) = ("caches swept", "cold");
 
-/// The checks that are compared: their names in `site`.
+/// The names in `site` of the checks that are compared.
 const CONSTANT: &str = "constant";
 const OFF: &str = "site, off (nop)";
 const ON: &str = "site, on (jmp)";
 const LOAD: &str = "relaxed load";
 const LOAD_ON: &str = "relaxed load, on";
 
-/// One variant of one loop of `site`.
+/// The row of one variant in one loop of `site`.
 fn check<'a>(results: &'a Value, shape: &str, check: &str) -> &'a Value {
     row(results, "site", &format!("/{shape}/checks"), "check", check)
 }
 
-/// What checks add, off and on, warm and cold.
+/// The chart of the time that checks add, off and on, warm and cold.
 pub fn chart(results: &Value) -> Chart<'_> {
     let pairs = [
         ("off, latency-bound loop: key", LATENCY, OFF),
@@ -51,7 +51,7 @@ pub fn chart(results: &Value) -> Chart<'_> {
     Chart { title: "What a check adds to a loop", unit: "ns more than no check", is_logarithmic: false, bars }
 }
 
-/// A figure of a table, or that there is none.
+/// A figure, or a text that says that it was not measured.
 fn said(value: f64, digits: usize) -> String {
     if value.is_nan() { "(not measured)".to_owned() } else { figure(value, digits) }
 }
@@ -98,7 +98,7 @@ pub fn answers(results: &Value) -> [Answer; 10] {
     ]
 }
 
-/// Numbers of sites that flips are measured with.
+/// The numbers of sites for which `flips` has figures.
 const SITES: [u64; 3] = [1, 100, 10_000];
 
 /// A figure for each of [`SITES`].
@@ -188,7 +188,7 @@ impl Compared {
         !self.ours.figure.is_nan() && !self.theirs.figure.is_nan()
     }
 
-    /// Whether the first is less, by more than the intervals.
+    /// Returns whether `one` is less than `other`, with intervals that do not overlap.
     fn is_less(one: &Interval, other: &Interval) -> bool {
         one.ends[1] < other.ends[0]
     }
@@ -199,7 +199,7 @@ impl Compared {
     }
 }
 
-/// What a program might hope to gain from.
+/// The comparisons in which a program might hope for a gain.
 fn compared(results: &Value) -> Vec<Compared> {
     let site = |shape: &str, name: &str| Interval::of(check(results, shape, name), "ns", "ns_interval");
     let of = |part: &str, list: &str, key: &str, name: &str| {
@@ -231,7 +231,7 @@ fn compared(results: &Value) -> Vec<Compared> {
     rows.map(|(what, ours, others, theirs, unit)| Compared { what, ours, others, theirs, unit }).into()
 }
 
-/// Of all that is compared, what is not faster with keys.
+/// The comparisons in which keys are not faster.
 fn no_gain(results: &Value) -> String {
     let (measured, others): (Vec<_>, Vec<_>) = compared(results).into_iter().partition(Compared::is_measured);
     if measured.is_empty() {
@@ -250,7 +250,7 @@ fn no_gain(results: &Value) -> String {
     answer + "."
 }
 
-/// Figure and answers as plain text.
+/// The chart and the answers as plain text.
 pub fn text(results: &Value) -> String {
     let mut text = drawn(&chart(results));
     for (number, Answer { question, answer, .. }) in answers(results).iter().enumerate() {
@@ -259,7 +259,7 @@ pub fn text(results: &Value) -> String {
     text
 }
 
-/// A chart as lines of text; nothing of one without bars.
+/// A chart as lines of text. Nothing for a chart without bars.
 pub fn drawn(chart: &Chart<'_>) -> String {
     const WIDTH: f64 = 36.0;
     if chart.bars.is_empty() {

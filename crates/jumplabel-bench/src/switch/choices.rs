@@ -1,4 +1,4 @@
-//! A choice among three arms, in the loops of `site`. An arm is one instruction; what differs is how it is found.
+//! A choice among three arms, in the loops of `site`. An arm is one instruction. The choices differ in how they find the arm.
 
 use std::arch::{asm, naked_asm};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -12,14 +12,14 @@ use crate::{Result, isa, placed};
 modes! { enum Arm { First, Second, Third } }
 static_mode! { static MODE: Arm = First; }
 
-/// How many arms there are.
+/// The number of arms.
 pub const ARMS: usize = 3;
 
-/// On a line of its own, as what is compared with it has none.
+/// An index on a cache line of its own: nothing else that is measured shares the line.
 #[repr(align(128))]
 struct Index(AtomicU8);
 
-/// One for each placement.
+/// The indices, one for each placement.
 static INDEX: [Index; PLACEMENTS] = [const { Index(AtomicU8::new(0)) }; PLACEMENTS];
 
 type Function = extern "C" fn(u64) -> u64;
@@ -39,13 +39,13 @@ extern "C" fn third(_hits: u64) -> u64 {
     naked_asm!(isa::returns_more!(3))
 }
 
-/// A power of two, so that the index needs no check.
+/// The table of functions. Its length is a power of two, so the index needs no check.
 static TABLE: [Function; 4] = [first, second, third, third];
 
-/// An arm: adds its number, counted from 1. The compiler cannot make one of several.
+/// An arm: adds its number, counted from 1. The assembler keeps the compiler from merging several arms.
 macro_rules! arm {
     ($hits:ident, $number:literal) => {
-        // SAFETY: an addition to a register.
+        // SAFETY: the instruction adds in a register.
         unsafe { asm!(isa::add!("0", $number), inout(reg) $hits, options(nomem, nostack)) }
     };
 }
@@ -73,21 +73,21 @@ choices! {
     alu: alu_baseline alu_constant alu_switch alu_match alu_table;
 }
 
-/// What decides.
+/// The way to choose the arm.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Choice {
-    /// Nothing: no choice, and no arm.
+    /// No choice and no arm.
     Baseline,
-    /// The compiler.
+    /// The compiler chooses.
     Constant,
     Switch,
     /// A match on a relaxed load.
     Match,
-    /// A call by a table of functions; its index is a relaxed load.
+    /// A call through a table of functions. Its index is a relaxed load.
     Table,
 }
 
-/// Choices and the number of the arm that they take, in the order of the report.
+/// Choices, each with the number of the arm that it takes, in the order of the report.
 pub const CHOICES: [(Choice, usize); 11] = [
     (Choice::Baseline, 0),
     (Choice::Constant, 0),
@@ -113,7 +113,7 @@ impl Choice {
         }
     }
 
-    /// The loops, by the number that they have in `site`.
+    /// The loops of the choice. `shape` is the number of the loop in `site`.
     pub fn loops(self, shape: usize) -> Loops {
         let [latency, alu]: [Loops; 2] = match self {
             Choice::Baseline => [placements!(latency_baseline), placements!(alu_baseline)],
@@ -125,21 +125,21 @@ impl Choice {
         [latency, alu][shape]
     }
 
-    /// Leads all choices to an arm.
+    /// Leads all choices to the same arm.
     pub fn prepare(arm: usize) -> Result<()> {
         MODE.set([Arm::First, Arm::Second, Arm::Third][arm])?;
         INDEX.iter().for_each(|index| index.0.store(arm as u8, Ordering::Relaxed));
         Ok(())
     }
 
-    /// Makes sure that the choice takes the arm that `prepare` has led it to.
+    /// Checks that the choice takes the arm to which `prepare` has led it.
     pub fn verify(self, arm: usize, shape: usize) -> Result<()> {
         const TURNS: u64 = 3;
         let added = match self {
             Choice::Baseline => 0,
             _ => (arm as u64 + 1) * TURNS * CHECKS_A_TURN as u64,
         };
-        // Both loops yield their work, `^` what the arms have added.
+        // Both loops return their work `^` the sum that the arms have added.
         let [own, base] = [self, Choice::Baseline].map(|choice| choice.loops(shape));
         let takes = |at| placed::run(&own, at, TURNS) ^ placed::run(&base, at, TURNS) == added;
         match (0..PLACEMENTS).all(takes) {

@@ -1,5 +1,5 @@
-//! `switch`: what a choice among three arms costs, as a constant, a static switch, a match on a load and a call by a table, in
-//! the two warm loops of `site`.
+//! `switch`: the cost of a choice among three arms, as a constant, a static switch, a match on a load, and a call through a table. It runs in the two
+//! warm loops of `site`.
 //!
 //! ```text
 //!   first         take each arm by each choice, and make sure of it; step through each loop: the instructions of a choice
@@ -18,16 +18,16 @@ use crate::site::loops::{CHECKS_A_TURN, LOOPS};
 use crate::step;
 use choices::{ARMS, CHOICES, Choice};
 
-/// Turns of a loop in one sample: some 100 us.
+/// The turns of a loop in one sample, which takes about 100 us.
 const TURNS: u64 = 5_000;
 
-/// One choice, which takes one arm, in one loop.
+/// The measurements of one choice, which takes one arm, in one loop.
 struct Row {
     shape: usize,
     choice: Choice,
     arm: usize,
     samples: Placed,
-    /// Of an eighth of a turn; not a number where tracing is not allowed.
+    /// The instructions of an eighth of a turn. NaN where tracing is not allowed.
     instructions: f64,
 }
 
@@ -73,7 +73,7 @@ fn find(rows: &[Row], shape: usize, choice: Choice, arm: usize) -> &Row {
     rows.iter().find(is_it).expect("all choices are in the list")
 }
 
-/// Instructions of one choice and its arm.
+/// The instructions of one choice and its arm.
 fn of_choice(rows: &[Row], row: &Row) -> f64 {
     row.instructions - find(rows, row.shape, Choice::Baseline, 0).instructions
 }
@@ -121,7 +121,7 @@ fn report_shape(report: &mut Report, rows: &[Row], shape: usize) {
     );
 }
 
-/// Of the arm of a static switch that costs the most beside what it is compared with.
+/// Reports the targets. Each is for the arm at which a static switch costs the most, relative to the choice that it is compared with.
 fn report_targets(report: &mut Report, rows: &[Row]) {
     let mut table = Table::new("targets: instructions more, of the worst arm", &["", "more", "target", ""]);
     let mut facts = Vec::new();

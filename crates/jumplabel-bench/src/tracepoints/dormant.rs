@@ -7,8 +7,8 @@
 //!   all of a way:    one behind the other, and a return
 //! ```
 //!
-//! They are written into memory at run time: a compiler takes minutes for 10^5 of them, and a program need not have them all. A site is what
-//! `emit!` leaves, which is decoded beside it. They have no table entries: nobody flips them.
+//! The rows are written into memory at run time. A compiler would take minutes for 10^5 tracepoints, and no program needs to contain them all. A site
+//! is the code that `emit!` leaves, which `live` decodes. It has no table entry, because nobody flips it.
 
 use std::hint::black_box;
 use std::ptr::null_mut;
@@ -23,21 +23,22 @@ use crate::site::cold::Sweep;
 use crate::site::decode::Path;
 
 const MOST: usize = 1_000_000;
-/// What one placement may make of a pass, as a part of it: a row lies in one place, as it is written.
+/// The greatest part of a pass's time that the placement alone may make. Each row lies in only one place, so there are no other placements to
+/// compare.
 const LITTLE: f64 = 0.1;
 pub const NUMBERS: [usize; 7] = [1, 10, 100, 1_000, 10_000, 100_000, MOST];
 
-/// A name, and the bytes of one.
+/// The ways: the name of each, and the bytes of one tracepoint.
 pub const WAYS: [(&str, usize); 3] = [("nothing", 3), ("site", 9), ("relaxed load", 16)];
 
 /// `lea eax, [rdi + 1]`.
 const WORK: [u8; 3] = [0x8d, 0x47, 0x01];
 const RETURN: u8 = 0xc3;
-/// `nop dword ptr [rax + rax]`, behind a site's prefix.
+/// `nop dword ptr [rax + rax]`, after a site's prefix.
 const SITE: [u8; 6] = [0x40, 0x0f, 0x1f, 0x44, 0, 0];
 const FLAG_BYTES: usize = 8;
 
-/// The rows of all ways, and the flags behind them.
+/// The rows of all ways, and after them the flags.
 pub struct Dormant {
     start: usize,
 }
@@ -45,7 +46,7 @@ pub struct Dormant {
 impl Dormant {
     pub fn new() -> Result<Dormant> {
         let bytes = flags_at() + MOST * FLAG_BYTES;
-        // SAFETY: a new mapping, which stays to the end of the process.
+        // SAFETY: the mapping is new, and stays until the end of the process.
         let start = unsafe {
             let protection = libc::PROT_READ | libc::PROT_WRITE;
             libc::mmap(null_mut(), bytes, protection, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
@@ -53,10 +54,10 @@ impl Dormant {
         if start == libc::MAP_FAILED {
             return Err(format!("{bytes} bytes: {}", std::io::Error::last_os_error()).into());
         }
-        // Pages of the size that a program's text has.
-        // SAFETY: the mapping.
+        // The pages get the size that the pages of a program's text have.
+        // SAFETY: the range is the mapping.
         unsafe { libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE) };
-        // SAFETY: nobody else knows it.
+        // SAFETY: nobody else knows the mapping.
         let all = unsafe { std::slice::from_raw_parts_mut(start.cast::<u8>(), bytes) };
         for (way, (_, size)) in WAYS.iter().enumerate() {
             let first = row_at(way);
@@ -68,7 +69,7 @@ impl Dormant {
                     0 => one.copy_from_slice(&WORK),
                     1 => one.copy_from_slice(&[&SITE[..], &WORK].concat()),
                     _ => {
-                        // `cmp byte ptr [rip + ...], 0`; `jne` to the return.
+                        // `cmp byte ptr [rip + ...], 0`, and `jne` to the return.
                         let flag = flags_at() + number * FLAG_BYTES - (first + at + 7);
                         let end = MOST * size - (at + 13);
                         let cmp = [&[0x80, 0x3d][..], &(flag as u32).to_le_bytes(), &[0]].concat();
@@ -78,9 +79,9 @@ impl Dormant {
                 }
             }
         }
-        // Each page of the flags is its own, and not the one of zeros that all have.
+        // Writes to each page of the flags, so that none is the kernel's shared page of zeros.
         all[flags_at()..].fill(0);
-        // SAFETY: whole pages of the mapping: those of code.
+        // SAFETY: these are whole pages of the mapping, those of the code.
         if unsafe { libc::mprotect(start, flags_at(), libc::PROT_READ | libc::PROT_EXEC) } != 0 {
             return Err(format!("code of this command: {}", std::io::Error::last_os_error()).into());
         }
@@ -89,13 +90,13 @@ impl Dormant {
         Ok(dormant)
     }
 
-    /// The last `number` of a way.
+    /// A function that runs the last `number` tracepoints of a way.
     fn entry(&self, way: usize, number: usize) -> extern "C" fn(u64) -> u32 {
-        // SAFETY: where one of them begins; they touch nothing but eax and the flags.
+        // SAFETY: a tracepoint begins at this address. The tracepoints change only eax and the flags.
         unsafe { std::mem::transmute(self.start + row_at(way) + (MOST - number) * WAYS[way].1) }
     }
 
-    /// Instructions and loads of one.
+    /// The numbers of instructions and loads of one tracepoint.
     fn path(&self, way: usize) -> [f64; 2] {
         let [path, less] = [200, 100].map(|number| Path::of_call(self.entry(way, number) as usize));
         [path.len() - less.len(), path.loads() - less.loads()].map(|count| count as f64 / 100.0)
@@ -110,7 +111,7 @@ impl Dormant {
         }
     }
 
-    /// Nanoseconds of a pass over `number`: of many passes, or of one, after a sweep.
+    /// The nanoseconds of a pass over `number` tracepoints. Without a sweep, this is the mean of many passes. With a sweep, it is one pass after it.
     pub fn sample(&self, way: usize, number: usize, sweep: Option<&mut Sweep>) -> f64 {
         let entry = black_box(self.entry(way, number));
         if let Some(sweep) = sweep {
@@ -150,7 +151,7 @@ impl Dormant {
                 report.table(table);
             }
             let mut chart = Chart::new(format!("a dormant tracepoint, {state}, by their number"), "ns more than none");
-            // Where there are few, the branch behind them is all that is seen.
+            // If there are few tracepoints, the time is mostly that of the branch after them.
             for (number, ways) in NUMBERS.iter().zip(numbers).filter(|(number, _)| **number >= 100) {
                 for way in [1, 2] {
                     let more = ways[way].minus(&ways[0]).times(1.0 / *number as f64);
@@ -163,7 +164,7 @@ impl Dormant {
     }
 }
 
-/// Where the rows of a way are, in whole pages.
+/// The offset of a way's row, in whole pages.
 fn row_at(way: usize) -> usize {
     WAYS[..way].iter().map(|(_, size)| (MOST * size + 1).next_multiple_of(4096)).sum()
 }

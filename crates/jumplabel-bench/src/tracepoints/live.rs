@@ -1,4 +1,4 @@
-//! Emissions with probes.
+//! Measures emissions with probes.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::site::decode::Path;
 use crate::step;
 
 tracepoint! {
-    /// What is measured when it is on.
+    /// The tracepoint that is measured.
     bench, point(number: u64);
 }
 
 static SEEN: AtomicU64 = AtomicU64::new(0);
 
-/// Not inlined, and no atomic operation that locks.
+/// A probe. It is not inlined, and has no atomic operation that locks.
 #[inline(never)]
 fn probe(number: u64) {
     SEEN.store(number, Ordering::Relaxed);
@@ -47,8 +47,8 @@ fn nothing(turns: u64) {
     }
 }
 
-/// One emission, to be decoded, and what it is without. (Among other work, the call in the arm out of line can make the function save
-/// registers, as any call there: docs/how-it-works.md, "The site".)
+/// A function with one emission, which is decoded beside the same function without it. (Among other work, the call in the arm out of line can make
+/// the function save registers, as any call there would: docs/how-it-works.md, "The site".)
 #[inline(never)]
 fn emits_once(number: u64) {
     emit!(point, number);
@@ -59,7 +59,7 @@ fn emits_never(_: u64) {}
 
 type Probes = Vec<Probe<point>>;
 
-/// What an emission meets: name, loop, probes.
+/// A case: its name, its loop, and the function that adds its probes.
 pub struct Live(&'static str, fn(u64), fn() -> Result<Probes>);
 
 fn plain(number: usize) -> Result<Probes> {
@@ -80,12 +80,12 @@ pub const LIVE: [Live; 7] = [
 ];
 
 const TURNS: u64 = 5_000;
-/// Turns that are stepped through.
+/// The number of turns that are stepped through.
 const STEPPED: u64 = 20;
 
-/// Instructions and loads of an emission that nobody sees, in code of the compiler's. An error if it is not one instruction.
+/// The instructions and loads of an emission without probes, in code that the compiler made. An error if it is not one instruction.
 pub fn emission() -> Result<[f64; 2]> {
-    black_box(&SEEN); // The compiler must not know that nobody reads it.
+    black_box(&SEEN); // The compiler must not learn that nobody reads it.
     let [with, without] = [emits_once, emits_never].map(|function| Path::of_call(function as usize));
     let emission = [with.len() as f64 - without.len() as f64, with.loads() as f64 - without.loads() as f64];
     if !cfg!(debug_assertions) && emission != [1.0, 0.0] {
@@ -102,7 +102,7 @@ impl Live {
         Ok(time(|| (self.1)(black_box(TURNS))) / TURNS as f64)
     }
 
-    /// Of a turn; `None` where tracing is not allowed.
+    /// The instructions of a turn. `None` where tracing is not allowed.
     pub fn instructions(&self) -> Result<Option<f64>> {
         let _probes = self.2()?;
         let steps = |turns| step::count(|| (self.1)(black_box(turns))).ok().map(|counted| counted.instructions as f64);

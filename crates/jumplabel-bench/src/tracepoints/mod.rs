@@ -1,5 +1,4 @@
-//! `tracepoints`: the cost of tracepoints without probes, by their number, warm and cold, and that of an emission with
-//! probes.
+//! `tracepoints`: the cost of tracepoints without probes, by their number, warm and cold, and the cost of an emission with probes.
 
 mod dormant;
 mod live;
@@ -15,10 +14,10 @@ use crate::site::cold::Sweep;
 use dormant::{Dormant, NUMBERS, WAYS};
 use live::{LIVE, Live};
 
-/// What a pass meets.
+/// The states of the caches before a pass.
 pub const STATES: [&str; 2] = ["warm", "cold"];
 
-/// Samples of each number of dormant ones, of each way, warm and cold.
+/// The samples: for each state of the caches, each number of dormant tracepoints and each way.
 pub type Passes = [[[Samples; WAYS.len()]; NUMBERS.len()]; STATES.len()];
 
 pub fn run(quick: bool) -> Result<Report> {

@@ -1,17 +1,17 @@
-//! AArch64: as much of an instruction as a path needs (Arm ARM C4.1, "A64 instruction set encoding").
+//! Decodes AArch64 instructions, as far as a path needs that (Arm ARM C4.1, "A64 instruction set encoding").
 
 use super::{Flow, Instruction};
 
 /// The instruction at an address of this program's code.
 #[cfg(target_arch = "aarch64")]
 pub fn decode(address: u64) -> Instruction {
-    // SAFETY: code of this program.
+    // SAFETY: the address is in code of this program.
     of(address, unsafe { (address as *const u32).read() })
 }
 
-/// The instruction that is this word, at that address.
+/// Decodes `word`, an instruction at the address `at`.
 fn of(at: u64, word: u32) -> Instruction {
-    // A signed number of words in the bits from `first` on.
+    // The target, from a signed number of words in the bits from `first` on.
     let target = |first: u32, bits: u32| {
         let words = ((word >> first) << (32 - bits)).cast_signed() >> (32 - bits);
         at.wrapping_add_signed(i64::from(words) * 4)
@@ -30,11 +30,11 @@ fn of(at: u64, word: u32) -> Instruction {
     Instruction { at, bytes: 4, flow, loads: is_load(word), locked: false, pads: false }
 }
 
-/// Whether it reads memory, and not by the stack pointer.
+/// Returns whether the instruction reads memory by another register than the stack pointer.
 fn is_load(word: u32) -> bool {
     let is_memory = word & 0x0a00_0000 == 0x0800_0000;
     let is_literal = word & 0x3b00_0000 == 0x1800_0000;
-    // One register: `opc` says 00 for a store. Pairs, exclusive and ordered ones: bit 22.
+    // Loads of one register: `opc` is 00 for a store. Pairs, exclusive and ordered accesses: bit 22 says that they load.
     let is_one = word & 0x3800_0000 == 0x3800_0000;
     let reads = if is_one { word >> 22 & 3 != 0 } else { word >> 22 & 1 == 1 };
     let is_of_stack = word >> 5 & 31 == 31;
@@ -45,7 +45,7 @@ fn is_load(word: u32) -> bool {
 mod tests {
     use super::*;
 
-    /// As an assembler encodes them.
+    /// Words as an assembler encodes them.
     #[test]
     fn instructions() {
         let rows = [

@@ -1,5 +1,5 @@
-//! The code as it stands in memory: the instructions that one turn of a loop, or one call, really executes. Figures are
-//! believed only after this has shown that the compiler left the checks as they were meant.
+//! Decodes code as it is in memory: the instructions that one turn of a loop, or one call, really executes. A figure counts only after this has shown
+//! that the compiler left the checks as they were meant.
 
 #[cfg(any(test, target_arch = "aarch64"))]
 mod aarch64;
@@ -19,32 +19,32 @@ pub use x86_64::find;
 
 use crate::Result;
 
-/// Where an instruction leads.
+/// The place to which an instruction leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flow {
     Next,
-    /// To an address, or on.
+    /// It leads to this address, or to the next instruction.
     Conditional(u64),
     Jump(u64),
     Call(u64),
-    /// To where a register says, and back.
+    /// It calls the function whose address is in a register.
     IndirectCall,
     Return,
-    /// Nobody knows.
+    /// It leads to a place that cannot be known.
     Away,
 }
 
-/// What is of interest in an instruction.
+/// The properties of an instruction that paths need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Instruction {
     at: u64,
     bytes: u64,
     flow: Flow,
-    /// Whether it reads memory, and not the stack.
+    /// True if it reads memory other than the stack.
     loads: bool,
-    /// Whether it has a `lock` prefix.
+    /// True if it has a `lock` prefix.
     locked: bool,
-    /// Whether it is there to align the next one: RISC-V's nop of two bytes, before a site, which has four.
+    /// True if it only aligns the next instruction: RISC-V's nop of two bytes before a site of four bytes.
     pads: bool,
 }
 
@@ -58,8 +58,8 @@ impl Instruction {
 pub struct Path(Vec<Instruction>);
 
 impl Path {
-    /// One turn of the loop in the function at `entry`, and of what it calls directly: conditional jumps are not taken, but
-    /// for the one that closes the loop.
+    /// The path of one turn of the loop in the function at `entry`, and of the functions that it calls directly. No conditional jump is taken, except
+    /// the one that closes the loop.
     pub fn of_loop(entry: usize) -> Result<Path> {
         let mut path: Vec<Instruction> = Vec::new();
         let (mut at, mut returns) = (entry as u64, Vec::new());
@@ -91,7 +91,7 @@ impl Path {
         Err("the compiler has not left a loop where one was measured".into())
     }
 
-    /// From `entry` to the first return or indirect jump, into what is called or jumped to directly, too.
+    /// The path from `entry` to the first return or indirect jump. It goes on in functions that are called or jumped to directly.
     pub fn of_call(entry: usize) -> Path {
         let mut path = Vec::new();
         let (mut at, mut returns) = (entry as u64, Vec::new());
@@ -119,18 +119,18 @@ impl Path {
         self.0.len()
     }
 
-    /// Instructions with a `lock` prefix.
+    /// The number of instructions with a `lock` prefix.
     #[cfg(target_arch = "x86_64")]
     pub fn locked(&self) -> usize {
         self.0.iter().filter(|instruction| instruction.locked).count()
     }
 
-    /// Instructions that align others.
+    /// The number of instructions that only align others.
     pub fn pads(&self) -> usize {
         self.0.iter().filter(|instruction| instruction.pads).count()
     }
 
-    /// Instructions that read memory, but for those that call and return, and those of the stack.
+    /// The number of instructions that read memory, without calls, returns and accesses to the stack.
     pub fn loads(&self) -> usize {
         self.0.iter().filter(|instruction| instruction.loads).count()
     }

@@ -1,18 +1,18 @@
-//! RV64: as much of an instruction as a path needs (The RISC-V Instruction Set Manual, volume I, "RV32/64G Instruction Set Listings" and
-//! the extension "C").
+//! Decodes RV64 instructions, as far as a path needs that (The RISC-V Instruction Set Manual, volume I, "RV32/64G Instruction Set Listings" and the
+//! extension "C").
 
 use super::{Flow, Instruction};
 
 /// The instruction at an address of this program's code.
 #[cfg(target_arch = "riscv64")]
 pub fn decode(address: u64) -> Instruction {
-    // SAFETY: code of this program; a call is two instructions, of which the first is before it.
+    // SAFETY: the address is in code of this program. A call has two instructions, and the first of them lies before the address.
     let half = |at: u64| u32::from(unsafe { (at as *const u16).read() });
     let word = |at: u64| if half(at) & 3 == 3 { half(at) | half(at + 2) << 16 } else { half(at) };
     of(address, word(address), half(address - 4) | half(address - 2) << 16)
 }
 
-/// The instruction that is this word, at that address, four bytes behind another word.
+/// Decodes `word`, an instruction at the address `at`. `before` is the word four bytes before it.
 fn of(at: u64, word: u32, before: u32) -> Instruction {
     let instruction = |bytes, flow, loads| Instruction { at, bytes, flow, loads, locked: false, pads: word == 1 };
     if word & 3 != 3 {
@@ -33,7 +33,7 @@ fn of(at: u64, word: u32, before: u32) -> Instruction {
             Flow::Conditional(at.wrapping_add_signed(offset.into()))
         }
         0x67 => {
-            // `auipc` of the same register before it: where it leads is known.
+            // If an `auipc` of the same register comes before it, the target is known.
             let is_near = before & 0x7f == 0x17 && before >> 7 & 31 == from;
             let upper = i64::from((before & 0xffff_f000).cast_signed());
             let target = (at - 4).wrapping_add_signed(upper + i64::from(signed >> 20));
@@ -47,14 +47,14 @@ fn of(at: u64, word: u32, before: u32) -> Instruction {
         }
         _ => Flow::Next,
     };
-    // Loads of integers and of floating-point numbers; `lr` and other atomic instructions.
+    // Loads of integers and floating-point numbers, `lr`, and other atomic instructions.
     let loads = matches!(word & 0x7f, 0x03 | 0x07 | 0x2f) && from != 2;
     instruction(4, flow, loads)
 }
 
 fn compressed(at: u64, word: u32) -> Flow {
     let bit = |from: u32, to: u32| ((word >> from & 1) << to).cast_signed();
-    // A number whose highest bit, bit 12, is its sign.
+    // Bit 12 is the highest bit of the number, and its sign.
     let sign = |place: u32| -((word >> 12 & 1).cast_signed() << place);
     let to = |offset: i32| at.wrapping_add_signed(offset.into());
     let first = word >> 7 & 31;
@@ -81,9 +81,9 @@ fn compressed(at: u64, word: u32) -> Flow {
     }
 }
 
-/// `c.lw`, `c.ld`, `c.fld`; and not those by the stack pointer.
+/// Returns whether it is `c.lw`, `c.ld` or `c.fld`. The same loads by the stack pointer do not count.
 fn loads_compressed(word: u32) -> bool {
-    // `c.lbu` and others of the extension "Zcb", too.
+    // `c.lbu` and other loads of the extension "Zcb" count, too.
     matches!((word & 3, word >> 13 & 7), (0, 1..=3)) || word & 3 == 0 && matches!(word >> 10 & 0x3f, 0x20 | 0x21)
 }
 
@@ -91,7 +91,7 @@ fn loads_compressed(word: u32) -> bool {
 mod tests {
     use super::*;
 
-    /// As an assembler encodes them.
+    /// Words as an assembler encodes them.
     #[test]
     fn instructions() {
         let rows = [

@@ -1,4 +1,4 @@
-//! x86-64, by the crate `iced-x86`.
+//! Decodes x86-64 instructions with the crate `iced-x86`.
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, InstructionInfoFactory, Mnemonic, OpAccess};
 
@@ -7,7 +7,7 @@ use super::{Flow, Instruction};
 /// The instruction at an address of this program's code.
 pub fn decode(address: u64) -> Instruction {
     // The longest instruction has 15 bytes.
-    // SAFETY: code of this program; text goes on for more than that behind the functions measured here.
+    // SAFETY: the address is in code of this program. More than 15 bytes of text follow the functions that are measured here.
     let bytes = unsafe { std::slice::from_raw_parts(address as *const u8, 15) };
     let found = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE).decode();
     let flow = match found.flow_control() {
@@ -33,9 +33,9 @@ pub fn decode(address: u64) -> Instruction {
     }
 }
 
-/// Where instructions of this name are in a function of so many bytes.
+/// The addresses of all instructions with this mnemonic in a function of `size` bytes.
 pub fn find(entry: usize, size: usize, name: Mnemonic) -> Vec<usize> {
-    // SAFETY: code of this program.
+    // SAFETY: the bytes are code of this program.
     let code = unsafe { std::slice::from_raw_parts(entry as *const u8, size) };
     let all = Decoder::with_ip(64, code, entry as u64, DecoderOptions::NONE);
     all.into_iter().filter(|found| found.mnemonic() == name).map(|found| found.ip() as usize).collect()
