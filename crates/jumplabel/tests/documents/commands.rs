@@ -100,6 +100,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("cargo test -p jumplabel-capi --test capi batches", Exists("make test-all runs all of it")),
     ("make lint", Exists("minutes; make test runs it")),
     ("make wine32", Exists("a part of make release-check")),
+    ("make programs", Exists("a part of make release-check")),
     ("make lint-all", Exists("minutes; make test-all runs it")),
     ("make fallback miri", Exists("minutes; make test and make test-all run them")),
     ("make elsewhere", Exists("a minute; make test-all runs it")),

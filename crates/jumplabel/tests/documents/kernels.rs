@@ -86,7 +86,7 @@ pub fn tiny_kernel_in_c(program: &str) {
     println!("tiny kernel in C: {plain} bytes; by Linux's names {linux}; with a hook {hook}");
     // 37,900, 51,700 and 51,900 before LLVM left statics alone, and only the hook referred to the texts; 29,100, 29,200 and 46,100 before
     // functions could be called after flips; 250 bytes less before aliases were compared with the text.
-    assert!(plain <= 30_100 && linux <= 30_200 && hook <= 44_700, "more code than before: {plain}, {linux}, {hook}");
+    assert!(plain <= 30_100 && linux <= 30_200 && hook <= 45_000, "more code than before: {plain}, {linux}, {hook}");
     assert!(plain < linux && linux + 10_000 < hook, "the program was not changed");
 
     // The pages and the stack; 13,000 before pages could begin between pages; 2,000 before there was a table of functions that hear of flips.
