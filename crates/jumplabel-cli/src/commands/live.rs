@@ -93,7 +93,8 @@ pub fn long(seconds: u64) -> String {
     }
 }
 
-fn count(number: usize, what: &str) -> String {
+/// How many there are of something.
+pub fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use jumplabel_agent::protocol::{Done, Happened};
 
-use crate::commands::live::{cost, who};
+use crate::commands::live::{cost, count, who};
 use crate::report::{time, visible};
 
 /// The most lines that the log keeps.
@@ -43,12 +43,7 @@ impl Log {
     }
 }
 
-/// A number with its noun, in the singular or the plural.
-pub fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
-/// The result of a change, as text.
+/// What came of a change.
 pub fn done(done: &Done) -> String {
     let mut text = match &done.changes[..] {
         [] => "nothing to change".to_owned(),

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant, SystemTime};
 use jumplabel_agent::protocol::{Answer, Declared, Request};
 
 pub use entry::Entry;
-pub use log::{Log, count};
+pub use log::Log;
 use process::News;
 pub use process::{Process, State};
 

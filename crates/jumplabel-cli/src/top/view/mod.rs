@@ -19,8 +19,8 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Span;
 
-use super::model::{Model, Now, Process, State, count};
-use crate::commands::live;
+use super::model::{Model, Now, Process, State};
+use crate::commands::live::{self, count};
 use crate::report::visible;
 use columns::Columns;
 
