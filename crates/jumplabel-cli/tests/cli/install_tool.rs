@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use jumplabel_testing::breadth;
+use jumplabel_testing::{breadth, programs};
 
 use crate::programs::scratch;
 
@@ -116,8 +116,10 @@ fn refused() {
     refused("there is no such program");
     let script = |text: &str| {
         for name in ["jumplabel", "jumplabel-cc"] {
-            fs::write(twin.join(name), format!("#!/bin/sh\n{text}\n")).unwrap();
-            fs::set_permissions(twin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+            let file = twin.join(name);
+            fs::write(&file, format!("#!/bin/sh\n{text}\n")).unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+            programs::release(&file).unwrap();
         }
     };
     script("exit 1");
