@@ -124,7 +124,8 @@ fn show(
 ) -> std::io::Result<Option<libc::c_int>> {
     let mut askers: Vec<Option<Asker>> = model.processes.iter().map(|_| None).collect();
     loop {
-        screen.draw(|frame| view::draw(frame, model, Now::new()))?;
+        let size = screen.draw(|frame| view::draw(frame, model, Now::new()))?;
+        model.drawn(size);
         let first = match from.recv_timeout(TICK) {
             Ok(input) => Some(input),
             Err(RecvTimeoutError::Timeout) => None,
@@ -139,6 +140,7 @@ fn show(
                     Event::Key(_) if panics => panic!("as it was asked to"),
                     Event::Key(key) => actions.extend(model.pressed(key, now)),
                     Event::Paste(text) => model.pasted(&text),
+                    Event::Resize(width, height) => model.resized((width, height)),
                     _ => {}
                 },
                 Input::Connected(at, asker) => {

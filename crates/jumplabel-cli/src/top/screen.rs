@@ -30,8 +30,9 @@ impl Screen {
         Ok(screen)
     }
 
-    pub fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        self.0.draw(draw).map(drop)
+    /// The size of what was drawn: columns and lines.
+    pub fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<(u16, u16)> {
+        self.0.draw(draw).map(|drawn| (drawn.area.width, drawn.area.height))
     }
 
     /// Makes the next `draw` write everything, so that nothing of another program's output stays.

@@ -24,7 +24,15 @@ pub use log::Log;
 use process::News;
 pub use process::{Process, State};
 
-/// A moment, by both clocks: the monotonic one, and the wall clock.
+/// What a terminal must have: columns and lines.
+pub const LEAST: (u16, u16) = (80, 24);
+
+/// Whether a terminal of that size shows the lines.
+pub fn fits((width, height): (u16, u16)) -> bool {
+    width >= LEAST.0 && height >= LEAST.1
+}
+
+/// A moment, on both clocks.
 #[derive(Clone, Copy)]
 pub struct Now {
     pub instant: Instant,
@@ -47,7 +55,11 @@ pub struct Model {
     /// Whether typed letters change the filter.
     pub types: bool,
     pub helps: bool,
-    /// The number of the line under the cursor, among the shown ones. `selected` is what that line shows, and counts if lines come or go.
+    /// Whether the lines were drawn, and the terminal is as large still. Otherwise keys change nothing.
+    is_seen: bool,
+    /// Whether a key was pressed, or the lists of all processes were drawn.
+    has_begun: bool,
+    /// The line under the cursor, among those that are shown; and what it is, which counts if lines come or go.
     cursor: usize,
     selected: Option<(usize, String, Declared)>,
     pub log: Log,
@@ -91,6 +103,8 @@ impl Model {
             filter: String::new(),
             types: false,
             helps: false,
+            is_seen: false,
+            has_begun: false,
             cursor: 0,
             selected: None,
             log: Log::default(),
@@ -114,12 +128,15 @@ impl Model {
 
     /// The number of the shown entry under the cursor.
     pub fn cursor(&self, shown: &[(usize, &Entry)]) -> usize {
-        let is_it = |(process, entry): &(usize, &Entry)| {
-            let selected = self.selected.as_ref();
-            selected.is_some_and(|(of, key, at)| of == process && *key == entry.row.key && *at == entry.row.declared)
-        };
-        let found = shown.iter().position(is_it);
-        found.unwrap_or_else(|| self.cursor.min(shown.len().saturating_sub(1)))
+        self.place(shown).unwrap_or_else(|| self.cursor.min(shown.len().saturating_sub(1)))
+    }
+
+    /// Which of them is the selected one.
+    fn place(&self, shown: &[(usize, &Entry)]) -> Option<usize> {
+        let (of, key, at) = self.selected.as_ref()?;
+        let is_it =
+            |(process, entry): &(usize, &Entry)| of == process && *key == entry.row.key && *at == entry.row.declared;
+        shown.iter().position(is_it)
     }
 
     /// Moves the cursor by some lines.
@@ -131,7 +148,24 @@ impl Model {
         (self.cursor, self.selected) = (cursor, selected);
     }
 
-    /// The actions that are due now, such as asking for the next lists.
+    /// Takes that all was drawn in a terminal of this size. The cursor is on the line above all others until a key is pressed or each process has
+    /// said what it has. From then on it stays on its line, wherever that goes.
+    pub fn drawn(&mut self, size: (u16, u16)) {
+        self.is_seen = fits(size);
+        if self.selected.is_none() || !self.has_begun {
+            (self.cursor, self.selected) = (0, None);
+            self.step(0);
+        }
+        let is_awaited = |process: &Process| !process.has_listed && !matches!(process.state, State::Ended(_));
+        self.has_begun |= !self.processes.iter().any(is_awaited);
+    }
+
+    /// Takes the size that the terminal has now. In a larger one, nothing is seen before it is drawn.
+    pub fn resized(&mut self, size: (u16, u16)) {
+        self.is_seen &= fits(size);
+    }
+
+    /// What is due now, such as the next lists.
     pub fn due(&mut self, now: Now) -> Vec<Action> {
         let every = self.every;
         let processes = self.processes.iter_mut().enumerate();

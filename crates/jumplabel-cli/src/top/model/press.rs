@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use jumplabel_selector::Selector;
 
-use super::{Action, Model, Now};
+use super::{Action, Entry, Model, Now};
 
 /// The number of lines that a page key moves.
 const PAGE: isize = 10;
@@ -17,8 +17,12 @@ impl Model {
             return Vec::new();
         }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        self.has_begun |= self.is_seen;
         match key.code {
             KeyCode::Char('c') if control => return vec![Action::End],
+            KeyCode::Char('q') if !self.is_seen => return vec![Action::End],
+            // Whoever does not see a line does not mean it.
+            _ if !self.is_seen => {}
             KeyCode::Char('l') if control => return vec![Action::Redraw],
             KeyCode::Char('u') if control && self.types => self.filter.clear(),
             KeyCode::Char(_) if control || key.modifiers.contains(KeyModifiers::ALT) => {}
@@ -54,7 +58,7 @@ impl Model {
 
     /// Takes pasted text. It goes only to the filter, and never toggles anything.
     pub fn pasted(&mut self, text: &str) {
-        if self.types {
+        if self.types && self.is_seen {
             self.typed(text);
         }
     }
@@ -66,29 +70,45 @@ impl Model {
         self.step(0);
     }
 
-    /// Asks for the next state of the entry under the cursor.
-    fn toggle(&mut self, now: Now) -> Vec<Action> {
+    /// The process of the selected line, and an item for it. If the line has gone, another one has its place, which nobody has chosen: why not then, and the cursor is on that.
+    fn chosen(
+        &mut self,
+        what: &str,
+        of: impl FnOnce(&Entry) -> Result<Selector, String>,
+    ) -> Result<(usize, Selector), String> {
         let shown = self.shown();
-        let Some((at, entry)) = shown.get(self.cursor(&shown)) else {
-            return self.refuse("there is nothing to toggle".to_owned());
-        };
-        let (at, next) = (*at, entry.next().map_err(|why| format!("{} {why}", entry.row.key)));
+        match (self.place(&shown), &self.selected) {
+            (Some(place), _) => {
+                let (at, entry) = shown[place];
+                Ok((at, of(entry)?))
+            }
+            (None, None) => Err(format!("there is nothing to {what}")),
+            (None, Some((_, key, _))) => {
+                let why = format!("{key} is not there any more: nothing was asked");
+                self.step(0);
+                Err(why)
+            }
+        }
+    }
+
+    /// Asks for the other state of what is under the cursor.
+    fn toggle(&mut self, now: Now) -> Vec<Action> {
+        let next = self.chosen("toggle", |entry| entry.next().map_err(|why| format!("{} {why}", entry.row.key)));
         match next {
-            Ok(item) => self.set(at, vec![item], false, now),
+            Ok((at, item)) => self.set(at, vec![item], false, now),
             Err(why) => self.refuse(why),
         }
     }
 
     /// Asks to take back what operators have changed in the entry under the cursor.
     fn take_back(&mut self, now: Now) -> Vec<Action> {
-        let shown = self.shown();
-        let Some((at, entry)) = shown.get(self.cursor(&shown)) else {
-            return self.refuse("there is nothing to take back".to_owned());
-        };
-        let (at, key, item) = (*at, entry.row.key.clone(), entry.undo().cloned());
-        match item {
-            Some(item) => self.set(at, vec![item], true, now),
-            None => self.refuse(format!("{key}: no operator has changed it, as far as this view has seen")),
+        let undo = self.chosen("take back", |entry| {
+            let never = || format!("{}: no operator has changed it, as far as this view has seen", entry.row.key);
+            entry.undo().cloned().ok_or_else(never)
+        });
+        match undo {
+            Ok((at, item)) => self.set(at, vec![item], true, now),
+            Err(why) => self.refuse(why),
         }
     }
 

@@ -24,6 +24,8 @@ pub struct Process {
     pub state: State,
     pub read_only: bool,
     pub entries: Vec<Entry>,
+    /// Whether it has said what it has.
+    pub has_listed: bool,
     asked: VecDeque<(Asked, Instant)>,
     /// When the process is asked for the next list.
     next: Instant,
@@ -71,6 +73,7 @@ impl Process {
             state: State::Lost("not asked yet".to_owned()),
             read_only: false,
             entries: Vec::new(),
+            has_listed: false,
             asked: VecDeque::new(),
             next: now,
             watches: false,
@@ -179,6 +182,7 @@ impl Process {
 
     fn listed(&mut self, mut rows: Vec<Row>, now: Instant) -> Vec<News> {
         live::leave_out_calls(&mut rows);
+        self.has_listed = true;
         let mut named: HashMap<String, usize> = HashMap::new();
         rows.iter().for_each(|row| *named.entry(row.key.clone()).or_default() += 1);
         let mut before: HashMap<_, Entry> = std::mem::take(&mut self.entries)

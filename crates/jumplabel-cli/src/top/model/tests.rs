@@ -91,6 +91,7 @@ pub fn connected(targets: &[&str]) -> Model {
         }
         model.told(at, list(rows()), now);
     }
+    model.drawn(LEAST);
     model
 }
 

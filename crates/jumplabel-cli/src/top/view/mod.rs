@@ -19,14 +19,12 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Span;
 
-use super::model::{Model, Now, Process, State};
+use super::model::{LEAST, Model, Now, Process, State, fits};
 use crate::commands::live::{self, count};
 use crate::report::visible;
 use columns::Columns;
 
-/// The smallest terminal that the view needs: columns and lines.
-const LEAST: (u16, u16) = (80, 24);
-/// The most lines about processes that are not as they should be.
+/// Lines about processes that are not as they should be.
 const NOTES: usize = 3;
 
 const PLAIN: Style = Style::new();
@@ -57,7 +55,7 @@ const HELP: &[&str] = &[
 pub fn draw(frame: &mut Frame<'_>, model: &Model, now: Now) {
     let area = frame.area();
     let mut page = Page { buffer: frame.buffer_mut(), area, line: area.y, end: area.bottom() };
-    if area.width < LEAST.0 || area.height < LEAST.1 {
+    if !fits((area.width, area.height)) {
         page.add(&format!("top needs {}x{}, and has {}x{}", LEAST.0, LEAST.1, area.width, area.height), TROUBLE);
         page.add("make the terminal larger; q quits", PLAIN);
         return;

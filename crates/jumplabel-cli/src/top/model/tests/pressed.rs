@@ -49,6 +49,101 @@ fn the_cursor() {
     assert_eq!(under(&model), "wal.fsync");
 }
 
+/// A smaller terminal shows no line, so that no key changes one.
+#[test]
+fn too_small() {
+    for size in [(79, 24), (80, 23), (0, 0)] {
+        let mut model = connected(&["@web"]);
+        let now = after(&model, 0);
+        model.told(0, event(&[("net.trace", "off", "on")], "net.trace=off"), now);
+        press(&mut model, "/net.tr");
+        for told in [Model::drawn, Model::resized] {
+            told(&mut model, size);
+            for keys in [" ", "r", "R", "\n", "\u{1b}", "\u{8}", "v", "x", "?"] {
+                assert_eq!(press(&mut model, keys), [], "{keys:?}");
+            }
+            model.pasted("x");
+            assert_eq!((&*model.filter, model.types, model.helps, message(&model)), ("net.tr", true, false, ""));
+            assert_eq!(press(&mut model, "q"), [Action::End], "also while letters filter");
+            let control = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+            assert_eq!(model.pressed(control, now), [Action::End]);
+            // Larger again: the lines are not seen before they are drawn.
+            model.resized(LEAST);
+            assert_eq!(press(&mut model, " "), []);
+            model.drawn(LEAST);
+            model.resized((200, 60));
+        }
+        assert_eq!(line(&press(&mut model, "\nr")).1, "set net.trace=off");
+    }
+}
+
+/// A process is asked; its list is not there yet.
+fn connects(model: &mut Model, at: usize, now: Now) {
+    for told in [Told::Connected, Told::Answer(Answer::new().into()), Told::Answer(Answer::new().into())] {
+        model.told(at, told, now);
+    }
+}
+
+/// A key is for the line that was drawn under the cursor: not for one that has come above it since, nor for one that has its place.
+#[test]
+fn lines_that_come_and_go() {
+    let mut model = connected(&["@web"]);
+    let mut more = rows();
+    more.insert(0, row("aaa", "key", "off"));
+    let lists = |model: &mut Model, seconds: u64, rows: &[Row]| {
+        let now = after(model, seconds);
+        model.due(now);
+        model.told(0, list(rows.to_vec()), now);
+    };
+    lists(&mut model, 1, &more[2..]);
+    for (key, seconds) in [(" ", 2), ("r", 5)] {
+        // app::HASH, which was the first.
+        assert_eq!(press(&mut model, key), []);
+        assert_eq!(message(&model), "app::HASH is not there any more: nothing was asked");
+        lists(&mut model, seconds, &more[1..]);
+        press(&mut model, "^^^^");
+        model.drawn(LEAST);
+        lists(&mut model, seconds + 1, &more);
+        press(&mut model, " ");
+        assert!(message(&model).contains("app::HASH is a static call"), "{}", message(&model));
+        lists(&mut model, seconds + 2, &more[2..]);
+        model.drawn(LEAST);
+    }
+    assert_eq!(press(&mut model, " "), []);
+    assert_eq!(line(&press(&mut model, " ")).1, "set app::MODE=0", "now the cursor is on this one");
+    // None was drawn.
+    let mut model = Model::new(&["@web".to_owned()], Duration::from_secs(1), Now::new());
+    model.drawn(LEAST);
+    let now = after(&model, 0);
+    connects(&mut model, 0, now);
+    model.told(0, list(rows()), now);
+    assert_eq!((press(&mut model, " "), message(&model)), (vec![], "there is nothing to toggle"));
+    model.drawn(LEAST);
+    lists(&mut model, 1, &more);
+    press(&mut model, " ");
+    assert!(message(&model).contains("app::HASH is a static call"), "{}", message(&model));
+}
+
+/// Until each process has said what it has, the first line that was drawn is the one, whichever process answers first.
+#[test]
+fn the_first_line() {
+    let targets = ["@shop", "@web"].map(str::to_owned);
+    let mut model = Model::new(&targets, Duration::from_secs(1), Now::new());
+    let now = after(&model, 0);
+    for at in [1, 0] {
+        connects(&mut model, at, now);
+        model.told(at, list(rows()), now);
+        if at == 1 {
+            model.drawn(LEAST);
+        }
+        // That of the other process is not drawn yet.
+        let shown = model.shown();
+        assert_eq!(model.cursor(&shown), if at == 1 { 0 } else { 6 });
+    }
+    model.drawn(LEAST);
+    assert_eq!(model.cursor(&model.shown()), 0);
+}
+
 #[test]
 fn toggles() {
     for (name, asked) in [
