@@ -1,108 +1,19 @@
 //! `top` in a real terminal: tmux, which shows what it has drawn, and presses keys.
 
+#[path = "top/screen.rs"]
+mod screen;
+
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::thread::yield_now;
+use std::process::Stdio;
 
 use jumplabel_testing::breadth;
 
-use crate::programs::program;
 use crate::server::Server;
+use screen::{Another, Terminal};
 
 /// Whether this is tested here.
 fn has_tmux() -> bool {
     breadth::tests_all() && breadth::has("tmux")
-}
-
-/// A terminal of its own, in which a shell runs the tool, and then says how it ended.
-struct Terminal<'server> {
-    server: &'server Server,
-    socket: PathBuf,
-}
-
-impl<'server> Terminal<'server> {
-    fn start(server: &'server Server, words: &str, width: u16, height: u16) -> Terminal<'server> {
-        static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let socket = server.runtime.join(format!("tmux{}", NUMBER.fetch_add(1, Relaxed)));
-        let terminal = Terminal { server, socket };
-        let runtime = server.runtime.display();
-        fs::write(server.runtime.join("tmux.conf"), "set -g status off\nset -g default-shell /bin/sh\n").unwrap();
-        // The inner shell is replaced by the tool, so its number is the tool's.
-        let tool = env!("CARGO_BIN_EXE_jumplabel");
-        let shell = format!(
-            "echo before; stty -g > {runtime}/before; sh -c 'echo $$ > {runtime}/pid; exec {tool} top {words}'; \
-             echo code $?; stty -g > {runtime}/after; echo over; exec cat"
-        );
-        let (width, height) = (width.to_string(), height.to_string());
-        terminal.tmux(&["new-session", "-d", "-x", &width, "-y", &height, &shell]);
-        terminal
-    }
-
-    fn tmux(&self, words: &[&str]) -> String {
-        let mut tmux = Command::new("tmux");
-        tmux.arg("-S").arg(&self.socket).arg("-f").arg(self.server.runtime.join("tmux.conf"));
-        tmux.args(words).env("XDG_RUNTIME_DIR", &self.server.runtime).env("RUST_BACKTRACE", "0").env_remove("TMUX");
-        let output = tmux.output().unwrap();
-        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    /// Waits until the screen has all of that; returns it.
-    fn shows(&self, words: &[&str]) -> String {
-        loop {
-            let screen = self.tmux(&["capture-pane", "-p"]);
-            if words.iter().all(|word| screen.contains(word)) {
-                return screen;
-            }
-            let is_there = words.contains(&"over") || !screen.contains("\nover");
-            assert!(is_there, "it has ended, and not shown {words:?}:\n{screen}");
-            yield_now();
-        }
-    }
-
-    /// Types letters.
-    fn types(&self, letters: &str) {
-        self.tmux(&["send-keys", "-l", letters]);
-    }
-
-    /// Presses a key by its name.
-    fn press(&self, key: &str) {
-        self.tmux(&["send-keys", key]);
-    }
-
-    /// Asks the terminal about itself.
-    fn is(&self, what: &str) -> String {
-        self.tmux(&["display-message", "-p", &format!("#{{{what}}}")]).trim().to_owned()
-    }
-
-    /// Waits for the end of the tool: the screen is as it was before, with a line more, and so are the terminal's modes.
-    fn restored(&self, code: i32, words: &[&str]) {
-        let screen = self.shows(&[&format!("code {code}\n"), "over"]);
-        assert!(screen.starts_with("before\n") && words.iter().all(|word| screen.contains(word)), "{screen}");
-        assert!(!screen.contains("jumplabel top   "), "{screen}");
-        assert_eq!([self.is("alternate_on"), self.is("cursor_flag")], ["0", "1"]);
-        let modes = ["before", "after"].map(|name| fs::read_to_string(self.server.runtime.join(name)).unwrap());
-        assert!(modes[0] == modes[1] && !modes[0].is_empty(), "{modes:?}");
-    }
-}
-
-impl Drop for Terminal<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("tmux").arg("-S").arg(&self.socket).arg("kill-server").status();
-    }
-}
-
-/// Another process beside that of a server, of the same user.
-fn another(server: &Server, words: &str) -> Child {
-    let mut command = Command::new(program());
-    command.arg("serve").env("XDG_RUNTIME_DIR", &server.runtime).env("JUMPLABEL_AGENT", words);
-    let child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while server.tool(&["list", &child.id().to_string()]).0 == 3 {
-        yield_now();
-    }
-    child
 }
 
 /// Without a terminal it says what there is instead.
@@ -181,8 +92,8 @@ fn processes_that_end() {
         return;
     }
     let server = Server::start("top-ends", "name=web");
-    let mut reads = another(&server, "name=reads,read-only");
-    let mut stopped = another(&server, "name=stopped");
+    let mut reads = Another::start(&server, "name=reads,read-only");
+    let stopped = Another::start(&server, "name=stopped");
     let words = format!("@web {} {}", reads.id(), stopped.id());
     let terminal = Terminal::start(&server, &words, 120, 40);
     let reads_only = format!("reads.{}: its agent is read-only", reads.id());
@@ -193,25 +104,22 @@ fn processes_that_end() {
     terminal.press("Space");
     terminal.shows(&["the agent is read-only: the program lets nobody change keys from outside"]);
 
-    let signal = |child: &Child, signal| {
-        // SAFETY: a number, of a child that is not waited for yet.
-        assert_eq!(unsafe { libc::kill(child.id().try_into().unwrap(), signal) }, 0);
-    };
-    signal(&stopped, libc::SIGSTOP);
+    stopped.signal(libc::SIGSTOP);
     terminal.shows(&[&format!("stopped.{}: no answer for ", stopped.id()), "s: is the process stopped?"]);
     terminal.press("End");
     terminal.press("Space");
     terminal.shows(&["nothing was asked: no answer for"]);
-    reads.kill().unwrap();
+    // It is not waited for yet.
+    reads.0.kill().unwrap();
     let ended = format!("reads.{0}: process {0} has ended", reads.id());
     terminal.shows(&[&ended]);
-    reads.wait().unwrap();
+    reads.0.wait().unwrap();
     // The first is toggled all the same.
     terminal.press("Home");
     terminal.press("Space");
     terminal.shows(&["wal.fsync on -> off: 2 sites", &ended]);
     server.prints(&["check", "@web", "wal.fsync=off"]);
-    signal(&stopped, libc::SIGCONT);
+    stopped.signal(libc::SIGCONT);
     let screen = loop {
         let screen = terminal.shows(&[&ended]);
         if !screen.contains("is the process stopped?") {
@@ -219,9 +127,9 @@ fn processes_that_end() {
         }
     };
     assert!(screen.contains("3 of 39 keys shown"), "{screen}");
-    stopped.kill().unwrap();
-    stopped.wait().unwrap();
-    terminal.shows(&[&format!("process {} has ended", stopped.id())]);
+    let ended = format!("process {} has ended", stopped.id());
+    drop(stopped);
+    terminal.shows(&[&ended]);
     terminal.press("C-c");
     terminal.restored(0, &[]);
 }
@@ -233,19 +141,16 @@ fn a_process_that_begins_again() {
         return;
     }
     let server = Server::start("top-again", "name=keeps");
-    let mut first = another(&server, "name=web");
+    let first = Another::start(&server, "name=web");
     let terminal = Terminal::start(&server, "@web", 80, 24);
     terminal.shows(&["13 of 13 keys shown"]);
-    first.kill().unwrap();
-    first.wait().unwrap();
+    drop(first);
     terminal.shows(&["has ended; another @web is waited for"]);
-    let mut second = another(&server, "name=web");
+    let second = Another::start(&server, "name=web");
     terminal.shows(&["is there again"]);
     terminal.types("/net.tr ");
     terminal.shows(&["net.trace off -> on: 2 sites"]);
     server.prints(&["check", &second.id().to_string(), "net.trace=on"]);
-    second.kill().unwrap();
-    second.wait().unwrap();
 }
 
 /// However it ends, the terminal is as it was before.
@@ -255,12 +160,12 @@ fn restores_the_terminal() {
         return;
     }
     let server = Server::start("top-restores", "name=web");
-    let tool = || fs::read_to_string(server.runtime.join("pid")).unwrap().trim().parse().unwrap();
     for (signal, code) in [(libc::SIGTERM, 143), (libc::SIGINT, 130), (libc::SIGHUP, 129)] {
         let terminal = Terminal::start(&server, "@web", 80, 24);
         terminal.shows(&["13 of 13 keys shown"]);
+        let tool = fs::read_to_string(terminal.folder.join("pid")).unwrap().trim().parse().unwrap();
         // SAFETY: a number: the tool, which its shell has not waited for.
-        assert_eq!(unsafe { libc::kill(tool(), signal) }, 0);
+        assert_eq!(unsafe { libc::kill(tool, signal) }, 0);
         terminal.restored(code, &[]);
     }
     let terminal = Terminal::start(&server, "@web --panics", 80, 24);
