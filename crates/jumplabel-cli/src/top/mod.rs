@@ -41,8 +41,9 @@ enum Input {
 const QUEUE: usize = 256;
 /// How often the view is drawn although nothing has happened, because it shows seconds.
 const TICK: Duration = Duration::from_secs(1);
-/// How long the loop may take to end after a signal. Then the signal's thread ends the tool, even if the terminal accepts no output.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// A terminal that takes nothing does not keep the tool from ending: after a signal, so many looks in a row, and so long between two.
+const LOOKS: u32 = 20;
+const BETWEEN: Duration = Duration::from_millis(100);
 
 pub fn run(what: &arguments::Top) -> Result<u8, Failure> {
     let instead = "`jumplabel list` and `jumplabel watch` print lines, and with --json lines of JSON";
@@ -107,9 +108,15 @@ fn listen(to: &SyncSender<Input>) {
     });
     thread::spawn(move || {
         let signal = signals::wait();
-        // The queue may be full because the terminal accepts no output.
-        let _ = ends.try_send(Input::Signal(signal));
-        thread::sleep(PATIENCE);
+        let mut is_sent = false;
+        let mut left = LOOKS;
+        // As long as the terminal takes something, the loop goes on, however slowly: it restores the screen, and ends the process.
+        while left > 0 {
+            // The queue may be full.
+            is_sent = is_sent || ends.try_send(Input::Signal(signal)).is_ok();
+            thread::sleep(BETWEEN);
+            left = if screen::takes() { LOOKS } else { left - 1 };
+        }
         let _ = crossterm::terminal::disable_raw_mode();
         signals::end_by(signal);
     });

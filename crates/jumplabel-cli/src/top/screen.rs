@@ -41,6 +41,13 @@ impl Screen {
     }
 }
 
+/// Whether the terminal takes something now.
+pub fn takes() -> bool {
+    let mut asked = libc::pollfd { fd: libc::STDOUT_FILENO, events: libc::POLLOUT, revents: 0 };
+    // SAFETY: one place, which outlives the call; the call does not wait.
+    unsafe { libc::poll(&raw mut asked, 1, 0) > 0 }
+}
+
 impl Drop for Screen {
     fn drop(&mut self) {
         restore();

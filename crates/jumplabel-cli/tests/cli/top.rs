@@ -3,8 +3,11 @@
 #[path = "top/screen.rs"]
 mod screen;
 
-use std::fs;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Stdio;
+use std::thread::yield_now;
+use std::{fs, io, ptr};
 
 use jumplabel_testing::breadth;
 
@@ -193,4 +196,45 @@ fn a_terminal_that_is_too_small() {
     terminal.shows(&["top needs 80x24, and has 79x24"]);
     terminal.press("q");
     terminal.restored(0, &[]);
+}
+
+/// Nobody reads what it draws: a signal ends it all the same, and the terminal's modes are as they were.
+#[test]
+fn a_terminal_that_takes_nothing() {
+    let server = Server::start("top-stuck", "name=web");
+    // Its first picture is more than the system keeps.
+    let size = libc::winsize { ws_row: 24, ws_col: 20_000, ws_xpixel: 0, ws_ypixel: 0 };
+    let (mut master, mut slave) = (-1, -1);
+    // SAFETY: places for two numbers, a size, and neither a name nor modes. Both numbers are of files that are open from then on.
+    let (_master, slave) = unsafe {
+        assert_eq!(libc::openpty(&raw mut master, &raw mut slave, ptr::null_mut(), ptr::null(), &raw const size), 0);
+        (OwnedFd::from_raw_fd(master), OwnedFd::from_raw_fd(slave))
+    };
+    let modes = || {
+        // SAFETY: an open file, and a place for numbers, all of which may be 0.
+        unsafe {
+            let mut modes: libc::termios = std::mem::zeroed();
+            assert_eq!(libc::tcgetattr(slave.as_raw_fd(), &raw mut modes), 0);
+            [modes.c_iflag, modes.c_oflag, modes.c_cflag, modes.c_lflag]
+        }
+    };
+    let before = modes();
+    let mut tool = server.command(&["top", "@web"]);
+    tool.stdin(slave.try_clone().unwrap()).stdout(slave.try_clone().unwrap());
+    // SAFETY: a system call. Without the terminal that these tests may have, it asks the one that it writes to for the size.
+    unsafe { tool.pre_exec(|| (libc::setsid() != -1).then_some(()).ok_or_else(io::Error::last_os_error)) };
+    let mut tool = Another(tool.spawn().unwrap());
+    let takes = || {
+        let mut asked = libc::pollfd { fd: slave.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+        // SAFETY: one place.
+        unsafe { libc::poll(&raw mut asked, 1, 0) > 0 }
+    };
+    while takes() {
+        assert_eq!(tool.0.try_wait().unwrap(), None);
+        yield_now();
+    }
+    assert_ne!(modes(), before, "it reads each key");
+    tool.signal(libc::SIGTERM);
+    assert_eq!(tool.0.wait().unwrap().signal(), Some(libc::SIGTERM));
+    assert_eq!(modes(), before);
 }
