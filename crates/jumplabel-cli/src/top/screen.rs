@@ -9,6 +9,7 @@ use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::execute;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::backend::CrosstermBackend;
+use ratatui::layout::{Position, Rect};
 use ratatui::{Frame, Terminal};
 
 /// Whether the terminal must be restored.
@@ -37,7 +38,9 @@ impl Screen {
 
     /// Makes the next `draw` write everything, so that nothing of another program's output stays.
     pub fn clear(&mut self) -> io::Result<()> {
-        self.0.clear()
+        // `clear` asks the terminal where its cursor is. The thread that waits for events would get the answer.
+        let size = self.0.size()?;
+        self.0.resize(Rect::from((Position::ORIGIN, size)))
     }
 }
 

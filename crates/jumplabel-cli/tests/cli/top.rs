@@ -50,6 +50,14 @@ fn filter_toggle_take_back() {
     let screen = terminal.shows(&["1 process, 13 of 13 keys shown", ">net.trace ", " wal.fsync "]);
     assert_eq!((screen.lines().count(), &*terminal.is("alternate_on")), (24, "1"));
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+    // Something else is cleared from the screen of the terminal, and drawn again.
+    let tty = terminal.is("pane_tty");
+    fs::write(tty, "\u{1b}[1;1Hsomething else").unwrap();
+    terminal.shows(&["something else"]);
+    terminal.press("C-l");
+    while terminal.shows(&[]).contains("something else") {
+        yield_now();
+    }
     terminal.types("/NET.");
     let screen = terminal.shows(&["2 of 13 keys shown", "/net._"]);
     assert!(screen.contains(">net.trace") && !screen.contains("wal.fsync"), "{screen}");
