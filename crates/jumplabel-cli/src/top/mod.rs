@@ -54,11 +54,12 @@ pub fn run(what: &arguments::Top) -> Result<u8, Failure> {
         return Err(Failure::Usage(format!("top needs a terminal for what it reads and shows: {instead}")));
     }
     let targets = targets(&what.targets)?;
-    let processes: Result<Vec<_>, _> = targets.iter().map(|target| Process::find(target)).collect();
-    let processes = processes?;
+    let (found, left_out) = find(targets, !what.targets.is_empty())?;
+    let (targets, processes): (Vec<_>, Vec<_>) = found.into_iter().unzip();
     signals::block();
     let (to, from) = sync_channel(QUEUE);
     let mut model = Model::new(&targets, Duration::from_secs(what.every.into()), Now::new());
+    left_out.iter().for_each(|why| model.left_out(&why.to_string(), Now::new()));
     let mut screen = Screen::open().map_err(lost)?;
     listen(&to);
     for (at, (process, target)) in processes.into_iter().zip(targets).enumerate() {
@@ -78,14 +79,16 @@ fn lost(error: std::io::Error) -> Failure {
 
 /// The targets on the command line, or all agents of this user.
 fn targets(named: &[String]) -> Result<Vec<String>, Failure> {
+    let all = if named.is_empty() {
+        process::agents().into_iter().map(|(_, pid)| pid.to_string()).collect()
+    } else {
+        named.to_vec()
+    };
     let mut targets: Vec<String> = Vec::new();
-    for target in named {
-        if !targets.contains(target) {
-            targets.push(target.clone());
+    for target in all {
+        if !targets.contains(&target) {
+            targets.push(target);
         }
-    }
-    if named.is_empty() {
-        targets.extend(process::agents().into_iter().map(|(_, pid)| pid.to_string()));
     }
     if targets.is_empty() {
         let why = "no agent of yours: start a program with JUMPLABEL_AGENT=1, or name a process";
@@ -94,7 +97,30 @@ fn targets(named: &[String]) -> Result<Vec<String>, Failure> {
     Ok(targets)
 }
 
-/// Starts the threads that wait for the terminal and for signals.
+/// Processes by their targets.
+type Found = Vec<(String, Process)>;
+
+/// Connects with them. One that was named must be there. Of the others, some may have ended meanwhile, or be stopped: it is said why they are left
+/// out, and only if none remains, that is an error.
+fn find(targets: Vec<String>, are_named: bool) -> Result<(Found, Vec<Failure>), Failure> {
+    let (mut found, mut left_out) = (Vec::new(), Vec::new());
+    for target in targets {
+        match Process::find(&target) {
+            Ok(process) => found.push((target, process)),
+            Err(why) if are_named => return Err(why),
+            Err(why) => left_out.push(why),
+        }
+    }
+    match left_out.pop() {
+        Some(why) if found.is_empty() => Err(why),
+        last => {
+            left_out.extend(last);
+            Ok((found, left_out))
+        }
+    }
+}
+
+/// Threads that wait for the terminal, and for signals.
 fn listen(to: &SyncSender<Input>) {
     let (events, ends) = (to.clone(), to.clone());
     thread::spawn(move || {

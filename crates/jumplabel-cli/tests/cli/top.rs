@@ -4,6 +4,7 @@
 mod screen;
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::net::UnixListener;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Stdio;
 use std::thread::yield_now;
@@ -245,4 +246,34 @@ fn a_terminal_that_takes_nothing() {
     tool.signal(libc::SIGTERM);
     assert_eq!(tool.0.wait().unwrap().signal(), Some(libc::SIGTERM));
     assert_eq!(modes(), before);
+}
+
+/// Without names, agents that cannot be reached are left out; it fails if that is so of all.
+#[test]
+fn agents_that_fail() {
+    if !has_tmux() {
+        return;
+    }
+    let server = Server::start("top-fails", "name=web");
+    // These numbers are no process's, and this one listens there. The last has two.
+    let names = ["a.4194311", "b.4194312", "c.4194312"];
+    let folder = server.runtime.join("jumplabel");
+    // The folder is short where this process is in it.
+    let directory = fs::File::open(&folder).unwrap();
+    let short = format!("/proc/self/fd/{}", directory.as_raw_fd());
+    let _listening = names.map(|name| UnixListener::bind(format!("{short}/{name}.sock")).unwrap());
+    let terminal = Terminal::start(&server, "", 120, 30);
+    let why = "left out  4194312: there are several; give a number";
+    terminal.shows(&["1 process, 13 of 13 keys shown", "left out  4194311: ", why]);
+    terminal.press("q");
+    terminal.restored(0, &[]);
+    drop(terminal);
+    // A name that was given must be there.
+    let terminal = Terminal::start(&server, "@web 4194311", 80, 24);
+    terminal.restored(3, &["4194311: "]);
+    drop(terminal);
+    fs::remove_file(folder.join(format!("web.{}.sock", server.pid()))).unwrap();
+    fs::remove_file(folder.join("c.4194312.sock")).unwrap();
+    let terminal = Terminal::start(&server, "", 80, 24);
+    terminal.restored(3, &["4194312: "]);
 }

@@ -205,7 +205,12 @@ impl Model {
         Vec::new()
     }
 
-    /// Notes that a request was not sent, and why.
+    /// Says which process is not shown, and why.
+    pub fn left_out(&mut self, why: &str, now: Now) {
+        self.trouble("left out", why, now);
+    }
+
+    /// That a request was not sent, and why.
     pub fn not_asked(&mut self, at: usize, request: &Request, why: &str, now: Now) {
         let name = self.processes[at].name.clone();
         self.processes[at].not_asked(request);
