@@ -93,7 +93,7 @@ pub fn long(seconds: u64) -> String {
     }
 }
 
-/// How many there are of something.
+/// A number with its noun, in the singular or the plural.
 pub fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

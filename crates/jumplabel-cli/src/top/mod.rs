@@ -41,8 +41,9 @@ enum Input {
 const QUEUE: usize = 256;
 /// How often the view is drawn although nothing has happened, because it shows seconds.
 const TICK: Duration = Duration::from_secs(1);
-/// A terminal that takes nothing does not keep the tool from ending: after a signal, so many looks in a row, and so long between two.
+/// After a signal, a terminal that accepts no output in so many looks in a row does not keep the tool from ending.
 const LOOKS: u32 = 20;
+/// The time between two looks.
 const BETWEEN: Duration = Duration::from_millis(100);
 
 pub fn run(what: &arguments::Top) -> Result<u8, Failure> {
@@ -97,11 +98,11 @@ fn targets(named: &[String]) -> Result<Vec<String>, Failure> {
     Ok(targets)
 }
 
-/// Processes by their targets.
+/// Targets, each with the connection to its process.
 type Found = Vec<(String, Process)>;
 
-/// Connects with them. One that was named must be there. Of the others, some may have ended meanwhile, or be stopped: it is said why they are left
-/// out, and only if none remains, that is an error.
+/// Connects with the targets. A target that was named must be there. Another one may have ended meanwhile, or be stopped: it is left out. Returns the
+/// reasons, too. It is an error if no target remains.
 fn find(targets: Vec<String>, are_named: bool) -> Result<(Found, Vec<Failure>), Failure> {
     let (mut found, mut left_out) = (Vec::new(), Vec::new());
     for target in targets {
@@ -120,7 +121,7 @@ fn find(targets: Vec<String>, are_named: bool) -> Result<(Found, Vec<Failure>), 
     }
 }
 
-/// Threads that wait for the terminal, and for signals.
+/// Starts the threads that wait for the terminal and for signals.
 fn listen(to: &SyncSender<Input>) {
     let (events, ends) = (to.clone(), to.clone());
     thread::spawn(move || {
@@ -136,9 +137,9 @@ fn listen(to: &SyncSender<Input>) {
         let signal = signals::wait();
         let mut is_sent = false;
         let mut left = LOOKS;
-        // As long as the terminal takes something, the loop goes on, however slowly: it restores the screen, and ends the process.
+        // As long as the terminal accepts output, the loop goes on, however slowly: it restores the screen, and ends the process.
         while left > 0 {
-            // The queue may be full.
+            // The queue may be full because the terminal accepts no output.
             is_sent = is_sent || ends.try_send(Input::Signal(signal)).is_ok();
             thread::sleep(BETWEEN);
             left = if screen::takes() { LOOKS } else { left - 1 };

@@ -44,7 +44,7 @@ impl Screen {
     }
 }
 
-/// Whether the terminal takes something now.
+/// Whether the terminal accepts output now.
 pub fn takes() -> bool {
     let mut asked = libc::pollfd { fd: libc::STDOUT_FILENO, events: libc::POLLOUT, revents: 0 };
     // SAFETY: one place, which outlives the call; the call does not wait.

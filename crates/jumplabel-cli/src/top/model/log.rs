@@ -43,7 +43,7 @@ impl Log {
     }
 }
 
-/// What came of a change.
+/// The result of a change, as text.
 pub fn done(done: &Done) -> String {
     let mut text = match &done.changes[..] {
         [] => "nothing to change".to_owned(),

@@ -24,15 +24,15 @@ pub use log::Log;
 use process::News;
 pub use process::{Process, State};
 
-/// What a terminal must have: columns and lines.
+/// The smallest terminal that the view needs: columns and lines.
 pub const LEAST: (u16, u16) = (80, 24);
 
-/// Whether a terminal of that size shows the lines.
+/// Whether a terminal of this size shows the lines.
 pub fn fits((width, height): (u16, u16)) -> bool {
     width >= LEAST.0 && height >= LEAST.1
 }
 
-/// A moment, on both clocks.
+/// A moment, by both clocks: the monotonic one, and the wall clock.
 #[derive(Clone, Copy)]
 pub struct Now {
     pub instant: Instant,
@@ -59,7 +59,7 @@ pub struct Model {
     is_seen: bool,
     /// Whether a key was pressed, or the lists of all processes were drawn.
     has_begun: bool,
-    /// The line under the cursor, among those that are shown; and what it is, which counts if lines come or go.
+    /// The number of the line under the cursor, among the shown ones. `selected` is what that line shows, and counts if lines come or go.
     cursor: usize,
     selected: Option<(usize, String, Declared)>,
     pub log: Log,
@@ -131,7 +131,7 @@ impl Model {
         self.place(shown).unwrap_or_else(|| self.cursor.min(shown.len().saturating_sub(1)))
     }
 
-    /// Which of them is the selected one.
+    /// The number of the selected line, among the shown ones.
     fn place(&self, shown: &[(usize, &Entry)]) -> Option<usize> {
         let (of, key, at) = self.selected.as_ref()?;
         let is_it =
@@ -165,7 +165,7 @@ impl Model {
         self.is_seen &= fits(size);
     }
 
-    /// What is due now, such as the next lists.
+    /// The actions that are due now, such as asking for the next lists.
     pub fn due(&mut self, now: Now) -> Vec<Action> {
         let every = self.every;
         let processes = self.processes.iter_mut().enumerate();
@@ -205,12 +205,12 @@ impl Model {
         Vec::new()
     }
 
-    /// Says which process is not shown, and why.
+    /// Notes that a process is not shown, and why.
     pub fn left_out(&mut self, why: &str, now: Now) {
         self.trouble("left out", why, now);
     }
 
-    /// That a request was not sent, and why.
+    /// Notes that a request was not sent, and why.
     pub fn not_asked(&mut self, at: usize, request: &Request, why: &str, now: Now) {
         let name = self.processes[at].name.clone();
         self.processes[at].not_asked(request);

@@ -70,7 +70,8 @@ impl Model {
         self.step(0);
     }
 
-    /// The process of the selected line, and an item for it. If the line has gone, another one has its place, which nobody has chosen: why not then, and the cursor is on that.
+    /// The process of the selected line, and an item for it. If the line has gone, nobody has chosen the one in its place: then this moves the
+    /// selection to that one, and returns why nothing is asked.
     fn chosen(
         &mut self,
         what: &str,
@@ -91,7 +92,7 @@ impl Model {
         }
     }
 
-    /// Asks for the other state of what is under the cursor.
+    /// Asks for the next state of the entry under the cursor.
     fn toggle(&mut self, now: Now) -> Vec<Action> {
         let next = self.chosen("toggle", |entry| entry.next().map_err(|why| format!("{} {why}", entry.row.key)));
         match next {

@@ -24,7 +24,7 @@ use crate::commands::live::{self, count};
 use crate::report::visible;
 use columns::Columns;
 
-/// Lines about processes that are not as they should be.
+/// The most lines about processes that are not as they should be.
 const NOTES: usize = 3;
 
 const PLAIN: Style = Style::new();
