@@ -186,12 +186,14 @@ constexpr bool jumplabel_sdt_is_name_(const char *_text, size_t _size)
 #endif
 
 #ifndef JUMPLABEL_SDT_LOADS
+/* To a macro, `f<int, long>(x), 1` is three arguments: all behind the first comma goes on as it came. */
 #ifdef __cplusplus
-#define __builtin_expect(x, y)                                                                                                         \
-	(jumplabel_sdt_is_<jumplabel_sdt_is_name_(#x, sizeof(#x))>::_value ? JUMPLABEL_SDT_CHECK_AT_(__COUNTER__, #x) : __builtin_expect(x, y))
+#define __builtin_expect(x, ...)                                                                                                       \
+	(jumplabel_sdt_is_<jumplabel_sdt_is_name_(#x, sizeof(#x))>::_value ? JUMPLABEL_SDT_CHECK_AT_(__COUNTER__, #x) :                \
+									     __builtin_expect(x, __VA_ARGS__))
 #else
-#define __builtin_expect(x, y)                                                                                                         \
-	__builtin_choose_expr(JUMPLABEL_SDT_IS_NAME_(#x), JUMPLABEL_SDT_CHECK_AT_(__COUNTER__, #x), __builtin_expect(x, y))
+#define __builtin_expect(x, ...)                                                                                                       \
+	__builtin_choose_expr(JUMPLABEL_SDT_IS_NAME_(#x), JUMPLABEL_SDT_CHECK_AT_(__COUNTER__, #x), __builtin_expect(x, __VA_ARGS__))
 #endif
 #endif
 

@@ -234,24 +234,16 @@ fn a_check_is_one_nop() {
     }
 }
 
-/// What is said of `__builtin_expect`: a plain name that ends in `_semaphore` is a check, and nothing else is.
+/// What is said of `__builtin_expect`: a plain name that ends in `_semaphore` is a check, and nothing else is (tests/c/sdt_expectations.c).
 #[test]
 fn expectations() {
     let directory = scratch("sdt-expectations");
-    let source = directory.join("expectations.c");
-    let text = "#include <stdbool.h>\n#include <sys/sdt.h>\nstruct s { int has_semaphore; };\nint f(struct s *p, int has_semaphore, int n);\n\
-        int f(struct s *p, int has_semaphore, int n)\n{\n\tint x = 0;\n\
-        \tif (__builtin_expect(p->has_semaphore, 0)) x++;\n\tif (__builtin_expect(!has_semaphore, 1)) x++;\n\
-        \tif (__builtin_expect(n % 2 == 0, 0)) x++;\n\tif (__builtin_expect(n&has_semaphore, 0)) x++;\n\
-        \tif (__builtin_expect((n > 1) && __builtin_expect(n % 3, 1), \"%[\" [0] == '%')) x++;\n\
-        \tif (__builtin_expect(has_semaphore+0, 0)) x++;\n\tif (__builtin_expect(n, 0)) x++;\n\treturn x;\n}\n";
-    std::fs::write(&source, text).unwrap();
     let include = prefix().join("include");
     for (compiler, language, flags) in ways(&["-O2", "-O0"]) {
         let code = |more: &str| {
             let object = directory.join("object.o");
             let mut command = compiler.command_with(&include, language, &format!("{flags} {} {more}", ours(&include)));
-            succeeds(command.arg("-c").arg(&source).arg("-o").arg(&object));
+            succeeds(command.arg("-c").arg(file("tests/c/sdt_expectations.c")).arg("-o").arg(&object));
             printed(&succeeds(Command::new("objdump").args(["-dr", "--no-addresses"]).arg(object)))
         };
         let (with, without) = (code(""), code("-DJUMPLABEL_SDT_LOADS"));
