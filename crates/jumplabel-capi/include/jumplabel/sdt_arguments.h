@@ -16,39 +16,58 @@
 #define JUMPLABEL_SDT_STRING_OF_(x) #x
 
 /* In a note, "-4@" is a signed number of 4 bytes, "8f@" one of floating point. Enumerations count as <sys/sdt.h> has them: in C as the type that the
-   compiler chose, in C++ as unsigned. */
-#define JUMPLABEL_SDT_IS_ADDRESS_(x) (__builtin_classify_type(x) == 14 || __builtin_classify_type(x) == 5)
-#define JUMPLABEL_SDT_SIZE_(x) (JUMPLABEL_SDT_IS_ADDRESS_(x) ? JUMPLABEL_STATIC_CAST_(int, sizeof(void *)) : JUMPLABEL_STATIC_CAST_(int, sizeof(x)))
+   compiler chose, in C++ as unsigned.
+
+   An argument is what a function would get: of an array and of a function that is a pointer, and nothing is const or volatile. */
 #ifdef __cplusplus
 extern "C++" {
-template <class _type> struct jumplabel_sdt_type_ {
-	enum { _is_signed = 0 };
-};
-template <class _type> struct jumplabel_sdt_type_<const _type> : jumplabel_sdt_type_<_type> {};
-template <class _type> struct jumplabel_sdt_type_<volatile _type> : jumplabel_sdt_type_<_type> {};
-template <class _type> struct jumplabel_sdt_type_<const volatile _type> : jumplabel_sdt_type_<_type> {};
-#define JUMPLABEL_SDT_INTEGER_(type)                                                                                                   \
-	template <> struct jumplabel_sdt_type_<type> {                                                                                 \
-		enum { _is_signed = static_cast<type>(-1) < static_cast<type>(1) };                                                    \
-	};
-JUMPLABEL_SDT_INTEGER_(char)
-JUMPLABEL_SDT_INTEGER_(signed char)
-JUMPLABEL_SDT_INTEGER_(__typeof__(L'x'))
-JUMPLABEL_SDT_INTEGER_(short)
-JUMPLABEL_SDT_INTEGER_(int)
-JUMPLABEL_SDT_INTEGER_(long)
-JUMPLABEL_SDT_INTEGER_(long long)
+/* Overloads by an address of the type: -1 for signed integers. */
+constexpr int jumplabel_sdt_sign_(...)
+{
+	return 1;
 }
-#define JUMPLABEL_SDT_SIGN_(x) (!JUMPLABEL_SDT_IS_ADDRESS_(x) && jumplabel_sdt_type_<__typeof__(x)>::_is_signed ? -1 : 1)
+constexpr int jumplabel_sdt_sign_(char *)
+{
+	return static_cast<char>(255) < 0 ? -1 : 1;
+}
+constexpr int jumplabel_sdt_sign_(decltype(L' ') *)
+{
+	return static_cast<decltype(L' ')>(-1) < 0 ? -1 : 1;
+}
+#define JUMPLABEL_SDT_SIGNED_(type)                                                                                                    \
+	constexpr int jumplabel_sdt_sign_(type *)                                                                                      \
+	{                                                                                                                              \
+		return -1;                                                                                                             \
+	}
+JUMPLABEL_SDT_SIGNED_(signed char)
+JUMPLABEL_SDT_SIGNED_(short)
+JUMPLABEL_SDT_SIGNED_(int)
+JUMPLABEL_SDT_SIGNED_(long)
+JUMPLABEL_SDT_SIGNED_(long long)
+/* A function that takes one has it in its type as it would get it. */
+template <class _function> struct jumplabel_sdt_passed_;
+template <class _type> struct jumplabel_sdt_passed_<void(_type)> {
+	static constexpr int _size = jumplabel_sdt_sign_(static_cast<_type *>(nullptr)) * static_cast<int>(sizeof(_type));
+};
+template <class _type> struct jumplabel_sdt_argument_ : jumplabel_sdt_passed_<void(_type)> {};
+}
+#define JUMPLABEL_SDT_SIZE_(x) jumplabel_sdt_argument_<__typeof__(x)>::_size
 #else
+/* So has the right side of a comma. */
+#define JUMPLABEL_SDT_SIZE_(x) (JUMPLABEL_SDT_SIGN_(x) * (int)sizeof(__typeof__(((void)0, (x)))))
 #define JUMPLABEL_SDT_SIGN_(x)                                                                                                         \
-	((__typeof__(__builtin_choose_expr(((__builtin_classify_type(x) + 3) & -4) == 4, x, 0u)))-1 < 1 ? -1 : 1)
+	_Generic(((void)0, (x)), char: (char)255 < 0 ? -1 : 1, signed char: -1, short: -1, int: -1, long: -1,                          \
+		 long long: -1 JUMPLABEL_SDT_WIDEST_, default: 1)
+#ifdef __SIZEOF_INT128__
+#define JUMPLABEL_SDT_WIDEST_ , __int128: -1
+#else
+#define JUMPLABEL_SDT_WIDEST_
+#endif
 #endif
 
 /* One number for size and type, because gcc takes 30 operands: 100 more if it is of floating point. */
 #define JUMPLABEL_SDT_OPERAND_(number, x)                                                                                              \
-	[_size##number] "n"(JUMPLABEL_SDT_SIGN_(x) * JUMPLABEL_SDT_SIZE_(x) + 100 * (__builtin_classify_type(x) == 8)),                \
-		[_value##number] JUMPLABEL_SDT_CONSTRAINT_(x)
+	[_size##number] "n"(JUMPLABEL_SDT_SIZE_(x) + 100 * (__builtin_classify_type(x) == 8)), [_value##number] JUMPLABEL_SDT_CONSTRAINT_(x)
 #define JUMPLABEL_SDT_PLACE_(number)                                                                                                   \
 	".if %c[_size" #number "]==104;.ascii \"4f\";.elseif %c[_size" #number "]==108;.ascii \"8f\";"                                 \
 	".elseif %c[_size" #number "]==116;.ascii \"16f\";.else;.ascii \"%c[_size" #number "]\";.endif\n"                              \
