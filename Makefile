@@ -77,7 +77,7 @@ ALONE := $(filter-out $(PROJECTS) $(BUILDING) $(WIDE) $(WIDE_PROJECTS) $(ONLY_WI
 # C and C++ with one gcc and one clang: what each part of the headers does, in its ordinary configuration.
 C := agent arms batches calls::in_other_objects conformance::gcc conformance::clang conformance::broken_twins consumers::plain_cc consumers::pkg_config \
 	consumers::cmake early examples exports::exported_symbols fail::aborts fail::by_an_agent fail::example fail::forms fail::plugins kernel listing misuse::right_types misuse::abuse objects::loaded ops::each_backend \
-	preinit probed rust::c_and_rust sdt::a_check_is_one_nop switches::all_arms tracepoints::cxx tracepoints::uncounted up::operations usdt::code_is_the_same usdt::on_other_instruction_sets usdt::readelf_shows_them verify words::reserved
+	preinit probed rust::c_and_rust switches::all_arms tracepoints::cxx tracepoints::uncounted up::operations usdt::code_is_the_same usdt::on_other_instruction_sets usdt::readelf_shows_them verify words::reserved
 
 sets:
 	cargo xtask sets capi:$(call chosen,$(C)) documents:$(call chosen,$(README)) $(BUILDING) "$(PROJECTS)"
