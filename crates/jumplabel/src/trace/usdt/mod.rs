@@ -112,6 +112,9 @@ struct Following {
 }
 
 #[cfg(jumplabel_usdt)]
+const _: () = assert!(core::mem::offset_of!(Following, semaphore) == 24 && size_of::<Following>() == 32);
+
+#[cfg(jumplabel_usdt)]
 impl Following {
     fn describe(&self) -> Description {
         Description {
