@@ -18,7 +18,8 @@ const INCLUDE: &str = "crates/jumplabel-capi/include";
 const ALL: &str = "c-api.md";
 
 /// Headers without anything for programs: only other headers include them.
-const INNER: [&str; 6] = ["arch.h", "pe.h", "pv_op_site.h", "range.h", "site.h", "site_macros.h"];
+const INNER: [&str; 8] =
+    ["arch.h", "note.h", "pe.h", "pv_op_site.h", "range.h", "sdt_arguments.h", "site.h", "site_macros.h"];
 
 /// A page's title names at most this many names.
 const NAMES: usize = 4;
