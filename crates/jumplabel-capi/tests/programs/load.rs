@@ -36,6 +36,24 @@ pub fn of_program(folder: &Path, functions: &[&str], words: &[&str]) -> u64 {
     total(&out)
 }
 
+/// An empty folder for one load, whose path is short enough for sockets. It is removed in the end.
+pub struct Short(pub PathBuf);
+
+impl Short {
+    pub fn new(name: &str) -> Short {
+        let path = std::env::temp_dir().join(format!("jumplabel-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path).unwrap();
+        Short(path)
+    }
+}
+
+impl Drop for Short {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
 /// A server under callgrind. It is ended by SIGTERM.
 pub struct Server(Child);
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::edits::{Edit, edit};
-use crate::load;
+use crate::load::{self, Short};
 use crate::story::{Program, Tests, Way, printed, succeeds};
 
 const fn says_more_than_0(file: &'static str, times: usize) -> Edit {
@@ -122,8 +122,8 @@ fn tests(folder: &Path, flipped: &Path) -> Tests {
 fn load(folder: &Path) -> u64 {
     const STORED: usize = "STORED\r\n".len();
     const VALUE: usize = "VALUE k00 0 10\r\n0123456789\r\nEND\r\n".len();
-    let socket = folder.join("socket");
-    let _ = std::fs::remove_file(&socket);
+    let short = Short::new("memcached");
+    let socket = short.0.join("socket");
     let program = folder.join("memcached");
     let words = [program.to_str().unwrap(), "-u", "root", "-t", "1", "-s", socket.to_str().unwrap()];
     let options = ["-c", load::DESCRIPTORS, "-o", "no_lru_maintainer,no_lru_crawler,no_hashexpand"];

@@ -75,7 +75,11 @@ pub fn unpacked(package: &str) -> PathBuf {
     apt(&["source", "--download-only", package]);
     let description = fs::read_dir(&files).unwrap().map(|entry| entry.unwrap().path());
     let description = description.into_iter().find(|path| path.extension().is_some_and(|is| is == "dsc")).unwrap();
-    succeeds(Command::new("dpkg-source").args(["--no-check", "-x"]).arg(description).arg(&unpacked));
+    // Beside it first: what was interrupted does not count as unpacked.
+    let beside = folder.join(format!("{package}.part"));
+    let _ = fs::remove_dir_all(&beside);
+    succeeds(Command::new("dpkg-source").args(["--no-check", "-x"]).arg(description).arg(&beside));
+    fs::rename(&beside, &unpacked).unwrap();
     unpacked
 }
 

@@ -62,9 +62,9 @@ pub struct Tests {
 pub struct Program {
     pub package: &'static str,
     pub edits: &'static [Edit],
-    /// Files of ours, below programs/c, and where they go.
     /// Where the header goes.
     pub header: &'static str,
+    /// Files of ours, below programs/c, and where they go.
     pub files: &'static [(&'static str, &'static str)],
     pub build: fn(&Path, Way),
     /// The program, in the folder.
