@@ -6,7 +6,8 @@ NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, 
 export PATH := $(if $(findstring /,$(CARGO)),$(dir $(abspath $(firstword $(CARGO)))):)$(PATH)
 
 .PHONY: demo check test test-all release-check setup setup-all setup-release lint lint-all sets core wide rest release torture torture-short bench doc
-.PHONY: packages source deb site site-check upstream arches wine elsewhere kernels kernels-long fallback instrumented model miri fuzz mutants package install uninstall dist
+.PHONY: packages source deb site site-check upstream programs arches wine wine32 elsewhere kernels kernels-long fallback
+.PHONY: instrumented model miri fuzz mutants package install uninstall install-tool uninstall-tool dist
 
 # The main job: a real program with optional hooks behind keys, flipped while it runs.
 demo: cargo
@@ -111,7 +112,6 @@ upstream: cargo
 	cargo test -p cargo-jumplabel --test servers --test upstream --test engine -- --ignored
 
 # Programs in C and C++ from Debian's sources, by apt, with keys: redis, leveldb, memcached; their own tests while all keys flip (docs/c.md).
-.PHONY: programs
 programs: cargo
 	cargo test -p jumplabel-capi --test programs -- --ignored --nocapture --test-threads 1
 
@@ -124,7 +124,6 @@ wine: cargo
 	@cargo xtask wine $(PROGRAM)
 
 # Windows of 32 bits, under a Wine in a Debian of its own, which it makes: by root.
-.PHONY: wine32
 wine32: cargo
 	@cargo xtask wine32
 
@@ -197,7 +196,6 @@ install uninstall dist:
 	$(MAKE) -C crates/jumplabel-capi CARGO=$(CARGO) $(foreach variable,PREBUILT DIST,$(if $($(variable)),$(variable)=$(abspath $($(variable))))) $@
 
 # The tool, jumplabel-cc, their manual pages, and completions of bash, zsh and fish. PREFIX=, DESTDIR=; TOOL=, a folder that has both: without Rust.
-.PHONY: install-tool uninstall-tool
 install-tool: $(if $(TOOL),,cargo)
 install-tool uninstall-tool:
 	@$(MAKE) --no-print-directory -C crates/jumplabel-cli CARGO=$(CARGO) $(if $(TOOL),TOOL=$(abspath $(TOOL))) $@

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use jumplabel_agent::{Chooser, NO_AGENT};
+use jumplabel_agent::Chooser;
 
 use crate::{Lines, Log, text};
 
@@ -13,11 +13,14 @@ use crate::{Lines, Log, text};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_agent_start(words: *const c_char, log: Log, data: *mut c_void) -> c_int {
     // SAFETY: the caller passes null or a string.
-    if unsafe { text(words) }.is_some_and(|words| matches!(words.trim(), "" | "0" | "off")) {
-        return 0;
-    }
-    Lines { log, data }.refused(&NO_AGENT);
-    -libc::ENOSYS
+    let words = unsafe { text(words) }.unwrap_or("1".into());
+    jumplabel_agent::start_agent(&words).map_or_else(
+        |why| {
+            Lines { log, data }.refused(&why);
+            -libc::ENOSYS
+        },
+        |()| 0,
+    )
 }
 
 /// Nobody changes a key by an agent: 0, or an error if the selector makes no sense.

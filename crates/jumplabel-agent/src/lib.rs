@@ -73,7 +73,7 @@ pub use layer::{ServeError, serve};
 pub use startup::startup;
 #[cfg(windows)]
 #[doc(hidden)]
-pub use startup::system::NO_AGENT;
+pub use startup::system::start as start_agent;
 
 /// Makes the environment variable `JUMPLABEL` set keys before `main`, and `JUMPLABEL_AGENT` start an agent. Write it once in the program, outside
 /// of functions.

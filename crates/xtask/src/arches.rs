@@ -59,7 +59,7 @@ fn tests(sh: &Shell, target: &Target, release: bool, torture: bool) -> Result<()
         .args(release.then_some("--release"))
         .args(sets.iter().flat_map(|set| ["--test", set]));
     if let Some(emulator) = target.emulator {
-        cargo = cargo.env(programs::variable(target, "RUNNER"), emulator).env("JUMPLABEL_EMULATOR", emulator);
+        cargo = cargo.env(programs::variable(target.rust, "RUNNER"), emulator).env("JUMPLABEL_EMULATOR", emulator);
         if sets.contains(&"process") {
             cargo = cargo.arg("--").args(NOT_EMULATED.split(' ').flat_map(|tests| ["--skip", tests]));
         }

@@ -27,16 +27,30 @@ pub fn cargo<'a>(sh: &'a Shell, target: &Target, subcommand: &str, rustflags: &s
     // The set `up` decodes x86 instructions.
     let portable = if rust.starts_with(['x', 'i']) { "" } else { "--cfg jumplabel_portable_tests" };
     cmd!(sh, "cargo {toolchain...} {subcommand} --target-dir target/arches --target {rust}")
-        .env(variable(target, "LINKER"), target.cc())
+        .env(variable(target.rust, "LINKER"), target.cc())
         // Debug information takes longer to link than the tests take to run.
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env("RUSTFLAGS", format!("{rustflags} {needs} {portable}"))
         .quiet()
 }
 
-/// The name of cargo's environment variable for a target.
-pub fn variable(target: &Target, what: &str) -> String {
-    format!("CARGO_TARGET_{}_{what}", target.rust.replace('-', "_").to_uppercase())
+/// The name of cargo's environment variable for a target, by rustc's name of it.
+pub fn variable(rust: &str, what: &str) -> String {
+    format!("CARGO_TARGET_{}_{what}", rust.replace('-', "_").to_uppercase())
+}
+
+/// Writes a crate that depends on the core, in a directory two levels below the root. Returns the path of its manifest.
+pub fn dependent(sh: &Shell, directory: &str, name: &str, file: &str, source: &str) -> Result<String> {
+    sh.write_file(format!("{directory}/src/{file}"), source)?;
+    let manifest = format!("{directory}/Cargo.toml");
+    sh.write_file(
+        &manifest,
+        format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+             [dependencies]\njumplabel = {{ path = \"../../crates/jumplabel\" }}\n"
+        ),
+    )?;
+    Ok(manifest)
 }
 
 /// The directory of cargo's results.

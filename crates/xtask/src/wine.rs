@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use xshell::{Cmd, Shell, cmd};
 
-use crate::programs::sum;
+use crate::programs::{dependent, sum, variable};
 use crate::{has, in_ci, printed};
 
 pub const RUST: &str = "x86_64-pc-windows-gnu";
@@ -29,9 +29,14 @@ const WINE: [&str; 2] = ["/usr/lib/wine/wine64", "wine64"];
 
 /// The sets that run there: those that docs/porting.md calls portable, and a few more.
 const SETS: &str =
-    "keys reach naked records lists or_load calls switches scoped tracepoints ops up plan threads windows torture";
+    "keys reach naked records lists or_load calls switches scoped tracepoints ops up plan threads windows";
+/// One more, which does not depend on the linker: it runs for one of the targets.
+const TORTURE: &str = "torture";
 /// The sets that also run as an optimised build.
 const OPTIMISED: &str = "keys naked or_load calls lists plan threads windows";
+
+/// Flags for rustc.
+const FLAGS: &str = "--cfg jumplabel_portable_tests";
 
 /// The time in seconds after which a program that hangs is ended.
 const LIMIT: &str = "300";
@@ -83,10 +88,9 @@ pub fn torture(sh: &Shell, seconds: u32) -> Result<()> {
         bail!("{RUST}: no {missing} (cargo xtask setup --all)");
     }
     let prefix = prefix(sh)?;
-    let command = cargo(sh, &prefix, "test").env("JUMPLABEL_TORTURE_SECONDS", seconds.to_string()).env(
-        "CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER",
-        format!("timeout {} {}", seconds + 300, wine().unwrap_or_default()),
-    );
+    let command = cargo(sh, &prefix, "test")
+        .env("JUMPLABEL_TORTURE_SECONDS", seconds.to_string())
+        .env(variable(RUST, "RUNNER"), format!("timeout {} {}", seconds + 300, wine().unwrap_or_default()));
     let which = ["--release", "-p", "jumplabel", "--test", "torture", "--test", "windows", "--", "--nocapture"];
     Ok(command.args(which).args(["mprotect", "twin", "a_flip_beside"]).quiet().run()?)
 }
@@ -113,16 +117,8 @@ fn with<'a>(command: Cmd<'a>, prefix: &Path) -> Cmd<'a> {
 }
 
 fn tests(sh: &Shell, prefix: &Path) -> Result<()> {
-    printed(cargo(sh, prefix, "build").args(["--release", "--manifest-path", "test-crates/dll/Cargo.toml"]))?;
-    let dll = format!("Z:{}/target/wine/{RUST}/release/dll.dll", crate::root().display());
-    for (sets, profile) in [(SETS, &[][..]), (OPTIMISED, &["--release"])] {
-        let tests = sets.split(' ').flat_map(|set| ["--test", set]);
-        let command = cargo(sh, prefix, "test").env("JUMPLABEL_DLL", &dll).args(profile);
-        let log = printed(command.args(["-p", "jumplabel", "--lib"]).args(tests))
-            .with_context(|| format!("{sets} {profile:?}"))?;
-        println!("{RUST}{}: {} passed, {} ignored", optimised(profile), sum(&log, "passed"), sum(&log, "ignored"));
-    }
-    llvm::tests(sh, prefix)?;
+    Target::gnu().tests(sh, prefix, &format!("{SETS} {TORTURE}"))?;
+    llvm::target(sh)?.tests(sh, prefix, SETS)?;
     readme(sh, prefix)?;
     let headers = c::Headers::new(sh, prefix)?;
     headers.readme()?;
@@ -141,22 +137,12 @@ fn tests(sh: &Shell, prefix: &Path) -> Result<()> {
     Ok(())
 }
 
-fn optimised(profile: &[&str]) -> &'static str {
-    if profile.is_empty() { "" } else { ", optimised" }
-}
-
 /// Tests the README's first program, in a crate that its steps make.
 fn readme(sh: &Shell, prefix: &Path) -> Result<()> {
     let readme = sh.read_file("README.md")?;
     let program = readme.split_once("```rust\n").and_then(|(_, rest)| rest.split_once("```"));
-    let directory = "target/wine-readme";
-    sh.write_file(format!("{directory}/src/main.rs"), program.context("README.md has no program")?.0)?;
-    let manifest = format!("{directory}/Cargo.toml");
-    sh.write_file(
-        &manifest,
-        "[package]\nname = \"example\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-         [dependencies]\njumplabel = { path = \"../../crates/jumplabel\" }\n",
-    )?;
+    let program = program.context("README.md has no program")?.0;
+    let manifest = dependent(sh, "target/wine-readme", "example", "main.rs", program)?;
     let log = printed(cargo(sh, prefix, "run").args(["--release", "--manifest-path", &manifest]))?;
     if log.lines().filter(|line| line.starts_with("work(")).collect::<Vec<_>>() != ["work(2)"] {
         bail!("README.md: {log}");
@@ -165,13 +151,52 @@ fn readme(sh: &Shell, prefix: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A cargo subcommand for this target. Wine runs the programs.
+/// A cargo subcommand for x86_64-pc-windows-gnu.
 fn cargo<'a>(sh: &'a Shell, prefix: &Path, subcommand: &str) -> Cmd<'a> {
-    let runner = format!("timeout {LIMIT} {}", wine().unwrap_or_default());
-    let command = cmd!(sh, "cargo {subcommand} --quiet --target-dir target/wine --target {RUST}")
-        .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", runner)
-        // Debug information takes longer to link than the tests take to run.
-        .env("CARGO_PROFILE_DEV_DEBUG", "0")
-        .env("RUSTFLAGS", "--cfg jumplabel_portable_tests");
-    with(command, prefix)
+    Target::gnu().cargo(sh, prefix, subcommand)
+}
+
+/// A target whose programs Wine runs.
+struct Target {
+    rust: &'static str,
+    /// The linker that cargo calls, if that is not the target's own.
+    linker: Option<&'static str>,
+    /// Flags for rustc.
+    flags: String,
+}
+
+impl Target {
+    fn gnu() -> Target {
+        Target { rust: RUST, linker: None, flags: FLAGS.to_owned() }
+    }
+
+    /// A cargo subcommand for the target.
+    fn cargo<'a>(&self, sh: &'a Shell, prefix: &Path, subcommand: &str) -> Cmd<'a> {
+        let Target { rust, linker, flags } = self;
+        let mut command = cmd!(sh, "cargo {subcommand} --quiet --target-dir target/wine --target {rust}")
+            .env(variable(rust, "RUNNER"), format!("timeout {LIMIT} {}", wine().unwrap_or_default()))
+            // Debug information takes longer to link than the tests take to run.
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .env("RUSTFLAGS", flags);
+        if let Some(linker) = linker {
+            command = command.env(variable(rust, "LINKER"), linker);
+        }
+        with(command, prefix)
+    }
+
+    /// Runs the core's tests: these sets, and some of them again as an optimised build.
+    fn tests(&self, sh: &Shell, prefix: &Path, sets: &str) -> Result<()> {
+        let rust = self.rust;
+        let manifest = "test-crates/dll/Cargo.toml";
+        printed(self.cargo(sh, prefix, "build").args(["--release", "--manifest-path", manifest]))?;
+        let dll = format!("Z:{}/target/wine/{rust}/release/dll.dll", crate::root().display());
+        for (sets, profile, optimised) in [(sets, &[][..], ""), (OPTIMISED, &["--release"], ", optimised")] {
+            let tests = sets.split(' ').flat_map(|set| ["--test", set]);
+            let command = self.cargo(sh, prefix, "test").env("JUMPLABEL_DLL", &dll).args(profile);
+            let log = printed(command.args(["-p", "jumplabel", "--lib"]).args(tests))
+                .with_context(|| format!("{rust}{optimised}: {sets}"))?;
+            println!("{rust}{optimised}: {} passed, {} ignored", sum(&log, "passed"), sum(&log, "ignored"));
+        }
+        Ok(())
+    }
 }

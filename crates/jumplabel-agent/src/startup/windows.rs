@@ -10,12 +10,12 @@ pub(super) fn has_more_rights() -> bool {
     false
 }
 
-/// Why there is no agent.
-pub const NO_AGENT: &str = "there is none on Windows; JUMPLABEL sets keys when a program starts";
-
-/// There is no agent, which is no trouble for who asks for none.
-pub(super) fn start(words: &str) -> Result<(), &'static str> {
-    if matches!(words.trim(), "" | "0" | "off") { Ok(()) } else { Err(NO_AGENT) }
+/// Returns why there is no agent, unless `words` ask for none.
+pub fn start(words: &str) -> Result<(), &'static str> {
+    if matches!(words.trim(), "" | "0" | "off") {
+        return Ok(());
+    }
+    Err("there is none on Windows; JUMPLABEL sets keys when a program starts")
 }
 
 /// Ends the process. `exit` would run destructors of objects that are not constructed yet.

@@ -112,13 +112,12 @@ fn find(targets: Vec<String>, are_named: bool) -> Result<(Found, Vec<Failure>), 
             Err(why) => left_out.push(why),
         }
     }
-    match left_out.pop() {
-        Some(why) if found.is_empty() => Err(why),
-        last => {
-            left_out.extend(last);
-            Ok((found, left_out))
-        }
+    if found.is_empty()
+        && let Some(why) = left_out.pop()
+    {
+        return Err(why);
     }
+    Ok((found, left_out))
 }
 
 /// Starts the threads that wait for the terminal and for signals.

@@ -4,6 +4,7 @@
 use anyhow::{Context, Result, ensure};
 use xshell::{Shell, cmd};
 
+use crate::programs::dependent;
 use crate::wine::OBJDUMP;
 use crate::{has, printed};
 
@@ -79,13 +80,7 @@ fn loads(sh: &Shell, target: &str) -> Result<String> {
 /// Compiles the source. Returns the path of the object file, or of the assembly text.
 fn compile(sh: &Shell, target: &str, flags: &str, kind: &str) -> Result<String> {
     let directory = "target/elsewhere-windows";
-    sh.write_file(format!("{directory}/src/lib.rs"), SOURCE)?;
-    let manifest = format!("{directory}/Cargo.toml");
-    sh.write_file(
-        &manifest,
-        "[package]\nname = \"checks\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-         [dependencies]\njumplabel = { path = \"../../crates/jumplabel\" }\n",
-    )?;
+    let manifest = dependent(sh, directory, "checks", "lib.rs", SOURCE)?;
     // The path is absolute, because rustc runs in another directory.
     let file = crate::root().join(format!("{directory}/checks.{kind}")).display().to_string();
     let cargo = cmd!(

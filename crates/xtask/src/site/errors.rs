@@ -78,14 +78,13 @@ fn page(
                 printed.messages.push(message.to_owned());
             }
             ["c", number, text] => {
-                let name = numbers.get(&number.parse()?).with_context(|| format!("no name of {number}"))?;
                 let number: i32 = number.parse()?;
+                let name = numbers.get(&number).with_context(|| format!("no name of {number}"))?;
                 let causes: Vec<_> = errors
                     .iter()
                     .filter(|(name, _)| of_rust.get(name.as_str()).is_some_and(|of| of.number == number))
+                    .map(|(name, _)| format!("[`{name}`](#{})", name.to_lowercase()))
                     .collect();
-                let causes: Vec<_> =
-                    causes.iter().map(|(name, _)| format!("[`{name}`](#{})", name.to_lowercase())).collect();
                 of_c += &format!("| `-{name}` | {} | {} |\n", escaped(text), causes.join(", "));
             }
             _ => anyhow::bail!("errors.rs prints {line}"),

@@ -115,8 +115,7 @@ fn notes(page: &mut Page<'_>, model: &Model, now: Now) {
 fn note(process: &Process, now: Now) -> Option<(String, Style)> {
     let name = &process.name;
     Some(match (&process.state, process.late(now.instant)) {
-        (State::Ended(why), _) => (format!("{name}: {why}"), TROUBLE),
-        (State::Lost(why), _) => (format!("{name}: {why}"), TROUBLE),
+        (State::Ended(why) | State::Lost(why), _) => (format!("{name}: {why}"), TROUBLE),
         (_, Some(seconds)) => (format!("{name}: no answer for {seconds} s: is the process stopped?"), TROUBLE),
         _ if process.read_only => (format!("{name}: its agent is read-only"), DIM),
         _ => return None,
