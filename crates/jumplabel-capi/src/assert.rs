@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_char, c_uint, c_void};
 use core::ptr::null_mut;
 
-use jumplabel::text::{self, Line, Pieces};
+use jumplabel::text::{self, Pieces};
 
 use crate::hook::Hook;
 
@@ -36,7 +36,8 @@ pub extern "C" fn jumplabel_set_assert(hook: Option<AssertHook>, data: *mut c_vo
 pub unsafe extern "C" fn jumplabel_assert_report(assertion: *const Assertion, _data: *mut c_void) {
     // SAFETY: the caller passes null, or an assertion.
     let Some(assertion) = (unsafe { assertion.as_ref() }) else { return };
-    let line = Line::<1024>::new(b'\n', |pieces| {
+    let mut room = [0; 1024];
+    let line = text::line(&mut room, b'\n', &|pieces| {
         // SAFETY: the caller passes texts that end with a 0.
         unsafe {
             tell(assertion.file, pieces);
@@ -48,7 +49,7 @@ pub unsafe extern "C" fn jumplabel_assert_report(assertion: *const Assertion, _d
             tell(assertion.text, pieces);
         }
     });
-    crate::system::print(line.bytes());
+    crate::system::print(line);
 }
 
 /// # Safety

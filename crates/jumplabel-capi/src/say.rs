@@ -4,7 +4,7 @@ use core::ffi::{c_char, c_void};
 use core::ptr::null_mut;
 
 use jumplabel::Outcome;
-use jumplabel::text::{Line, Pieces};
+use jumplabel::text::{Pieces, line};
 
 use crate::hook::Hook;
 
@@ -46,10 +46,11 @@ pub(crate) fn say(tell: &dyn Fn(Pieces<'_>)) {
     let (hook, data) = HOOK.chosen();
     // SAFETY: `set` stored the word: a hook, or null, which is `None`.
     let hook = unsafe { core::mem::transmute::<*mut (), Option<WarnHook>>(hook) };
-    let line = Line::<320>::new(if hook.is_some() { 0 } else { b'\n' }, tell);
+    let mut room = [0; 320];
+    let line = line(&mut room, if hook.is_some() { 0 } else { b'\n' }, tell);
     match hook {
         // SAFETY: the program set the hook together with these data, and so says that the hook takes them. The line ends with a 0.
-        Some(hook) => unsafe { hook(line.bytes().as_ptr().cast(), data) },
-        None => crate::system::print(line.bytes()),
+        Some(hook) => unsafe { hook(line.as_ptr().cast(), data) },
+        None => crate::system::print(line),
     }
 }

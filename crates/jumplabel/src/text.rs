@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   an error ──► its text: piece, number, piece ──► Pieces ──► a Formatter       Rust: Display
-//!                                                      └─────► a Line            C, and what is said before an abort
+//!                                                      └─────► a line            C, and what is said before an abort
 //! ```
 
 use core::ffi::CStr;
@@ -84,38 +84,23 @@ pub(crate) fn format(f: &mut fmt::Formatter<'_>, tell: impl FnOnce(Pieces<'_>)) 
     done
 }
 
-/// A line in a buffer of `ROOM` bytes. Nothing is allocated. Text that does not fit is cut off.
-#[derive(Debug)]
-pub struct Line<const ROOM: usize> {
-    bytes: [u8; ROOM],
-    length: usize,
-}
-
-impl<const ROOM: usize> Line<ROOM> {
-    /// The line that consists of the pieces from `tell` and of `end`, for which there is always room.
-    pub fn new(end: u8, tell: impl FnOnce(Pieces<'_>)) -> Line<ROOM> {
-        let mut line = Line { bytes: [0; ROOM], length: 0 };
-        tell(&mut |piece| line.push(piece));
-        if let Some(place) = line.bytes.get_mut(line.length) {
-            *place = end;
-            line.length += 1;
-        }
-        line
-    }
-
-    fn push(&mut self, piece: &str) {
+/// Fills `room` with the pieces from `tell` and with `end`, for which there is always room. Returns that line. Text that does not fit is cut off.
+#[cold]
+#[inline(never)]
+pub fn line<'room>(room: &'room mut [u8], end: u8, tell: &dyn Fn(Pieces<'_>)) -> &'room [u8] {
+    let mut length = 0;
+    tell(&mut |piece| {
         for &byte in piece.as_bytes() {
-            let Some([place, _, ..]) = self.bytes.get_mut(self.length..) else { return };
+            let Some([place, _, ..]) = room.get_mut(length..) else { return };
             *place = byte;
-            self.length += 1;
+            length += 1;
         }
+    });
+    if let Some(place) = room.get_mut(length) {
+        *place = end;
+        length += 1;
     }
-
-    /// The line, with its end.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        self.bytes.get(..self.length).unwrap_or_default()
-    }
+    room.get(..length).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -146,11 +131,8 @@ mod tests {
     /// Each line has its end, the terminator byte, however much of the text is cut off.
     #[test]
     fn cut_off() {
-        let line = |text: &str| {
-            let line = Line::<4>::new(b'\n', |pieces| pieces(text));
-            String::from_utf8(line.bytes().to_vec()).unwrap()
-        };
+        let line = |text: &str| String::from_utf8(line(&mut [0; 4], b'\n', &|pieces| pieces(text)).to_vec()).unwrap();
         assert_eq!(["", "ab", "abc", "abcd", "abcdefg"].map(line), ["\n", "ab\n", "abc\n", "abc\n", "abc\n"]);
-        assert_eq!(Line::<0>::new(0, |pieces| pieces("a")).bytes(), b"");
+        assert_eq!(super::line(&mut [], 0, &|pieces| pieces("a")), b"");
     }
 }

@@ -17,16 +17,15 @@
 use core::ffi::{CStr, c_void};
 use core::ops::Range;
 
-use jumplabel::text::{self, Line, Pieces};
+use jumplabel::text::{self, Pieces};
 
 use crate::system;
 use elf::{Loaded, Relocation, each};
 
 mod elf;
 
-/// `R_X86_64_COPY`. `NEAR` are `R_X86_64_PC32`, `_32` and `_32S`, which have no room for the distance to another object.
+/// `R_X86_64_COPY`.
 const COPY: u32 = 5;
-const NEAR: [u32; 3] = [2, 10, 11];
 
 /// `struct jump_entry`.
 #[repr(C)]
@@ -99,8 +98,9 @@ fn is_foreign(relocation: &Relocation) -> bool {
     relocation.kind == COPY || is_near(relocation)
 }
 
+/// Whether the relocation names a symbol, and is one of `R_X86_64_PC32`, `_32` and `_32S`, which have no room for the distance to another object.
 fn is_near(relocation: &Relocation) -> bool {
-    NEAR.contains(&relocation.kind) && relocation.symbol != 0
+    matches!(relocation.kind, 2 | 10 | 11) && relocation.symbol != 0
 }
 
 /// Ends the process if the loader relocates a word of the table by a near relocation. A sound table needs none: its words lead to things in the same
@@ -159,11 +159,12 @@ fn two_keys(key: &CStr, library: &CStr) -> ! {
 
 #[cold]
 fn abort(why: &dyn Fn(Pieces<'_>)) -> ! {
-    let line = Line::<4096>::new(b'\n', |pieces| {
+    let mut room = [0; 4096];
+    let line = text::line(&mut room, b'\n', &|pieces| {
         pieces("jumplabel: ");
         why(pieces);
         pieces("Compile the program's files that use it with -fPIC");
     });
-    system::print(line.bytes());
+    system::print(line);
     system::abort()
 }

@@ -121,15 +121,11 @@ pub fn fast(word: &AtomicI32, change: Change) -> Option<()> {
 /// Begins a change. If it returns [`Transition::TurnOff`], [`fast`] does nothing for this key until [`publish`] or [`abandon`]. Called under the
 /// lock.
 pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
+    // If the process was forked in the middle of a flip, the flip's value is still here. The last user of the key has not left.
+    abandon(word);
     let mut now = word.load(Ordering::Acquire);
     loop {
         let (new, transition) = match (change, now) {
-            // The process was forked in the middle of a flip, so the flip's value is still here. The last user of the key has not left.
-            (_, LEAVING) => {
-                abandon(word);
-                now = word.load(Ordering::Acquire);
-                continue;
-            }
             (Change::Enable, 0) | (Change::Inc, 0) => return Ok(Transition::TurnOn),
             (Change::Enable, 1) | (Change::Disable, 0) => return Ok(Transition::Done),
             (Change::Disable | Change::Dec, 1) => (LEAVING, Transition::TurnOff),
@@ -177,15 +173,11 @@ pub const fn clears_due(change: Change, transition: Transition) -> bool {
 /// Forbids all changes from now on. Returns an error for a key with `i32::MAX` users, because its sealed word would be -1. Called under the
 /// lock.
 pub fn seal(word: &AtomicI32) -> Result<(), Misuse> {
+    abandon(word); // The process may have been forked in mid-flip.
     let mut now = word.load(Ordering::Acquire);
     loop {
         if is_sealed(now) {
             return Ok(());
-        }
-        if now == LEAVING {
-            abandon(word); // The process was forked in mid-flip.
-            now = word.load(Ordering::Acquire);
-            continue;
         }
         if now == i32::MAX {
             return Err(Misuse::Overflow);

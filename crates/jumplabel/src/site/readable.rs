@@ -130,12 +130,14 @@ fn are_known(entries: Entries<'_>) -> bool {
 /// the order of their sites.
 #[inline(never)]
 fn first_hidden(entries: Entries<'_>) -> Option<usize> {
-    let (count, last) = (entries.len(), entries.get(entries.len() - 1)?);
+    let last = entries.get(entries.len() - 1)?;
     let last_end = last.code().wrapping_add(8);
+    // The number of bytes up to the last site, at most, for which the library asks at once.
+    let most = if entries.len() > MANY { CLOSE * entries.len() } else { 0 };
     for entry in entries.iter() {
         let start = entry.start();
         let bytes = last_end.wrapping_sub(start);
-        let end = end_of(start, if count > MANY && bytes <= CLOSE * count { bytes } else { 1 }, &SITES);
+        let end = end_of(start, if bytes <= most { bytes } else { 1 }, &SITES);
         // A site has seven bytes at most.
         let hidden = if !has_more(entry) && entry.code().wrapping_add(8) <= end { None } else { hidden(entry) };
         // If this entry can be read, and its stretch also contains the last site, the entries in between need no look.

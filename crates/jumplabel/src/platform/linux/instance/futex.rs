@@ -18,6 +18,8 @@ pub(super) const LONGEST: u32 = 100;
 ///
 /// A signal handler does not end the sleep. Otherwise, if a timer sent signals at intervals shorter than [`LONGEST`], no sleep would ever last
 /// that long.
+#[cold]
+#[inline(never)] // Not inlined: most flips find the lock free.
 pub(super) fn wait(word: &AtomicU32, expected: u32) -> bool {
     const SECOND: u32 = 1_000_000_000;
     let now = libc::now();

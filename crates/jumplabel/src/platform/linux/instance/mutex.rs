@@ -75,6 +75,8 @@ impl Lock {
     /// Takes the lock under the name `me`: the number of the thread, with [`FORKING`] if the thread is about to fork. When this returns, signals
     /// are blocked if the thread has the lock, and unblocked otherwise.
     pub(super) fn acquire(&self, me: u32, waiter: &mut impl Waiter) -> Result<(), Refusal> {
+        // A thread without a number cannot find itself: this is the owner of a free lock.
+        let myself = if owner(me) == NAMELESS { FREE } else { owner(me) };
         // A thread that has slept sets `WAITERS` when it takes the lock, because other threads may still sleep.
         let mut mine = me;
         let mut expected = FREE;
@@ -87,7 +89,7 @@ impl Lock {
                 Err(now) => now,
             };
             waiter.unblock();
-            if expected == FREE && owner(now) == owner(me) && owner(me) != NAMELESS {
+            if expected == FREE && owner(now) == myself {
                 return Err(Refusal::Reentrant);
             }
             expected = FREE;

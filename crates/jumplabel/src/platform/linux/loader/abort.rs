@@ -3,13 +3,14 @@
 
 use crate::error::Error;
 use crate::platform::linux::{libc, loader};
-use crate::text::{self, Line};
+use crate::text;
 
 /// Writes the reason to standard error, and aborts. `object` is the address of the object's record.
 #[cold]
 pub(crate) fn abort(object: usize, error: Error) -> ! {
     let file = loader::file(object).unwrap_or(c"this program");
-    let line = Line::<1024>::new(b'\n', |pieces| {
+    let mut room = [0; 1024];
+    let line = text::line(&mut room, b'\n', &|pieces| {
         pieces("jumplabel: ");
         text::name(file, pieces);
         pieces(" was built with short sites (jumplabel_short, in C JUMPLABEL_SHORT) and `jumplabel link ");
@@ -19,7 +20,7 @@ pub(crate) fn abort(object: usize, error: Error) -> ! {
     });
     // SAFETY: the line has that many bytes.
     unsafe {
-        libc::write(2, line.bytes().as_ptr().cast(), line.bytes().len());
+        libc::write(2, line.as_ptr().cast(), line.len());
         libc::abort()
     }
 }

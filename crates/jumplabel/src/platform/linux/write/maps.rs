@@ -159,6 +159,7 @@ impl Line {
     const PATH: u32 = 6;
     const BAD: u32 = 7;
 
+    #[inline(never)]
     fn add(&mut self, byte: u8, path: &mut [u8]) {
         let Line { mapping, word, number } = self;
         let digit = |radix| char::from(byte).to_digit(radix).map(u64::from);
