@@ -13,12 +13,12 @@
 //! instructions carry them out. If an instruction set needs any step, its sites never lie across two cache lines. So one act on the site's
 //! address is enough.
 
-/// The acts that a processor needs before it can fetch stored instructions.
+/// What a processor needs before it can fetch stored instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caches {
-    /// No acts, because instruction fetches see stores.
+    /// Nothing, because instruction fetches see stores.
     Coherent,
-    /// The acts below.
+    /// Acts of this processor. [`maintain`] lists them in their order.
     Acts {
         /// Whether the data cache must be cleaned.
         clean: bool,

@@ -10,7 +10,7 @@ const EBX: usize = 2;
 /// Defines the table of features, and a macro that turns a feature's name into its number in the text of an `asm!`.
 macro_rules! features {
     ($($number:literal $name:ident: $leaf:literal $register:ident $bit:literal $keeps:literal,)*) => {
-        /// The number of a feature, as an alternative's arm has it.
+        /// Turns the name of a feature into its number, which an alternative's arm has as its mode.
         #[doc(hidden)]
         #[macro_export]
         macro_rules! __alternative_feature {
@@ -77,11 +77,11 @@ features! {
     39 rdtscp: 0x80000001 EDX 27 0x0,
 }
 
-/// The features of this processor: a bit for each. Bit 0 is set after the processor was asked.
+/// The features of this processor, with a bit for each. Bit 0 is set once the code has asked the processor.
 static PRESENT: AtomicU64 = AtomicU64::new(0);
 
-/// Whether the processor has the feature with this number. Every processor has feature 0. No processor has a feature whose number is unknown
-/// here.
+/// Whether the processor has the feature with this number. Every processor has feature 0. No processor has a feature whose number this
+/// version of the library does not know.
 pub(crate) fn is_present(number: u32) -> bool {
     let mut present = PRESENT.load(Ordering::Relaxed);
     if present == 0 {
@@ -91,7 +91,7 @@ pub(crate) fn is_present(number: u32) -> bool {
     present.checked_shr(number).is_some_and(|bits| bits & 1 != 0)
 }
 
-/// The number of a feature by its name.
+/// The number of the feature with this name; `None` if the table does not have it.
 pub(crate) fn number(name: &[u8]) -> Option<u32> {
     FEATURES.iter().find(|feature| feature.name.as_bytes() == name).map(|feature| feature.number)
 }
@@ -118,7 +118,7 @@ fn word(leaf: u32, register: usize) -> u32 {
     [found.ecx, found.edx, found.ebx][register]
 }
 
-/// XCR0: the bits of the registers that the system saves for each thread. 0 if it saves none beyond SSE.
+/// The low word of XCR0: the bits of the registers that the system saves for each thread. 0 if the system saves none beyond SSE.
 #[allow(unused_unsafe)]
 fn state() -> u32 {
     const OSXSAVE: u32 = 27;
@@ -138,7 +138,7 @@ mod tests {
     extern crate std;
     use super::*;
 
-    /// If the standard library knows a feature, too, `is_present` gives the same answer.
+    /// `is_present` agrees with the standard library about each feature that both know.
     #[test]
     fn as_std_says() {
         macro_rules! same {

@@ -1,13 +1,13 @@
-//! The contract of a processor.
+//! The trait that each instruction set implements for its processors.
 
 use super::{Act, Caches};
 
-/// The acts that a processor needs after stores to code.
+/// What a processor needs after stores to code.
 pub trait Machine {
-    /// The acts that the processor needs.
+    /// The acts of cache maintenance that the processor needs.
     fn caches() -> Caches;
 
-    /// Carries out one act.
+    /// Carries out one act of cache maintenance.
     ///
     /// # Safety
     /// The address in `act` is that of a site, which is mapped and readable.

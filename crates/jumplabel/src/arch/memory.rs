@@ -2,7 +2,7 @@
 
 use jumplabel_format::Code;
 
-/// Stores `bytes` at `address`. If `single_store` is set and there are four bytes, it uses one store of a word.
+/// Stores `bytes` at `address`. If `single_store` is set and there are four bytes, one store writes them.
 ///
 /// # Safety
 /// The bytes are writable. A word must be aligned; on x86, it need only lie within eight aligned bytes.
@@ -23,7 +23,8 @@ pub unsafe fn store(address: usize, bytes: &[u8], single_store: bool) {
     }
 }
 
-/// Reads the aligned word at `address` and writes it back, in one atomic instruction. So a write of a debugger at the same time is not lost.
+/// Reads the aligned word at `address` and writes it back, in one atomic instruction. If a debugger writes the word at the same time, its
+/// write is not lost.
 ///
 /// # Safety
 /// The word is writable.
@@ -50,11 +51,11 @@ pub(crate) unsafe fn touch_word(address: usize) {
     }
 }
 
-/// The number of sites by which a loop's requests for cache lines run ahead. These lines are in the caches of the processors that execute the
-/// sites, so each access would be a miss without the hint.
+/// How many sites ahead a loop asks for cache lines. These lines are in the caches of the processors that execute the sites, so each access
+/// would be a miss without the hint.
 pub(crate) const AHEAD: usize = 16;
 
-/// Asks for the cache line at `address`, to read it. This is a hint: it changes nothing and never fails.
+/// Asks for the cache line at `address`, in order to read it. This is a hint: it changes nothing and never fails.
 #[inline]
 pub(crate) fn prefetch_to_read(address: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -71,8 +72,8 @@ pub(crate) fn prefetch_to_read(address: usize) {
     let _ = address;
 }
 
-/// Asks for the cache line at `address`, to write to it: other processors give the line up. Do not use this for a line that you read now and
-/// write later: the other processors would take the line back before you write.
+/// Asks for the cache line at `address`, in order to write to it: other processors give the line up. Do not use this for a line that you
+/// read now and write later, because the other processors would take the line back before you write.
 #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
 #[inline]
 pub(crate) fn prefetch_to_write(address: usize) {
@@ -90,8 +91,9 @@ pub(crate) fn prefetch_to_write(address: usize) {
     let _ = address;
 }
 
-/// Stores a word. On x86 this is assembler, because the word need not be aligned. On the instruction sets on which ThreadSanitizer is most used,
-/// it is assembler, too. The sanitizer records each store that the compiler knows of, and a process dies if a store to code is recorded.
+/// Stores a word. On x86 this is assembler, because the word need not be aligned. It is also assembler on the instruction sets on which
+/// ThreadSanitizer is most used. The sanitizer records each store that the compiler knows of, and a process dies if a store to code is
+/// recorded.
 unsafe fn store_word(address: usize, word: u32) {
     // SAFETY: `store` passes a word that is writable. It is aligned; on x86, it lies in eight aligned bytes.
     unsafe {
@@ -128,8 +130,8 @@ pub(crate) unsafe fn read_code(kind: u8, address: usize, bytes: usize) -> Code {
         let two = u16::from_le_bytes(unsafe { (address as *const [u8; 2]).read() });
         return Code::of_parts(kind, 2, u64::from(two));
     }
-    // This does not use `read_volatile`, which uses one load for each byte. The lock keeps this program from writing there. If a debugger writes
-    // at the same time, the read can at worst get a part of the debugger's bytes. The result then counts as foreign bytes. SAFETY: the caller
+    // This does not use `read_volatile`, which uses one load for each byte. The lock keeps this program from writing there. If a debugger
+    // writes at the same time, the read may return a part of the debugger's bytes, which then count as foreign bytes. SAFETY: the caller
     // says that at least four bytes of text are mapped there.
     let four = u32::from_le_bytes(unsafe { (address as *const [u8; 4]).read() });
     let mut word = u64::from(if bytes == 1 { four & 0xff } else { four });
@@ -140,7 +142,7 @@ pub(crate) unsafe fn read_code(kind: u8, address: usize, bytes: usize) -> Code {
     Code::of_parts(kind, bytes, word)
 }
 
-/// [`read_code`] for one site.
+/// [`read_code`] as a function of its own, for one site.
 ///
 /// # Safety
 /// The contract of [`read_code`].

@@ -14,7 +14,7 @@
 //! To add an instruction set, add an encoder to jumplabel-format and a file in asm/, and name the instruction set in build.rs; docs/porting.md
 //! says what the encoder and the file must guarantee. tests/contract.rs checks that the macros are complete.
 //!
-//! Nothing here makes system calls or decides what to do.
+//! This module makes no system call, and leaves all decisions to other modules.
 
 #[cfg_attr(not(jumplabel_user_space), allow(dead_code))]
 pub(crate) mod asm;

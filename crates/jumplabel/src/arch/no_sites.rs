@@ -1,11 +1,11 @@
-//! Builds without sites: a check is a load, a test and a jump (`cfg(jumplabel_fallback)`, Miri, instruction sets without an arch file). The
-//! table is empty, so no code ever asks the type in this file to encode anything.
+//! Builds without sites (`cfg(jumplabel_fallback)`, Miri, instruction sets without an arch file). There a check is a load, a test and a
+//! jump. The table is empty, so no code ever asks the type in this file to encode anything.
 
 use jumplabel_format::{Arch, Branch, Code, Jump, Naked, Op, State};
 
 use super::{Act, Caches, Machine};
 
-/// An instruction set without sites.
+/// Stands for an instruction set in a build without sites.
 #[derive(Clone, Copy, Debug)]
 pub struct Fallback;
 

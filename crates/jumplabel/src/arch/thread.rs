@@ -4,11 +4,11 @@
 
 use core::arch::{asm, global_asm};
 
-/// The size of the variable. It starts as zeros.
+/// The size of the variable in bytes. The variable starts as zeros.
 #[allow(dead_code)] // std has thread-local variables of its own.
 pub(crate) const BYTES: usize = 24;
 
-// Hidden: each instance of the library has its own.
+// The symbol is hidden, so that each instance of the library has a variable of its own.
 global_asm!(
     ".pushsection .tbss.__jumplabel_thread,\"awT\",@nobits",
     ".p2align 3",
@@ -22,7 +22,7 @@ global_asm!(
     bytes = const BYTES,
 );
 
-/// The variable of the calling thread.
+/// The address of the variable in the calling thread: [`BYTES`] bytes, aligned to 8.
 #[inline(always)]
 pub(crate) fn variable() -> *const () {
     let at;

@@ -4,7 +4,7 @@
 use crate::arch::{Act, Caches, Machine, Native};
 
 impl Machine for Native {
-    /// The acts that this processor's caches need, as the processor reports them (`CTR_EL0.IDC`, bit 28, and `.DIC`, bit 29).
+    /// Which acts of cache maintenance this processor needs. The register CTR_EL0 says so: bit 28 (`IDC`) and bit 29 (`DIC`).
     fn caches() -> Caches {
         let ctr: u64;
         // SAFETY: reads a register that Linux lets programs read.
@@ -28,10 +28,10 @@ impl Machine for Native {
     }
 }
 
-/// A site. No state of a site changes a register or flags.
+/// A check's site. No instruction that the site can hold changes a register or flags.
 ///
-/// The stub uses a register, which it first saves on the stack. It steps over no red zone, because this ABI has none. Its `.inst` is a cbnz of
-/// w16 over two instructions, or a cbz if the check falls through when the key is on.
+/// The stub uses w16, which it first saves on the stack. It skips no red zone, because this ABI has none. Its `.inst` is a `cbnz` of w16
+/// that skips two instructions, or a `cbz` if the check falls through when the key is on.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
@@ -51,8 +51,8 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor without arguments: calls `$function` with the object's record. `hint #34` is `bti c`: if the processor checks
-/// branch targets, the loader's call must land on one.
+/// The body of a constructor without arguments: calls `$function` with the address of the object's record. `hint #34` is `bti c`: if the
+/// processor checks branch targets, the loader's call must land on one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructor_asm {
@@ -68,7 +68,7 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// A static call's trampoline. `hint #34` is `bti c`: a branch through x16 can land there.
+/// The body of a static call's trampoline. `hint #34` is `bti c`: a branch through x16 can land there.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline {
@@ -77,7 +77,8 @@ macro_rules! __trampoline {
     };
 }
 
-/// Calls `$function`, which writes w0, and no flags. The call changes the link register, and a linker's veneer can write x16 and x17.
+/// The check of a naked key: calls the key's function, `$function`, which writes w0 and no flags. The call changes the link register, and a
+/// linker's veneer can write x16 and x17.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

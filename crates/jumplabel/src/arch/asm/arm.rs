@@ -4,12 +4,12 @@
 use crate::arch::{Act, Caches, Machine, Native};
 
 impl Machine for Native {
-    /// No program may maintain caches itself. It calls the kernel instead (the system call `cacheflush`).
+    /// A system call (`cacheflush`), because programs may not maintain caches themselves.
     fn caches() -> Caches {
         Caches::System
     }
 
-    /// Carries out the act `Serialise`. A program may do no other act.
+    /// Carries out the act `Serialise`. Programs may not carry out any other act.
     unsafe fn act(act: Act) {
         if let Act::Serialise = act {
             // SAFETY: this only drops instructions that were fetched ahead.
@@ -18,10 +18,10 @@ impl Machine for Native {
     }
 }
 
-/// A site. No state of a site changes a register or flags.
+/// A check's site. No instruction that the site can hold changes a register or flags.
 ///
-/// The stub uses some registers, which it first saves on the stack, and saves the flags in r1. It steps over no red zone, because this ABI has
-/// none.
+/// The stub uses some registers, which it first saves on the stack, and it saves the flags in r1. It skips no red zone, because this ABI
+/// has none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
@@ -42,7 +42,7 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor without arguments: calls `$function` with the object's record.
+/// The body of a constructor without arguments: calls `$function` with the address of the object's record.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructor_asm {
@@ -58,7 +58,7 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// A static call's trampoline.
+/// The body of a static call's trampoline.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline {
@@ -67,8 +67,8 @@ macro_rules! __trampoline {
     };
 }
 
-/// Calls `$function`, which writes r0, and no flags. The call changes the link register, and a linker's veneer can
-/// write r12.
+/// The check of a naked key: calls the key's function, `$function`, which writes r0 and no flags. The call changes the link register, and a
+/// linker's veneer can write r12.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

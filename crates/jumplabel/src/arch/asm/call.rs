@@ -1,5 +1,5 @@
-//! The assembler of a static call's trampoline, for all instruction sets. The instructions are in the arch file: `__trampoline!`. They jump to
-//! the default by the name `.L{key}.default`. The function `__define` gives this name to the function that a pointer to the default points to.
+//! The assembler of a static call's trampoline, for all instruction sets. The instructions are in the arch file: `__trampoline!`. The first
+//! target of the trampoline's jump is the symbol `.L{key}.default`, which the function `__define` sets to the default function.
 //!
 //! ```text
 //!   where           operand  what the operand names
@@ -10,7 +10,8 @@
 //! The compiler puts an `inline(always)` function into the object file that mentions it. So the text of `__define` and the text of the
 //! trampoline are in one object file. Otherwise the linker would not find a symbol. No code calls `__define`, and the linker drops it.
 
-/// The trampoline `$function` of `$call`, with its table entry, and with `$record`, the record of the call's declaration.
+/// Makes the function `$function`, the trampoline of `$call`, with its table entry. `$record` is the text of the record of the call's
+/// declaration.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline_asm {
@@ -53,7 +54,8 @@ macro_rules! __trampoline_asm {
     };
 }
 
-/// The first target of a trampoline's site: the default, by the name that the jump uses. On riscv64, it is a stub after the site.
+/// The target in a trampoline's table entry: the symbol of the default function, as in the trampoline's jump. On riscv64, it is a stub
+/// after the site.
 #[doc(hidden)]
 #[macro_export]
 #[cfg(not(any(all(target_arch = "x86_64", not(jumplabel_windows)), target_arch = "riscv64")))]

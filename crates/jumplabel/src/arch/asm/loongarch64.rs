@@ -1,18 +1,18 @@
 //! LoongArch, 64 bits: cache maintenance, and the assembler of sites, constructors and naked functions. The instructions of a site are in
 //! [`jumplabel_format::arch::loongarch64`].
 //!
-//! `IBAR` works for one processor only, and Linux (7.2) has no membarrier that makes the other processors execute it. So other processors see a
-//! flip soon, but not at once. They see it at once if the program opts in to core sync by signal.
+//! `IBAR` works for the calling processor only, and Linux (7.2) has no membarrier that makes other processors execute it. So other
+//! processors see a flip soon, but not at once. They see it at once if the program opts in to core sync by signal.
 
 use crate::arch::{Act, Caches, Machine, Native};
 
 impl Machine for Native {
-    /// Caches are coherent, but instructions that were fetched ahead are not.
+    /// No cache needs maintenance, because caches are coherent. But a processor keeps instructions that it has fetched ahead.
     fn caches() -> Caches {
         Caches::Acts { clean: false, invalidate: false }
     }
 
-    /// Carries out one act of cache maintenance, if there is an instruction for the act.
+    /// Carries out one act of cache maintenance. LoongArch needs an instruction only for `Complete` and `Serialise`.
     unsafe fn act(act: Act) {
         // SAFETY: this only drops instructions that were fetched ahead.
         unsafe {
@@ -25,9 +25,9 @@ impl Machine for Native {
     }
 }
 
-/// A site. No state of a site changes a register or flags.
+/// A check's site. No instruction that the site can hold changes a register or flags.
 ///
-/// The stub uses a register, which it first saves on the stack. It steps over no red zone, because this ABI has none.
+/// The stub uses a register, which it first saves on the stack. It skips no red zone, because this ABI has none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
@@ -48,7 +48,8 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor without arguments: calls `$function` with the object's record. The call reaches as far as rustc's own calls.
+/// The body of a constructor without arguments: calls `$function` with the address of the object's record. The call reaches as far as
+/// rustc's own calls.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructor_asm {
@@ -57,7 +58,7 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// A static call's trampoline.
+/// The body of a static call's trampoline.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline {
@@ -66,8 +67,8 @@ macro_rules! __trampoline {
     };
 }
 
-/// Calls `$function`, which writes a0. The call changes the return address register. It is two instructions, and reaches as far as rustc's own
-/// calls. A linker that relaxes turns them into one, `bl`.
+/// The check of a naked key: calls the key's function, `$function`, which writes a0. The call changes the return address register. It is
+/// two instructions, and reaches as far as rustc's own calls. A linker that relaxes makes one `bl` of the two.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

@@ -1,7 +1,7 @@
-//! The parts of a target besides its encodings: cache instructions, and the assembler macros that `static_key!`, the checks and `naked_key!`
+//! What a target needs besides its encodings: cache instructions, and the assembler macros that `static_key!`, the checks and `naked_key!`
 //! use.
 //!
-//! A file for an instruction set implements [`Machine`](super::Machine) and defines these macros (tests/contract.rs checks that):
+//! The file of an instruction set implements [`Machine`](super::Machine) and defines these macros (tests/contract.rs checks that):
 //!
 //! | macro | meaning |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! The assembler of a naked key's function and of its check, for all instruction sets. The instructions are in the arch file:
 //! `__naked_asm!`, `__naked_call!`.
 
-/// A naked key's function, `$function`, with its table entry.
+/// The text of a naked key's function, `$function`, with its table entry.
 ///
 /// The function's section has a relocation whose only purpose is to name the key. Without it, a linker that folds identical functions (`--icf`)
 /// would merge the functions of two keys. The `.balign 8` after the function also aligns the section. So a function that has a section of its
@@ -34,7 +34,7 @@ macro_rules! __naked_function_asm {
 }
 
 /// The function of a naked key, for instruction sets whose arch file does not define it. Its site (label 2) is a nop or a jump, like that
-/// of a check. After the site, the function returns 0. The site jumps to label 3, where the function returns 1.
+/// of a check. If the site falls through, the function returns 0. The site jumps to label 3, where the function returns 1.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "x86", target_arch = "riscv64")))]
 #[doc(hidden)]
 #[macro_export]
@@ -55,15 +55,15 @@ macro_rules! __naked_asm {
     };
 }
 
-/// The check: `$call` is a call of `$function`. The call writes all bits of a `$type` to `$result`, and writes each `$written`. The arch
-/// file gives `$option`, the options of the inline assembly.
+/// The check of a naked key. `$call` is the text that calls `$function`. The call writes all bits of a `$type` to `$result`, and may change
+/// each register in `$written`. The arch file gives `$option`, the options of the inline assembly.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_check {
     ($function:path, $call:expr, ($($option:tt)*), $result:tt $type:ty $(, $($written:tt)+)?) => {{
         let value: $type;
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: this calls the function above, which writes only the registers that are named here.
+        // SAFETY: this calls the function of a naked key, which writes only the registers that are named here.
         unsafe {
             ::core::arch::asm!(
                 $call,
@@ -77,7 +77,7 @@ macro_rules! __naked_check {
     }};
 }
 
-/// The operand that a check calls.
+/// The operand of the call in a naked key's check: the function.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -87,8 +87,8 @@ macro_rules! __naked_callee_asm {
     };
 }
 
-/// The operand that a check calls, if the function may be in another object. The call goes through the GOT, and not through the PLT: the
-/// code that binds a function lazily would write more registers.
+/// The operand of the call in a naked key's check, if the function may be in another object. The call goes through the GOT, and not through
+/// the PLT: the code that binds a function lazily would write more registers.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]

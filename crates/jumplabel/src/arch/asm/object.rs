@@ -77,7 +77,7 @@ macro_rules! __object_asm {
     };
 }
 
-/// The note that the object has a record. It can be read before any constructor runs.
+/// A note in the file that leads to the object's record. It can be read before any constructor runs.
 #[cfg(jumplabel_linux)]
 #[doc(hidden)]
 #[macro_export]
@@ -88,7 +88,7 @@ macro_rules! __record_note_asm {
     };
 }
 
-/// Without Linux, the platform never looks for the note.
+/// Empty: only the platform for Linux looks for the note.
 #[cfg(not(jumplabel_linux))]
 #[doc(hidden)]
 #[macro_export]
@@ -98,8 +98,8 @@ macro_rules! __record_note_asm {
     };
 }
 
-/// Refers to the object's record. Keys and sites use it. The record is in one file of the library's archive, and the linker takes that file
-/// because of this reference.
+/// Refers to the object's record, wherever the object has a key or a site. The record is in one file of the library's archive, and the
+/// linker takes that file because of this reference.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -109,7 +109,7 @@ macro_rules! __once_asm {
     };
 }
 
-/// Emits the object's record, instead of a reference to it: in this build, the library may be in another object.
+/// Emits the object's record. In this build, a reference would not do, because the library may be in another object.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]
@@ -119,9 +119,9 @@ macro_rules! __once_asm {
     };
 }
 
-/// A key of the object itself, for sites that are changed together: lock prefixes, or alternatives. An assembler file defines the key once,
-/// however often it uses this macro. The label is in a macro of the assembler, because otherwise the compiler would take it for the user's
-/// label.
+/// Defines a key in the object itself, for sites that are changed together: lock prefixes, or alternatives. An assembler file defines the
+/// key only once, however often it uses this macro. The label is in a macro of the assembler, because otherwise the compiler would take it
+/// for the user's label.
 #[cfg(jumplabel_prefixes)]
 #[doc(hidden)]
 #[macro_export]
@@ -165,7 +165,7 @@ macro_rules! __function_entry_asm {
     };
 }
 
-/// Begins a record of a declaration.
+/// Begins the record of a declaration, in the section of the key records.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __record_section_asm {
@@ -195,7 +195,7 @@ macro_rules! __unwind_asm {
     };
 }
 
-/// Words of the size of a pointer.
+/// The directive for a word of the size of a pointer: `.quad`.
 #[cfg(target_pointer_width = "64")]
 #[doc(hidden)]
 #[macro_export]
@@ -205,7 +205,7 @@ macro_rules! __pointer_asm {
     };
 }
 
-/// Words of the size of a pointer.
+/// The directive for a word of the size of a pointer: `.long`.
 #[cfg(target_pointer_width = "32")]
 #[doc(hidden)]
 #[macro_export]
@@ -215,7 +215,7 @@ macro_rules! __pointer_asm {
     };
 }
 
-/// Hides the symbol: each object calls its own instance of this library, whatever symbols other objects export.
+/// Hides the symbol, so that each object calls its own instance of this library, whatever symbols other objects export.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]

@@ -4,7 +4,7 @@
 use crate::arch::{Act, Caches, Machine, Native};
 
 impl Machine for Native {
-    /// The sequence of acts that is right on all POWER processors.
+    /// The acts of cache maintenance that make stores to code visible on all POWER processors.
     fn caches() -> Caches {
         Caches::Acts { clean: true, invalidate: true }
     }
@@ -25,7 +25,7 @@ impl Machine for Native {
     }
 }
 
-/// A site. No state of a site changes a register or flags.
+/// A check's site. No instruction that the site can hold changes a register or flags.
 ///
 /// The stub saves r11, r12 and the link register on the stack. A leaf may use the 288 bytes under the stack pointer, so the stub saves below
 /// these bytes. It saves the condition in r12. It gets its own address from the link register, because r2 may not be this function's TOC.
@@ -51,8 +51,8 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor without arguments: calls `$function` with the object's record. The caller has put the constructor's address
-/// into r12, and the TOC's address is computed from r12.
+/// The body of a constructor without arguments: calls `$function` with the address of the object's record. The caller has put the
+/// constructor's address into r12, and the constructor computes the TOC's address from r12.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructor_asm {
@@ -84,7 +84,8 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// Calls `$function`, which writes r3. The call changes the link register, and a linker's stub can write r11, r12 and ctr.
+/// The check of a naked key: calls the key's function, `$function`, which writes r3. The call changes the link register, and a linker's
+/// stub can write r11, r12 and ctr.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

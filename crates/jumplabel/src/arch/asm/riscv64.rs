@@ -4,12 +4,12 @@
 use crate::arch::{Act, Caches, Machine, Native};
 
 impl Machine for Native {
-    /// `fence.i` works for one processor only. For all processors there is the system call `riscv_flush_icache`.
+    /// A system call (`riscv_flush_icache`), because `fence.i` works for the calling processor only.
     fn caches() -> Caches {
         Caches::System
     }
 
-    /// Carries out one act of cache maintenance, if there is an instruction for the act.
+    /// Carries out the act `Serialise`. The system call does the rest.
     unsafe fn act(act: Act) {
         if let Act::Serialise = act {
             // SAFETY: this only drops instructions that were fetched ahead.
@@ -18,9 +18,9 @@ impl Machine for Native {
     }
 }
 
-/// A site. No state of a site changes a register.
+/// A check's site. No instruction that the site can hold changes a register.
 ///
-/// The stub uses a register, which it first saves on the stack. It steps over no red zone, because this ABI has none.
+/// The stub uses a register, which it first saves on the stack. It skips no red zone, because this ABI has none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
@@ -61,7 +61,7 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor without arguments: calls `$function` with the object's record.
+/// The body of a constructor without arguments: calls `$function` with the address of the object's record.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructor_asm {
@@ -70,8 +70,8 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// The function of a naked key: its site, after label 2. The site never jumps. It is one whole word, because it is not compressed. The function
-/// returns through t0, so that the caller's own return address stays in ra.
+/// The function of a naked key, with its site at label 2. The site is one of the two `li`, and never a jump. It is a whole word, because it
+/// is not compressed. The function returns through t0, so that the caller's own return address stays in ra.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_asm {
@@ -84,7 +84,7 @@ macro_rules! __naked_asm {
     };
 }
 
-/// A static call's trampoline. The site's jump does not reach far, so at first it leads to a stub.
+/// The body of a static call's trampoline. The site's jump does not reach far, so its first target is a stub.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline {
@@ -96,7 +96,7 @@ macro_rules! __trampoline {
     };
 }
 
-/// A switch.
+/// The site of an N-way switch.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_options {
@@ -106,7 +106,8 @@ macro_rules! __switch_options {
     };
 }
 
-/// Calls `$function`, which writes a0. The call also writes t0: the function returns through t0.
+/// The check of a naked key: calls the key's function, `$function`, which writes a0. The call also writes t0, through which the function
+/// returns.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

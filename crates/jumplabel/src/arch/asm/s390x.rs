@@ -4,12 +4,12 @@
 use crate::arch::{Act, Caches, Machine, Native};
 
 impl Machine for Native {
-    /// Instruction fetches see stores.
+    /// No acts: instruction fetches see stores.
     fn caches() -> Caches {
         Caches::Coherent
     }
 
-    /// Carries out the act `Serialise` (`bcr 15,0`). The other acts need nothing.
+    /// Carries out the act `Serialise` (`bcr 15,0`). The processor needs no other act.
     unsafe fn act(act: Act) {
         if let Act::Serialise = act {
             // SAFETY: this only drops instructions that were fetched ahead.
@@ -18,9 +18,9 @@ impl Machine for Native {
     }
 }
 
-/// A site. No state of a site changes a register or the condition.
+/// A check's site. No instruction that the site can hold changes a register or the condition.
 ///
-/// The stub uses a register, which it first saves on the stack. It steps over no red zone, because this ABI has none. None of its instructions
+/// The stub uses a register, which it first saves on the stack. It skips no red zone, because this ABI has none. No instruction of the stub
 /// sets the condition.
 #[doc(hidden)]
 #[macro_export]
@@ -61,7 +61,7 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor without arguments: calls `$function` with the object's record.
+/// The body of a constructor without arguments: calls `$function` with the address of the object's record.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructor_asm {
@@ -70,7 +70,7 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// A static call's trampoline.
+/// The body of a static call's trampoline.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline {
@@ -79,9 +79,9 @@ macro_rules! __trampoline {
     };
 }
 
-/// A switch. While the site has a mask of 0, execution continues after the site, where a jump leads to the stub. The stub compares the mode with
-/// the number of each arm. If no number is equal, it starts again, because the mode may have changed between two comparisons. The stub saves the
-/// register that it uses, but it changes the condition.
+/// The site of an N-way switch. While the site has a mask of 0, execution continues after the site, where a jump leads to the stub. The
+/// stub compares the mode with the number of each arm. If no number is equal, it starts again, because the mode may have changed between
+/// two comparisons. The stub saves the register that it uses, but it changes the condition.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_options {
@@ -93,7 +93,8 @@ macro_rules! __switch_options {
     };
 }
 
-/// Calls `$function`, which writes r2. The call also writes r14: the function returns through r14.
+/// The check of a naked key: calls the key's function, `$function`, which writes r2. The call also writes r14, through which the function
+/// returns.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

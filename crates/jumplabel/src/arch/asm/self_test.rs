@@ -18,7 +18,7 @@ core::arch::global_asm!(
     ".popsection",
 );
 
-// The same in a PE file, which has no hidden symbols. By default, a Rust program or library exports no symbol.
+// The same function in a PE file, which has no hidden symbols. By default, a Rust program or library exports no symbol.
 #[cfg(all(jumplabel_sites, jumplabel_windows))]
 core::arch::global_asm!(
     ".pushsection .text$__jumplabel_self_test,\"xr\"",
@@ -38,7 +38,7 @@ unsafe extern "C" {
     fn __jumplabel_self_test_target();
 }
 
-/// Without sites there is no self-test, so no code calls this.
+/// Stands for the function in builds without sites. They have no self-test, so no code calls it.
 #[cfg(not(jumplabel_sites))]
 extern "C" fn __jumplabel_self_test() -> u32 {
     0
@@ -46,23 +46,23 @@ extern "C" fn __jumplabel_self_test() -> u32 {
 #[cfg(not(jumplabel_sites))]
 extern "C" fn __jumplabel_self_test_target() {}
 
-/// Runs the function. Returns whether its site jumped.
+/// Runs the self-test's function. Returns whether its site jumped.
 #[must_use]
 pub(crate) fn jumps() -> bool {
     #[allow(unused_unsafe)] // Without sites, the function is an ordinary one.
-    // SAFETY: the function above only sets the register of its result, and flags, in each state of its site.
+    // SAFETY: whichever instruction the site holds, the function only sets flags and the register of its result.
     unsafe {
         __jumplabel_self_test() != 0
     }
 }
 
-/// Address of the function's site.
+/// The address of the site in the self-test's function.
 #[must_use]
 pub(crate) fn site() -> usize {
     __jumplabel_self_test as *const () as usize
 }
 
-/// Address that the function's site jumps to.
+/// The address that this site jumps to.
 #[must_use]
 pub(crate) fn target() -> usize {
     __jumplabel_self_test_target as *const () as usize

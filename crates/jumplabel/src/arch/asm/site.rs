@@ -47,10 +47,10 @@
 //! * The macro mentions `{t}` only once. Each mention would be a separate label, and an instrumented build (coverage) gives each label a
 //!   separate block. So with two mentions, the jump and the table would name different addresses.
 
-/// A site: one instruction, one table entry. `$arm` is the value of the check when execution falls through (likely: true). `$sym` is the key's
-/// static: the key itself, or a static that contains the key. The macro calls the function `[$word]` with a reference to each `$argument`; the
-/// result is the word that the assembler gets ([`site_word`](crate::check::site_word)). The arch file gives `$option`, `$load`, `$jump` and
-/// `$nop`: options, stub and instructions. `$once` and `$key` differ in a `dylib`.
+/// A check's site: one instruction, one table entry. `$arm` is the value of the check if execution falls through (likely: true). `$sym` is
+/// the key's static: the key itself, or a static that contains the key. The macro calls the function `[$word]` with a reference to each
+/// `$argument`. The result is the word that the assembler gets ([`site_word`](crate::check::site_word)). The arch file gives `$option` (the
+/// options of the inline assembly), `$load` (the stub), `$jump` and `$nop` (the two instructions). `$once` and `$key` differ in a `dylib`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_text {
@@ -92,7 +92,8 @@ macro_rules! __site_text {
     } };
 }
 
-/// A site in a build in which each object contains all keys of its sites, and also the library. So the object gets its record from the library.
+/// A check's site in a build in which each object contains all keys of its sites, and also the library. So the object gets its record from
+/// the library.
 #[cfg(not(any(jumplabel_dylib, jumplabel_short_sites, jumplabel_windows)))]
 #[doc(hidden)]
 #[macro_export]
@@ -130,8 +131,8 @@ macro_rules! __key_word_asm {
     };
 }
 
-/// The table entry's word for the key: the distance to the key's slot in the GOT. With a `dylib`, another object's symbol may take
-/// precedence.
+/// The table entry's word for the key: the distance from the word to the key's slot in the GOT. In a `dylib`, another object's symbol may
+/// take precedence over the key's own.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]

@@ -19,9 +19,9 @@
 //! The arms are in the section of their site, so the linker keeps or drops them with the site. The rest is the same as for a check: see
 //! [`site`](super::site).
 
-/// A switch of `$mode`: yields one of `$arm`. The mode is `$default` at first, and there are `$count` modes. The arch file gives `$option` (the
-/// options of the inline assembly), `$align` (aligns a site), `$jump` (the jump to an arm), `$test` (one comparison in the stub) and `$behind`
-/// (what comes after the site and the stub). `$once` and `$key` differ in a `dylib`.
+/// The site of an N-way switch of `$mode`: yields one of `$arm`. The mode is `$default` at first, and there are `$count` modes. The arch
+/// file gives `$option` (the options of the inline assembly), `$align` (aligns a site), `$jump` (the jump to an arm), `$test` (one
+/// comparison in the stub) and `$behind` (what comes after the site and the stub). `$once` and `$key` differ in a `dylib`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_text {
@@ -63,7 +63,7 @@ macro_rules! __switch_text {
     } };
 }
 
-/// The line of one arm, which takes the next two operands.
+/// The assembler line of one arm. It takes the next two operands: the arm's mode and its label.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_arm_asm {

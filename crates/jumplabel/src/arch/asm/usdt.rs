@@ -23,7 +23,7 @@
 //! The relocation at the nop changes no bytes. Without it, functions with the same arguments look alike to a linker that folds identical code
 //! (`--icf`).
 
-/// A note: see [`__usdt_asm`](crate::__usdt_asm).
+/// The inline assembly of a note, for this instruction set: see [`__usdt_asm`](crate::__usdt_asm).
 #[cfg(all(jumplabel_usdt, target_arch = "x86_64"))]
 #[doc(hidden)]
 #[macro_export]
@@ -39,7 +39,7 @@ macro_rules! __usdt_note {
     };
 }
 
-/// A note: see [`__usdt_asm`](crate::__usdt_asm).
+/// The inline assembly of a note, for this instruction set: see [`__usdt_asm`](crate::__usdt_asm).
 #[cfg(all(jumplabel_usdt, target_arch = "aarch64"))]
 #[doc(hidden)]
 #[macro_export]
@@ -55,7 +55,7 @@ macro_rules! __usdt_note {
     };
 }
 
-/// A note: see [`__usdt_asm`](crate::__usdt_asm).
+/// The inline assembly of a note, for this instruction set: see [`__usdt_asm`](crate::__usdt_asm).
 #[cfg(all(jumplabel_usdt, target_arch = "riscv64"))]
 #[doc(hidden)]
 #[macro_export]
@@ -101,7 +101,7 @@ macro_rules! __usdt_asm {
     };
 }
 
-/// The place that the base in a note leads to.
+/// Defines the symbol that the second address in a note, its base, leads to. Each file has the symbol once.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]

@@ -19,7 +19,7 @@ macro_rules! __jump_asm {
     };
 }
 
-/// A switch.
+/// The site of an N-way switch.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_options {

@@ -1,6 +1,6 @@
 //! Instruction sets on which no operation is in place: all operations are static calls.
 
-/// No template is for an instruction set without operations in place.
+/// Yields the tokens for other instruction sets. Templates are only for instruction sets that have operations in place.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_here {

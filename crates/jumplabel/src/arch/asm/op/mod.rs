@@ -19,7 +19,8 @@ mod elsewhere;
 #[cfg(all(jumplabel_sites, any(target_arch = "aarch64", target_arch = "riscv64")))]
 mod word;
 
-/// The beginning of an operation: its number, and the macros that make its table entry.
+/// The text in front of an operation: gives the operation a number, and defines the assembler's macros that make its label and its table
+/// entry.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_begin_asm {
@@ -36,7 +37,7 @@ macro_rules! __op_begin_asm {
     };
 }
 
-/// The part after the site: the table entry without its key.
+/// The text after the site: the beginning of the table entry. The key and the meta word follow.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_entry_asm {
@@ -45,7 +46,7 @@ macro_rules! __op_entry_asm {
     };
 }
 
-/// The arms of the native instruction and of the name, before the arms of the backends. `{__count}` is the number of all arms.
+/// The first two rows in the list of arms: the native instruction, and the operation's name. `{__count}` is the number of all rows.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_native_asm {
@@ -61,7 +62,7 @@ macro_rules! __op_native_asm {
     };
 }
 
-/// The row of a backend whose stub is after label 8811.
+/// The row in the list of arms for a backend whose stub is after label 8811.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_row_asm {

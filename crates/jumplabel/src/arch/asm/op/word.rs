@@ -1,6 +1,6 @@
-//! Operations in place where each instruction is a word: AArch64 and RV64. An operation is in place only if all its arms have templates, and no
-//! arm has a slow way. The reason: on these instruction sets, no stub saves registers and calls a function. If an arm has no template, the
-//! operation is a static call.
+//! Operations in place where each instruction is a word: AArch64 and RV64. An operation is in place only if all its arms have templates,
+//! because on these instruction sets no stub saves registers and calls a function. If an arm has no template, the operation is a static
+//! call.
 
 /// Yields the first tokens if a template is for this instruction set, and the second tokens if it is for another instruction set.
 #[cfg(target_arch = "aarch64")]
@@ -18,7 +18,7 @@ macro_rules! __op_if_here {
     ($other:ident $here:tt { $($elsewhere:tt)* }) => { $($elsewhere)* };
 }
 
-/// Decides whether an operation is in place. If its native form does nothing, the site holds a nop.
+/// Decides whether an operation is in place or a static call. If the operation's native form does nothing, the site holds a nop.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_in_place {
@@ -44,7 +44,7 @@ macro_rules! __op_if_all_in_place {
     ([$arm:tt $($others:tt)*] $in_place:tt $op:tt [$($call:tt)*] $called:tt) => { $($call)*! $called };
 }
 
-/// Passes the operands on.
+/// Passes the operands on to the macro `$then`. On x86-64, the macro of this name adds operands.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_operands {
@@ -82,7 +82,7 @@ macro_rules! __op_instruction_asm {
     };
 }
 
-/// The condition under which a native instruction has a wrong length.
+/// Checks the length of a native instruction: `wrong` is the condition for an error, `message` the text of that error.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_length_asm {
@@ -94,7 +94,7 @@ macro_rules! __op_length_asm {
     };
 }
 
-/// An arm that does nothing: a nop, which the site can hold.
+/// The code of an arm that does nothing, with its row in the list of arms: a nop, which the site can hold.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_nothing_asm {
@@ -109,7 +109,7 @@ macro_rules! __op_nothing_asm {
     };
 }
 
-/// The stub of a backend that has a template.
+/// The stub of a backend that has a template: the template, and a jump back.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_closed_asm {

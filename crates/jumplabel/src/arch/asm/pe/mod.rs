@@ -12,13 +12,13 @@
 //!
 //! * The linker joins the sections whose names agree up to the `$`, and sorts them by the rest of the name. So the labels in `$a` and `$z`, or
 //!   in `$jka` and `$jkz`, are the bounds.
-//! * On ELF, link order ties an entry to the section of its site; here nothing does. And a relocation must belong to bytes: there is no
-//!   `BFD_RELOC_NONE`. GNU ld drops sections to which nothing leads. It never drops a section whose name begins with `.rsrc`, but such a section
-//!   does not keep others. So an entry stays even if its site is dropped, and the linker then writes 0 into the words that led to the site. lld,
-//!   which links the output of C compilers, leaves in these words what the assembler wrote: the distance of the label from the beginning of its
-//!   section. Such a word leads to a place after the entry, where there is no code. The library recognises both (`site::verdict`). The linker
-//!   keeps a section whose name begins with `.vectors`, and the sections that it leads to (bfd/cofflink.c: `bfd_coff_gc_sections`,
-//!   `coff_gc_sweep`).
+//! * On ELF, link order ties an entry to the section of its site. PE files have no link order. They also have no relocation without bytes
+//!   (`BFD_RELOC_NONE`). GNU ld drops sections that no relocation leads to. It never drops a section whose name begins with `.rsrc`, but
+//!   such a section does not keep others. So an entry stays even if its site is dropped, and the linker then writes 0 into the words that
+//!   led to the site. lld, which links the output of C compilers, leaves in these words what the assembler wrote: the distance of the label
+//!   from the beginning of its section. Such a word leads to a place after the entry, where there is no code. The library recognises both
+//!   (`site::verdict`). The linker keeps a section whose name begins with `.vectors`, and the sections that it leads to (bfd/cofflink.c:
+//!   `bfd_coff_gc_sections`, `coff_gc_sweep`).
 //! * All words are distances (`IMAGE_REL_AMD64_REL32`), so the loader has nothing to relocate.
 //! * In Intel syntax, inline assembly loses each `$`. So the blocks here are in AT&T syntax, and all instructions are bytes.
 //! * A trampoline and the function of a naked key leave the stack as it was. Windows assumes that of every function without unwind information.
@@ -63,7 +63,7 @@ macro_rules! __object_asm {
     };
 }
 
-/// Leads to the object's record, once in each assembler file with keys or sites.
+/// A word that leads to the object's record. Each assembler file with keys or sites has it once.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __once_asm {

@@ -1,8 +1,9 @@
 //! An N-way switch in a PE file. Only the sections differ from those of [`switch`](super::super::switch).
 
-/// A switch of `$mode`: yields one of `$arm`. At first the mode is `$default`. There are `$count` modes. While the site holds `a9`, execution
-/// continues after the site, where a jump leads to the stub. The stub has `cmp byte ptr [mode], number` and `je` for each arm, and starts again
-/// after the last one. The word after the stub makes the linker keep the arms: the site leads to the stub, and the stub leads to the arms.
+/// A switch of `$mode`: yields one of `$arm`. The mode is `$default` at first, and there are `$count` modes. While the site holds `a9`,
+/// execution continues after the site, where a jump leads to the stub. For each arm, the stub has `cmp byte ptr [mode], number` and `je`.
+/// It starts again after the last one. The word after the stub makes the linker keep the arms: the site leads to the stub, and the stub
+/// leads to the arms.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_options {

@@ -4,7 +4,7 @@
 use crate::arch::{Act, Caches, Machine, Native};
 
 impl Machine for Native {
-    /// Instruction fetches see stores.
+    /// No acts: instruction fetches see stores.
     fn caches() -> Caches {
         Caches::Coherent
     }
@@ -13,7 +13,7 @@ impl Machine for Native {
     unsafe fn act(_: Act) {}
 }
 
-/// A site. A jump changes no flags. A primed site changes flags, and so does a stub.
+/// A check's site. A jump changes no flags. A primed site changes flags, and so does a stub.
 ///
 /// The stub has `test dword ptr [key], 0x7fffffff`, then `jnz` to the target, then a `jmp` to the address after the site. If the check
 /// falls through when the key is on, the stub has `jz` instead of `jnz`.
@@ -28,7 +28,8 @@ macro_rules! __site_options {
     };
 }
 
-/// A site whose key may be in another object. The stub loads the key's address from the GOT into rax, which it saves below the red zone.
+/// A check's site whose key may be in another object. The stub loads the key's address from the GOT into rax, which it first saves below
+/// the red zone.
 #[cfg(all(target_arch = "x86_64", jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -41,7 +42,7 @@ macro_rules! __site_options {
     };
 }
 
-/// A site on i686, where no operand is relative to the instruction: the stub gets its own address by a call.
+/// A check's site on i686, where no operand is relative to the instruction. So the stub calls the next instruction to get its own address.
 #[cfg(target_arch = "x86")]
 #[doc(hidden)]
 #[macro_export]
@@ -80,7 +81,7 @@ macro_rules! __return_asm {
     };
 }
 
-/// The body of a constructor without arguments: calls `$function` with the object's record.
+/// The body of a constructor without arguments: calls `$function` with the address of the object's record.
 #[cfg(target_arch = "x86_64")]
 #[doc(hidden)]
 #[macro_export]
@@ -90,7 +91,7 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// The body of a constructor without arguments: calls `$function` with the object's record, on an aligned stack.
+/// The body of a constructor without arguments: calls `$function` with the address of the object's record, on an aligned stack.
 #[cfg(target_arch = "x86")]
 #[doc(hidden)]
 #[macro_export]
@@ -111,7 +112,7 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// The function of a naked key: its site, after label 2. The site never jumps.
+/// The function of a naked key, with its site at label 2. The site is one of the two `mov`, and never a jump.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_asm {
@@ -120,8 +121,8 @@ macro_rules! __naked_asm {
     };
 }
 
-/// A static call's trampoline. An indirect branch can land on its `endbr64`. The trampoline has a section of its own. The section's
-/// alignment keeps the jump in one cache line, and in one page.
+/// The body of a static call's trampoline. An indirect branch can land on its `endbr64`. The trampoline has a section of its own, whose
+/// alignment keeps the jump in one cache line and in one page.
 #[cfg(all(target_arch = "x86_64", not(jumplabel_windows)))]
 #[doc(hidden)]
 #[macro_export]
@@ -131,7 +132,7 @@ macro_rules! __trampoline {
     };
 }
 
-/// A static call's trampoline in a PE file, which has no PLT.
+/// The body of a static call's trampoline in a PE file, which has no PLT.
 #[cfg(all(target_arch = "x86_64", jumplabel_windows))]
 #[doc(hidden)]
 #[macro_export]
@@ -141,7 +142,7 @@ macro_rules! __trampoline {
     };
 }
 
-/// A static call's trampoline. All registers may hold arguments, so the jump through the slot uses the stack.
+/// The body of a static call's trampoline. All registers may hold arguments, so the jump through the slot uses the stack.
 #[cfg(target_arch = "x86")]
 #[doc(hidden)]
 #[macro_export]
@@ -157,8 +158,9 @@ macro_rules! __trampoline {
     };
 }
 
-/// A switch. While the site holds `a9`, execution continues after the site, where a jump leads to the stub. For each arm, the stub has `cmp byte
-/// ptr [mode], number` and `je` to the arm. After the last arm it starts again, because the mode may have changed between two comparisons.
+/// The site of an N-way switch. While the site holds `a9`, execution continues after the site, where a jump leads to the stub. For each
+/// arm, the stub has `cmp byte ptr [mode], number` and `je` to the arm. After the last arm the stub starts again, because the mode may have
+/// changed between two comparisons.
 #[cfg(all(target_arch = "x86_64", not(any(jumplabel_dylib, jumplabel_windows))))]
 #[doc(hidden)]
 #[macro_export]
@@ -171,7 +173,7 @@ macro_rules! __switch_options {
     };
 }
 
-/// A switch whose mode may be in another object. The stub loads the mode's address from the GOT.
+/// The site of a switch whose mode may be in another object. The stub loads the mode's address from the GOT.
 #[cfg(all(target_arch = "x86_64", jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -184,7 +186,8 @@ macro_rules! __switch_options {
     };
 }
 
-/// A switch on i686, where no operand is relative to the instruction. The stub gets its own address by a call.
+/// The site of a switch on i686, where no operand is relative to the instruction. So the stub calls the next instruction to get its own
+/// address.
 #[cfg(target_arch = "x86")]
 #[doc(hidden)]
 #[macro_export]
@@ -197,8 +200,8 @@ macro_rules! __switch_options {
     };
 }
 
-/// Calls `$function`, which writes eax, and no flags. The options lack `nostack`, so the compiler keeps nothing below the stack pointer,
-/// where the call puts the return address.
+/// The check of a naked key: calls the key's function, `$function`, which writes eax and no flags. The options lack `nostack`, so the
+/// compiler keeps nothing below the stack pointer, where the call puts the return address.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

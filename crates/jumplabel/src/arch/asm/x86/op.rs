@@ -1,4 +1,5 @@
-//! Operations in place on x86-64: stubs and their unwind information. If a stub calls its backend, code in `thunk` preserves the registers.
+//! Operations in place on x86-64: stubs, and the unwind information of stubs. If a stub calls its backend, code in `thunk` preserves the
+//! registers.
 
 /// Yields the first tokens if a template is for this instruction set, and the second tokens if it is for another instruction set.
 #[doc(hidden)]
@@ -8,8 +9,8 @@ macro_rules! __op_if_here {
     ($other:ident $here:tt { $($elsewhere:tt)* }) => { $($elsewhere)* };
 }
 
-/// An operation is in place if its first arm has a template, or if its first arm is `nothing`. In the second case, the site holds a nop that is
-/// long enough.
+/// Decides whether an operation is in place or a static call. It is in place if its first arm has a template or is `nothing`. If the first
+/// arm is `nothing`, the site holds a nop that is long enough.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_in_place {
@@ -21,7 +22,7 @@ macro_rules! __op_if_in_place {
     };
 }
 
-/// Passes the operands on, and adds the operands that an open arm needs.
+/// Passes the operands on to the macro `$then`, and adds the operands that an open arm needs.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_operands {
@@ -31,7 +32,7 @@ macro_rules! __op_operands {
     };
 }
 
-/// The parts before and after a site's instruction, which are empty here.
+/// The text around a site's instruction, which on x86-64 is empty.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_instruction_asm {
@@ -40,7 +41,7 @@ macro_rules! __op_instruction_asm {
     };
 }
 
-/// The condition under which a native instruction has a wrong length.
+/// Checks the length of a native instruction: `wrong` is the condition for an error, `message` the text of that error.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_length_asm {
@@ -52,8 +53,9 @@ macro_rules! __op_length_asm {
     };
 }
 
-/// A nop as long as the native instruction. The length of the nop follows from its own bytes, whatever comes after it. No nop has more than 10
-/// bytes. For a longer instruction, this is a stub that jumps back.
+/// The code of an arm that does nothing, with its row in the list of arms: a nop as long as the native instruction. The length of the nop
+/// follows from its own bytes, whatever comes after it. No nop has more than 10 bytes. For a longer instruction, this is a stub that jumps
+/// back.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_nothing_asm {

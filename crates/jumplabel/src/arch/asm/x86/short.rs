@@ -12,9 +12,9 @@
 //! sets the sites to the state of their keys, unless `jumplabel link` has done that in the file. The site of a key declared `or_load` is a jump
 //! to a stub. This jump always has five bytes, because the stub jumps back to the address five bytes after the site's start.
 //!
-//! The assembler computes the kind from the distance of two labels, which it knows once the jump has its size. The 28 is kind 7, shifted over
-//! the two lowest bits. An assembler can put padding in front of the jump (gas: `-mbranches-within-32B-boundaries`). Then the distance is the
-//! length of neither jump, and the library never writes to the site.
+//! The assembler computes the kind from the distance of the labels 2 and 3, which it knows once the jump has its size. The 28 is kind 7,
+//! shifted over the two lowest bits. An assembler can put padding in front of the jump (gas: `-mbranches-within-32B-boundaries`). Then the
+//! distance is not the length of either jump, and the library never writes to the site.
 
 /// A site in a build in which each object contains all keys of its sites.
 #[cfg(all(jumplabel_short_sites, not(jumplabel_dylib)))]

@@ -33,12 +33,12 @@
 
 use core::sync::atomic::AtomicU32;
 
-/// The way in which registers are kept: either the components of 0xe7 that the system has enabled, with the bit [`BY_HAND`]; or only [`NONE`].
-/// The value is 0 until the first call in this instance of the library. The code asks the processor only once, because a hypervisor answers
-/// slowly.
+/// How `__op_thunk` keeps registers. The value has the components of 0xe7 that the system has enabled, and the bit [`BY_HAND`]; or it is
+/// only [`NONE`]. It is 0 until the first call in this instance of the library. The code asks the processor only once, because a hypervisor
+/// answers slowly.
 static KEPT: AtomicU32 = AtomicU32::new(0);
 
-/// A mark: the processor has no `xsave`.
+/// A value of [`KEPT`]: the processor has no `xsave`.
 const NONE: u32 = 1 << 31;
 
 /// The number of a bit of [`KEPT`]. The bit is set if XINUSE can be read, and ordinary instructions can move all of [`MOVED`]. `xsave`
@@ -52,10 +52,12 @@ const WIDE: u32 = 1 << 5 | 1 << 7;
 /// writes.
 const MOVED: u32 = 1 << 1 | WIDE | 1 << 9;
 
-/// The value in ebx if registers are kept by hand: the bit `BY_HAND`, and the components that must be initial after the call.
+/// The value in ebx if registers are kept by hand: the bit `BY_HAND`, and the components that must be in their initial state after the
+/// call.
 const NARROW: u32 = 1 << BY_HAND | 0xe7 & !(1 << 1);
 
-/// `$line` for each `i`, in three macros: for the opmask registers, for xmm0 to xmm15, and for zmm16 to zmm31.
+/// Each of these macros repeats `$line` for each `i`: the first for the opmask registers, the next for xmm0 to xmm15, the last for zmm16 to
+/// zmm31.
 macro_rules! each_mask {
     ($line:literal) => {
         concat!(".irp i,0,1,2,3,4,5,6,7\n", $line, "\n.endr")
