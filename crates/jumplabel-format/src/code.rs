@@ -3,8 +3,8 @@
 use core::fmt;
 use core::ops::Deref;
 
-/// The contents of a site: at most seven bytes, and the kind of the site. All this is one number, so the processor compares two codes with
-/// one instruction. In memory, the bytes come first, in their order, and then one byte with the kind and the length.
+/// The contents of a site: at most seven bytes, and the kind of the site. All of that is one number, so the processor compares two codes
+/// with one instruction. In memory, the bytes come first, in their order, and then one byte with the kind and the length.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Code(u64);
 
@@ -13,7 +13,7 @@ const TAG: usize = 7;
 const KIND_SHIFT: u32 = 3;
 
 impl Code {
-    /// No bytes.
+    /// The code without bytes.
     pub const NONE: Code = Code(0);
 
     /// The code with these bytes, at most seven, at a site of this kind.
@@ -51,8 +51,8 @@ impl Code {
         Code::of_parts(kind, self.len(), self.word() << 8 >> 8)
     }
 
-    /// The code with `len` bytes, which are in the number `bytes` with the first byte lowest. The caller ensures that no other bits of it
-    /// are set.
+    /// The code with `len` bytes. The number `bytes` holds them, with the first byte lowest. The caller ensures that no other bits of
+    /// `bytes` are set.
     #[doc(hidden)]
     #[must_use]
     #[inline]
@@ -60,13 +60,13 @@ impl Code {
         Code::of_word(bytes | ((kind << KIND_SHIFT | len as u8) as u64) << (TAG * 8))
     }
 
-    /// The reverse of [`word`](Self::word).
+    /// The code of which [`word`](Self::word) returns this number.
     #[inline]
     pub(crate) const fn of_word(word: u64) -> Code {
         Code(word.to_le())
     }
 
-    /// All eight bytes in the order of memory. Bytes after the first [`len`](Self::len) do not belong to the instruction.
+    /// The eight bytes of this value, as they are in memory. Bytes after the first [`len`](Self::len) do not belong to the instruction.
     #[doc(hidden)]
     #[must_use]
     #[inline]
@@ -96,14 +96,14 @@ impl fmt::Debug for Code {
     }
 }
 
-/// A demand that a step makes on the writer of its bytes. Each demand includes the demands before it.
+/// What a step demands of the writer of its bytes. Each demand includes those above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Demand {
     /// Nothing: the bytes can be written one by one.
     Nothing,
-    /// One store must write them.
+    /// One store must write the bytes.
     SingleStore,
-    /// While the bytes are written, no thread must execute the site or see a part of them. So either the process has a single thread, or
+    /// While the writer works, no thread must execute the site or see a part of the bytes. So either the process has a single thread, or
     /// the writer replaces the old pages by new ones.
     Unexecuted,
 }
@@ -111,13 +111,13 @@ pub enum Demand {
 /// The bytes that a step writes at a site: a run of the site's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepBytes {
-    /// Offset in the site.
+    /// The offset of the first of these bytes in the site.
     pub offset: u8,
-    /// The number of `bytes` that are written.
+    /// How many of `bytes` are written.
     pub len: u8,
     /// The bytes. Only the first `len` have a meaning.
     pub bytes: [u8; 8],
-    /// The demand on the writer of the bytes.
+    /// What the step demands of the writer.
     pub demand: Demand,
 }
 
@@ -129,13 +129,13 @@ impl StepBytes {
         StepBytes { offset, len, bytes, demand: Demand::Nothing }
     }
 
-    /// One byte.
+    /// A single byte at `offset`.
     #[inline]
     pub(crate) const fn byte(offset: u8, byte: u8) -> StepBytes {
         StepBytes { offset, len: 1, bytes: [byte, 0, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing }
     }
 
-    /// The bytes of `new` from the first one that differs to the last one that differs; `None` if none differs.
+    /// The bytes of `new` from the first to the last one that is different in `old`. `None` if the codes are equal.
     #[inline]
     pub(crate) const fn difference(old: Code, new: Code) -> Option<StepBytes> {
         let differs = old.word() ^ new.word();

@@ -1,4 +1,4 @@
-//! The contract of an instruction set.
+//! The trait that each instruction set implements.
 
 use crate::{Code, StepBytes};
 
@@ -11,7 +11,7 @@ pub trait Arch {
     /// unless the step demands more.
     const SINGLE_STORE: bool = true;
 
-    /// The largest number of steps of a change. A core sync follows each step.
+    /// The largest number of steps that a change of a site takes. A core sync follows each step.
     const STEPS: u8 = 1;
 
     /// The offset of the displacement, if it fills four bytes of the instruction, in little endian. (In an instruction without a
@@ -32,7 +32,7 @@ pub trait Arch {
         Some(if Self::SINGLE_STORE { StepBytes::all(new) } else { step_bytes })
     }
 
-    /// The bytes that take step `number` back. It must be possible to write them even at a site that did not take the step. After all steps are
+    /// The bytes that take step `number` back. A transaction may write them even at a site that did not take the step. After all steps are
     /// taken back, such a site must hold `old` again.
     #[doc(hidden)]
     fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {

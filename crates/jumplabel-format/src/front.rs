@@ -7,13 +7,13 @@
 //!        └ what the entry names
 //! ```
 //!
-//! A tool that hooks a function writes a jump over the function's first instructions, and lets callers run a copy of these instructions. If that
-//! jump ends with the byte in front of a site, the site's own bytes are unchanged, but no thread runs them any more. Only the changed byte in
-//! front shows it.
+//! A tool that hooks a function writes a jump over the function's first instructions, and lets callers run a copy of these instructions. If
+//! that jump ends with the byte in front of a site, the site's own bytes are unchanged, but no thread runs them any more. Only the byte in
+//! front shows that.
 
 use crate::layout::{CALL_SITE, KIND_MASK, KIND_SHIFT, OP, PREFIXED};
 
-/// The byte that a breakpoint or a uprobe writes there, and later removes. The site runs all the same.
+/// The byte that a breakpoint or a uprobe writes in front of a site, and later removes. Meanwhile the site works as before.
 const INT3: u8 = 0xcc;
 
 /// The number of bytes in front of a site that belong to its instruction: 1 or 0. `meta` is the meta word of the site's entry.
@@ -22,7 +22,7 @@ pub const fn bytes_in_front(meta: u32) -> usize {
     (meta & PREFIXED != 0 || (meta >> KIND_SHIFT & KIND_MASK) as u8 == CALL_SITE) as usize
 }
 
-/// Whether `byte` can be in front of a site of `kind` as the first byte of its instruction. Either it was built so, or a breakpoint is there.
+/// Whether `byte` can be in front of a site of `kind`: either the build put it there, or it is a breakpoint.
 #[must_use]
 pub const fn is_in_front(kind: u8, byte: u8) -> bool {
     byte == INT3
@@ -33,7 +33,8 @@ pub const fn is_in_front(kind: u8, byte: u8) -> bool {
         }
 }
 
-/// A byte that the build puts in front of a site of `kind`, for listings. (In objects of short checks and in 32-bit mode, checks have 65.)
+/// A byte that the build puts in front of a site of `kind`, for listings. (In objects with short checks, and in 32-bit mode, a check has
+/// 65.)
 #[must_use]
 pub const fn built_in_front(kind: u8) -> u8 {
     match kind {
@@ -52,7 +53,7 @@ mod tests {
     fn what_is_built_is_accepted() {
         for kind in [BRANCH, SWITCH, SHORT, LOADING, OP, CALL_SITE] {
             assert!(is_in_front(kind, built_in_front(kind)) && is_in_front(kind, INT3));
-            // The last byte of a jump to somewhere near.
+            // The last byte of a jump over a short distance.
             assert!(!is_in_front(kind, 0) && !is_in_front(kind, 0xff));
         }
     }

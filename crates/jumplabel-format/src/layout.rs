@@ -1,49 +1,50 @@
-//! The constants of the layouts that a binary carries. docs/table-format.md explains the layouts, and `jumplabel::format` has the types of
-//! the records.
+//! The constants of the tables, records and notes in a binary. docs/table-format.md explains their layouts, and `jumplabel::format` has the
+//! types of the records.
 
-/// The version of the layouts.
+/// The version of these layouts.
 pub const VERSION: u32 = 1;
 
-/// The section of the tables.
+/// The name of the section with the table.
 pub const TABLE_SECTION: &str = "__jump_table";
-/// The section of the key records.
+/// The name of the section with the key records.
 pub const KEYS_SECTION: &str = "__jump_keys";
-/// The section of an object's marks, a word each. A mark of 0 says that sites of the object can belong to keys in other objects.
+/// The name of the section with an object's marks, one word each. A mark of 0 says that sites of the object can belong to keys in other
+/// objects.
 pub const FOREIGN_SECTION: &str = "__jump_foreign";
-/// The section of the elements of lists.
+/// The name of the section with the elements of lists.
 pub const LISTS_SECTION: &str = "__jump_lists";
 /// A mark in `__jump_foreign`: the object has entries with the flag [`UNLINKED`].
 pub const TO_LINK: u32 = 1;
-/// A mark in `__jump_foreign` that was [`TO_LINK`] until `jumplabel link` changed the sites. It no longer means anything.
+/// A mark in `__jump_foreign` that was [`TO_LINK`] until `jumplabel link` changed the sites. It has no meaning any more.
 pub const LINKED: u32 = 2;
-/// The section of the note.
+/// The name of the section with the note.
 pub const NOTE_SECTION: &str = ".note.jumplabel";
-/// The owner in the note, with its terminating zero.
+/// The name of the note's owner, with its terminating zero.
 pub const NOTE_NAME: &[u8; 10] = b"jumplabel\0";
 
-/// The sections of a PE file (Windows). A name in an image has eight bytes at most.
+/// The names of sections in a PE file (Windows). In an image, such a name has eight bytes at most.
 pub mod pe {
-    /// The section of the table.
+    /// The section with the table.
     pub const TABLE_SECTION: &str = ".rsrc_jt";
-    /// The section of the key records, of the elements of lists, and of words that lead to the object's record.
+    /// The section with the key records, the elements of lists, and words that lead to the object's record.
     pub const RECORDS_SECTION: &str = ".vectors";
-    /// The section of the object's record.
+    /// The section with the object's record.
     pub const OBJECT_SECTION: &str = ".jumplbl";
-    /// The bytes at the start of that section.
+    /// The bytes at the start of the section with the object's record.
     pub const SIGNATURE: &[u8; 12] = b"jumplabel\0\0\0";
 }
 
-/// The first words of the record of each instance of the library. Nothing else begins with them.
+/// The first words of the record that each instance of the library has. Nothing else begins with these words.
 pub const MAGIC: [u32; 2] = [0x6a75_6d70, 0xc5f0_93d2];
 
 /// The size of a key in bytes. A key is aligned to its size.
 pub const KEY_BYTES: usize = 8;
 
-/// A flag of an entry's meta word: the value of the check if execution falls through (1 = likely).
+/// A flag of a check's entry: the value of the check if execution falls through (1 = likely).
 pub const ARM: u32 = 1 << 0;
 /// A flag of an entry and of a key record: the key word leads to a slot. The slot holds the address of the static that contains the key.
 pub const INDIRECT: u32 = 1 << 1;
-/// The lowest bit of an entry's kind, which has four bits.
+/// The number of the lowest bit of an entry's kind, which has four bits.
 pub const KIND_SHIFT: u32 = 2;
 /// The bits of the kind, after a shift by [`KIND_SHIFT`].
 pub const KIND_MASK: u32 = 0xf;
@@ -63,13 +64,13 @@ pub const CALL_SITE: u8 = 4;
 /// The site of an operation is an instruction of the program, or a jump to a backend's stub. The entry's target is a list of arms, as for a
 /// switch. If an arm is an instruction, the word with its mode also holds the instruction's length.
 ///
-/// An entry of this kind is an alternative if three bits from [`OFFSET_SHIFT`] on say how many bytes of its site change. The mode of an arm is
-/// the number of a processor's feature. The arm of mode 0 has the instructions that the site holds in the file. The bit above the three bits
-/// says how the site gets the other arms: if it is set, the site jumps to them; if not, the site holds their instructions.
+/// An entry of this kind is an alternative if three bits from [`OFFSET_SHIFT`] on say how many bytes of its site change. The mode of an arm
+/// is the number of a processor's feature. The arm of mode 0 has the instructions that the site holds in the file. The bit above the three
+/// bits says how the site gets the other arms: if the bit is set, the site jumps to them; if not, the site holds their instructions.
 pub const OP: u8 = 5;
-/// The kind of a lock prefix: the first byte of an instruction. This byte is `lock` if the key is off. The entry's target is the site.
+/// The kind of a lock prefix: the first byte of an instruction, which is `lock` if the key is off. The entry's target is the site.
 pub const PREFIX: u8 = 6;
-/// The kind of a check of two bytes, on x86. Otherwise it is like [`BRANCH`]. A site has this kind only if it was built as a plain jump
+/// The kind of a check of two bytes, on x86. In all else it is like [`BRANCH`]. A site has this kind only if it was built as a plain jump
 /// whose size the assembler chose (`--cfg jumplabel_short`).
 pub const SHORT: u8 = 7;
 /// The kind of a check that can load its key (`or_load`). The entry's target is a stub, which loads the key's count from memory, and continues
@@ -78,23 +79,24 @@ pub const SHORT: u8 = 7;
 pub const LOADING: u8 = 8;
 /// A flag of an entry: the byte in front of the site is a prefix of its instruction (x86). The byte never changes.
 pub const PREFIXED: u32 = 1 << 6;
-/// A flag of an entry of kind [`BRANCH`] or [`SHORT`]: the site was built as a jump, but its first state falls through. `jumplabel link`
-/// writes the nop, and clears this flag.
+/// A flag of an entry of kind [`BRANCH`] or [`SHORT`]: the site was built as a jump, although its first state falls through. `jumplabel
+/// link` writes the nop, and clears this flag.
 pub const UNLINKED: u32 = 1 << 7;
-/// Only for the assembler, which uses the bit of [`UNLINKED`] for this: the site's first instruction is a jump.
+/// A flag that only the assembler uses: the site's first instruction is a jump. It is the bit of [`UNLINKED`].
 #[doc(hidden)] // For the macros.
 pub const JUMPS: u64 = 1 << 7;
-/// The lowest bit of the number above the flags. In an entry, this number is the offset of an indirect key in its static. In a key record,
-/// it is the distance between the elements of an array of keys.
+/// The number of the lowest bit of the number above the flags. In an entry, that number is the offset of an indirect key in its static. In
+/// a key record, it is the distance between the elements of an array of keys.
 pub const OFFSET_SHIFT: u32 = 8;
-/// A flag of a key record: by default, its keys are on.
+/// A flag of a key record: the default of its keys is true.
 pub const DEFAULT: u32 = 1 << 0;
 /// A flag of a key record: it is the record of a static call, not of a key.
 pub const CALL: u32 = 1 << 2;
 /// A flag of a key record: it is the record of a static mode, not of a key.
 pub const MODE: u32 = 1 << 3;
-/// A flag of a key record of C: the third word of the record leads to a function. The function describes the tracepoint of the key, and a
-/// watcher of semaphores uses its result.
+/// A flag of a key record of C: the third word of the record leads to a function. The function describes the tracepoint of the key, for the
+/// watcher of semaphores.
 pub const TRACED: u32 = 1 << 4;
-/// A flag of a key record of C: the key follows a semaphore that the program's probes of `<sys/sdt.h>` have. A word behind the key leads there.
+/// A flag of a key record of C: the key follows a semaphore of the program's probes of `<sys/sdt.h>`. A word after the key leads to the
+/// semaphore.
 pub const SEMAPHORE: u32 = 1 << 5;

@@ -1,6 +1,6 @@
-//! The contents of [jumplabel](https://docs.rs/jumplabel)'s tables and sites: the constants of the format, and encoders for each instruction
-//! set. This crate is ordinary Rust without system calls or assembly, compiled and tested on every host. The library uses it to patch, and tools
-//! use it to read files of any target.
+//! The contents of [jumplabel](https://docs.rs/jumplabel)'s tables and sites: the constants of the format, and encoders for each
+//! instruction set. The library patches with this crate, and tools read files of any target with it. It is ordinary Rust without system
+//! calls or assembly, so it is compiled and tested on every host.
 //!
 //! ```text
 //!   arch       x86 aarch64 arm riscv64 s390x powerpc64 loongarch64: encoders; word: sites that are one word
@@ -14,7 +14,7 @@
 //! ```
 //!
 //! To add an instruction set, add an encoder here, and a file in `arch/asm/` of the library; docs/porting.md says what each of the two must
-//! guarantee. The compiler checks that both are complete.
+//! guarantee. The compiler checks that neither lacks anything.
 
 #![no_std]
 

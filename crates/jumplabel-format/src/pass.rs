@@ -1,5 +1,5 @@
-//! A change of a site that one store cannot write. First one byte of the site gets the value `pass`. With this value, the bytes after it do not
-//! matter, and can change one by one.
+//! A change of a site that one store cannot write. First, one byte of the site gets the value `pass`. While it has this value, the bytes
+//! after it do not matter, and can change one by one.
 //!
 //! ```text
 //!  step 0   the byte := pass              left out if the byte is `pass` already
@@ -7,24 +7,24 @@
 //!  step 2   the byte := its new value     left out if that is `pass`
 //! ```
 //!
-//! If only one byte of the site changes, even a byte of a displacement, step 2 alone writes it: such a change cannot tear. If several bytes
-//! change, a thread can execute the instruction that has `pass`, so the kind must allow that instruction.
+//! If only one byte of the site changes, step 2 alone writes it, even if it is a byte of a displacement: such a change cannot tear. If
+//! several bytes change, a thread can execute the instruction that has `pass`, so the kind must allow that instruction.
 
 use crate::{Code, StepBytes};
 
-/// A byte of a site, and its value `pass`, with which the bytes after it do not matter.
+/// The byte of a site that changes first, and its value `pass`.
 pub(crate) struct Pass {
-    /// The offset of the byte in the site.
+    /// The offset of that byte in the site.
     pub(crate) at: u8,
-    /// The value.
+    /// The value `pass`: while the byte has it, the bytes after it do not matter.
     pub(crate) byte: u8,
 }
 
 impl Pass {
-    /// The number of steps.
+    /// The number of steps of a change.
     pub(crate) const STEPS: u8 = 3;
 
-    /// [`Arch::step`](super::Arch::step).
+    /// The bytes of a step: [`Arch::step`](super::Arch::step).
     #[inline(never)]
     pub(crate) fn step(&self, number: u8, old: Code, new: Code) -> Option<StepBytes> {
         match (number, StepBytes::difference(old, new)?) {
@@ -36,9 +36,9 @@ impl Pass {
         }
     }
 
-    /// [`Arch::undo`](super::Arch::undo).
+    /// The bytes that take a step back: [`Arch::undo`](super::Arch::undo).
     pub(crate) fn undo(&self, number: u8, old: Code, new: Code) -> Option<StepBytes> {
-        // These are the steps of the opposite change, in reverse order.
+        // To take a step back is to take a step of the opposite change. The order of steps is reversed.
         let number = if StepBytes::difference(new, old)?.len == 1 { number } else { Self::STEPS - 1 - number };
         self.step(number, new, old)
     }
@@ -47,7 +47,7 @@ impl Pass {
         (code.word() >> (self.at * 8)) as u8
     }
 
-    /// A write of `byte`, unless `code` already has the passing value there.
+    /// A write of `byte`, unless `code` has the value `pass` there; then `None`.
     fn unless_passing(&self, code: Code, byte: u8) -> Option<StepBytes> {
         (self.byte_of(code) != self.byte).then_some(StepBytes::byte(self.at, byte))
     }

@@ -1,46 +1,47 @@
-//! The types `Kind` and `State`, which are numbers. All kinds share this file. The list of kinds (`kind/mod.rs`) says which kind a number is.
+//! The types `Kind` and `State`, which are numbers that all kinds share. The list of kinds (`kind/mod.rs`) says which number is which kind.
 
-/// A kind of sites: the number that is in a table entry.
+/// A kind of sites. It is the number in the meta words of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind(pub(crate) u8);
 
-/// The state of a site. The file of a kind names its states: [`State::NOP`], [`State::TRUE`].
+/// The state of a site: which of its kind's instructions it holds. The file of a kind names its states, such as [`State::NOP`] and
+/// [`State::TRUE`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct State(pub(crate) u8);
 
-/// The places to which a site can lead.
+/// To which places a site can lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leads {
-    /// To the entry's target. The displacement of an instruction leads to that target.
+    /// To the entry's target, and nowhere else. The displacement is the one to that target.
     ToTarget,
-    /// To the action, which is an address. The displacement leads to that address.
+    /// To the action, which is an address. The displacement is the one to that address.
     Anywhere,
     /// To the action, which is an address, if it is in reach. Otherwise to the entry's target.
     AnywhereInReach,
 }
 
-/// The thing at the target of an entry. All of it must be code of the object; otherwise the entry is damaged.
+/// What the target of an entry is. All of it must be code of the object; otherwise the entry is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Code of this many bytes.
     Code(usize),
     /// A list of arms.
     Arms,
-    /// A stub. The word directly in front of the stub leads to other code: the arm to which the site jumps.
+    /// A stub. The word directly in front of the stub leads to the arm to which the site can jump.
     Stub,
 }
 
-/// The functions `step` and `undo`, for the trait of a kind whose sites take the steps of the instruction set.
+/// Makes the functions `step` and `undo` of a kind whose sites take the steps of the instruction set.
 macro_rules! steps_of_arch {
     ($($attribute:tt)*) => {
-        /// [`Arch::step`] at a site of this kind.
+        /// The bytes of a step of a site of this kind: [`Arch::step`].
         $($attribute)*
         #[inline]
         fn step(number: u8, old: Code, new: Code) -> Option<crate::StepBytes> {
             <Self as Arch>::step(number, old, new)
         }
 
-        /// [`Arch::undo`] at a site of this kind.
+        /// The bytes that take back a step of a site of this kind: [`Arch::undo`].
         $($attribute)*
         fn undo(number: u8, old: Code, new: Code) -> Option<crate::StepBytes> {
             <Self as Arch>::undo(number, old, new)
@@ -50,7 +51,7 @@ macro_rules! steps_of_arch {
 pub(crate) use steps_of_arch;
 
 impl Kind {
-    /// The number of the kind.
+    /// The kind's number, as in the meta word of an entry.
     #[must_use]
     pub const fn number(self) -> u8 {
         self.0
@@ -58,12 +59,12 @@ impl Kind {
 }
 
 impl State {
-    /// A state of a kind. `number` is at most 7.
+    /// The state of `kind` with this number, which is at most 7.
     pub(crate) const fn new(kind: u8, number: u8) -> State {
         State(kind << 3 | number)
     }
 
-    /// A set of states of one kind, with a bit for each.
+    /// A set of states of one kind, as a number with a bit for each state.
     pub(crate) const fn bits(states: &[State]) -> u8 {
         match states {
             [] => 0,
@@ -71,7 +72,7 @@ impl State {
         }
     }
 
-    /// Whether this state is in the set `bits`. The caller ensures that the state is of the set's kind.
+    /// Whether the set `bits` contains this state. The caller ensures that all states of the set are of this state's kind.
     pub(crate) const fn is_of(self, bits: u8) -> bool {
         bits >> (self.0 & 7) & 1 != 0
     }

@@ -6,8 +6,7 @@
 //!  jump   imm26 | 14    b target      +-128 MiB
 //! ```
 //!
-//! The function of a naked key has such a site, too. A `mov` whose immediate changes is not possible there, because the manual does not name
-//! `MOV`.
+//! The function of a naked key has such a site, too. It cannot be a `mov` whose immediate changes, because the manual does not name `MOV`.
 
 use super::word;
 use crate::kind::branch::Branch;
@@ -38,7 +37,7 @@ impl Jump for Aarch64 {}
 impl Naked for Aarch64 {}
 
 impl Op for Aarch64 {
-    /// By Arm ARM C4.1, "A64 instruction set encoding".
+    /// The rules are from Arm ARM C4.1, "A64 instruction set encoding".
     fn examine(bytes: &[u8]) -> Result<(), Fault> {
         let word = word::of(bytes)?;
         let bits = |first: u32, last: u32| word >> last & ((2 << (first - last)) - 1);
@@ -59,7 +58,7 @@ impl Op for Aarch64 {
             0b0101 if bits(24, 24) == 1 && bits(21, 21) == 1 && (first_is_stack || result_is_stack && !sets_flags) => {
                 Err(Fault::Stack)
             }
-            // Logic with an immediate. (A test has no result, so 31 does not name the stack pointer there.)
+            // Logic with an immediate. (`tst` has no result: there, register 31 is not the stack pointer.)
             0b1001 if bits(24, 23) == 0 && result_is_stack && bits(30, 29) != 0b11 => Err(Fault::Stack),
             _ => Ok(()),
         }

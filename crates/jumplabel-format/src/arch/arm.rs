@@ -18,7 +18,7 @@ use crate::{Arch, Code, State};
 pub struct Arm;
 
 impl Arch for Arm {
-    /// The distance from the site's address + 8, where the processor counts from, modulo 4 GiB.
+    /// The distance from the site's address plus 8, which is where the processor counts from. Addresses are modulo 4 GiB.
     fn displacement(address: u64, target: u64) -> Option<i32> {
         let distance = (target as u32).wrapping_sub(address as u32).wrapping_sub(8).cast_signed();
         word::displacement(address, distance.into(), 26, 4)

@@ -12,8 +12,8 @@ pub mod x86;
 use crate::State;
 
 impl State {
-    /// For a check's site: whether execution continues after the site, so that the check yields the value in the entry's meta word. For a naked
-    /// key's function: whether it returns false.
+    /// At a check's site: whether execution continues after the site, so that the check yields the value in the entry's meta word. At a
+    /// naked key's function: whether the function returns false.
     #[must_use]
     pub fn falls_through(self) -> bool {
         self.action::<x86::X86<64>>() == 0 // The same on every instruction set.

@@ -9,9 +9,9 @@
 //!  true    13 05 10 00    li a0, 1
 //! ```
 //!
-//! A site and its other arm are in one function, so a mebibyte is far enough. If the arm is farther away, two things can happen. If the site
-//! starts as a jump, the assembler or linker reports an error. If it starts as a nop, the first flip fails with `OutOfRange`. A stub in reach
-//! would help, but would cost each site a register.
+//! A site and its other arm are in one function, so a mebibyte is far enough. What happens if the arm is farther away depends on the first
+//! state. If the site starts as a jump, the assembler or linker reports an error. If it starts as a nop, the first flip fails with
+//! `OutOfRange`. A stub in reach would help, but would cost each site a register.
 
 use super::word;
 use crate::kind::branch::Branch;
@@ -48,7 +48,7 @@ impl Naked for Riscv64 {
 }
 
 impl Op for Riscv64 {
-    /// By RISC-V unprivileged ISA, "RV32/64G Instruction Set Listings".
+    /// The rules are from the RISC-V unprivileged ISA, "RV32/64G Instruction Set Listings".
     fn examine(bytes: &[u8]) -> Result<(), Fault> {
         let word = word::of(bytes)?;
         let register = |bit: u32| word >> bit & 31;
@@ -72,7 +72,7 @@ impl Op for Riscv64 {
             0x27 => first,
             // Instructions for control registers, with a register or with an immediate.
             0x73 => result || word & 0x4000 == 0 && first,
-            // Floating point: some of these have a general register for the result or the operand.
+            // Floating point. Some of these instructions have a general register for the result or the operand.
             0x53 => match word >> 27 {
                 0b10100 | 0b11000 | 0b11100 => result,
                 0b11010 | 0b11110 => first,

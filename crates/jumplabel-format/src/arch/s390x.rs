@@ -25,7 +25,8 @@ impl Arch for S390x {
     const SINGLE_STORE: bool = false;
     const STEPS: u8 = Pass::STEPS;
 
-    /// In bytes; `None` if the distance is odd, or does not fit in 32 bits. (So a jump reaches 2 GiB here. The instruction would reach 4 GiB.)
+    /// The distance in bytes. `None` if it is odd, or does not fit in 32 bits. (So a jump reaches 2 GiB here, although the instruction
+    /// would reach 4 GiB.)
     fn displacement(address: u64, target: u64) -> Option<i32> {
         i32::try_from(target.wrapping_sub(address).cast_signed()).ok().filter(|distance| distance % 2 == 0)
     }
@@ -40,7 +41,7 @@ impl Arch for S390x {
     }
 }
 
-/// A mask that never jumps.
+/// The byte with the mask, and the mask with which the instruction never jumps.
 const PASS: Pass = Pass { at: 1, byte: 0x04 };
 
 impl Branch for S390x {
@@ -52,7 +53,7 @@ impl Branch for S390x {
 }
 
 impl Jump for S390x {
-    /// If the mask is 0, the displacement does not matter.
+    /// Finds the state. If the mask is 0, the displacement does not matter.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         let holds = |state, displacement| <Self as Jump>::encode(state, displacement) == code;
         match displacement {

@@ -1,7 +1,7 @@
-//! The kind of an alternative. Its site holds instructions of the program. If the processor has a feature, it holds other instructions in their
-//! place, or a jump to these. The site is like that of an operation in place ([`op`](super::op)), with two differences: it can hold several
-//! instructions, and its entry says how many bytes change. A thread can be between two instructions, so the site must change only while the
-//! process has a single thread.
+//! The kind of an alternative. Its site holds instructions of the program. If the processor has a feature, the site holds other
+//! instructions instead, or a jump to them. The site is like that of an operation in place ([`op`](super::op)), with two differences: it
+//! can hold several instructions, and its entry says how many bytes change. A thread can be between two instructions, so the site must
+//! change only while the process has a single thread.
 
 use crate::Code;
 
@@ -19,7 +19,7 @@ pub(crate) const NOPS: [&[u8]; 8] = [
 
 /// The alternatives of an instruction set. Only x86-64 has them.
 pub trait Alternative {
-    /// The first `size` bytes that a site at `to` must hold, to do exactly what the instructions at `from` do. `None` if one of these
-    /// instructions is not known, or works only at its own address.
+    /// The first `size` bytes that a site at address `to` must hold, so that it does exactly what the instructions `bytes` at address
+    /// `from` do. `None` if the decoder does not know one of these instructions, or if one of them works only at its own address.
     fn placed(bytes: &[u8], from: usize, to: usize, size: usize) -> Option<Code>;
 }

@@ -9,13 +9,13 @@ impl State {
     pub const NOP: State = State::new(BRANCH, 0);
     /// A jump.
     pub const JUMP: State = State::new(BRANCH, 1);
-    /// x86: an instruction that falls through, and differs from the jump in one byte.
+    /// x86: an instruction that falls through. Its first byte is the only one that differs from the jump.
     pub const TEST: State = State::new(BRANCH, 2);
-    /// x86: a mixture of the nop and `TEST`, byte by byte. Falls through. A site stays in this state if a process was forked in mid-flip, or if
-    /// core sync was refused in mid-flip.
+    /// x86: a mixture of the nop and `TEST`, byte by byte. Falls through. A site stays in this state if its process was forked in mid-flip,
+    /// or if core sync was refused in mid-flip.
     pub const PRIMING: State = State::new(BRANCH, 3);
-    /// x86: a mixture of the nop and the jump, byte by byte. A site on two pages gets it if something outside the library gives one of the pages
-    /// the bytes of its file again. The site may then do anything, so no change leaves it in this state.
+    /// x86: a mixture of the nop and the jump, byte by byte. A site that lies across two pages gets into this state if something outside
+    /// the library gives one of the pages the bytes of its file back. The site may then do anything, so no change leaves it in this state.
     pub const TORN: State = State::new(BRANCH, 4);
 }
 
@@ -27,10 +27,10 @@ pub trait Branch: Arch {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
 
-    /// The contents of an entry's target, for entries of this kind.
+    /// What the target of an entry of this kind is.
     const TARGET: Target = Target::Code(1);
 
-    /// The states that a site can have even if its target is out of reach.
+    /// The states that a site can have even if its target is out of reach: none.
     const NOWHERE: &'static [State] = &[];
 
     /// The places to which a site at this address can lead.
@@ -38,7 +38,7 @@ pub trait Branch: Arch {
         Leads::ToTarget
     }
 
-    /// The instruction in one of the states.
+    /// The bytes of a site in this state.
     fn encode(state: State, displacement: i32) -> Code;
 
     /// The state of a site that holds `code`; `None` if no state of this kind has this code.
@@ -48,20 +48,20 @@ pub trait Branch: Arch {
         [State::NOP, State::JUMP].into_iter().find(|&state| Self::encode(state, displacement) == code)
     }
 
-    /// The state to which a site in state `from` goes: one that jumps if `action` is not 0. If `from` already does `action`, the result is
-    /// `from`.
+    /// The state to which a site in state `from` changes so that it does `action`: it must jump if `action` is not 0. If it already does
+    /// `action`, this is `from`.
     #[inline]
     fn toward(_from: State, action: usize, _displacement: Option<i32>) -> State {
         Self::emitted(action)
     }
 
-    /// The state that the compiler emits.
+    /// The state that the compiler emits for a site that does `action`.
     #[inline]
     fn emitted(action: usize) -> State {
         if action == 0 { State::NOP } else { State::JUMP }
     }
 
-    /// The action of a site in this state: 1 if it jumps, 2 if it is torn, which no setting asks for.
+    /// What a site in this state does: 1 if it jumps. 2 if it is torn, which no setting asks for.
     #[inline]
     fn action(state: State) -> usize {
         match state {

@@ -1,6 +1,6 @@
-//! The kind of a call that a table lists. The site is four bytes: the displacement of an instruction that calls a static call, or jumps to it.
-//! The site leads straight to the call's target if that is in reach and one store can write the site. Otherwise it leads to the trampoline. In
-//! the file it always leads there.
+//! The kind of a call that a table lists. The site is four bytes: the displacement of an instruction that calls a static call, or jumps to
+//! it. The site leads straight to the call's target if that is in reach and one store can write the site. Otherwise it leads to the
+//! trampoline, as it does in the file.
 //!
 //! Only instruction sets whose displacements fill four bytes have such sites ([`Arch::TAIL`](crate::Arch::TAIL)).
 
@@ -10,7 +10,7 @@ use crate::state::{Leads, Target};
 use crate::{Code, State, StepBytes};
 
 impl State {
-    /// A call of the target, or of the trampoline.
+    /// A call that leads to the target, or to the trampoline.
     pub const CALLS: State = State::new(CALL_SITE, 0);
 }
 
@@ -30,10 +30,10 @@ pub trait CallSite: Jump {
     /// The length of a site in bytes.
     const BYTES: usize = BYTES;
 
-    /// The contents of an entry's target, for entries of this kind.
+    /// What the target of an entry of this kind is.
     const TARGET: Target = Target::Code(1);
 
-    /// The states that a site can have even if its target is out of reach.
+    /// The states that a site can have even if its target is out of reach: none.
     const NOWHERE: &'static [State] = &[];
 
     /// The places to which a site at this address can lead.
@@ -45,18 +45,18 @@ pub trait CallSite: Jump {
         }
     }
 
-    /// The displacement. The site holds nothing else.
+    /// The displacement, which is all that the site holds.
     fn encode(_state: State, displacement: i32) -> Code {
         Code::new(CALL_SITE, &displacement.to_le_bytes())
     }
 
-    /// The state of a site that holds `code`; `None` if the site leads elsewhere.
+    /// The state of a site that holds `code`. `None` if the displacement leads to another place.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         let own = displacement.filter(|_| Self::TAIL.is_some())?;
         (<Self as CallSite>::encode(State::CALLS, own) == code).then_some(State::CALLS)
     }
 
-    /// The state to go to.
+    /// The state to which every change leads.
     fn toward(_from: State, _goal: usize, _displacement: Option<i32>) -> State {
         State::CALLS
     }
@@ -66,7 +66,7 @@ pub trait CallSite: Jump {
         State::CALLS
     }
 
-    /// Always 0: the state does not say where the site leads.
+    /// Always 0, because the state does not say where the site leads.
     fn action(_state: State) -> usize {
         0
     }
@@ -79,7 +79,7 @@ pub trait CallSite: Jump {
         Some(if step_bytes.len == 1 { step_bytes } else { StepBytes::all(new) })
     }
 
-    /// Takes the last step back.
+    /// The bytes that take the last step back.
     fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         <Self as CallSite>::step(number, new, old)
     }

@@ -21,7 +21,7 @@ pub trait Jump: Branch {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
 
-    /// The contents of an entry's target, for entries of this kind.
+    /// What the target of an entry of this kind is.
     const TARGET: Target = Target::Code(1);
 
     /// The states that a site can have even if its target is out of reach.
@@ -32,7 +32,7 @@ pub trait Jump: Branch {
         Leads::Anywhere
     }
 
-    /// The instruction in one of the states.
+    /// The bytes of a site in this state.
     fn encode(state: State, displacement: i32) -> Code {
         <Self as Branch>::encode(if state == State::DIRECT { State::JUMP } else { State::NOP }, displacement)
             .of_kind(JUMP)
@@ -47,7 +47,7 @@ pub trait Jump: Branch {
         (<Self as Jump>::encode(State::INDIRECT, 0) == code).then_some(State::INDIRECT)
     }
 
-    /// The state to go to: direct, if the target is in reach.
+    /// The state to which a site changes: direct, if the target is in reach.
     fn toward(_from: State, _goal: usize, displacement: Option<i32>) -> State {
         if displacement.is_some() { State::DIRECT } else { State::INDIRECT }
     }
@@ -57,7 +57,7 @@ pub trait Jump: Branch {
         State::DIRECT
     }
 
-    /// Always 0: the state does not say where the site leads.
+    /// Always 0, because the state does not say where the site leads.
     fn action(_state: State) -> usize {
         0
     }

@@ -11,8 +11,8 @@
 //!   stub:   ...
 //! ```
 //!
-//! The entry's target is the stub. A jump of this kind can lead to two places: to the stub or to the arm. So these sites change like the
-//! trampoline of a static call: while a displacement changes, the site falls through. So the patcher changes a displacement only while falling
+//! The entry's target is the stub. A jump of this kind can lead to two places, the stub or the arm, so its displacement can change. While
+//! it changes, the site falls through, like the trampoline of a static call. So the library changes a displacement only while falling
 //! through is right.
 
 use super::branch::Branch;
@@ -24,17 +24,17 @@ use crate::{Arch, Code, State};
 impl State {
     /// A nop, as the compiler would emit it. Falls through.
     pub const LOADING_NOP: State = State::new(LOADING, 0);
-    /// A jump. It leads to the arm or, unless something says otherwise, to the stub.
+    /// A jump to the arm or to the stub, as its displacement says.
     pub const LOADING_JUMP: State = State::new(LOADING, 1);
-    /// x86: an instruction that falls through. It becomes a jump if its first byte changes.
+    /// x86: an instruction that falls through. To make it a jump, only its first byte changes.
     pub const LOADING_TEST: State = State::new(LOADING, 2);
     /// A jump to the stub. Only [`State::of_loading`] returns it.
     pub const LOADS: State = State::new(LOADING, 3);
     /// Some bytes of one state and some of another: see [`State::TORN`]. Only [`State::of_loading`] returns it.
     pub const LOADING_TORN: State = State::new(LOADING, 4);
 
-    /// The state of a site of this kind that holds `code`. `None` if the code is foreign. `stub` and `arm` are the displacements that lead to
-    /// the site's stub and to its arm; `None` if that is out of reach.
+    /// The state of a site of this kind that holds `code`. `None` if the code is foreign. `stub` and `arm` are the displacements that lead
+    /// to the site's stub and to its arm. Each is `None` if the place is out of reach.
     #[must_use]
     #[inline(never)] // Rarely called.
     pub fn of_loading<A: Loading>(code: Code, stub: Option<i32>, arm: Option<i32>) -> Option<State> {
@@ -45,8 +45,8 @@ impl State {
         <A as Loading>::decode(code, arm).or_else(|| State::torn_loading::<A>(code, stub, arm))
     }
 
-    /// [`State::LOADING_TORN`], if each byte of `code` is that of a jump to the stub, of a jump to the arm, or of the nop. The caller has found
-    /// that the whole `code` is none of these.
+    /// [`State::LOADING_TORN`], if each byte of `code` is that of a jump to the stub, of a jump to the arm, or of the nop. Otherwise
+    /// `None`. The caller has found that `code` as a whole is none of these.
     #[doc(hidden)]
     #[must_use]
     #[inline(never)] // Rarely called.
@@ -69,7 +69,7 @@ pub trait Loading: Jump {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
 
-    /// The contents of an entry's target, for entries of this kind.
+    /// What the target of an entry of this kind is.
     const TARGET: Target = Target::Stub;
 
     /// The states in which the site falls through, so that its displacement does not matter.
@@ -80,7 +80,7 @@ pub trait Loading: Jump {
         Leads::AnywhereInReach
     }
 
-    /// The instruction in one of the states.
+    /// The bytes of a site in this state.
     #[inline(never)]
     fn encode(state: State, displacement: i32) -> Code {
         let state = match state {
@@ -103,8 +103,8 @@ pub trait Loading: Jump {
         <Self as Jump>::decode(code.of_kind(crate::layout::JUMP), None).map(|_| falls::<Self>())
     }
 
-    /// The state to which a site in state `from` goes: one that jumps if `action` is not 0. If `from` already does `action`, the result is
-    /// `from`.
+    /// The state to which a site in state `from` changes so that it does `action`: it must jump if `action` is not 0. If it already does
+    /// `action`, this is `from`.
     fn toward(from: State, action: usize, _displacement: Option<i32>) -> State {
         match (action, from) {
             (0, State::LOADING_NOP | State::LOADING_TEST) => from,
@@ -113,12 +113,12 @@ pub trait Loading: Jump {
         }
     }
 
-    /// The state that the compiler emits, if the site was not built as a jump to a stub.
+    /// The state that the compiler emits for a site that does `action`, unless the site was built as a jump to a stub.
     fn emitted(action: usize) -> State {
         if action == 0 { State::LOADING_NOP } else { State::LOADING_JUMP }
     }
 
-    /// The action of a site in this state: 1 if it jumps, 2 if it is torn, which no setting asks for.
+    /// What a site in this state does: 1 if it jumps. 2 if it is torn, which no setting asks for.
     fn action(state: State) -> usize {
         match state {
             State::LOADING_JUMP | State::LOADS => 1,
@@ -135,14 +135,14 @@ impl<A: Jump> Loading for A {}
 /// The highest bit of each byte.
 const TOPS: u64 = 0x8080_8080_8080_8080;
 
-/// The highest bit of each byte that is the same in both.
+/// The highest bit of each byte that `a` and `b` have in common.
 const fn same(a: Code, b: Code) -> u64 {
     let differs = a.word() ^ b.word();
     !(((differs & !TOPS) + !TOPS) | differs) & TOPS
 }
 
-/// The state of a site that falls through now and jumped before. (Only x86 has a [`TAIL`](Arch::TAIL), and so two instructions that fall
-/// through.)
+/// The state of a site that falls through now and jumped before. (Only x86 has a [`TAIL`](Arch::TAIL), and therefore two instructions that
+/// fall through.)
 fn falls<A: Arch + ?Sized>() -> State {
     if A::TAIL.is_some() { State::LOADING_TEST } else { State::LOADING_NOP }
 }

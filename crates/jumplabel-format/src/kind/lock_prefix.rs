@@ -22,10 +22,10 @@ pub trait Prefix: Arch {
     /// The length of a site in bytes.
     const BYTES: usize = 1;
 
-    /// The contents of an entry's target, for entries of this kind.
+    /// What the target of an entry of this kind is.
     const TARGET: Target = Target::Code(1);
 
-    /// The states that a site can have even if its target is out of reach.
+    /// The states that a site can have even if its target is out of reach: none.
     const NOWHERE: &'static [State] = &[];
 
     /// The places to which a site at this address can lead.
@@ -33,7 +33,7 @@ pub trait Prefix: Arch {
         Leads::ToTarget
     }
 
-    /// The prefix in one of the states.
+    /// The prefix of this state.
     fn encode(state: State, _displacement: i32) -> Code {
         if state == State::LOCKED { LOCK } else { DS }
     }
@@ -45,29 +45,29 @@ pub trait Prefix: Arch {
         [State::LOCKED, State::UNLOCKED].into_iter().find(is)
     }
 
-    /// The state to go to: unlocked if `action` is not 0.
+    /// The state to which a site changes so that it does `action`: unlocked if `action` is not 0.
     fn toward(_from: State, action: usize, _displacement: Option<i32>) -> State {
         <Self as Prefix>::emitted(action)
     }
 
-    /// The state that the compiler emits.
+    /// The state that the compiler emits for a site that does `action`.
     fn emitted(action: usize) -> State {
         if action == 0 { State::LOCKED } else { State::UNLOCKED }
     }
 
-    /// The action of a site in this state: 1 if it is unlocked.
+    /// What a site in this state does: 1 if it is unlocked.
     fn action(state: State) -> usize {
         usize::from(state == State::UNLOCKED)
     }
 
-    /// Writes the one byte, in the last step.
+    /// The one byte, which the last step writes.
     #[doc(hidden)]
     #[inline(never)] // Rarely called, like `undo`.
     fn step(number: u8, _old: Code, new: Code) -> Option<StepBytes> {
         (number + 1 == Self::STEPS).then(|| StepBytes::of(new, 0, 1))
     }
 
-    /// Takes the last step back.
+    /// The byte that takes the last step back.
     #[doc(hidden)]
     #[inline(never)]
     fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {

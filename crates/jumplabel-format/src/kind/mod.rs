@@ -1,7 +1,7 @@
-//! The kinds of sites. A kind says which states a site can have, and how the site goes from one state to another. The meta word of an entry
-//! names the kind of its site.
+//! The kinds of sites. A kind says which states a site can have, and how the site changes from one state to another. The meta word of an
+//! entry names the kind of its site.
 //!
-//! A kind has a file beside [`branch`], with a trait for instruction sets, and a line in the list below.
+//! Each kind has a file here, with a trait for instruction sets ([`branch`] is the first), and a line in the list below.
 
 pub(crate) mod alternative;
 pub(crate) mod branch;
@@ -20,7 +20,7 @@ use crate::{Arch, Code, StepBytes};
 
 #[cfg(jumplabel_short_kind)]
 impl Kind {
-    /// Whether a jump of this kind can have this displacement.
+    /// Whether a jump at a site of this kind can have this displacement.
     #[must_use]
     pub fn reaches(self, displacement: i32) -> bool {
         self.0 != layout::SHORT || short::reach(displacement).is_some()
@@ -36,8 +36,8 @@ impl State {
 }
 
 impl Kind {
-    /// The state of a site that holds `code`, if `code` is an instruction that leads to some address. Any address counts. `None` if `code` is no
-    /// such instruction.
+    /// The state of a site that holds `code`, if `code` is an instruction that leads to some address, whichever it is. `None` if it is not
+    /// such an instruction.
     #[must_use]
     #[inline(never)] // Rarely called.
     pub fn leads_somewhere<A: Sites>(self, code: Code) -> Option<State> {
@@ -48,7 +48,7 @@ impl Kind {
     }
 }
 
-/// The instruction of a state, without its displacement. With a displacement filled in, it becomes the instruction of one site.
+/// The instruction of a state, without its displacement. [`fill`](Self::fill) makes the instruction of one site from it.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
     state: State,
@@ -58,8 +58,8 @@ pub struct Template {
 }
 
 impl Template {
-    /// The template of a state. The displacement of the state's instruction must lead to the entry's target or, at a check that can load, to its
-    /// arm. Otherwise `None`. Also `None` if [`fill`](Self::fill) cannot put the displacement in.
+    /// The template of a state. `None` if the displacement of the state's instruction leads neither to the entry's target nor, at a check
+    /// that can load, to its arm. Also `None` if [`fill`](Self::fill) cannot put the displacement in.
     #[must_use]
     #[inline(never)]
     pub fn of<A: Sites>(state: State) -> Option<Template> {
@@ -78,7 +78,7 @@ impl Template {
         self.state.kind()
     }
 
-    /// Whether the instructions of the two templates differ in the same way for every displacement.
+    /// Whether the instructions of both templates hold their displacement in the same bits.
     #[must_use]
     #[inline]
     pub const fn is_like(self, other: Template) -> bool {
@@ -108,9 +108,9 @@ pub struct CodeChange {
 }
 
 impl CodeChange {
-    /// One number made of the old first byte and of the difference between the old and the new bytes. If the number is small, only the first
-    /// byte changes. Two changes with the same small number take the same steps and write the same bytes, unless they write a whole word
-    /// ([`Arch::step`]).
+    /// One number made of the old first byte and of the difference between the old and the new bytes. If the number is small, only the
+    /// first byte changes. Two changes with the same small number take the same steps and write the same bytes. The exception is a step
+    /// that writes a whole word ([`Arch::step`]).
     #[doc(hidden)]
     #[must_use]
     #[inline]
@@ -118,7 +118,7 @@ impl CodeChange {
         (self.old.word() ^ self.new.word()).rotate_left(8) | self.old.word() & 0xff
     }
 
-    /// Whether a [`pattern`](Self::pattern) is small. Then only the first byte changes.
+    /// Whether a change with this [`pattern`](Self::pattern) changes only the first byte.
     #[doc(hidden)]
     #[must_use]
     #[inline]
@@ -133,8 +133,8 @@ impl core::fmt::Debug for State {
     }
 }
 
-/// The list of kinds. A line has the name of the kind's number, its file, and its trait. If the library knows the kind only under a `cfg`, the
-/// line has that `cfg`.
+/// Defines what depends on the list of kinds. Each line has the constant of the kind's number, the kind's file, and its trait. If the
+/// library knows the kind only under a `cfg`, the line has that `cfg`.
 macro_rules! kinds {
     ($($(#[$when:meta])? $number:ident $file:ident $Trait:ident,)*) => {
         /// An instruction set with sites of all kinds.
@@ -142,7 +142,7 @@ macro_rules! kinds {
         impl<A: Arch $(+ $file::$Trait)*> Sites for A {}
 
         impl Kind {
-            /// The kind with that number, if there is one.
+            /// The kind with this number; `None` if there is none.
             #[must_use]
             #[inline]
             pub const fn of(number: u8) -> Option<Kind> {
@@ -179,7 +179,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The contents of an entry's target, for entries of this kind.
+            /// What the target of an entry of this kind is.
             #[must_use]
             #[inline]
             pub const fn target<A: Sites>(self) -> Target {
@@ -189,8 +189,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// The state of a site that holds `code`; `None` if no state of this kind has this code. `displacement` leads to the site's
-            /// current target; `None` if that target is out of reach.
+            /// The state of a site that holds `code`; `None` if no state of this kind has this code. `displacement` is the one that leads
+            /// to the site's current target; `None` if that target is out of reach.
             #[must_use]
             #[inline]
             pub fn decode<A: Sites>(self, code: Code, displacement: Option<i32>) -> Option<State> {
@@ -200,7 +200,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The state that the compiler emits for `action`: for a check, `action` says whether it jumps.
+            /// The state that the compiler emits for a site that does `action`. For a check, `action` says whether it jumps.
             #[must_use]
             pub fn emitted<A: Sites>(self, action: usize) -> Option<State> {
                 match self.0 {
@@ -233,7 +233,7 @@ macro_rules! kinds {
         }
 
         impl State {
-            /// The instruction of this state.
+            /// The bytes of a site in this state.
             #[must_use]
             #[inline(never)]
             pub fn encode<A: Sites>(self, displacement: i32) -> Code {
@@ -243,8 +243,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// The state to which a site in this state goes, so that it does `action`. If the site already does `action`, the result is the
-            /// present state. `displacement` leads to the target that the site will have then.
+            /// The state to which a site in this state changes so that it does `action`. If the site already does `action`, this is the
+            /// present state. `displacement` is the one that leads to the target that the site will have then.
             #[must_use]
             #[inline]
             pub fn toward<A: Sites>(self, action: usize, displacement: Option<i32>) -> State {
@@ -254,7 +254,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The action of a site in this state: for a check, 1 if it jumps.
+            /// What a site in this state does. For a check: 1 if it jumps, 0 if it falls through.
             #[must_use]
             #[inline]
             pub fn action<A: Sites>(self) -> usize {
@@ -264,8 +264,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether a site can have this state even if its target is out of reach. The instruction then falls through. A check wants exactly
-            /// that; at other sites, the code that follows leads to the target.
+            /// Whether a site can have this state even if its target is out of reach. The instruction then falls through. A check that is
+            /// to fall through needs no more. At other sites, the code that follows leads to the target.
             #[doc(hidden)]
             #[must_use]
             #[inline]
@@ -276,7 +276,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The state that the compiler would have emitted for the action of this state.
+            /// The state that the compiler would have emitted for a site that does what a site in this state does.
             #[must_use]
             #[inline(never)] // Rarely called.
             pub fn as_emitted<A: Sites>(self) -> State {

@@ -1,4 +1,4 @@
-//! The kind of the function of a naked key. The function returns whether the key is on.
+//! The kind of the function of a naked key. The function returns true if the key is on.
 
 use super::branch::Branch;
 use crate::layout::NAKED;
@@ -15,16 +15,16 @@ impl State {
 /// The names of the states, in the order of their numbers.
 pub(crate) const NAMES: &[&str] = &["false", "true"];
 
-/// The functions of naked keys of an instruction set. By default, the function has a site like a check's. One return is after the nop, and
-/// another return is at the target of the jump.
+/// The functions of naked keys of an instruction set. By default, the function has a site like a check's. A return is after the nop, and
+/// another one is at the target of the jump.
 pub trait Naked: Branch {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
 
-    /// The contents of an entry's target, for entries of this kind.
+    /// What the target of an entry of this kind is.
     const TARGET: Target = Target::Code(1);
 
-    /// The states that a site can have even if its target is out of reach.
+    /// The states that a site can have even if its target is out of reach: none.
     const NOWHERE: &'static [State] = &[];
 
     /// The places to which a site at this address can lead.
@@ -32,7 +32,7 @@ pub trait Naked: Branch {
         Leads::ToTarget
     }
 
-    /// The instruction in one of the states.
+    /// The bytes of a site in this state.
     #[inline(never)] // Rarely called, because a key has at most one function. The same holds for `decode`.
     fn encode(state: State, displacement: i32) -> Code {
         <Self as Branch>::encode(if state == State::TRUE { State::JUMP } else { State::NOP }, displacement)
@@ -46,17 +46,17 @@ pub trait Naked: Branch {
         [State::FALSE, State::TRUE].into_iter().find(|&state| <Self as Naked>::encode(state, displacement) == code)
     }
 
-    /// The state to go to: true if `action` is not 0.
+    /// The state to which a site changes so that it does `action`: true if `action` is not 0.
     fn toward(_from: State, action: usize, _displacement: Option<i32>) -> State {
         <Self as Naked>::emitted(action)
     }
 
-    /// The state that the compiler emits.
+    /// The state that the compiler emits for a site that does `action`.
     fn emitted(action: usize) -> State {
         if action == 0 { State::FALSE } else { State::TRUE }
     }
 
-    /// The function's result in this state.
+    /// What the function returns in this state: 1 for true.
     fn action(state: State) -> usize {
         usize::from(state == State::TRUE)
     }

@@ -1,8 +1,8 @@
 //! The kind of an operation in place: its site is an instruction of the program, or a jump to a backend's stub.
 //!
-//! The entry has an arm for each mode of the table of operations. An arm is an address to jump to, or an instruction that the site can hold. The
-//! changing part of a site is as long as a jump. If an instruction is longer, its other bytes never change. While the site holds a jump, no
-//! thread executes these other bytes.
+//! The entry has an arm for each mode of the table of operations. An arm is an address to jump to, or an instruction that the site can
+//! hold. The part of a site that changes is as long as a jump. If an instruction is longer, its other bytes never change. While the site
+//! holds a jump, no thread executes these other bytes.
 //!
 //! Every state is one instruction, so no thread is ever inside a site. But a site cannot pass through a third instruction on its way from one
 //! instruction to another. So a change is a single step, and no thread may execute the site during that step ([`Demand::Unexecuted`]).
@@ -24,10 +24,10 @@ pub(crate) const NAMES: &[&str] = &["in-place", "by-stub"];
 
 /// The operations in place of an instruction set.
 pub trait Op: Jump {
-    /// The number of bytes of a site that change.
+    /// The number of bytes of a site that can change.
     const BYTES: usize = <Self as Jump>::BYTES;
 
-    /// Whether `bytes` can be the instruction of a site.
+    /// Checks whether `bytes` can be the instruction of a site.
     ///
     /// # Errors
     /// The rule that the instruction breaks.
@@ -35,15 +35,16 @@ pub trait Op: Jump {
         if bytes.len() == <Self as Op>::BYTES { Ok(()) } else { Err(Fault::Length) }
     }
 
-    /// The bytes that a site at `to` must hold, in its changing part, to do the same as an instruction at `from`.
+    /// The bytes of the changing part that a site at address `to` must hold, so that it does what the instruction `bytes` does at address
+    /// `from`.
     fn moved(bytes: &[u8], _from: usize, _to: usize) -> Code {
         Code::new(OP, bytes.get(..<Self as Op>::BYTES).unwrap_or(bytes))
     }
 
-    /// The contents of an entry's target, for entries of this kind.
+    /// What the target of an entry of this kind is.
     const TARGET: Target = Target::Arms;
 
-    /// The states that a site can have even if its target is out of reach.
+    /// The states that a site can have even if its target is out of reach: none.
     const NOWHERE: &'static [State] = &[];
 
     /// The places to which a site at this address can lead.
@@ -51,17 +52,17 @@ pub trait Op: Jump {
         Leads::Anywhere
     }
 
-    /// The jump. (The entry has the instruction of the other state.)
+    /// The bytes of the jump. (The instruction of the other state is in the entry's arm.)
     fn encode(_state: State, displacement: i32) -> Code {
         <Self as Jump>::encode(State::DIRECT, displacement).of_kind(OP)
     }
 
-    /// The state of a site that holds `code`; `None` if `code` is no jump to the site's target.
+    /// The state of a site that holds `code`. `None` if `code` is not the jump to the site's target.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         (<Self as Op>::encode(State::BY_STUB, displacement?) == code).then_some(State::BY_STUB)
     }
 
-    /// The state to go to.
+    /// The state to which a site changes if its arm is an address.
     fn toward(_from: State, _goal: usize, _displacement: Option<i32>) -> State {
         State::BY_STUB
     }
@@ -71,12 +72,12 @@ pub trait Op: Jump {
         State::BY_STUB
     }
 
-    /// Always 0: the state does not say where the site leads.
+    /// Always 0, because the state does not say where the site leads.
     fn action(_state: State) -> usize {
         0
     }
 
-    /// Writes all bytes at once, in the last step.
+    /// All bytes that differ, written at once in the last step.
     #[inline(never)] // Rarely called.
     fn step(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         let step_bytes = StepBytes::difference(old, new).filter(|_| number + 1 == Self::STEPS)?;
@@ -86,7 +87,7 @@ pub trait Op: Jump {
         })
     }
 
-    /// Takes the last step back.
+    /// The bytes that take the last step back.
     fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         <Self as Op>::step(number, new, old)
     }

@@ -18,7 +18,7 @@ impl State {
     pub const SHORT_NOP: State = State::new(SHORT, 0);
     /// A jump of two bytes.
     pub const SHORT_JUMP: State = State::new(SHORT, 1);
-    /// An instruction that falls through, and differs from the short jump in one byte.
+    /// An instruction that falls through. Its first byte is the only one that differs from the short jump.
     pub const SHORT_TEST: State = State::new(SHORT, 2);
     /// Between the nop and `SHORT_TEST`: see [`State::PRIMING`].
     pub const SHORT_PRIMING: State = State::new(SHORT, 3);
@@ -41,10 +41,10 @@ pub trait Short: Arch {
     /// The length of a site in bytes.
     const BYTES: usize = 2;
 
-    /// The contents of an entry's target, for entries of this kind.
+    /// What the target of an entry of this kind is.
     const TARGET: Target = Target::Code(1);
 
-    /// The states that a site can have even if its target is out of reach.
+    /// The states that a site can have even if its target is out of reach: none.
     const NOWHERE: &'static [State] = &[];
 
     /// The places to which a site at this address can lead.
@@ -52,8 +52,8 @@ pub trait Short: Arch {
         Leads::ToTarget
     }
 
-    /// The instruction in one of the states. It holds only the lowest byte of the displacement. That byte is the whole displacement if the
-    /// target is in reach.
+    /// The bytes of a site in this state. They hold only the lowest byte of the displacement, which is the whole displacement if the target
+    /// is in reach.
     fn encode(state: State, displacement: i32) -> Code {
         let [own, ..] = displacement.to_le_bytes();
         let bytes = match state {
@@ -80,8 +80,8 @@ pub trait Short: Arch {
         }
     }
 
-    /// The state to which a site in state `from` goes: one that jumps if `action` is not 0. If `from` already does `action`, the result is
-    /// `from`.
+    /// The state to which a site in state `from` changes so that it does `action`: it must jump if `action` is not 0. If it already does
+    /// `action`, this is `from`.
     fn toward(from: State, action: usize, _displacement: Option<i32>) -> State {
         match (action, from) {
             (0, State::SHORT_JUMP | State::SHORT_TORN) => State::SHORT_TEST,
@@ -90,13 +90,13 @@ pub trait Short: Arch {
         }
     }
 
-    /// The state after `jumplabel link` of a site that does `action` at first. The assembler emits each site in the state that jumps. If
-    /// `action` is 0, `jumplabel link` writes the nop instead.
+    /// The state after `jumplabel link` of a site whose first state does `action`. The assembler emits all sites as jumps. If `action` is
+    /// 0, `jumplabel link` writes the nop instead.
     fn emitted(action: usize) -> State {
         if action == 0 { State::SHORT_NOP } else { State::SHORT_JUMP }
     }
 
-    /// The action of a site in this state: 1 if it jumps, 2 if it is torn, which no setting asks for.
+    /// What a site in this state does: 1 if it jumps. 2 if it is torn, which no setting asks for.
     fn action(state: State) -> usize {
         match state {
             State::SHORT_JUMP => 1,
@@ -105,13 +105,13 @@ pub trait Short: Arch {
         }
     }
 
-    /// The steps of a site of five bytes. On the way, the site passes through `test al, imm8`.
+    /// The bytes of a step. The steps are those of a site of five bytes, with `test al, imm8` in between.
     #[doc(hidden)]
     fn step(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         PASS.step(number, old, new)
     }
 
-    /// Takes such a step back.
+    /// The bytes that take a step back.
     #[doc(hidden)]
     fn undo(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         PASS.undo(number, old, new)
@@ -120,7 +120,7 @@ pub trait Short: Arch {
 
 impl<A: Arch> Short for A {}
 
-/// The displacement, if a short jump can hold it.
+/// Returns the displacement if a short jump can hold it.
 #[inline]
 pub(crate) fn reach(displacement: i32) -> Option<i32> {
     i8::try_from(displacement).ok().map(i32::from)

@@ -1,5 +1,5 @@
-//! The kind of the site of an N-way switch: the site jumps to the arm of the mode. If one store cannot write the site, the site falls through
-//! while the displacement changes. A thread then reaches a stub that looks at the mode.
+//! The kind of the site of an N-way switch: the site jumps to the arm of the mode. If one store cannot write the site, the site falls
+//! through to a stub while its displacement changes. The stub looks at the mode.
 
 use super::jump::Jump;
 use crate::layout::{JUMP, SWITCH};
@@ -21,10 +21,10 @@ pub trait Switch: Jump {
     /// The length of a site in bytes.
     const BYTES: usize = <Self as Jump>::BYTES;
 
-    /// The contents of an entry's target, for entries of this kind.
+    /// What the target of an entry of this kind is.
     const TARGET: Target = Target::Arms;
 
-    /// The states that a site can have even if its target is out of reach.
+    /// The states that a site can have even if its target is out of reach: none.
     const NOWHERE: &'static [State] = &[];
 
     /// The places to which a site at this address can lead.
@@ -32,14 +32,14 @@ pub trait Switch: Jump {
         Leads::Anywhere
     }
 
-    /// The instruction in one of the states.
+    /// The bytes of a site in this state.
     fn encode(state: State, displacement: i32) -> Code {
         let state = if state == State::TO_ARM { State::DIRECT } else { State::INDIRECT };
         <Self as Jump>::encode(state, displacement).of_kind(SWITCH)
     }
 
-    /// The state of a site that holds `code`; `None` if no state of this kind has this code. If one store writes the site, no stub follows it,
-    /// and it has only one state.
+    /// The state of a site that holds `code`; `None` if no state of this kind has this code. Where one store writes the site, there is no
+    /// stub, and a site has only one state.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         match <Self as Jump>::decode(code.of_kind(JUMP), displacement)? {
             State::DIRECT => Some(State::TO_ARM),
@@ -47,7 +47,7 @@ pub trait Switch: Jump {
         }
     }
 
-    /// The state to go to.
+    /// The state to which every change leads.
     fn toward(_from: State, _goal: usize, _displacement: Option<i32>) -> State {
         State::TO_ARM
     }
@@ -57,7 +57,7 @@ pub trait Switch: Jump {
         State::TO_ARM
     }
 
-    /// Always 0: the state does not say to which arm the site leads.
+    /// Always 0, because the state does not say to which arm the site leads.
     fn action(_state: State) -> usize {
         0
     }

@@ -11,21 +11,21 @@
 
 use crate::kind::op::Fault;
 
-/// The longest instruction.
+/// The length of the longest instruction, in bytes.
 pub const MAX: usize = 15;
 
-/// The result of the decoder for one instruction.
+/// What the decoder found out about one instruction.
 pub struct Instruction {
     pub len: usize,
-    /// The offset of a displacement of four bytes that counts from the instruction's end.
+    /// The offset of a displacement of four bytes. The processor adds such a displacement to the address after the instruction.
     relative: Option<usize>,
-    /// A displacement of one byte that counts from the instruction's end.
+    /// A displacement of one byte, which the processor also adds to the address after the instruction.
     pub short: Option<i8>,
     /// The reason why the instruction is unfit for an operation, if there is one.
     pub fault: Option<Fault>,
 }
 
-/// The parts that follow an opcode.
+/// What follows an opcode.
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
     /// Only an immediate operand of this many bytes, or nothing.
@@ -55,7 +55,7 @@ const fn stack(form: Form) -> Unfit {
 }
 
 impl Instruction {
-    /// The first instruction in `bytes`.
+    /// Decodes the first instruction in `bytes`.
     pub fn of(bytes: &[u8]) -> Result<Instruction, Fault> {
         let mut reader = Reader::behind_prefixes(bytes)?;
         let opcode = reader.byte()?;
@@ -63,14 +63,14 @@ impl Instruction {
         match form {
             Plain(immediate) => Ok(reader.end(immediate, fault)),
             Memory(immediate) => reader.memory(opcode, immediate, fault),
-            // Processors disagree about the displacement of a jump that has the prefix for short operands.
+            // Processors disagree about how long the displacement of a jump is if the jump has the prefix for short operands.
             Relative(bytes) if !reader.is_short => reader.jump(bytes, fault),
             Relative(_) | Unknown => Err(fault.unwrap_or(Fault::Length)),
         }
     }
 
-    /// Adjusts the displacement in `bytes`, so that the instruction means the same at an address that is lower by `by`. False if the
-    /// displacement cannot hold the new distance; within one object it always can.
+    /// Adjusts the displacement in `bytes`, so that the instruction means the same at an address that is lower by `by`. Returns false if
+    /// the displacement cannot hold the new distance. Within one object it always can.
     pub fn shift(&self, bytes: &mut [u8], by: usize) -> bool {
         let Some(place) = self.relative.and_then(|at| bytes.get_mut(at..at + 4)) else { return true };
         let distance = place.iter().rev().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)).cast_signed();
@@ -94,7 +94,7 @@ struct Reader<'bytes> {
 }
 
 impl<'bytes> Reader<'bytes> {
-    /// A reader that has read the prefixes in front of the opcode.
+    /// Returns a reader that has already read the prefixes in front of the opcode.
     fn behind_prefixes(bytes: &'bytes [u8]) -> Result<Reader<'bytes>, Fault> {
         let mut reader = Reader { bytes, next: 0, rex: 0, is_wide: false, is_short: false };
         while let prefix @ (0x26 | 0x2e | 0x36 | 0x3e | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3) = reader.peek()? {
@@ -123,7 +123,7 @@ impl<'bytes> Reader<'bytes> {
         self.peek().map(|modrm| modrm >> 3 & 7)
     }
 
-    /// The form of an instruction after the first byte of its opcode has been read. Reads the rest of the opcode.
+    /// Returns the form of an instruction whose first opcode byte is `opcode`. Reads the rest of the opcode.
     fn form(&mut self, opcode: u8) -> Result<Unfit, Fault> {
         let word = if self.is_short && !self.is_wide { 2 } else { 4 };
         Ok(match opcode {
@@ -144,7 +144,7 @@ impl<'bytes> Reader<'bytes> {
         })
     }
 
-    /// An opcode of two or three bytes whose first byte is 0f.
+    /// The form of an instruction whose opcode has two or three bytes and begins with 0f.
     fn escaped(&mut self) -> Result<Unfit, Fault> {
         Ok(match self.byte()? {
             // `movdir64b`, `enqcmd`: the ModRM byte names a register as an operand, and they write to the address in that register.
@@ -160,13 +160,14 @@ impl<'bytes> Reader<'bytes> {
                 self.byte()?;
                 fit(Memory(1))
             }
-            // Instructions for the system; some of these do not return.
+            // Instructions for the system, some of which do not return.
             0x01 if self.peek()? >= 0xc0 => jumps(Memory(0)),
             second => of_second_map(second),
         })
     }
 
-    /// VEX, of three bytes or two. Its inverted bits are put into `rex`, as if it were a REX prefix.
+    /// The form of an instruction with a VEX prefix of three bytes or two. Puts the inverted bits of the prefix into `rex`, as if it were a
+    /// REX prefix.
     fn vex(&mut self, prefix: u8) -> Result<Unfit, Fault> {
         let first = self.byte()?;
         let map = if prefix == 0xc4 {
@@ -185,7 +186,8 @@ impl<'bytes> Reader<'bytes> {
         })
     }
 
-    /// EVEX. Its inverted bits are put into `rex`, too. Maps 5 and 6 have no immediate operands; map 4 is not known.
+    /// The form of an instruction with an EVEX prefix. Puts its inverted bits into `rex`, too. Maps 5 and 6 have no immediate operands; the
+    /// decoder does not know map 4.
     fn evex(&mut self) -> Result<Unfit, Fault> {
         let first = self.byte()?;
         self.rex = (first ^ 0xe0) >> 5 & 7;
@@ -198,19 +200,20 @@ impl<'bytes> Reader<'bytes> {
         })
     }
 
-    /// Finishes an instruction after which only an immediate operand remains to be read.
+    /// Finishes an instruction of which only an immediate operand remains to be read.
     fn end(&self, immediate: u8, fault: Option<Fault>) -> Instruction {
         Instruction { len: self.next + usize::from(immediate), relative: None, short: None, fault }
     }
 
-    /// Finishes a jump after whose opcode only the displacement remains to be read.
+    /// Finishes a jump of which only the displacement remains to be read.
     fn jump(&self, bytes: u8, fault: Option<Fault>) -> Result<Instruction, Fault> {
         let short = if bytes == 1 { Some(self.peek()?.cast_signed()) } else { None };
         let relative = (bytes == 4).then_some(self.next);
         Ok(Instruction { relative, short, ..self.end(bytes, fault) })
     }
 
-    /// Finishes an instruction after whose opcode these remain to be read: a ModRM byte, the bytes that it asks for, and an immediate operand.
+    /// Finishes an instruction of which three parts remain to be read: a ModRM byte, the bytes that this byte asks for, and an immediate
+    /// operand.
     fn memory(&mut self, opcode: u8, immediate: u8, mut fault: Option<Fault>) -> Result<Instruction, Fault> {
         let modrm = self.byte()?;
         let (mode, base) = (modrm >> 6, modrm & 7);
@@ -278,12 +281,12 @@ fn of_first_map(opcode: u8, word: u8) -> Unfit {
         0xa8 | 0xb0..=0xb7 | 0xe4..=0xe7 => fit(Plain(1)),
         0xa9 | 0xb8..=0xbf => fit(Plain(word)),
         0xa0..=0xa3 => fit(Plain(8)),
-        // These are no instructions in 64-bit mode.
+        // In 64-bit mode, these opcodes are not instructions.
         _ => fit(Unknown),
     }
 }
 
-/// The form of an opcode after 0f.
+/// The form of an instruction whose opcode is 0f and `opcode`.
 fn of_second_map(opcode: u8) -> Unfit {
     match opcode {
         0x05 | 0x07 | 0x0b | 0x34 | 0x35 | 0xaa => jumps(Plain(0)),

@@ -42,7 +42,7 @@ impl<const BITS: u32> Arch for X86<BITS> {
     const STEPS: u8 = Pass::STEPS;
     const TAIL: Option<u32> = Some(1);
 
-    /// `None` if the distance is more than 2 GiB. On i686 addresses wrap around, so all targets are in reach.
+    /// The displacement of the jump. `None` if the distance is more than 2 GiB. On i686 addresses wrap around, so all targets are in reach.
     #[inline]
     fn displacement(address: u64, target: u64) -> Option<i32> {
         let distance = target.wrapping_sub(address).wrapping_sub(Self::SIZE as u64);
@@ -71,7 +71,7 @@ impl Code {
     }
 }
 
-/// `opcode`, and the displacement or immediate after it.
+/// The bytes of an instruction: `opcode`, then `tail`, which is a displacement or an immediate.
 const fn with_tail(kind: u8, opcode: u8, tail: i32) -> Code {
     Code::of_parts(kind, 5, (tail.cast_unsigned() as u64) << 8 | opcode as u64)
 }
@@ -107,8 +107,8 @@ impl<const BITS: u32> Branch for X86<BITS> {
     }
 }
 
-/// Decodes three rarer sites: one that was never flipped, one of a process that was forked in mid-flip, and one that lies across two pages after
-/// one of the pages lost its changes.
+/// Decodes a site that is in one of three rarer cases: it was never flipped; or its process was forked in mid-flip; or it lies across two
+/// pages, one of which has lost its changes.
 #[inline(never)]
 fn decode_rarer(code: Code, own: u32) -> Option<State> {
     // If a tail was only partly written, or partly lost, each of its bytes is the old one or the new one.
@@ -136,7 +136,7 @@ impl<const BITS: u32> Jump for X86<BITS> {
         with_tail(JUMP, if state == State::DIRECT { JMP } else { TEST }, displacement)
     }
 
-    /// If the first byte is `a9`, the bytes after it do not matter.
+    /// Finds the state. If the first byte is `a9`, the bytes after it do not matter.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         match (code.opcode(), displacement) {
             (JMP, Some(own)) if code.tail() == own.cast_unsigned() => Some(State::DIRECT),
