@@ -42,7 +42,7 @@ pub enum Act {
     Serialise,
 }
 
-/// Calls `act` for each act that `caches` names, in the right order, after stores at `sites`.
+/// Carries out the acts of cache maintenance after the code at `sites` was stored. Calls `act` for each act that `caches` asks for, in their order.
 pub fn maintain(sites: impl Iterator<Item = usize> + Clone, caches: Caches, mut act: impl FnMut(Act)) {
     let Caches::Acts { clean, invalidate } = caches else { return };
     if clean {
