@@ -1,6 +1,6 @@
 //! `static_call!` and its output: a static, a type that stands for the static's trampoline, and the trampoline.
 
-/// The types that the result of a static call with the default `return 0` can have.
+/// A type that a static call with the default `return 0` can return.
 #[doc(hidden)]
 pub trait Zero {
     const ZERO: Self;
@@ -117,7 +117,7 @@ macro_rules! __static_call_zero {
     };
 }
 
-/// The static, and the type that stands for the static's trampoline.
+/// Makes the static of a call, and the type that stands for the static's trampoline.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_call {
@@ -167,7 +167,7 @@ macro_rules! __static_call_of {
     };
 }
 
-/// The trampoline. The assembler's function has no signature; the constant gives it the type of the call.
+/// Makes the trampoline of a call, and a constant that gives the trampoline the type of the call: the assembler's function has no signature.
 #[cfg(jumplabel_trampolines)]
 #[doc(hidden)]
 #[macro_export]
@@ -183,7 +183,7 @@ macro_rules! __static_call_function {
     };
 }
 
-/// Without sites: a node of the list of records.
+/// Makes the record of a call in a build without sites: a node of the chain of records.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]
@@ -196,7 +196,7 @@ macro_rules! __static_call_node {
     };
 }
 
-/// With sites of keys but without trampolines: no record, because the record would have to be in the assembler of a trampoline.
+/// Makes no record, in a build with sites of keys but without trampolines: the record would have to be in the assembler of a trampoline.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
@@ -206,7 +206,7 @@ macro_rules! __static_call_node {
     };
 }
 
-/// Without trampolines, the constant is the call's default function.
+/// Makes the constant in a build without trampolines: it is the call's default function.
 #[cfg(not(jumplabel_trampolines))]
 #[doc(hidden)]
 #[macro_export]

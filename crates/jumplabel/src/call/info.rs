@@ -16,12 +16,12 @@ pub struct CallInfo {
     pub module: &'static str,
     /// Source file of the declaration.
     pub file: &'static str,
-    /// The line of the `static_call!` that declares it. If a macro of yours contains the `static_call!`, this is the line that invokes your
+    /// The line of the `static_call!` that declares the call. If a macro of yours contains the `static_call!`, this is the line that invokes your
     /// macro.
     pub line: u32,
     /// The column where the macro begins in that line.
     pub column: u32,
-    /// The address of the function that the call leads to; `None` for its default.
+    /// The address of the function that the call leads to. `None` if the call leads to its default.
     pub target: Option<usize>,
     /// The number of sites of the call: its trampolines, and the calls that tables list. 0 if no code calls it, or in a build without
     /// trampolines.
@@ -51,7 +51,7 @@ impl CallInfo {
     }
 
     /// The name of the function that the call leads to, as the dynamic loader knows it: only exported functions have such a name. `None` for the
-    /// call's default, and for functions without such a name. A debugger or `addr2line` can name those.
+    /// call's default, and for other functions. A debugger or `addr2line` can name those.
     ///
     /// Calls the dynamic loader, so do not use it under the [`Lock`](crate::Lock) or in signal handlers.
     #[must_use]

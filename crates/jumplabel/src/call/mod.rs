@@ -62,9 +62,9 @@ pub struct StaticCall<T> {
 pub unsafe trait Trampoline: 'static {
     type Function: Copy + 'static;
     const FUNCTION: &'static Self::Function;
-    /// The type that `update` takes: a function. For a call that can lead nowhere, it is an `Option`.
+    /// The type of the argument of `update`: a function. For a call that can lead nowhere, it is an `Option`.
     type Target: Copy;
-    /// The function of a target. `None` for the default.
+    /// The function that `target` names. `None` for the default.
     fn function(target: Self::Target) -> Option<Self::Function>;
     fn target(function: Option<Self::Function>) -> Self::Target;
 }
@@ -90,7 +90,7 @@ impl<T: Trampoline> Settable for StaticCall<T> {
 }
 
 impl<T: Trampoline> StaticCall<T> {
-    /// A call that leads to its default, for [`static_call!`](crate::static_call): it belongs to the only static for which `T` was made.
+    /// Makes the static call for whose static [`static_call!`](crate::static_call) made the type `T`. The call leads to its default.
     #[doc(hidden)]
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a call must be a static.
@@ -139,13 +139,14 @@ impl<T: Trampoline> StaticCall<T> {
         patch::commit(&[Request::new(&self.raw, 0)])
     }
 
-    /// The address that stands for a target inside the library: 0 for the default, even if the target is given as the default's own function.
+    /// The number that stands for `target` in a request: the address of the function, or 0 for the default. It is 0 even if `target` is the
+    /// default's own function.
     pub(crate) fn leads_to(target: T::Target) -> usize {
         let target = Self::address(target);
         if target == Self::address(T::target(None)) { 0 } else { target }
     }
 
-    /// The address of a target; 0 for a default without a function of its own.
+    /// The address of the function that `target` names. 0 if `target` is a default without a function of its own.
     fn address(target: T::Target) -> usize {
         const { assert!(size_of::<T::Function>() == size_of::<usize>(), "a static call is of a function pointer") };
         // SAFETY: `T::Function` is a function pointer (`Trampoline` demands that); the assertion says that it has the size of a pointer.
@@ -180,7 +181,7 @@ impl<T: Trampoline> StaticCall<T> {
 }
 
 impl RawCall {
-    /// [`StaticCall::update`] without the type.
+    /// [`StaticCall::update`] for a call whose type is not known.
     ///
     /// # Errors
     /// The errors of [`StaticCall::update`].

@@ -1,6 +1,6 @@
 //! Static calls in builds without trampolines. `Deref` must return a reference to something that does not change. So each target has one word,
-//! which holds the target's address and never changes. A call loads a pointer to that word, and then the word. The word stays for ever, and is
-//! used again whenever a call is led to its target.
+//! which holds the target's address and never changes. A call loads a pointer to that word, and then the word. A word is never freed. It is used
+//! again whenever a call is led to its target.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -15,12 +15,12 @@ struct Block {
     words: [AtomicPtr<()>; WORDS],
 }
 
-/// With this number of words, a block fits into one page of any size.
+/// The number of words with which a block fits into one page of any size.
 const WORDS: usize = 511;
 
 static BLOCKS: AtomicPtr<Block> = AtomicPtr::new(null_mut());
 
-/// The address of the word that holds `target`.
+/// The address of the word that holds `target`. Makes the word if there is none yet.
 pub(super) fn word_of(target: usize) -> Result<usize, Error> {
     loop {
         let first = BLOCKS.load(Ordering::Acquire);
@@ -41,7 +41,7 @@ pub(super) fn word_of(target: usize) -> Result<usize, Error> {
     }
 }
 
-/// Puts an empty block before `first`, if `first` is still the first block.
+/// Puts an empty block in front of the block `first`, if `first` is still the first one.
 fn add(first: *mut Block) -> Result<(), Error> {
     let platform = platform();
     let memory = platform.allocate(size_of::<Block>()).ok_or(Error::OutOfMemory)?;
