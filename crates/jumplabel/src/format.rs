@@ -1,5 +1,6 @@
-//! All layouts that a binary carries, and that the library's instances share. The macros and the C header emit them, the runtime reads them, and
-//! tools and tests search for them. docs/table-format.md explains them. tests/format.rs compares that document and the C header with this file.
+//! All layouts that a binary carries, and that the library's instances share. The macros and the C header emit the data, the library reads them,
+//! and tools and tests search for them. docs/table-format.md explains the layouts. tests/format.rs compares that document and the C header with
+//! this file.
 //!
 //! ```text
 //!   section           holds                                               written at run time
@@ -39,7 +40,7 @@ pub const fn meta(arm: bool, kind: u8, offset: usize) -> u32 {
     }
 }
 
-/// For a kind whose sites have a site prefix, the flag that its entries carry, as `arch/asm/x86/site_prefix.rs` emits it. For other kinds, 0.
+/// The flag [`PREFIXED`] for a kind whose sites have a site prefix (`arch/asm/x86/site_prefix.rs` emits the prefix); 0 for other kinds.
 const fn prefixed(kind: u8) -> u32 {
     let has_prefix = matches!(kind, BRANCH | SHORT | LOADING | SWITCH | OP);
     if cfg!(jumplabel_site_prefix) && has_prefix { PREFIXED } else { 0 }
@@ -62,18 +63,18 @@ pub(crate) fn relative(word: *const i32) -> usize {
     (word as usize).wrapping_add_signed(distance as isize)
 }
 
-/// A key record. It leads to a key or an array of keys, and to its [`Declaration`].
+/// A key record. It leads to what a declaration declares (a key, an array of keys, a static call, a mode) and to the [`Declaration`].
 #[repr(C, align(4))]
 pub struct KeyRecord {
     /// Leads to the static that contains the key, or to the slot that holds the static's address.
     pub(crate) key: i32,
     /// Leads to the [`Declaration`].
     pub(crate) declaration: i32,
-    /// Leads to a function that returns the data that `meta` attached; 0 if the declaration has no `meta`.
+    /// Leads to a function that returns the data that `meta` attaches; 0 if the declaration has no `meta`.
     pub(crate) meta: i32,
 }
 
-/// The constants of a declaration. The compiler emits them. The assembler emits the [`KeyRecord`], which leads to them.
+/// The constants of a declaration. The compiler emits them. The assembler emits the [`KeyRecord`] that leads to them.
 #[repr(C, align(4))]
 pub struct Declaration<const TEXT: usize> {
     pub(crate) line: u32,
@@ -159,7 +160,7 @@ pub(crate) const GUARDED: u32 = 4;
 pub(crate) const UP: u32 = 8;
 
 impl Object {
-    /// The object's sites.
+    /// The entries of the object's table: one for each site.
     #[must_use]
     #[inline(never)]
     pub fn table(&self) -> &[Entry] {
@@ -182,14 +183,14 @@ impl Object {
     }
 
     /// Whether the object's linker gave bounds to its table and to its key records, and all these bounds lie in `addresses`. The linker gives no
-    /// bounds if its script puts these sections into another section. In a build for an operating system, the table of an object without sites
-    /// has no bounds either.
+    /// bounds if its script puts these sections into another section. In a build for an operating system, the table of an object without sites has
+    /// no bounds, either.
     #[must_use]
     pub fn has_bounds(&self, addresses: &core::ops::Range<usize>) -> bool {
         [&self.table_start, &self.table_stop, &self.keys_start, &self.keys_stop]
             .map(core::ptr::from_ref)
             .iter()
-            // If there is no such section, the bound is at address 0 or (on AArch64) at the address of this word.
+            // If the object has no such section, the bound is at address 0 or (on AArch64) at the address of this word.
             .all(|&bound| {
                 relative(bound) != bound as usize && (addresses.start..=addresses.end).contains(&relative(bound))
             })
@@ -206,7 +207,7 @@ impl Object {
         !words.is_empty()
     }
 
-    /// Whether the object has sites that are still to be linked.
+    /// Whether the object has sites that `jumplabel link` or the object's constructor must still change.
     #[cfg(jumplabel_short_engine)]
     pub(crate) fn is_unlinked(&self) -> bool {
         // SAFETY: the words stand for the section bounds that the linker gives.
@@ -240,16 +241,16 @@ unsafe fn section<'a, T>(start: *const i32, stop: *const i32) -> &'a [T] {
     unsafe { core::slice::from_raw_parts(start as *const T, bytes / size_of::<T>()) }
 }
 
-/// One instance of this library in the process.
+/// The record of one instance of this library in the process.
 #[repr(C)]
 pub struct Runtime {
-    /// [`MAGIC`].
+    /// The words by which the record is recognised: [`MAGIC`].
     pub(crate) magic: [u32; 2],
-    /// [`VERSION`].
+    /// The version of the layouts that the instance knows: [`VERSION`].
     pub(crate) version: u32,
     /// Whether the instance is on the platform's list of instances, is not on it yet, or has left it. See `platform::instances`.
     pub(crate) membership: AtomicU32,
-    /// 1 if the instance is never unloaded, and handles forks and the end of the process for all instances.
+    /// 1 if the instance is never unloaded, and has the handlers of fork and of the end of the process.
     pub(crate) stays: AtomicU32,
     /// The phase of the instance's transaction; see `patch::in_flight`. Changed under the lock, or by a tool; see `format::process`.
     pub(crate) phase: AtomicU32,
@@ -258,12 +259,12 @@ pub struct Runtime {
     pub(crate) next: AtomicPtr<Runtime>,
     /// Leads to the state that the instances of a process share. The platform defines its contents. Null until the state exists.
     pub(crate) process_state: AtomicPtr<()>,
-    /// An `extern "C" fn()`. An instance that holds the lock calls it: it undoes or finishes the transaction that the instance of this record
-    /// began. Null until that instance has begun a transaction.
+    /// An `extern "C" fn()`. It undoes or finishes the transaction that the instance of this record began. An instance that holds the lock calls
+    /// it. Null until the instance of this record has begun a transaction.
     pub(crate) recover: AtomicPtr<()>,
     /// An `extern "C" fn(usize, usize)`. An instance that holds the lock calls it. The arguments are the bounds of an object that is about to be
-    /// unloaded. If both are 0, the process was forked in mid-flip, or an object was loaded. Null while the only patchables that the instance of
-    /// this record knows are keys.
+    /// unloaded. If both are 0, the process was forked in mid-flip, or an object was loaded. Null while keys are the only patchables that the
+    /// instance of this record knows.
     pub(crate) tell: AtomicPtr<()>,
 }
 

@@ -11,7 +11,7 @@ pub struct Entry {
     meta: u32,
 }
 
-/// The contents of a slot. In a PE file, slots can be aligned to four bytes only: lld does that with an import library that GNU tools made.
+/// The address that a slot holds. In a PE file, slots can be aligned to four bytes only: lld does that with an import library that GNU tools made.
 ///
 /// # Safety
 /// `slot` is the address of a slot.
@@ -63,7 +63,7 @@ impl Entry {
         slot.wrapping_add((self.meta >> OFFSET_SHIFT) as usize)
     }
 
-    /// The arms. The caller ensures that the entry is of a switch, an operation in place or an alternative.
+    /// The arms to which the entry leads. The caller ensures that the entry is of a switch, an operation in place or an alternative.
     pub(crate) fn arms(&self) -> &[Arm] {
         let count = self.target() as *const u32;
         // SAFETY: the caller ensures that the entry is of one of these kinds. Either the index has found that its arms are in the object's code,
@@ -77,7 +77,7 @@ impl Entry {
         self.meta & super::UNLINKED != 0
     }
 
-    /// The number of bytes in front of the site that belong to its instruction, as far as the library knows.
+    /// The number of bytes in front of the site that belong to its instruction, as the entry says.
     #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
     pub(crate) fn bytes_in_front(&self) -> usize {
         jumplabel_format::front::bytes_in_front(self.meta)
@@ -101,7 +101,7 @@ impl Entry {
         self.kind() == LOADING
     }
 
-    /// For a site that can load: the address of the word in front of the stub.
+    /// For a site that can load: the address of the word in front of the stub. The word leads to the arm.
     pub(crate) fn arm_word(&self) -> usize {
         self.target().wrapping_sub(size_of::<i32>())
     }
@@ -136,8 +136,8 @@ impl Entry {
         ((word & 7) as usize, word & 8 != 0)
     }
 
-    /// The value of [`arm`](Self::arm), the kind, and whether there is a site prefix. Two sites of one key that have these in common do the same
-    /// in each state of the key, and have the same number of bytes.
+    /// A number made of [`arm`](Self::arm), the kind, and whether there is a site prefix. Two sites of one key that have the same number do the
+    /// same in each state of the key, and have the same number of bytes.
     pub(crate) fn traits(&self) -> u32 {
         self.meta & (ARM | PREFIXED | KIND_MASK << KIND_SHIFT)
     }
