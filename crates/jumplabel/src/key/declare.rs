@@ -34,19 +34,19 @@
 /// # }
 /// ```
 ///
-/// *Place.* A declaration stands in a module or in a function. In a function, names in the default, and in the parts after the default, mean
-/// names of the module around the function. An `impl` block cannot contain statics: declare the key beside the block.
+/// *Place.* A declaration stands in a module or in a function. In a function, paths in the default, and in the parts after the default, are looked
+/// up in the module that contains the function. An `impl` block cannot contain statics: declare the key beside the block.
 ///
 /// *Name.* [`find_key`](crate::find_key) takes the path of the static, `crate::module::NAME`; a function is not part of the path. `#[key(name =
 /// "...")]` replaces the path by any constant text, for all elements of an array. With this attribute, a macro that declares keys can make their
 /// names unique: `#[key(name = concat!("hook.", stringify!($hook)))]`. If the macro gives no names, the place where the macro is invoked
 /// distinguishes its keys: see [`KeyInfo`](crate::KeyInfo).
 ///
-/// *Meta.* `, meta &META` comes last. It is a reference to anything that is `Sync` and lives as long as the program.
+/// *Meta.* `, meta &META` comes last, and attaches data to the key: a reference to anything that is `Sync` and lives as long as the program.
 /// [`KeyInfo::meta`](crate::KeyInfo::meta) returns the reference to a caller who asks for its type.
 ///
 /// Costs 8 bytes of data for each key. A declaration costs 40 bytes of read-only record, and the texts of path, name and file. A `meta` costs a
-/// function of some 40 bytes. It needs no relocation and no start-up work. (In builds without sites, it needs both.)
+/// function of some 40 bytes. A declaration needs no relocation and no start-up work. (In builds without sites, it needs both.)
 #[macro_export]
 macro_rules! static_key {
     () => {};
@@ -118,9 +118,9 @@ macro_rules! static_key {
     };
 }
 
-/// One declaration: the static, its record, and the other parts. These stand in a module that has the same name as the static, because
-/// `global_asm!` must stand in a module and keys can be declared in functions. `#[cfg]` applies to the whole declaration, other attributes to
-/// the static.
+/// Makes one declaration: the static, its record, and the other parts. All of them stand in a module that has the same name as the static, because
+/// `global_asm!` must stand in a module and keys can be declared in functions. `#[cfg]` applies to the whole declaration, other attributes to the
+/// static.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_key {

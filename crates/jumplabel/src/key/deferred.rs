@@ -51,7 +51,7 @@ pub struct DeferredKey<const DEFAULT: bool, const OR_LOAD: bool = false> {
 struct Timer {
     /// The interval in nanoseconds.
     interval: u64,
-    /// The time at which the worker carries the dec out, in nanoseconds of the platform's clock. Changed under the lock.
+    /// The time at which the worker carries out the dec, in nanoseconds of the platform's clock. Changed under the lock.
     due: AtomicU64,
     /// Whether the key is on the list of any instance of the library.
     listed: AtomicBool,
@@ -59,9 +59,9 @@ struct Timer {
 }
 
 impl Timer {
-    /// Sets the time at which the worker carries the dec out: when the interval has passed. Called under the lock.
+    /// Sets the time at which the worker carries out the dec: when the interval has passed. Called under the lock.
     fn defer(&self, lock: &Lock) {
-        // The shortest wait. It prevents a dec that is refused again and again from keeping a processor busy.
+        // The shortest wait. Without it, a dec that is refused again and again would keep a processor busy.
         const MOMENT: u64 = 1_000_000;
         self.due.store(nanos(lock.platform().now()).saturating_add(self.interval.max(MOMENT)), Ordering::Relaxed);
     }
@@ -90,9 +90,9 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> DeferredKey<DEFAULT, OR_LOAD> {
     }
 
     /// Counts off one user (Linux: `static_key_slow_dec_deferred`). If that user is the last one, the key goes off when the interval has passed.
-    /// Until then its count stays 1, and further deferred decs do nothing. A user that comes before then keeps the key on: `inc` counts the new
-    /// user as well, and `enable` puts the new user in the place of the one that has left. `disable` and [`seal`](RawKey::seal) count off at
-    /// once the user that has left.
+    /// Until then the key's count stays 1, and further deferred decs do nothing. If another user comes meanwhile, the key stays on: `inc` counts
+    /// the new user as well, and `enable` puts the new user in the place of the one that has left. `disable` and [`seal`](RawKey::seal) count off
+    /// at once the user that has left.
     ///
     /// Costs a compare-and-swap. For the last user, it costs a lock and, if no worker runs, the start of a thread. Do not call it in signal
     /// handlers.
@@ -162,7 +162,7 @@ unsafe impl<const DEFAULT: bool, const OR_LOAD: bool> Key for DeferredKey<DEFAUL
     const OR_LOAD: bool = OR_LOAD;
 }
 
-/// Keys whose dec is due, and keys whose dec was due earlier. The list is changed and read under the lock.
+/// The list of the keys whose dec is due, or was due earlier. It is changed and read under the lock.
 static LIST: AtomicPtr<Node> = AtomicPtr::new(null_mut());
 
 const fn nanos(time: Duration) -> u64 {
@@ -170,10 +170,11 @@ const fn nanos(time: Duration) -> u64 {
     if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 }
 }
 
-/// A key whose interval has passed. If there is none, the time until the first interval passes. Called under the lock.
+/// A key whose interval has passed. If there is none, an error with the time until the first interval passes, or `None` if the list is empty.
+/// Called under the lock.
 fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
-    // Another instance of the library may have carried out the dec of a key on this list. It may put the key on its own list at the next dec. A
-    // key is on one list only, so keys whose dec is done leave this list.
+    // Another instance of the library may have carried out the dec of a key on this list, and may put the key on its own list at the next dec. A
+    // key must be on one list only, so keys whose dec is done leave this list.
     unlist(|key| !key.raw.is_due());
     let now = nanos(lock.platform().now());
     let mut soonest = None;
@@ -219,7 +220,7 @@ pub(crate) mod worker {
     /// The number of the process whose worker runs. It has the bit [`STARTING`] while the worker is being started, and is 0 if there is no
     /// worker. In a forked child, the number can still be that of the parent; the child then has no worker.
     static RUNS_IN: AtomicU32 = AtomicU32::new(0);
-    /// No process number has this bit.
+    /// A bit that no process number has: it marks a worker that is being started.
     const STARTING: u32 = 1 << 31;
 
     /// Records, in a forked child, that there is no worker.
@@ -228,7 +229,7 @@ pub(crate) mod worker {
         RUNS_IN.store(0, Ordering::Relaxed);
     }
 
-    /// Makes sure that a worker will look at the list.
+    /// Makes sure that a worker will look at the list soon. Starts a worker if there is none.
     pub(super) fn wake() -> Result<(), Error> {
         let me = threads::process();
         loop {
@@ -254,8 +255,8 @@ pub(crate) mod worker {
         Err(Error::OutOfMemory)
     }
 
-    /// The longest sleep. A key with a short interval may become due while the worker sleeps for a key with a long interval: the dec of the key
-    /// with the short interval is then late by at most this time.
+    /// The longest sleep of the worker. A key with a short interval may become due while the worker sleeps for a key with a long interval. The dec
+    /// of the key with the short interval is then late by at most this time.
     const MOMENT: core::time::Duration = core::time::Duration::from_millis(20);
 
     fn begin() {
@@ -269,10 +270,10 @@ pub(crate) mod worker {
             match next(&lock) {
                 Ok(key) => match key.raw.carry_out(&mut lock) {
                     Ok(_) => {}
-                    // This library never leaves a dec due that ends in these errors.
+                    // A dec that this library left due never ends in these errors.
                     Err(Error::Underflow | Error::Sealed) => key.raw.set_due(false),
-                    // The key stays on, which is acceptable to all users. But the user that left must still be counted off, and no later dec
-                    // would do that.
+                    // The key stays on, which is acceptable to all users. But the user that left must still be counted off, and no later dec would
+                    // do that. So the worker tries again later.
                     Err(_) => key.timer.defer(&lock),
                 },
                 Err(Some(wait)) => {

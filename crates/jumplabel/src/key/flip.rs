@@ -32,9 +32,9 @@ impl RawKey {
         change(self, Change::Disable)
     }
 
-    /// Counts one user more (Linux: `static_key_slow_inc`). The first user turns the key on; every other `inc` is one compare-and-swap. When
-    /// `inc` returns, the key is on, and stays on until the matching [`dec`](Self::dec). If the key was turned on without a core sync, each
-    /// later `inc` also reports that, until a core sync has succeeded.
+    /// Adds one user (Linux: `static_key_slow_inc`). The first user turns the key on; every other `inc` is one compare-and-swap. When `inc`
+    /// returns, the key is on, and stays on until the matching [`dec`](Self::dec). If the key was turned on without a core sync, each later `inc`
+    /// reports that, too, until a core sync has succeeded.
     ///
     /// # Errors
     /// [`Error::Overflow`] at `i32::MAX` users, and the errors of [`enable`](Self::enable).
@@ -42,7 +42,7 @@ impl RawKey {
         change(self, Change::Inc)
     }
 
-    /// Counts one user less (Linux: `static_key_slow_dec`). The last user turns the key off.
+    /// Removes one user (Linux: `static_key_slow_dec`). The last user turns the key off.
     ///
     /// # Errors
     /// [`Error::Underflow`] if the key is off, and the errors of [`enable`](Self::enable).
@@ -51,7 +51,7 @@ impl RawKey {
     }
 
     /// [`enable`](Self::enable) for a caller that holds the lock (Linux: `static_key_enable_cpuslocked`). The key must be `'static`, because
-    /// functions are called with it when the lock is dropped ([`on_change`](crate::on_change)).
+    /// functions get a reference to it when the lock is dropped ([`on_change`](crate::on_change)).
     ///
     /// # Errors
     /// The errors of [`enable`](Self::enable).
@@ -94,7 +94,7 @@ impl RawKey {
     pub fn seal(&self) -> Result<(), Error> {
         let mut lock = Lock::take()?;
         self.carry_out(&mut lock)?;
-        // A sealed key may lie in read-only memory, where this flag cannot be cleared later.
+        // A sealed key may lie in read-only memory, where no later call could clear this flag.
         self.set_lent(false);
         count::seal(self.word()).map_err(Error::from)
     }
@@ -110,7 +110,8 @@ impl RawKey {
         patch::verify_one(self)
     }
 
-    /// Counts off the user that has left through `dec_deferred`. If that is refused, the dec is still due. Called under the lock.
+    /// If a deferred dec is due, counts off the user that has left. Returns `None` if no dec is due. After an error, the dec is still due. Called
+    /// under the lock.
     pub(crate) fn carry_out(&self, lock: &mut Lock) -> Result<Option<Outcome>, Error> {
         if !self.is_due() {
             return Ok(None);
@@ -122,7 +123,7 @@ impl RawKey {
 }
 
 impl<'key> Request<'key> {
-    /// A change of a key.
+    /// The request to carry out `change` on `key`.
     pub(crate) const fn of_key(key: &'key RawKey, change: Change) -> Request<'key> {
         Request::new(key, change as usize)
     }
@@ -143,7 +144,7 @@ impl<K: Key> Settable for K {
     }
 }
 
-/// Changes one key. If nothing has to be patched, this takes no lock. Otherwise it is a transaction with one change.
+/// Changes one key. If nothing has to be patched, this takes no lock. Otherwise it is a transaction of one change.
 pub(crate) fn change(key: &RawKey, change: Change) -> Result<Outcome, Error> {
     if count::fast(key.word(), change).is_some() {
         return Ok(unpatched(key, change, None));
@@ -160,14 +161,14 @@ pub(crate) fn change_locked(key: &RawKey, change: Change, lock: &mut Lock) -> Re
 }
 
 /// The outcome of a change that patched nothing.
-#[inline(never)] // Kept apart, so that a change that patches something uses less of the stack.
+#[inline(never)] // This is a function of its own, so that a change that patches something uses less of the stack.
 fn unpatched(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Outcome {
     let visibility = if key.is_eventual() { still_eventual(key, change, lock) } else { Visibility::Immediate };
     Outcome { visibility, ..Outcome::default() }
 }
 
 /// The visibility of a change of a key whose last flip had no core sync. Only an `inc` tries the core sync again, because its user relies on the
-/// key. It tries only if the last core sync of the process succeeded: then another core sync may succeed, too, for this key's flip.
+/// key. It tries only if the last core sync of the process succeeded, because then one for this key may succeed, too.
 #[cold]
 fn still_eventual(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Visibility {
     if change != Change::Inc || !platform().is_synced() {

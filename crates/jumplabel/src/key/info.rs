@@ -14,7 +14,7 @@ use crate::{platform::list::List, sort::sort_unstable_by};
 /// A key, as introspection shows it. The texts and the key live as long as the object that declares them stays loaded.
 #[derive(Clone, Copy)]
 pub struct KeyInfo {
-    /// The name that `#[key(name = "...")]` gives. Without one, the path.
+    /// The name that `#[key(name = "...")]` gives. The path if there is no such attribute.
     pub name: &'static str,
     /// The path of the static, `crate::module::NAME`, or the path of a place that [`record_key!`](crate::record_key) names,
     /// `crate::module::NAME.field`.
@@ -26,7 +26,8 @@ pub struct KeyInfo {
     pub element: Option<u32>,
     /// Source file of the declaration.
     pub file: &'static str,
-    /// The line of the `static_key!` that declares it. If a macro of yours contains the `static_key!`, this is the line that invokes your macro.
+    /// The line of the `static_key!` that declares the key. If a macro of yours contains the `static_key!`, this is the line that invokes your
+    /// macro.
     pub line: u32,
     /// The column where the macro begins in that line.
     pub column: u32,
@@ -36,12 +37,12 @@ pub struct KeyInfo {
     pub enabled: bool,
     /// The key's count.
     pub count: i32,
-    /// The number of sites that check the key. It includes damaged entries that name the key.
+    /// The number of sites that check the key. Damaged entries that name the key count, too.
     pub sites: usize,
     /// The key, to flip it or to list its sites.
     pub key: &'static RawKey,
     meta: Option<MetaFn>,
-    /// The key's position among the keys that were found. `drop_repeated` needs it.
+    /// The position of the key among the keys that were found, for `drop_repeated`.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
     number: usize,
 }
@@ -69,7 +70,7 @@ impl KeyInfo {
         }
     }
 
-    /// A key without a record, which a list gives a name to.
+    /// The description of a key without a record. A list gives the key its name.
     pub(crate) fn of_list(named: &NamedKey, sites: usize, number: usize) -> KeyInfo {
         let &NamedKey { key, default, name, place: (file, line, column) } = named;
         let (enabled, count) = (key.is_enabled(), key.count());
@@ -77,7 +78,7 @@ impl KeyInfo {
         KeyInfo { name, path, module, element, file, line, column, default, enabled, count, sites, key, meta, number }
     }
 
-    /// Drops each record that repeats another one: an `inline` key of C++ has a record from each file that sees its declaration. The other
+    /// Drops each record that repeats another one. (An `inline` key of C++ has a record from each file that includes its declaration.) The other
     /// records stay in their order.
     #[cfg(jumplabel_sites)]
     pub(crate) fn drop_repeated(keys: &mut List<KeyInfo>) {
@@ -87,9 +88,9 @@ impl KeyInfo {
         sort_unstable_by(keys.as_mut_slice(), |a, b| a.number < b.number);
     }
 
-    /// The data that the declaration attaches: `&META` of `static K: false, meta &META;`. `None` in three cases: the declaration attaches
-    /// nothing, or its data has another type, or the key is in an object with another instance of the library. (Two types with the same name can
-    /// differ between instances.)
+    /// The data that the declaration attaches: `&META` of `static K: false, meta &META;`. `None` if the declaration attaches nothing, if its data
+    /// has another type, or if the key is in an object with another instance of the library. (Two types with the same name can differ between
+    /// instances.)
     ///
     /// Costs a call of a function in the object that declares the key. Do not unload that object during the call or while you use the result.
     /// Safe anywhere, signal handlers included, if the expression after `meta` is a reference to a static.

@@ -100,7 +100,7 @@ pub unsafe trait Key {
     const OR_LOAD: bool = false;
 }
 
-// SAFETY: transparent over a RawKey made with DEFAULT.
+// SAFETY: a `StaticKey` has the layout of its only field, a `RawKey` made with `DEFAULT`.
 unsafe impl<const DEFAULT: bool, const OR_LOAD: bool> Key for StaticKey<DEFAULT, OR_LOAD> {
     const DEFAULT: bool = DEFAULT;
     const OR_LOAD: bool = OR_LOAD;

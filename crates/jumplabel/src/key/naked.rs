@@ -1,4 +1,4 @@
-//! Naked keys: each key has a function of two instructions. Each check calls that function, and a flip changes it.
+//! Naked keys: each key has a function of two instructions. Each check calls that function, and a flip changes the function.
 //!
 //! ```text
 //!   naked_key! { static K: false; }          K.get()          K.get()          K.get()        any number of checks
@@ -62,7 +62,7 @@ pub struct NakedKey<F> {
 }
 
 impl<F: Function> NakedKey<F> {
-    /// A key in its default state, for [`naked_key!`](crate::naked_key): it belongs to the only static for which `F` was made.
+    /// Makes the key for whose static [`naked_key!`](crate::naked_key) made the type `F`. The key is in its default state.
     #[doc(hidden)]
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a key must be a static.
@@ -147,11 +147,11 @@ impl<F: Function> Keys for NakedKey<F> {
 /// assert_eq!([ROUTE.get(), VERIFY.get(), CHECKS.get()], [false, true, cfg!(debug_assertions)]);
 /// ```
 ///
-/// The macro can stand in a function, too; names in the default then mean names of the module around the function. There are no arrays of naked
-/// keys, because each naked key has a function of its own.
+/// The macro can stand in a function, too. Paths in the default are then looked up in the module that contains the function. There are no arrays of
+/// naked keys, because each naked key has a function of its own.
 ///
-/// Each key costs 8 bytes of data, 8 of code (24 on aarch64) with some 40 of unwind information, 16 of read-only table and 40 of read-only
-/// record with its texts. It needs no relocation and no start-up work. A check costs only its code.
+/// Each key costs 8 bytes of data, 8 of code (24 on aarch64) with some 40 of unwind information, 16 of read-only table and 40 of read-only record
+/// with its texts. A key needs no relocation and no start-up work. A check costs only its code.
 #[macro_export]
 macro_rules! naked_key {
     () => {};
@@ -182,7 +182,7 @@ macro_rules! naked_key {
     };
 }
 
-/// The function of a naked key.
+/// Makes the function of a naked key, and the check that calls it.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
@@ -201,14 +201,14 @@ macro_rules! __naked_function {
     };
 }
 
-/// Without sites there is no function: `get` loads the count.
+/// Makes no function, in builds without sites: there, `get` loads the count.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_function {
     ($key:ident, $default:expr) => {
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: this calls no function.
+        // SAFETY: the contract is about `call`, which does not exist in builds without sites.
         unsafe impl $crate::key::naked::Function for __type::$key {
             const DEFAULT: bool = $default;
         }

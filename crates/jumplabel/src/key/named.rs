@@ -1,10 +1,10 @@
-//! A key that has a name without a record.
+//! The name of a key that has no record: that of an element of a list.
 
 use core::fmt;
 
 use super::{RawKey, StaticKey};
 
-/// A key of an element of a list, with its name and its place: see [`List::names`](crate::List::names).
+/// The key of an element of a list, with its name and its place: see [`List::names`](crate::List::names).
 #[derive(Clone, Copy, Debug)]
 pub struct NamedKey {
     pub(crate) key: &'static RawKey,
@@ -14,8 +14,8 @@ pub struct NamedKey {
 }
 
 impl NamedKey {
-    /// A key with this name and place. The name, for example `module_path!()`, need not be unique. File, line and column are those of the
-    /// element's macro.
+    /// A key with this name and place. The name need not be unique: it can be `module_path!()`. File, line and column are those of the element's
+    /// macro.
     #[must_use]
     pub const fn new<const DEFAULT: bool, const OR_LOAD: bool>(
         key: &'static StaticKey<DEFAULT, OR_LOAD>,
@@ -27,7 +27,7 @@ impl NamedKey {
         NamedKey { key: key.raw(), default: DEFAULT, name, place: (file, line, column) }
     }
 
-    /// Whether `wanted` is its name, with or without the place of the declaration.
+    /// Whether `wanted` is the key's name, with or without the place of the declaration.
     pub(crate) fn is(&self, wanted: &str) -> bool {
         let (file, line, column) = self.place;
         let mut rest = Rest(wanted);

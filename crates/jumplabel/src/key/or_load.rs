@@ -13,9 +13,8 @@ use super::StaticKey;
 /// also costs some 25 bytes out of line.
 ///
 /// All checks begin unpatched. The first flip of the key patches them. [`prepare()`](crate::prepare), and
-/// [`restore_pristine`](crate::restore_pristine) of the key, can patch earlier, but only the checks that should fall through. (On some
-/// instruction sets a check falls through for a moment while it becomes another jump. So a check that should jump continues to load until a
-/// flip.)
+/// [`restore_pristine`](crate::restore_pristine) of the key, can patch them earlier, but only those that should fall through. (On some instruction
+/// sets a check falls through for a moment while it becomes another jump. So a check that should jump continues to load until a flip.)
 ///
 /// If patching is refused, `enable`, `disable` and similar functions still succeed, and [`Outcome::loading`](crate::Outcome::loading) is the
 /// number of sites that continue to load. But they fail if patching worked before, because a patched check cannot be made to load again. Then
