@@ -18,7 +18,7 @@
 
 use crate::format::{Declaration, shape};
 
-/// The things that a record can declare: one key, an array of keys, a static call or a mode.
+/// What a record can declare: one key, an array of keys, a static call or a mode.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a static key",
@@ -29,7 +29,7 @@ pub trait Keys {
     const COUNT: usize;
     const STRIDE: usize;
     const DEFAULT: bool;
-    /// The flags of the shape that mark a call or a mode. For keys, no flag is set.
+    /// The flag that marks a call or a mode, in the shape word of the record. 0 for keys.
     const WHAT: u32 = 0;
 }
 
@@ -84,7 +84,7 @@ impl Texts {
         len
     }
 
-    /// The bytes of path, name and file together.
+    /// The number of bytes of path, name and file together.
     #[must_use]
     #[allow(clippy::len_without_is_empty)]
     pub const fn len(&self) -> usize {
@@ -109,7 +109,7 @@ const fn copy(part: &str, with_spaces: bool, text: &mut [u8], mut at: usize) -> 
     at
 }
 
-/// The name that a declaration gives, after a check that it is one line of text. Operators type this name.
+/// Returns `name`, the name that a declaration gives. Does not compile unless `name` is one line of text, because operators type it.
 const fn checked(name: &'static str) -> &'static str {
     assert!(!name.is_empty(), "the name of a key is empty");
     let mut at = 0;
@@ -120,7 +120,7 @@ const fn checked(name: &'static str) -> &'static str {
     name
 }
 
-/// The declaration of `keys`, which lie `offset` bytes into their static.
+/// The declaration of `keys`, which lie `offset` bytes after the beginning of their static.
 #[must_use]
 pub const fn declare<K: Keys, const TEXT: usize>(
     texts: &Texts,
@@ -162,7 +162,7 @@ pub const unsafe fn offset_in<K, S>(key: &K, symbol: &S) -> usize {
     offset as usize
 }
 
-/// Leaves the record of `$keys`, which lie `$offset` bytes into `$symbol`.
+/// Emits the record of `$keys`, which lie `$offset` bytes after the beginning of `$symbol`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __key_record {
@@ -193,7 +193,7 @@ macro_rules! __declaration {
     };
 }
 
-/// A record in `__jump_keys`.
+/// Emits a record in `__jump_keys`.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
@@ -209,8 +209,8 @@ macro_rules! __key_link {
     };
 }
 
-/// A record in `__jump_keys` from within a function: it is linked only if the item that the function belongs to is used. It adds no instruction
-/// to the function.
+/// Emits a record in `__jump_keys` from inside a function. The linker keeps the record only if the item that the function belongs to is used. The
+/// function gets no instruction more.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
@@ -229,7 +229,7 @@ macro_rules! __key_link_in_function {
     };
 }
 
-/// The assembler that makes up the record.
+/// The assembler text of a record.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __key_record_asm {
@@ -243,7 +243,7 @@ macro_rules! __key_record_asm {
     };
 }
 
-/// A node of the list of records, and the constructor that puts the node on the list.
+/// Makes a node of the chain of records, and the constructor that puts the node into the chain.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]
@@ -253,7 +253,7 @@ macro_rules! __key_link {
     };
 }
 
-/// Without sites, the record need not be in a function.
+/// Emits a record from inside a function, in a build without sites: it need not be part of the function.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]

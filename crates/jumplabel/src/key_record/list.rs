@@ -13,11 +13,11 @@ impl chain::Record for Record {
     }
 }
 
-// SAFETY: the pointers lead to statics.
+// SAFETY: the pointers lead to statics, which every thread may read.
 unsafe impl Sync for Record {}
 
 impl Node<Record> {
-    /// The record of keys in the static `key`.
+    /// A node with the record of the keys in the static `key`.
     #[must_use]
     pub const fn new<S, const TEXT: usize>(
         key: &'static S,
@@ -48,7 +48,7 @@ pub(crate) fn demand_constructors() -> Result<(), Error> {
     if FIRST.load(Ordering::Acquire).is_null() { Err(Error::NoRecords) } else { Ok(()) }
 }
 
-/// All records of this instance.
+/// All records of this instance. An error if constructors have not run.
 pub(crate) fn all() -> Result<impl Iterator<Item = Record>, Error> {
     demand_constructors()?;
     Ok(chain::records(&FIRST).copied().filter(|record| !record.declaration.is_null()))

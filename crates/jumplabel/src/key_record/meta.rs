@@ -28,14 +28,14 @@ pub struct Meta {
 pub struct Description {
     pub(crate) semaphore: *const AtomicU16,
     pub(crate) key: *const RawKey,
-    /// Null for a key that follows a semaphore of `<sys/sdt.h>`: there the key is all.
+    /// Null for a key that follows a semaphore of `<sys/sdt.h>`: such a tracepoint has nothing but its key.
     pub(crate) call: *const RawCall,
     /// Leads to the head of the list of probes.
     pub(crate) probes: *const (),
 }
 
 impl Meta {
-    /// The data `meta`. It must be `Sync`, because every thread that finds the key can use it.
+    /// A description of the data `meta`. The data must be `Sync`, because every thread that finds the key can use them.
     #[must_use]
     pub fn of<T: Sync + 'static>(meta: &'static T) -> Meta {
         Meta {
@@ -47,7 +47,7 @@ impl Meta {
         }
     }
 
-    /// The same data, with a tracepoint.
+    /// Adds the parts of the key's tracepoint, if it has one with a note for tracers.
     #[cfg(jumplabel_threads)]
     #[must_use]
     pub fn with_tracepoint(self, tracepoint: Option<Description>) -> Meta {
@@ -64,7 +64,7 @@ impl Meta {
     }
 }
 
-/// Returns the data that a declaration attaches.
+/// A function that returns the data that a declaration attaches.
 pub type MetaFn = fn() -> Meta;
 
 /// Emits the record and, if the declaration attaches data, the function that returns the data.

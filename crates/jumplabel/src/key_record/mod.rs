@@ -38,8 +38,8 @@ pub struct Record {
     /// The function that returns the data that the declaration attaches. `None` if the function belongs to another instance of the library: that
     /// instance's types may look the same and still differ.
     pub(crate) meta: Option<MetaFn>,
-    /// The address of the C function that describes the key's tracepoint, or of the key itself, if it has the flag [`SEMAPHORE`]. 0 if there
-    /// is neither, or if it belongs to another instance.
+    /// The address of the C function that describes the key's tracepoint; for a record with the flag [`SEMAPHORE`], the address of the key. 0 if
+    /// the record has neither, or if it belongs to another instance.
     #[cfg(jumplabel_sites)]
     #[cfg_attr(not(jumplabel_usdt), allow(dead_code))]
     pub(crate) describe: usize,
@@ -66,7 +66,7 @@ impl Record {
         self.declaration().shape & (CALL | MODE) == 0
     }
 
-    /// The key that is the element with this number in the declared array. For a single key, a static call or a mode, `element` is 0.
+    /// Element number `element` of the declared array. For a single key, a static call or a mode, `element` is 0.
     ///
     /// # Safety
     /// `T` is the type that the record declares: a raw key; for a static call, a raw call; for a mode, a raw mode.
@@ -89,7 +89,7 @@ impl Record {
         self.declaration().shape & DEFAULT != 0
     }
 
-    /// A text of the declaration. In C a name can have bytes that are not UTF-8. It then ends before the first such byte.
+    /// A text of the declaration. In C a name can have bytes that are not UTF-8. The result then ends before the first such byte.
     fn text(&self, range: Range<u16>) -> &'static str {
         // SAFETY: `range` is the range of one of the declaration's texts. Each text comes from a literal.
         let bytes = unsafe {
@@ -107,7 +107,7 @@ impl Record {
         self.text(0..self.declaration().path_len)
     }
 
-    /// The name that the declaration gives. Without a name, and if nothing of the name is UTF-8, the path.
+    /// The name that the declaration gives. The path, if the declaration gives no name, or if the name begins with a byte that is not UTF-8.
     pub(crate) fn name(&self) -> &'static str {
         let Declaration { path_len, name_len, .. } = *self.declaration();
         let name = self.text(path_len..path_len + name_len);
@@ -142,7 +142,7 @@ impl Record {
         // SAFETY: the macro leads to a declaration.
         let flags = unsafe { (*declaration).shape } & (TRACED | SEMAPHORE);
         let meta = (there != 0 && flags == 0).then(|| {
-            // SAFETY: the macro leads to a function of that type, compiled with this instance of the library.
+            // SAFETY: the macro leads to a `MetaFn`, compiled with this instance of the library.
             unsafe { core::mem::transmute::<usize, MetaFn>(there) }
         });
         let describe = match flags {

@@ -31,9 +31,9 @@
 /// &META` attaches data, as in [`static_key!`](crate::static_key). The compiler refuses a place that is not a key, or that is not in a static. A
 /// key with two records is listed twice, once under each name.
 ///
-/// Names mean names of the module around the macro, even if the macro stands in a function. `self::` and `super::` do not work.
+/// Paths are looked up in the module that contains the macro, even if the macro stands in a function. `self::` and `super::` do not work.
 ///
-/// Costs the same as the record of any declaration.
+/// Costs the same as the record of a declaration.
 #[macro_export]
 macro_rules! record_key {
     ($(
