@@ -70,7 +70,7 @@ macro_rules! __ops_static {
 macro_rules! __ops {
     ($table:ident $backends:ident [$({ $($hook:ident: $function:path),* })+] [$($op:ident)*]) => {
         #[allow(clippy::undocumented_unsafe_blocks, clippy::needless_update)]
-        // SAFETY: all these requests are for operations of this table.
+        // SAFETY: all these requests are requests of calls of this table.
         unsafe impl $crate::ops::Table for $table {
             const HOOKS: &'static [$crate::ops::Hooks] = &[$($crate::ops::Hooks {
                 $($hook: ::core::option::Option::Some($function),)* ..$crate::ops::Hooks::NONE
@@ -204,7 +204,7 @@ macro_rules! __op_form {
     };
 }
 
-/// An operation as a static call.
+/// Makes an operation that is a static call.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_call {
@@ -233,7 +233,7 @@ macro_rules! __op_operation {
         );
         $($crate::__op_slow_way! { $op $arm $($arm_of)* })*
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: the request is of this operation's call, or there is none.
+        // SAFETY: if there is a request, it is a request of this operation's call.
         unsafe impl $crate::ops::Operation<$backends> for $op {
             fn request(__backend: $backends)
                 -> ::core::option::Option<::core::result::Result<$crate::ops::Request<'static>, $crate::Error>>

@@ -1,6 +1,6 @@
 //! Operations in place, for all instruction sets that have them: the function, its stubs, its operands.
 
-/// The function of an operation in place, and the function's type.
+/// Makes an operation in place: the type that stands for it, and its function.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_in_place {
@@ -20,7 +20,7 @@ macro_rules! __op_in_place {
     };
 }
 
-/// Makes a compile error if a type cannot be an operand.
+/// Fails to compile if an argument or the result has a type that cannot be an operand.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_fits {
@@ -33,7 +33,7 @@ macro_rules! __op_fits {
     };
 }
 
-/// Adds the stub and the row of one arm.
+/// Adds the text of one arm: its stub, and its row in the list of arms. After the last arm, makes the function.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_emit {
@@ -74,7 +74,7 @@ macro_rules! __op_emit {
     };
 }
 
-/// The function of the operation, with its operands.
+/// The function of an operation in place. Its arguments are the operands of the inline assembly.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_function_in_place {
@@ -119,7 +119,8 @@ macro_rules! __op_function_in_place {
     };
 }
 
-/// The assembler. Its own operands have names that begin with `__`, so that the user's arguments can have other names.
+/// The inline assembly of an operation in place. Its own operands have names that begin with `__`, so that the user's arguments can have other
+/// names.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_asm {
@@ -144,7 +145,7 @@ macro_rules! __op_asm {
     };
 }
 
-/// The assembler that refers to the object's record.
+/// The assembler text that refers to the object's record.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]

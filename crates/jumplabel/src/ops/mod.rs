@@ -67,7 +67,7 @@ impl<D> Keys for Ops<D> {
 /// The type that [`ops!`](crate::ops) makes for each table.
 ///
 /// # Safety
-/// The requests are those of the table's calls.
+/// `requests` passes to `commit` only `table` and requests of the table's calls.
 #[doc(hidden)]
 pub unsafe trait Table: Declared {
     const HOOKS: &'static [Hooks];
@@ -81,10 +81,11 @@ pub unsafe trait Table: Declared {
 /// One operation, as a type.
 ///
 /// # Safety
-/// The request is a request of the operation's call.
+/// The result is a request of the operation's call.
 #[doc(hidden)]
 pub unsafe trait Operation<B> {
-    /// `None` for an operation in place: the table's own request covers it.
+    /// The request that leads the operation's call to the function of `backend`. `None` for an operation in place: the table's own request covers
+    /// it.
     fn request(backend: B) -> Option<Result<Request<'static>, Error>>;
 }
 
@@ -106,7 +107,7 @@ operands! { i32 u32 i64 u64 isize usize }
 impl<T> Operand for *const T {}
 impl<T> Operand for *mut T {}
 
-/// Whether a template jumps to the call of its arm, `{call}`.
+/// Whether `template` contains `{call}`, which stands for the call of its arm.
 #[doc(hidden)]
 #[must_use]
 pub const fn names_call(template: &str) -> bool {
@@ -125,7 +126,7 @@ pub const fn names_call(template: &str) -> bool {
     false
 }
 
-/// The functions of a backend besides its operations.
+/// The functions of a backend that are not operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks {
     /// Called by [`Ops::set`] before anything changes (Linux: `xen_init_spinlocks`).
@@ -137,7 +138,7 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// No functions.
+    /// The hooks of a backend that has none.
     pub const NONE: Hooks = Hooks { init: None, thread_start: None, thread_exit: None };
 }
 
@@ -175,7 +176,7 @@ impl<D: Table> Ops<D> {
         D::requests(table, backend, &mut |requests| patch::commit(requests))
     }
 
-    /// [`set`](Self::set) to the first backend of the declaration.
+    /// Switches all operations to the first backend of the declaration: [`set`](Self::set).
     ///
     /// # Errors
     /// The errors of [`set`](Self::set).
@@ -229,8 +230,8 @@ impl<D: Table> core::fmt::Debug for Ops<D> {
     }
 }
 
-/// A thread whose start a backend's hook has seen. When this value is dropped, the hook for the thread's end is called. [`Ops::thread`] returns
-/// it.
+/// Stands for a thread whose start was reported to a backend's hook. [`Ops::thread`] returns it. When it is dropped, the hook for the thread's end
+/// is called.
 #[derive(Debug)]
 #[must_use = "the backend is told that the thread ends when this is dropped"]
 pub struct Thread {

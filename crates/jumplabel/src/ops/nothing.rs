@@ -15,7 +15,7 @@ nothing! {
 }
 pub extern "C" fn of_0() {}
 
-/// The function that an arm names, as a function of the operation's type. `nothing` stands for a function that does nothing.
+/// The function that an arm names, as a function pointer of the operation's type. `nothing` names a function that does nothing.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_function {

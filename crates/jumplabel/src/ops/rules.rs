@@ -1,6 +1,6 @@
 //! Uses of `ops!` that must not compile, and the compiler's messages for them.
 
-/// The code that this macro yields does not compile in these cases:
+/// The output of this macro does not compile in these cases:
 /// * an argument has a name that is taken;
 /// * a template has no `unsafe`, or unsafe code is forbidden;
 /// * a template is for an instruction set that has no templates;
@@ -25,7 +25,7 @@ macro_rules! __op_rules {
     };
 }
 
-/// Yields a constant that is made of the user's own tokens, so that the compiler applies the user's own rules on unsafe code.
+/// Yields a constant that is made of the user's own tokens. So the compiler applies the user's own lints on unsafe code.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_promise {
@@ -75,7 +75,7 @@ macro_rules! __op_arch {
     };
 }
 
-/// Makes a compile error if a template jumps to `{call}` and its arm has no `else call`: the jump would go to another arm's call.
+/// Fails to compile if a template contains `{call}` but its arm has no `else call`: the jump would go to another arm's call.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_slow_way {
