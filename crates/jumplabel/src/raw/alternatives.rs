@@ -2,7 +2,7 @@
 
 use super::key::RawKey;
 
-/// The alternatives of an object: a key that is on if they were applied. Each object that has alternatives has one.
+/// The alternatives of an object: a key that is on if the alternatives were applied. Each object that has alternatives has one such key.
 #[repr(transparent)]
 #[derive(Debug)]
 pub(crate) struct RawAlternatives(pub(crate) RawKey);

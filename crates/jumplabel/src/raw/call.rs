@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::flags::Flags;
 
-/// A transaction gets this number in place of a new target if the present target is about to be unloaded. No target can have this number,
+/// The number that a transaction gets in place of a new target if the present target is about to be unloaded. No target can have this number,
 /// because no code has this address.
 pub(crate) const UNLOADED: usize = usize::MAX;
 
@@ -56,7 +56,7 @@ impl RawCall {
         unsafe { *(target as *const usize) }
     }
 
-    /// Whether C has defined the call.
+    /// Whether the call was defined in C.
     pub(crate) fn is_of_c(&self) -> bool {
         self.flags.has(Self::OF_C)
     }

@@ -48,7 +48,7 @@ pub enum Misuse {
     Sealed,
 }
 
-/// A change of one key.
+/// A change of the number of a key's users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// From 0 users to 1.
@@ -86,7 +86,7 @@ impl Change {
     }
 }
 
-/// The number of users in `word`.
+/// The number of users that `word` stands for.
 #[must_use]
 pub const fn users(word: i32) -> i32 {
     match word {
@@ -99,8 +99,8 @@ const fn is_sealed(word: i32) -> bool {
     word < LEAVING
 }
 
-/// Carries out a change that needs neither the lock nor a patch: it adds or removes one user of a key that stays on. `None` if the change needs
-/// the lock.
+/// Tries to carry out a change without the lock. That is possible if it adds or removes one user of a key that stays on. Returns `None` if the
+/// change needs the lock.
 pub fn fast(word: &AtomicI32, change: Change) -> Option<()> {
     let mut now = word.load(Ordering::Relaxed);
     loop {
@@ -121,7 +121,7 @@ pub fn fast(word: &AtomicI32, change: Change) -> Option<()> {
 /// Begins a change. If it returns [`Transition::TurnOff`], [`fast`] does nothing for this key until [`publish`] or [`abandon`]. Called under the
 /// lock.
 pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
-    // If the process was forked in the middle of a flip, the flip's value is still here. The last user of the key has not left.
+    // If the process was forked in the middle of a flip, the word still has the value of that flip. The last user of the key has not left.
     abandon(word);
     let mut now = word.load(Ordering::Acquire);
     loop {
@@ -155,7 +155,8 @@ pub fn publish(word: &AtomicI32, transition: Transition) {
     let _ = word.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed);
 }
 
-/// Abandons the change. Does nothing unless the key was about to go off. Called under the lock, when the sites are as they were.
+/// Takes back a change that [`begin`] began. Does nothing unless the key was about to go off. Called under the lock, when the sites are as they
+/// were.
 pub fn abandon(word: &AtomicI32) {
     // The word is read first, because a sealed key may lie in read-only memory.
     if word.load(Ordering::Relaxed) == LEAVING {
@@ -163,8 +164,8 @@ pub fn abandon(word: &AtomicI32) {
     }
 }
 
-/// Whether a successful change settles a deferred dec that was due. `Enable` takes the place of the user that has left. A change that turns the
-/// key off has counted that user off. Called under the lock, after the change.
+/// Whether a deferred dec is not due any more after a successful change. `Enable` takes the place of the user that has left. A change that turns
+/// the key off has counted that user off. Called under the lock, after the change.
 #[must_use]
 pub const fn clears_due(change: Change, transition: Transition) -> bool {
     matches!(change, Change::Enable) || matches!(transition, Transition::TurnOff)
@@ -189,7 +190,7 @@ pub fn seal(word: &AtomicI32) -> Result<(), Misuse> {
     }
 }
 
-/// Whether [`seal`] was called.
+/// Whether the key was sealed.
 #[must_use]
 pub fn sealed(word: &AtomicI32) -> bool {
     is_sealed(word.load(Ordering::Acquire))

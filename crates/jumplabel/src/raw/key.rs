@@ -117,7 +117,7 @@ impl RawKey {
     }
 }
 
-/// `StaticKey(on, count 2)`, for keys of all types.
+/// Shows a key of any type as `StaticKey(on, count 2)`.
 impl core::fmt::Debug for RawKey {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let (state, sealed) =

@@ -7,8 +7,8 @@ use super::flags::Flags;
 /// A static mode without its type, as table entries and batches refer to it.
 #[repr(C, align(8))]
 pub struct RawMode {
-    /// The mode for a thread that executes a site in the middle of its change. The stubs load this byte. Its address is that of the whole
-    /// `RawMode`.
+    /// The mode for a thread that executes a site in the middle of the site's change. The stubs load this byte. It is the first one, so the stubs
+    /// use the address of the `RawMode`.
     shown: AtomicU8,
     mode: AtomicU8,
     count: u8,
@@ -41,7 +41,7 @@ impl RawMode {
         core::ptr::from_ref(self) as usize
     }
 
-    /// The number of the mode. Another thread can set the mode as soon as this returns, unless the caller prevents that.
+    /// The number of the current mode. Another thread can set the mode as soon as this returns, unless the caller prevents that.
     #[must_use]
     #[inline]
     pub fn get(&self) -> u8 {

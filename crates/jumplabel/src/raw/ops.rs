@@ -8,7 +8,7 @@ use super::mode::RawMode;
 pub struct RawOps(RawMode);
 
 impl RawOps {
-    /// The mode.
+    /// The mode of the table: the number of the backend.
     #[must_use]
     pub const fn mode(&self) -> &RawMode {
         &self.0
