@@ -24,7 +24,7 @@ macro_rules! modes {
     };
 }
 
-/// Goes through the attributes, and finds the traits among the five that no attribute derives.
+/// Goes through the enum's attributes, and finds out which of the five traits no attribute derives.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __modes {
@@ -67,7 +67,7 @@ macro_rules! __modes_derived {
     };
 }
 
-/// The enum.
+/// Makes the enum, and implements [`Modes`](crate::switch::Modes) for it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __modes_enum {
@@ -77,7 +77,7 @@ macro_rules! __modes_enum {
         $vis enum $name { $($(#[$of])* $mode),+ }
 
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: `ALL` has all variants, and the user chose the number of none of them.
+        // SAFETY: `ALL` has all variants in their order, and the user has chosen no variant's number.
         unsafe impl $crate::switch::Modes for $name {
             const ALL: &'static [Self] = &[$($name::$mode),+];
             #[inline]
@@ -111,7 +111,7 @@ macro_rules! static_mode {
     };
 }
 
-/// The static, and the type that stands for it.
+/// Makes the static of a mode, and the type that stands for the static.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_mode {
@@ -181,7 +181,7 @@ macro_rules! static_switch {
     }};
 }
 
-/// A switch that can be patched. It yields the mode.
+/// The choice of a switch that can be patched: yields the mode.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
@@ -193,7 +193,7 @@ macro_rules! __switch {
     };
 }
 
-/// The fallback: loads the mode.
+/// The choice in a build without sites: loads the mode.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]

@@ -16,7 +16,7 @@ pub struct ModeInfo {
     pub module: &'static str,
     /// Source file of the declaration.
     pub file: &'static str,
-    /// The line of the `static_mode!` that declares it. If a macro of yours contains the `static_mode!`, this is the line that invokes your
+    /// The line of the `static_mode!` that declares the mode. If a macro of yours contains the `static_mode!`, this is the line that invokes your
     /// macro.
     pub line: u32,
     /// The column where the macro begins in that line.
@@ -25,7 +25,7 @@ pub struct ModeInfo {
     pub number: u8,
     /// The number of modes. Each switch has this number of arms.
     pub arms: u8,
-    /// The number of switches of the mode: 0 if it has none, or in a build without sites.
+    /// The number of switches of the mode. Always 0 in a build without sites.
     pub sites: usize,
     /// The mode.
     pub mode: &'static RawMode,

@@ -61,7 +61,7 @@ pub unsafe trait Modes: Copy + Eq + core::fmt::Debug + 'static {
     fn index(self) -> u8;
 }
 
-/// The type that [`static_mode!`](crate::static_mode) makes for each static mode.
+/// A type that [`static_mode!`](crate::static_mode) makes. Each static mode has one.
 ///
 /// # Safety
 /// `DEFAULT` is the number of one of the modes.
@@ -110,7 +110,7 @@ impl<D> Keys for StaticMode<D> {
 }
 
 impl<D: Declared> StaticMode<D> {
-    /// A static mode that holds its default, for [`static_mode!`](crate::static_mode): it belongs to the only static for which `D` was made.
+    /// Makes the static mode for whose static [`static_mode!`](crate::static_mode) made the type `D`. It holds its default.
     #[doc(hidden)]
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a mode must be a static.
@@ -128,7 +128,7 @@ impl<D: Declared> StaticMode<D> {
         &self.raw
     }
 
-    /// The current mode: a load. The answer can be out of date at once, unless the caller keeps others from setting the mode. While
+    /// The current mode. Costs a load. The answer can be out of date at once, unless the caller keeps others from setting the mode. While
     /// [`set`](Self::set) runs, this returns the mode before the change.
     #[must_use]
     #[inline]
@@ -175,7 +175,7 @@ impl<D: Declared> StaticMode<D> {
 }
 
 impl RawMode {
-    /// [`StaticMode::set`] by a number.
+    /// Sets the mode with the number `mode`: [`StaticMode::set`] for a mode whose type is not known.
     ///
     /// # Errors
     /// [`Error::NoSuchMode`], [`Error::IsTable`], and the errors of [`StaticMode::set`].
@@ -183,13 +183,13 @@ impl RawMode {
         patch::commit(&[self.change_to(mode, 0)])
     }
 
-    /// A change to the mode with this number. `stay` is 0, or says that a change for a while begins ([`patch::LENT`]) or ends. A number that is
-    /// too large becomes 255, which no mode has.
+    /// The request to set the mode with this number. `stay` is 0, or says that a change for a while begins ([`patch::LENT`]) or ends. A number that
+    /// is too large becomes 255, which no mode has.
     pub(crate) fn change_to(&self, mode: usize, stay: usize) -> Request<'_> {
         Request::new(self, mode.min(u8::MAX.into()) | stay)
     }
 
-    /// [`StaticMode::seal`].
+    /// Forbids all further changes: [`StaticMode::seal`] for a mode whose type is not known.
     ///
     /// # Errors
     /// The errors of [`StaticMode::seal`].
