@@ -1,4 +1,4 @@
-//! The assembler of an alternative.
+//! The inline assembly of an alternative.
 //!
 //! ```text
 //!  .subsection 2   8804: count; of each arm: feature and length, address  8805:   the list of arms
@@ -10,9 +10,9 @@
 //! If an arm has more than seven bytes, the site is as long as the old instructions, and at least 5 bytes. Then only the first five bytes
 //! of the site change: they become a jump to the arm.
 
-/// Instructions, and other instructions that take their place if the processor has a feature: `asm!(alternative!("old", popcnt => "new"), ...)`
-/// (Linux: `ALTERNATIVE`). Until [`alternatives::apply`](crate::alternatives::apply), the processor executes the old instructions. After it, the
-/// processor executes the instructions of a named feature that it has. If it has several of them, the feature that is named last decides.
+/// Instructions, and other instructions that replace them if the processor has a feature: `asm!(alternative!("old", popcnt => "new"), ...)` (Linux:
+/// `ALTERNATIVE`). Until [`alternatives::apply`](crate::alternatives::apply) has run, the processor executes the old instructions. Then it executes
+/// those of a named feature that it has. If it has several of the named features, it executes those of the last one.
 ///
 /// ```
 /// use jumplabel::{alternative, alternatives};
@@ -39,11 +39,12 @@
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// All alternatives must do the same, with the same operands, those of the `asm!`. An alternative may jump inside its own text, and may call and
-/// jump to symbols. It must not jump to another alternative. In line, it costs the bytes of the longest alternative, at least 4. If an
-/// alternative is longer than 7 bytes, it costs the bytes of the old instructions instead, at least 5. It also costs 16 bytes of table. Each
-/// alternative also costs its instructions and at most 13 bytes in the code after the function. A feature has rustc's name, or Linux's (`erms`,
-/// `fsrm`).
+/// All alternatives must do the same, with the same operands: those of the `asm!`. An alternative may jump inside its own text, and may call and
+/// jump to symbols. It must not jump to another alternative.
+///
+/// The site costs the bytes of the longest alternative, at least 4. If an alternative is longer than 7 bytes, the site costs the bytes of the old
+/// instructions instead, at least 5. Each alternative costs its instructions and at most 13 bytes in the code after the function. The table costs
+/// 16 bytes. A feature has rustc's name, or Linux's (`erms`, `fsrm`).
 ///
 /// On other instruction sets than x86-64, and in the fallback, the macro yields the old instructions.
 #[cfg(jumplabel_alternatives)]
@@ -58,7 +59,7 @@ macro_rules! alternative {
     };
 }
 
-/// Instructions, and other instructions that take their place if the processor has a feature. This build always has the old instructions.
+/// Instructions, and other instructions that replace them if the processor has a feature. This build always has the old instructions.
 #[cfg(not(jumplabel_alternatives))]
 #[macro_export]
 macro_rules! alternative {
@@ -67,9 +68,9 @@ macro_rules! alternative {
     };
 }
 
-/// The beginning of the list of arms. Before it come the parts that an assembler file has once: the object's record and key, and the assembler's
-/// macros. `.if` needs a length as a number. A symbol that is set to the difference of two labels gets its value only after the `.if`. But
-/// `.rept` can use the difference at once: so `jumplabel_longer` lets `.rept` count the bytes.
+/// The beginning of the list of arms. In front of it are the parts that an assembler file has once: the object's record and key, and the
+/// assembler's macros. `.if` needs a length as a number, but a symbol that is set to the difference of two labels gets its value only after the
+/// `.if`. `.rept` can use the difference at once: so `jumplabel_longer` lets `.rept` count the bytes.
 #[cfg(jumplabel_alternatives)]
 #[doc(hidden)]
 #[macro_export]
@@ -90,7 +91,7 @@ macro_rules! __alternative_begin_asm {
     };
 }
 
-/// An arm: its instructions, the jump back, and its row.
+/// An arm: its instructions, the jump back to the site, and its row in the list of arms.
 #[cfg(jumplabel_alternatives)]
 #[doc(hidden)]
 #[macro_export]
@@ -107,7 +108,7 @@ macro_rules! __alternative_new_asm {
     };
 }
 
-/// The site and its entry.
+/// The site of an alternative and its table entry.
 #[cfg(jumplabel_alternatives)]
 #[doc(hidden)]
 #[macro_export]

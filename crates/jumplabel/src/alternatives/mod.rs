@@ -1,4 +1,4 @@
-//! Alternatives: instructions that are replaced by others if the processor has a feature. The program replaces them once, at its start (Linux:
+//! Alternatives: instructions that the program replaces by others if the processor has a feature. It replaces them once, at its start (Linux:
 //! `ALTERNATIVE`, `apply_alternatives`). Only x86-64 has alternatives.
 //!
 //! ```text
@@ -7,7 +7,7 @@
 //!                                   90            nop
 //! ```
 //!
-//! [`alternative!`](crate::alternative) writes an alternative.
+//! [`alternative!`](crate::alternative) writes an alternative, and [`apply`] replaces the instructions.
 
 mod assembler;
 #[cfg(jumplabel_alternatives)]
@@ -16,10 +16,10 @@ mod objects;
 use crate::error::Error;
 use crate::patch::Outcome;
 
-/// Puts in place the instructions for the features that this processor has, in all loaded objects: one transaction, all or nothing. Call it
-/// before the first thread starts. An alternative can be several instructions, and a thread could be between two of them. You can call it again
-/// after `dlopen`. In objects that were handled before, it only looks whether the instructions are still there. An object that was loaded after
-/// the last call keeps its old instructions, which are right on every processor.
+/// Puts in place the instructions for the features that this processor has, in all loaded objects: one transaction, all or nothing. Call it before
+/// the first thread starts: an alternative can be several instructions, and another thread could be between two of them. You can call it again
+/// after `dlopen`. In objects that an earlier call has changed, it only looks whether the new instructions are still there. An object that was
+/// loaded after the last call keeps its old instructions, which are right on every processor.
 ///
 /// Costs a flip, and some `cpuid` instructions.
 ///
@@ -35,8 +35,8 @@ pub fn apply() -> Result<Outcome, Error> {
     Ok(Outcome::default())
 }
 
-/// Whether this processor has a feature: `has("avx2")`. If the feature has registers of its own, the function also asks whether the system saves
-/// these registers for each thread. False for a name that is not known, and in builds without alternatives. Async-signal-safe.
+/// Whether this processor has the feature with this name: `has("avx2")`. If the feature has registers of its own, the system must also save them
+/// for each thread. False for a name that the library does not know, and in builds without alternatives. Async-signal-safe.
 #[must_use]
 pub fn has(feature: &str) -> bool {
     has_named(feature.as_bytes())

@@ -1,4 +1,4 @@
-//! The alternatives of all objects, applied together.
+//! Applies the alternatives of all objects together.
 
 use crate::error::Error;
 use crate::format::Entry;
@@ -6,7 +6,7 @@ use crate::patch::{self, Lock, Outcome};
 use crate::raw::alternatives::RawAlternatives;
 use crate::raw::count::Change;
 
-/// Applies all alternatives while the process has one thread. That thread is executing this function, so it is not between two instructions of
+/// Applies all alternatives while the process has one thread. This thread is executing this function, so no thread is between two instructions of
 /// an alternative.
 pub(super) fn apply() -> Result<Outcome, Error> {
     let mut lock = Lock::take()?;
