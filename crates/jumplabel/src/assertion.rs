@@ -6,10 +6,10 @@ use core::ptr::null_mut;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{Acquire, Release};
 
-/// An assertion that has failed. As text: `assertion failed: CONDITION`, or the message.
+/// An assertion that has failed. `Display` shows the message or, if there is none, `assertion failed: CONDITION`.
 #[derive(Clone, Copy, Debug)]
 pub struct Assertion<'a> {
-    /// The condition as it is written.
+    /// The condition, as the source has it.
     pub condition: &'static str,
     /// The message, which replaces the condition in the text.
     pub message: Option<Arguments<'a>>,
@@ -17,7 +17,7 @@ pub struct Assertion<'a> {
     pub file: &'static str,
     /// The line of the assertion, counted from 1.
     pub line: u32,
-    /// The module in which it stands.
+    /// The module in which the assertion stands.
     pub module: &'static str,
 }
 
@@ -44,7 +44,7 @@ pub fn set_hook(hook: Option<Hook>) {
     HOOK.store(hook.map_or(null_mut(), |hook| hook as *mut ()), Release);
 }
 
-/// Calls the hook. Returns false if there is none.
+/// Passes `assertion` to the hook. Returns false if there is no hook.
 #[doc(hidden)]
 #[cold]
 #[inline(never)]
@@ -54,7 +54,7 @@ pub fn __is_told(assertion: &Assertion<'_>) -> bool {
     hook.map(|hook| hook(assertion)).is_some()
 }
 
-/// Defines the key for the assertions of this module. Write it once in each module that uses [`key_assert!`](crate::key_assert).
+/// Defines the key of the assertions in this module. Write it once in each module that uses [`key_assert!`](crate::key_assert).
 ///
 /// The key is named `assert:FILE`, with the path that rustc was given, and starts off. `JUMPLABEL='assert:*=on'` turns all of them on in a
 /// program with `jumplabel_agent::startup!()`; an agent can do that later. Costs the same as any [`static_key!`](crate::static_key).
@@ -112,7 +112,7 @@ macro_rules! key_assert {
         if $crate::static_branch_unlikely!($($key)+) {
             let holds: bool = $condition;
             if !holds {
-                // A `match` instead of a `let`: the values that the message borrows live as long as the `match`.
+                // This is a `match` and not a `let`, because the values that the message borrows live as long as the `match`.
                 match ($crate::assertion::Assertion {
                     condition: ::core::stringify!($condition),
                     message: $message,
