@@ -13,7 +13,7 @@ use crate::platform::{self, list::Owned};
 use crate::raw::count::Change;
 pub use raw::{RawChange, Stay, commit_all, commit_all_by, set_ops};
 
-/// A set of changes that are verified, written and synced together.
+/// A set of changes that one transaction carries out, all or nothing.
 ///
 /// ```
 /// use jumplabel::{Batch, static_key};
@@ -39,9 +39,9 @@ pub use raw::{RawChange, Stay, commit_all, commit_all_by, set_ops};
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// On an error, nothing has changed. When `commit` returns `Ok`, every check that starts later takes its new arm. While `commit` runs, a
-/// thread can meet some sites in their new state and others in their old state. Costs one core sync for the whole batch, or three if it
-/// changes pristine sites, static calls or modes. If a key is named twice, the last change wins.
+/// On an error, nothing has changed. When `commit` returns `Ok`, every check that starts later takes its new arm. While `commit` runs, a thread can
+/// meet some sites in their new state and others in their old state. The whole batch costs one core sync, or three if it changes pristine sites,
+/// static calls or modes. If a key is named twice, the last change wins.
 ///
 /// A batch has room for `N` changes (32 by default), and allocates nothing. [`set_all`] takes any number of changes. A build without sites and
 /// without `std` has no memory for more than 32 changes, and refuses more with [`Error::OutOfMemory`].
@@ -49,9 +49,9 @@ pub use raw::{RawChange, Stay, commit_all, commit_all_by, set_ops};
 /// The functions that fill a batch are inlined, so that an optimised program fills the batch in place, and does not copy it.
 #[must_use = "a batch does nothing until it is committed"]
 pub struct Batch<'key, const N: usize = 32> {
-    /// The first `len` are initialised.
+    /// The changes. The first `len` of them are initialised.
     requests: [MaybeUninit<Request<'key>>; N],
-    /// The number of changes. If that is more than `N`, those after the first `N` are lost.
+    /// The number of changes. If it is more than `N`, only the first `N` changes are in the list.
     len: usize,
     /// The error of the first change that could not become a request.
     error: Option<Error>,
@@ -106,7 +106,7 @@ impl<'key, const N: usize> Batch<'key, N> {
         self
     }
 
-    /// Carries the changes out.
+    /// Carries out the changes.
     ///
     /// # Errors
     /// [`Error::BatchFull`]; and the errors of [`RawKey::enable`]. On any error, no key and no site has changed.
@@ -115,10 +115,10 @@ impl<'key, const N: usize> Batch<'key, N> {
         commit_listed(self.listed(), self.len, self.error)
     }
 
-    /// The changes that fit in.
+    /// The changes for which the batch had room.
     #[inline(always)]
     fn listed(&self) -> &[Request<'key>] {
-        // SAFETY: `push` has initialised that many elements.
+        // SAFETY: `push` has initialised the first `len` elements, as far as there are that many.
         unsafe { initialised(&self.requests, self.len.min(N)) }
     }
 }
@@ -129,7 +129,7 @@ impl<const N: usize> fmt::Debug for Batch<'_, N> {
     }
 }
 
-/// The first `len` of a list.
+/// The first `len` elements of `list`.
 ///
 /// # Safety
 /// The first `len` elements are initialised.
@@ -139,7 +139,7 @@ const unsafe fn initialised<'a, 'key>(list: &'a [MaybeUninit<Request<'key>>], le
     unsafe { core::slice::from_raw_parts(list.as_ptr().cast(), len) }
 }
 
-/// Does the work of [`Batch::commit`], for batches of all sizes. `wanted` is the number of all changes; `listed` are the changes that had room.
+/// [`Batch::commit`] for batches of all sizes. `wanted` is the number of all changes; `listed` are those for which there was room.
 #[inline(never)]
 fn commit_listed(listed: &[Request<'_>], wanted: usize, error: Option<Error>) -> Result<Outcome, Error> {
     match error {
@@ -171,11 +171,11 @@ pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Re
     commit_each(PROGRAM, keys.into_iter().map(|(key, on)| Ok(Request::of_key(key, Change::to(on)))))
 }
 
-/// [`prepare`](crate::prepare) for some keys: of their sites, it patches those that load and should fall through, all or none. Sites of other
-/// keys stay as they are. [`Outcome::sites`] is the number of patched sites.
+/// [`prepare`](crate::prepare) for some keys only. Of their sites, patches those that load and should fall through: all of them, or none. Sites of
+/// other keys stay as they are. [`Outcome::sites`] is the number of patched sites.
 ///
-/// A library calls this for its own keys declared `or_load`, and leaves those of others to the program. A site that loads and should jump
-/// continues to load until its key is flipped: see [`OrLoadKey`](crate::OrLoadKey).
+/// A library calls this for its own keys declared `or_load`, and leaves other keys to the program. A site that loads and should jump continues to
+/// load until its key is flipped: see [`OrLoadKey`](crate::OrLoadKey).
 ///
 /// Costs the same as [`prepare`](crate::prepare), and a flip of these sites. Safe in signal handlers, in constructors, and before and after
 /// `fork`.
@@ -196,7 +196,7 @@ pub fn prepare_keys<'key>(keys: impl IntoIterator<Item = &'key RawKey>) -> Resul
     with_all(&mut requests, PROGRAM, |requests, _| patch::prepare_these(requests))
 }
 
-/// A list of up to this many changes is on the stack. In a kernel, stacks are small, and memory costs little.
+/// The largest number of changes in a list on the stack. In a kernel, stacks are small, and memory costs little.
 const FEW: usize = if cfg!(all(target_os = "none", jumplabel_sites)) { 8 } else { 32 };
 
 fn commit_each<'patchable, E: From<Error>>(
@@ -209,8 +209,8 @@ fn commit_each<'patchable, E: From<Error>>(
     refused.map_or(outcome.map_err(E::from), Err)
 }
 
-/// Calls `run` with all requests. If there are none, or if one is `None`, does nothing. Neither the iterator nor the error of a request has a
-/// type here. So one copy of this code serves the three sorts of arrays in C and the keys that are prepared.
+/// Calls `run` with all requests. Does nothing if there are none, or if one is `None`. The types of the iterator and of a request's error are not
+/// known here. So one copy of this code serves the three sorts of arrays in C and the keys that are prepared.
 fn with_all<'patchable>(
     requests: &mut dyn Iterator<Item = Option<Request<'patchable>>>,
     by: By,
@@ -226,14 +226,14 @@ fn with_all<'patchable>(
             continue;
         }
         if many.list.is_empty() {
-            // SAFETY: all elements were initialised.
+            // SAFETY: the loop has initialised all elements of `few`.
             unsafe { initialised(&few, FEW) }.iter().try_for_each(|few| many.push(*few))?;
         }
         many.push(request)?;
     }
     match len {
         0 => Ok(Outcome::default()),
-        // SAFETY: the loop has initialised that many elements.
+        // SAFETY: the loop has initialised the first `len` elements.
         _ if many.list.is_empty() => run(unsafe { initialised(&few, len) }, by),
         _ => run(&many.list, by),
     }

@@ -42,7 +42,7 @@ impl Stay {
     }
 }
 
-/// [`set_all`] for keys, static calls and modes. It takes all items before it changes anything. So if an item is an error, nothing changes.
+/// [`set_all`] for keys, static calls and modes. Takes all items before it changes anything, so if an item is an error, nothing changes.
 ///
 /// # Errors
 /// The errors of [`set_all`]; [`Error::NoSuchMode`]; or the first error among the items.
@@ -57,7 +57,7 @@ pub unsafe fn commit_all<'patchable, E: From<Error>>(
     unsafe { commit_all_by(AskedBy::Program, changes) }
 }
 
-/// [`commit_all`] with the one who asks for the change: the program or someone else.
+/// [`commit_all`] for a caller that says who asks for the change.
 ///
 /// # Errors
 /// The errors of [`commit_all`].
@@ -87,7 +87,8 @@ pub unsafe fn commit_all_by<'patchable, E: From<Error>>(
     )
 }
 
-/// [`Ops::set`](crate::Ops::set) without types, for the C API. `calls` are the table's static calls, with their targets. Calls no hooks.
+/// [`Ops::set`](crate::Ops::set) without types, for the C API. `calls` are the table's static calls, with the targets that they get. Calls no
+/// hooks.
 ///
 /// # Errors
 /// The errors of [`Ops::set`](crate::Ops::set); [`Error::NoSuchMode`]; or the first error among the items.
