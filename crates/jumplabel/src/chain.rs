@@ -1,4 +1,4 @@
-//! Chains of records in a program without sites: the nodes, and the constructors that link them.
+//! Chains of records in a program without sites. A record is in a node, and a constructor puts the node into the chain.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -9,7 +9,7 @@ pub trait Record: Sync + Sized + 'static {
     fn first(&self) -> &AtomicPtr<Node<Self>>;
 }
 
-/// A record, and a pointer to the next node.
+/// A record, and a pointer to the next node of its chain.
 #[derive(Debug)]
 pub struct Node<R: 'static> {
     record: R,
@@ -18,7 +18,7 @@ pub struct Node<R: 'static> {
 }
 
 impl<R: Record> Node<R> {
-    /// A node that is not in a chain yet.
+    /// A node that is in no chain yet.
     #[must_use]
     pub const fn of(record: R) -> Self {
         Node { record, is_linked: AtomicBool::new(false), next: AtomicPtr::new(null_mut()) }
@@ -44,7 +44,7 @@ impl<R: Record> Node<R> {
     /// Takes the node out of its chain. A destructor calls this if its object can be unloaded while the chain stays.
     #[cfg(jumplabel_dylib)]
     pub fn unlink(&'static self) {
-        // If the lock is refused, this thread holds it already. In both cases no other thread takes nodes out.
+        // If the lock is refused, this thread already holds it. So no other thread takes a node out.
         let _lock = crate::patch::Lock::take_anyway();
         let node = core::ptr::from_ref(self).cast_mut();
         let first = self.record.first();
@@ -79,7 +79,7 @@ pub(crate) fn records<R: Record>(first: &AtomicPtr<Node<R>>) -> impl Iterator<It
     })
 }
 
-/// A node, and the constructor that puts it into its chain.
+/// Makes a node, and the constructor that puts it into its chain.
 #[cfg(not(target_family = "wasm"))]
 #[doc(hidden)]
 #[macro_export]
@@ -89,7 +89,7 @@ macro_rules! __constructor {
         #[used]
         #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
         #[cfg_attr(windows, unsafe(link_section = ".CRT$XCU"))]
-        // The number makes these run before constructors that flip. Miri runs only constructors without a number.
+        // The number makes these constructors run before those that flip. Miri runs only constructors without a number.
         #[cfg_attr(all(target_os = "linux", not(miri)), unsafe(link_section = ".init_array.00000"))]
         #[cfg_attr(
             not(any(target_vendor = "apple", windows, all(target_os = "linux", not(miri)))),
@@ -105,7 +105,8 @@ macro_rules! __constructor {
     };
 }
 
-/// A destructor that takes the node out of its chain. The chain may be in another object, which stays loaded when the node's object is unloaded.
+/// Makes a destructor that takes the node out of its chain. The chain may be in another object, which stays loaded when the node's object is
+/// unloaded.
 #[cfg(all(not(target_family = "wasm"), jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -124,7 +125,7 @@ macro_rules! __destructor {
     };
 }
 
-/// No destructor, because the chain is in the node's own object, and both are unloaded together.
+/// Makes no destructor, because the chain is in the node's own object, and both are unloaded together.
 #[cfg(all(not(target_family = "wasm"), not(jumplabel_dylib)))]
 #[doc(hidden)]
 #[macro_export]
@@ -132,8 +133,8 @@ macro_rules! __destructor {
     () => {};
 }
 
-/// Without constructors, there is no node. The code below only uses the names of the declaration, so that they do not
-/// look unused.
+/// Makes no node, because there are no constructors. The code below only uses the names of the declaration, so that the compiler does not report
+/// them as unused.
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]
 #[macro_export]
