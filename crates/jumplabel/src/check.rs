@@ -14,8 +14,8 @@
 //!   After a flip, the site holds a jump where enabled != arm.
 //! ```
 //!
-//! A site of a key declared `or_load` begins as a jump in all four rows. It jumps to a stub that loads the key's count. From its first flip on,
-//! it is like any other site: docs/how-it-works.md, "Where nothing may be patched".
+//! A site of a key declared `or_load` begins as a jump in all four rows: to a stub that loads the key's count. After its first flip, it is like any
+//! other site: docs/how-it-works.md, "Where nothing may be patched".
 //!
 //! Linux: `static_branch_likely`, `static_branch_unlikely`, `static_branch_maybe` in include/linux/jump_label.h.
 
@@ -24,7 +24,7 @@ use crate::key::Key;
 use crate::key_record::declaration::offset_in;
 
 /// The number that the assembler gets for a check of `key`, if `key` is a whole static. The number is the entry's meta word, with one exception:
-/// bit 7 says whether the site's first state is a jump. (The assembler does not copy this bit to the table.) It is one number, because each
+/// bit 7 says whether the site's first state is a jump. (The assembler does not copy this bit to the table.) There is only one number, because each
 /// constant costs the compiler as much work as a function.
 #[doc(hidden)]
 #[must_use]
@@ -32,8 +32,8 @@ pub const fn site_word<K: Key>(arm: bool, _key: &K) -> u64 {
     word::<K>(arm, 0)
 }
 
-/// [`site_word`] for a `key` that lies in `symbol`. The bits from 8 on are the key's offset in `symbol`. (Only a `dylib` has this offset in
-/// its meta words, too.)
+/// [`site_word`] for a `key` that lies in `symbol`. The bits from 8 on are the key's offset in `symbol`. (Only in a `dylib`, the meta word also has
+/// this offset.)
 ///
 /// # Safety
 /// `key` lies in `symbol`.
@@ -50,11 +50,11 @@ const fn word<K: Key>(arm: bool, offset: usize) -> u64 {
     meta(arm, kind, offset) as u64 | jumps | (offset as u64) << OFFSET_SHIFT
 }
 
-/// Accepts only keys. Builds without sites call it, so that anything else does not compile.
+/// Accepts only keys, so that code that checks something else does not compile. For builds without sites.
 #[doc(hidden)]
 pub const fn is_key<K: Key>(_: &K) {}
 
-/// Whether a key is on, with the code for "on" laid out in line.
+/// Yields whether a key is on. The code for "on" lies in line.
 ///
 /// Takes a static [`StaticKey`](crate::StaticKey) or [`DeferredKey`](crate::DeferredKey), an element with a constant index of a static array, or
 /// a field of a static: `KEY`, `module::KEYS[3]`, `CONFIG.trace`, `CONFIG.hooks[1]`. A reference, a local variable or a parameter is not
@@ -71,8 +71,7 @@ macro_rules! static_branch_likely {
     ($($key:tt)+) => { $crate::__static_branch!(true, $($key)+) };
 }
 
-/// Whether a key is on, with the code for "off" laid out in line. Otherwise as
-/// [`static_branch_likely!`](crate::static_branch_likely).
+/// Yields whether a key is on. The code for "off" lies in line. Otherwise like [`static_branch_likely!`](crate::static_branch_likely).
 #[macro_export]
 macro_rules! static_branch_unlikely {
     // Most keys are plain names. For them, this rule gives the compiler less work than the next one.
@@ -80,16 +79,16 @@ macro_rules! static_branch_unlikely {
     ($($key:tt)+) => { $crate::__static_branch!(false, $($key)+) };
 }
 
-/// [`static_branch_likely!`](crate::static_branch_likely) if the constant is true, otherwise
+/// [`static_branch_likely!`](crate::static_branch_likely) if a constant is true, otherwise
 /// [`static_branch_unlikely!`](crate::static_branch_unlikely): `static_branch_maybe!(cfg!(debug_assertions), CHECKS)`.
 #[macro_export]
 macro_rules! static_branch_maybe {
     ($likely:expr, $($key:tt)+) => { $crate::__static_branch!(const { $likely }, $($key)+) };
 }
 
-/// One of two blocks: the first in a build with sites, the second in the fallback. The other block is not compiled.
+/// Yields one of two blocks: the first in a build with sites, the second in the fallback. The other block is not compiled.
 ///
-/// For layers that must behave as they did without keys if a check would only be a load:
+/// Use it in a layer that must behave as it would without keys, where a check is only a load:
 ///
 /// ```
 /// # use jumplabel::{if_sites, static_branch_unlikely, static_key};
@@ -102,7 +101,7 @@ macro_rules! if_sites {
     ({ $($sites:tt)* } else { $($fallback:tt)* }) => {{ $($sites)* }};
 }
 
-/// One of two blocks: the first in a build with sites, the second in the fallback. The other block is not compiled.
+/// Yields one of two blocks: the first in a build with sites, the second in the fallback. The other block is not compiled.
 #[cfg(not(jumplabel_sites))]
 #[macro_export]
 macro_rules! if_sites {
@@ -137,9 +136,9 @@ macro_rules! __static_branch {
     ($arm:expr, $($other:tt)*) => { $crate::__static_branch!(@not "this") };
 }
 
-/// A check of a key that lies somewhere in a static. The expression also stands outside the site, so that the compiler's messages are clear. An
-/// expression with indexes stands in a constant there. If all indexes are literals, the constant is an item. `cargo check` evaluates items, and
-/// so finds an element that does not exist. Other indexes may use generic parameters, which no item can name. The compiler evaluates their
+/// A check of a key that lies somewhere in a static. The expression for the key also stands outside the site, so that the compiler's messages are
+/// clear. If it has indexes, it stands there in a constant. If all indexes are literals, the constant is an item. `cargo check` evaluates items,
+/// and so finds an element that does not exist. Other indexes may use generic parameters, which no item can name. The compiler evaluates their
 /// constants only when it builds the program.
 #[doc(hidden)]
 #[macro_export]
@@ -149,7 +148,7 @@ macro_rules! __site_in {
     };
 }
 
-/// A site that can be patched.
+/// A check, in a build with sites: a site that can be patched.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
@@ -157,7 +156,7 @@ macro_rules! __site {
     ($($site:tt)*) => { $crate::__site_options!($($site)*) };
 }
 
-/// The fallback: a load, a test, a jump. It accepts what a site accepts: a static, and constant places in a static.
+/// A check in the fallback: a load, a test, a jump. It accepts what a site accepts: a static, and constant places in a static.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]
