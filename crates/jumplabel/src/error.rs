@@ -23,7 +23,7 @@ pub enum Error {
     /// The system refused every writer (seccomp, MDWE, SELinux, a missing /proc, a sealed mapping, no memory). Or the system refused to block
     /// signals; then no writer was tried.
     Denied {
-        /// The refusal that each writer met; empty if signals could not be blocked.
+        /// Why each writer refused. Empty if the system refused to block signals.
         refused: Refusals,
     },
     /// A site holds bytes that jumplabel did not put there: a debugger's breakpoint, a uprobe, another patcher.
@@ -35,8 +35,8 @@ pub enum Error {
         /// The bytes that the site holds.
         found: Code,
     },
-    /// A flip, or a listing of sites, would have to read code that cannot be read. The code is execute-only, or a protection key or `mprotect`
-    /// forbids the read. Nothing was read or written.
+    /// A flip, or a listing of sites, would have to read code that the process cannot read: the code is execute-only, or a protection key or
+    /// `mprotect` forbids the read. Nothing was read or written.
     Unreadable {
         /// Address of a site, or of the list of arms to which its entry leads.
         address: usize,
@@ -46,17 +46,18 @@ pub enum Error {
         /// Address of the trampoline.
         address: usize,
     },
-    /// The key, call or mode is in an object whose constructors have not run yet, so its sites are not known. The flip came too early:
+    /// The flip came too early. The key, call or mode is in an object whose constructors have not run yet, so its sites are not known. The flip was
+    /// called
     /// - from a constructor of a library that the object is linked with, or from a function in `.preinit_array`,
     /// - or from a function that the dynamic loader calls to choose another function (IFUNC).
     TooEarly,
     /// There is no platform yet: the program is a kernel that has not called [`set_platform`](crate::set_platform).
     NoPlatform,
-    /// The platform has no writer for this change:
-    /// - a kernel's platform chooses no writer,
-    /// - or only `procmem` may write, and the change is of a call that a table lists,
-    /// - or, on Windows, a writer other than `mprotect` was asked for,
-    /// - or the build has no sites.
+    /// The platform has no writer for this change. The reason is one of these:
+    /// - A kernel's platform chooses no writer.
+    /// - Only `procmem` may write, and the change is of a call that a table lists.
+    /// - On Windows, a writer other than `mprotect` was asked for.
+    /// - The build has no sites.
     NoWriter,
     /// No writer has the name that `JUMPLABEL_WRITER` gives, or that was passed to [`WriterKind::named`].
     UnknownWriter,
@@ -82,9 +83,9 @@ pub enum Error {
         /// The address.
         address: usize,
     },
-    /// A static mode was to be set to a number that is not one of its numbers.
+    /// A static mode would have been set to a number that it does not have.
     NoSuchMode {
-        /// The number of the mode's numbers. The first number is 0.
+        /// How many numbers the mode has. The first number is 0.
         count: u8,
     },
     /// The mode belongs to a table of operations. It changes only together with the table's calls: use [`Ops::set`](crate::Ops::set).
@@ -94,20 +95,20 @@ pub enum Error {
         /// The name of the operation: a text that lives as long as its object is loaded.
         op: &'static str,
     },
-    /// An alternative has an instruction that the library does not know. Or an instruction works only at its own address, such as a short jump
-    /// out of the alternative.
+    /// An alternative has an instruction that the library does not know, or one that works only at its own address, such as a short jump out of the
+    /// alternative.
     UnfitAlternative {
         /// Address of the site.
         address: usize,
     },
-    /// A site cannot reach its other arm with one instruction.
+    /// One instruction at the site cannot reach the site's other arm.
     OutOfRange {
         /// Address of the site.
         address: usize,
     },
     /// Other threads run, and this change is safe only if no other thread runs. There are three cases:
-    /// - Pristine sites change in several steps. Core sync was refused between the steps, and `remap` did not work either.
-    /// - An operation in place is a whole instruction that must change at once, and `remap` did not work.
+    /// - Pristine sites change in several steps. Core sync was refused between the steps, and `remap` did not work, either.
+    /// - An operation in place is a whole instruction, which must change at once, and `remap` did not work.
     /// - Lock prefixes were to be taken out, or alternatives to be applied or repaired.
     MultiThreaded {
         /// The reason why core sync was refused; [`Refusal::NOT_TRIED`] if core sync would not help.
@@ -140,7 +141,7 @@ pub enum Error {
         /// The CPU's number.
         cpu: usize,
     },
-    /// An entry of the key has a kind that this version of the library does not know: the object was built with a later version. Flips of
+    /// An entry of the key has a kind that this version of the library does not know, because the object was built with a later version. Flips of
     /// other keys work.
     UnknownKind {
         /// Address of the entry.
@@ -148,15 +149,15 @@ pub enum Error {
         /// The number of the kind.
         kind: u8,
     },
-    /// No object that is loaded has a key of that name.
+    /// No loaded object has a key with this name.
     NoSuchKey,
-    /// Several keys have the name.
+    /// Several keys have this name.
     SeveralKeys {
         /// The number of keys with this name.
         count: usize,
     },
-    /// The keys of this program are not known. It has no sites, and no constructor has run that lists its keys (WebAssembly has no
-    /// constructors).
+    /// The keys of this program are not known. The program has no sites, and no constructor that lists its keys has run. (WebAssembly has no
+    /// constructors.)
     NoRecords,
     /// There is no memory for the index or for the list of changes (`mmap` was refused). Or there is no thread for a deferred dec (`clone`
     /// was refused).
@@ -166,9 +167,9 @@ pub enum Error {
         /// The number of changes that the batch can hold.
         capacity: usize,
     },
-    /// The system refused a write in mid-batch, and every writer failed to undo the batch. Each site from `address` on may hold its old
-    /// instruction or its new one. The key has its old count. The next flip, of any key, first restores these sites. Until the system allows
-    /// that, all flips fail with this error.
+    /// The system refused a write in mid-batch, and then every writer failed to undo the batch. Each site from `address` on may hold its old
+    /// instruction or its new one. The key has its old count. The next flip, of any key, first restores these sites. Until the system allows that,
+    /// all flips fail with this error.
     RollbackFailed {
         /// The first site that could not be restored.
         address: usize,

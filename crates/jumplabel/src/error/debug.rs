@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::Error;
 
-/// Prints the same as a derived `Debug`. `unwrap` brings this code into every program. A derived `Debug` is twice as large, because it has
+/// Prints what a derived `Debug` would print. `unwrap` brings this code into every program. A derived `Debug` is twice as large, because it has
 /// separate code for each name.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

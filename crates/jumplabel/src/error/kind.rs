@@ -2,10 +2,10 @@
 
 use super::Error;
 
-/// A sort of errors: the caller can do the same about all of them. [`Error::kind`] returns it.
+/// What the caller can do about an error: a sort of errors that ask for the same. [`Error::kind`] returns it.
 ///
-/// An [`Error`] has the details, and its message says what to do. A program that only decides how to continue can match on the kind: later
-/// versions will add errors, but hardly any kinds.
+/// An [`Error`] has the details, and its message says what to do. Match on the kind in a program that only decides how to continue: later versions
+/// will add errors, but hardly any kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -32,7 +32,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// The sort of this error, which says what the caller can do about it.
+    /// The sort of this error. It says what the caller can do about the error.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         match self {

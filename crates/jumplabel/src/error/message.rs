@@ -7,7 +7,7 @@ use super::{Error, Refusal, Refusals, WriterKind};
 use crate::arch::Code;
 use crate::text::{self, Pieces};
 
-/// The bytes that debuggers and Linux's uprobes write. Each breakpoint and each uprobe begins with one of these.
+/// The bytes with which each breakpoint of a debugger, and each uprobe of Linux, begins.
 const PROBES: &[&[u8]] = if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
     // int3, and a call of the trampoline of uprobes
     &[&[0xcc], &[0xe8]]
@@ -21,7 +21,7 @@ const PROBES: &[&[u8]] = if cfg!(any(target_arch = "x86_64", target_arch = "x86"
     &[]
 };
 
-/// Whether a site seems to hold a breakpoint or a uprobe. (No instruction that jumplabel writes for a key begins like these.)
+/// Whether a site seems to hold a breakpoint or a uprobe. (No instruction that jumplabel writes for a key begins with [`PROBES`].)
 fn is_probe(found: &Code) -> bool {
     PROBES.iter().any(|probe| found.starts_with(probe))
 }
@@ -61,7 +61,7 @@ enum Number {
 
 use Number::{Address, Of};
 
-/// Most messages: a piece, a number, a piece.
+/// Passes on a message of three pieces: a text, a number, a text. Most messages have this form.
 #[inline(never)] // Fifteen errors call it.
 fn around(pieces: Pieces<'_>, before: &str, number: Number, after: &str) {
     pieces(before);

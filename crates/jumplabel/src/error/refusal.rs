@@ -13,12 +13,12 @@ pub struct Refusal(i32); // A number instead of an enum: this makes a program wi
 impl Refusal {
     /// The writer, or core sync, was not tried.
     pub const NOT_TRIED: Refusal = Refusal(0);
-    /// The system call succeeded, but the code did not change. Either memory still holds the old bytes, because the path /proc/self/mem
-    /// leads to another file. Or it holds the new bytes, but the processor still executed the old instruction: some emulators do that,
-    /// because they cache translated code. The self-test of a writer finds the second case.
+    /// The system call succeeded, but the code did not change. Either memory still holds the old bytes, because the path /proc/self/mem leads to
+    /// another file. Or memory holds the new bytes, but the processor still executes the old instruction: some emulators do that, because they
+    /// cache translated code. The self-test of a writer finds the second case.
     pub const NO_EFFECT: Refusal = Refusal(i32::MIN);
 
-    /// A refusal with an error number of the system, or of the platform. For 0, the result is [`NOT_TRIED`](Self::NOT_TRIED).
+    /// A refusal with an error number of the system, or of the platform. If the number is 0, this is [`NOT_TRIED`](Self::NOT_TRIED).
     #[must_use]
     pub const fn errno(number: i32) -> Refusal {
         Refusal(number)
@@ -104,12 +104,12 @@ impl WriterKind {
     }
 }
 
-/// The writers that refused, with their reasons.
+/// Why each writer refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refusals([Refusal; WriterKind::ALL.len()]);
 
 impl FromIterator<(WriterKind, Refusal)> for Refusals {
-    /// Writers that are not among `refusals` were not tried.
+    /// Each writer that is not among `refusals` counts as not tried.
     fn from_iter<I: IntoIterator<Item = (WriterKind, Refusal)>>(refusals: I) -> Refusals {
         let mut all = Refusals::default();
         refusals.into_iter().for_each(|(kind, refusal)| all.note(kind, refusal));
@@ -128,7 +128,7 @@ impl Refusals {
         }
     }
 
-    /// The writers that were tried, each once.
+    /// The writers that refused, each once, with their reasons.
     pub fn iter(&self) -> impl Iterator<Item = (WriterKind, Refusal)> {
         let all = WriterKind::ALL.into_iter().map(|kind| (kind, self.of(kind)));
         all.filter(|(_, refusal)| *refusal != Refusal::NOT_TRIED)
