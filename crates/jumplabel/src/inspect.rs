@@ -53,7 +53,7 @@ pub fn find_key(name: &str) -> Result<KeyInfo, Error> {
 }
 
 /// Calls `visit` for each static call that `static_call!` declared and that some code calls, in all loaded objects. Otherwise like
-/// [`for_each_key`]. (The records belong to trampolines. powerpc64le has no trampolines, so nothing is listed there.)
+/// [`for_each_key`]. (The records belong to trampolines. powerpc64le has no trampolines, so this function visits nothing there.)
 ///
 /// # Errors
 /// The errors of [`for_each_key`].
@@ -72,7 +72,7 @@ pub fn for_each_mode(visit: impl FnMut(ModeInfo)) -> Result<(), Error> {
     each_record(Record::is_mode, |record, sites| unsafe { ModeInfo::of(record, sites) }, visit)
 }
 
-/// Computes the `info` of each record for which `is` holds, and calls `visit` with it.
+/// Computes the `info` of each record that `is` accepts, and calls `visit` with it.
 fn each_record<T: Copy>(
     is: fn(&Record) -> bool,
     info: impl Fn(&Record, usize) -> T,
@@ -95,13 +95,14 @@ fn each_record<T: Copy>(
     visited.map(drop)
 }
 
-/// The number of entries that name the key, call or mode at `address`.
+/// The number of table entries that name the key, call or mode at `address`.
 #[cfg(jumplabel_sites)]
 fn count(address: usize, held: &Held<Objects>) -> Result<usize, Error> {
     object::all(held).map(|object| index::count(object, address, held)).sum()
 }
 
-/// Visits the elements of each record that `which` chooses, and the elements of lists that `is` chooses. Returns how many it visited.
+/// Visits two sorts of keys: of each record, the elements that `which` returns; and the keys of lists that `is` accepts. Returns how many it
+/// visited.
 #[cfg(jumplabel_sites)]
 fn each_key(
     which: impl Fn(&Record) -> Range<u32>,
@@ -135,7 +136,7 @@ fn each_key(
     collect(fill, &mut visit)
 }
 
-/// Without sites, this takes no lock. So it visits each key at once, and collects nothing.
+/// [`each_key`] in a build without sites. It takes no lock, so it visits each key at once, and collects nothing.
 #[cfg(not(jumplabel_sites))]
 fn each_key(
     which: impl Fn(&Record) -> Range<u32>,
@@ -172,7 +173,7 @@ pub fn text_reserved(range: core::ops::Range<usize>) -> Result<bool, Error> {
 /// [`text_reserved`] for a caller that holds the lock.
 #[must_use]
 pub fn text_reserved_locked(range: core::ops::Range<usize>, lock: &Lock) -> bool {
-    // The tables are not checked yet. An entry can lead anywhere, so the addition saturates.
+    // The index has not checked these tables. An entry can lead anywhere, so the addition saturates.
     let end = |entry: &Entry| entry.code().saturating_add(entry.bytes());
     let overlaps = |entry: &Entry| entry.code() < range.end && range.start < end(entry) && !range.is_empty();
     object::all(&lock.objects).any(|object| object.table().iter().any(overlaps))
@@ -187,8 +188,7 @@ pub fn index_bytes() -> Result<usize, Error> {
     Ok(object::all(&lock.objects).map(|object| object.index_bytes.load(Ordering::Relaxed)).sum())
 }
 
-/// For the fuzzer: visits the entries of a key in the table of an object, as a flip of the key would find them. The object need not be
-/// registered.
+/// For the fuzzer. Visits the entries of a key in the table of an object, as a flip of the key would find them. The object need not be registered.
 ///
 /// # Errors
 /// The errors of a flip.
@@ -201,7 +201,7 @@ pub fn read_table(object: &crate::format::Object, key: usize, visit: impl FnMut(
     result
 }
 
-/// Collects under the lock the items that `fill` finds, releases the lock, and hands each item to `visit`, which can then do anything.
+/// Collects under the lock the items that `fill` finds, releases the lock, and calls `visit` for each item. So `visit` can do anything.
 fn collect<T: Copy>(
     fill: impl FnOnce(&mut List<T>, &Held<Objects>) -> Result<(), Error>,
     mut visit: impl FnMut(T),

@@ -1,4 +1,4 @@
-//! Keys in elements of lists, by the names that their lists give them.
+//! Finds the keys of elements of lists, under the names that the lists give them.
 //!
 //! ```text
 //!   for_each_key     under the lock: records ──► keys; __jump_lists ──► lists that give names
@@ -6,8 +6,8 @@
 //!                    under the lock: how many sites each has
 //! ```
 //!
-//! Such a key has a name without a record. A record would take 40 bytes and its texts; here the element has everything that the function needs,
-//! such as a line.
+//! Such a key has a name without a record. A record would take 40 bytes and its texts. Here the list's function makes the name from data that the
+//! element has anyway, such as a line.
 
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -17,7 +17,7 @@ use crate::list::{self, List};
 
 type Each = fn(&'static List<()>, &mut dyn FnMut(NamedKey)) -> Result<(), Error>;
 
-/// The address of [`each_of_all`], once any list gives names. A program whose lists give no names does not link that function.
+/// The address of [`each_of_all`]; null until a list gives names. A program whose lists give no names does not link that function.
 static EACH_OF_ALL: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
 impl<T: Sync + 'static> List<T> {
@@ -59,20 +59,20 @@ impl<T: Sync + 'static> List<T> {
 }
 
 fn each<T: Sync + 'static>(list: &'static List<()>, visit: &mut dyn FnMut(NamedKey)) -> Result<(), Error> {
-    // SAFETY: `names` of a list of this type has stored this function there; the layout does not depend on the type.
+    // SAFETY: `names` has stored this function only in lists of this type. The layout of a list does not depend on the type.
     let list = unsafe { &*core::ptr::from_ref(list).cast::<List<T>>() };
-    // SAFETY: `names` has stored a function of this type there, before it stored the function that is running.
+    // SAFETY: `names` has stored a function of this type in `of`, before it stored the function that is running.
     let of: fn(&'static T) -> NamedKey = unsafe { core::mem::transmute(list.names.of.load(Ordering::Acquire)) };
     list.for_each(|element| visit(of(element)))
 }
 
-/// Visits the keys that lists give names to. The caller does not hold the lock.
+/// Visits the keys to which lists give names. The caller does not hold the lock.
 pub(crate) fn each_named(visit: &mut dyn FnMut(NamedKey)) -> Result<(), Error> {
     let each = EACH_OF_ALL.load(Ordering::Acquire);
     if each.is_null() {
         return Ok(());
     }
-    // SAFETY: `names` stored this function.
+    // SAFETY: `names` has stored this function, which has that type.
     let each: fn(&mut dyn FnMut(NamedKey)) -> Result<(), Error> = unsafe { core::mem::transmute(each) };
     each(visit)
 }
@@ -83,7 +83,7 @@ fn each_of_all(visit: &mut dyn FnMut(NamedKey)) -> Result<(), Error> {
         let list = unsafe { &*(list as *const List<()>) };
         let each = list.names.each.load(Ordering::Acquire);
         if !each.is_null() {
-            // SAFETY: `names` stored such a function.
+            // SAFETY: `names` has stored a function of this type.
             let each: Each = unsafe { core::mem::transmute(each) };
             each(list, visit)?;
         }

@@ -1,4 +1,4 @@
-//! The sites of keys and modes, and their contents.
+//! Lists the sites of keys and modes, with their contents.
 
 use core::fmt;
 
@@ -18,9 +18,9 @@ use crate::switch::RawMode;
 /// A site, as introspection shows it.
 #[derive(Clone, Copy)]
 pub struct Site {
-    /// Address of the instruction.
+    /// Address of the site's instruction.
     pub address: usize,
-    /// The address that the site jumps to when it jumps and does not load. If the site never jumps (a naked key's on x86 and RISC-V), its own
+    /// The address that the site jumps to if it jumps and does not load. If the site never jumps (a naked key's on x86 and RISC-V), its own
     /// address.
     pub target: usize,
     /// The value of the check if execution falls through: true for `static_branch_likely`.
@@ -34,8 +34,8 @@ pub struct Site {
     pub bytes: Code,
     /// The state of the site. `None` if something outside the library has written to the site, or to its site prefix (x86).
     pub state: Option<State>,
-    /// Whether something outside the library has written to the site prefix (x86). Then a jump that hooks the function ends there, and threads
-    /// do not run the site. In this case `state` is `None`.
+    /// Whether something outside the library has written to the site prefix (x86). Then a jump that hooks the function ends there, so threads do
+    /// not run the site. In this case `state` is `None`.
     pub is_hooked: bool,
 }
 
@@ -128,10 +128,10 @@ fn sites_of(patchable: usize, visit: impl FnMut(Site)) -> Result<usize, Error> {
     collect(fill, visit)
 }
 
-/// The number of sites that load their keys now, in all loaded objects: unpatched sites of keys declared `or_load`. A program can ask this to
-/// find out whether its checks cost more than they must. [`prepare`](crate::prepare) patches the sites that should fall through. A site that
-/// should jump is patched by a flip of its key. For each site of a key, [`for_each_site`] says whether it loads. 0 in the fallback, which has no
-/// sites.
+/// The number of sites that load their keys now, in all loaded objects: unpatched sites of keys declared `or_load`. A program can ask this to find
+/// out whether its checks cost more than they must. [`prepare`](crate::prepare) patches the sites that should fall through. A flip of its key
+/// patches a site that should jump. For each site of a key, [`for_each_site`] says whether it loads. In the fallback, which has no sites, the
+/// number is 0.
 ///
 /// Costs a look at each table, and a read of each site of such keys. Sites that cannot be read are not counted.
 ///
