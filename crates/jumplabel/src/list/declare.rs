@@ -26,7 +26,7 @@ macro_rules! list_element {
     }};
 }
 
-/// An element in `__jump_lists`, in a section that is tied to the function.
+/// Emits an element in `__jump_lists`, in a section that is tied to the function.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
@@ -60,8 +60,8 @@ macro_rules! __listed_asm {
     };
 }
 
-/// The assembler's macro for an element: its number, the list, the element. Without the relocation, a linker that folds identical code could
-/// merge functions with different elements.
+/// The assembler's macro for an element: the element's number, the list, the element. Without the relocation, a linker that folds identical code
+/// could merge functions that have different elements.
 #[cfg(not(jumplabel_windows))]
 #[doc(hidden)]
 #[macro_export]
@@ -76,7 +76,7 @@ macro_rules! __listed_asm {
     };
 }
 
-/// The words of an element: they lead to the list, and to the element.
+/// The two words of an element: one leads to the list, one to the static.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -86,7 +86,7 @@ macro_rules! __listed_words_asm {
     };
 }
 
-/// The words of an element, in a build in which the list or the element may be in another object: they lead to slots of the GOT.
+/// The two words of an element, in a build in which the list or the static may be in another object: they lead to slots of the GOT.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]
@@ -96,7 +96,7 @@ macro_rules! __listed_words_asm {
     };
 }
 
-/// A node of the list, and the constructor that links it.
+/// Makes a node of the list, and the constructor that puts the node on the list.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]

@@ -73,10 +73,10 @@ pub struct List<T: 'static> {
     elements: PhantomData<&'static [T]>,
 }
 
-// SAFETY: a list hands out shared references to statics.
+// SAFETY: a list hands out only shared references to statics of type `T`, which is `Sync`.
 unsafe impl<T: Sync> Sync for List<T> {}
 
-/// The functions of a list that gives names to the keys of its elements: functions of `inspect`, or null.
+/// The functions that [`List::names`] stores in a list, or null.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Names {
@@ -90,10 +90,10 @@ impl Names {
     }
 }
 
-/// The event of an object that has elements of a list.
+/// What happens to an object that has elements of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectChange {
-    /// The object was loaded. So far, only its constructors run.
+    /// The object was loaded. Only its constructors run yet.
     Loaded,
     /// The object is about to be unloaded.
     Unloading,
@@ -128,9 +128,9 @@ impl<T: Sync + 'static> List<T> {
         Ok(())
     }
 
-    /// Registers `hook`. From now on, `hook` is called each time an object with elements of this list is loaded or is about to be unloaded. It
-    /// gets these elements, once for each copy of their code. Replaces the previous hook. Objects that are already loaded are not reported; ask
-    /// [`for_each`](Self::for_each).
+    /// Registers `hook`. From now on, `hook` is called each time an object with elements of this list is loaded, or is about to be unloaded. It
+    /// gets these elements, each once for each copy of its code. Replaces the previous hook. The hook is not called for objects that are already
+    /// loaded: use [`for_each`](Self::for_each).
     ///
     /// The object's constructor or destructor calls `hook`, on the thread that calls `dlopen` or `dlclose`, while the dynamic loader holds its
     /// lock. The library's lock is not held, so `hook` can flip keys. If `hook` panics, the process aborts. It is not called if there is no
@@ -144,7 +144,7 @@ impl<T: Sync + 'static> List<T> {
 
 #[cfg(jumplabel_sites)]
 impl<T> List<T> {
-    /// All elements.
+    /// All elements of the list, in the order of addresses.
     fn elements(&'static self) -> Result<Owned<&'static T>, Error> {
         let lock = Lock::take()?;
         let listed = RUNTIME.objects().flat_map(|object| object.listed());
@@ -172,7 +172,7 @@ pub(crate) fn addresses() -> Result<Owned<usize>, Error> {
     Ok(lists)
 }
 
-/// These elements, in the order of addresses. Each element comes once.
+/// Collects `elements` in the order of addresses, each of them once.
 ///
 /// # Safety
 /// Each pointer leads to a `T` that is never moved or freed.
@@ -188,7 +188,7 @@ unsafe fn collect<T>(elements: impl Iterator<Item = *const T>) -> Result<Owned<&
     Ok(found)
 }
 
-/// The elements of the list at `list` among `listed`.
+/// Those of `listed` that are elements of the list at the address `list`.
 ///
 /// # Safety
 /// The elements of that list are `T`s, and are never moved or freed.
@@ -198,16 +198,16 @@ unsafe fn of_list<'a, T>(listed: impl Iterator<Item = &'a Listed>, list: usize) 
     unsafe { collect(listed.filter(|one| one.list() == list).map(|one| one.element() as *const T)) }
 }
 
-/// The address of [`tell_hooks`], once any list has a hook. A program whose lists have no hooks does not link that function.
+/// The address of [`tell_hooks`]; null until a list has a hook. A program whose lists have no hooks does not link that function.
 #[cfg(jumplabel_sites)]
 static TELL: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Calls the hooks of the lists that `object` has elements of. The caller does not hold the lock.
+/// Tells the hooks of lists that `object` has elements of these lists. The caller does not hold the lock.
 #[cfg(jumplabel_sites)]
 pub(crate) fn tell(object: &Object, change: ObjectChange) {
     let tell = TELL.load(Ordering::Acquire);
     if !tell.is_null() {
-        // SAFETY: `on_change` stored this function.
+        // SAFETY: `on_change` has stored this function, which has that type.
         let tell: fn(&Object, ObjectChange) = unsafe { core::mem::transmute(tell) };
         tell(object, change);
     }
@@ -216,7 +216,7 @@ pub(crate) fn tell(object: &Object, change: ObjectChange) {
 #[cfg(jumplabel_sites)]
 fn tell_hooks(object: &Object, change: ObjectChange) {
     let mut last = 0;
-    // Takes each list once, in the order of addresses.
+    // This takes each list once, in the order of addresses.
     while let Some(list) = object.listed().iter().map(Listed::list).filter(|&list| list > last).min() {
         last = list;
         // SAFETY: `list_element!` leads to a list, and lists of all types begin with the hook.
@@ -224,10 +224,10 @@ fn tell_hooks(object: &Object, change: ObjectChange) {
         if hook.is_null() {
             continue;
         }
-        // SAFETY: `on_change` stored such a function. Only the type of its elements differs, and references to both types are passed in the same
-        // way.
+        // SAFETY: `on_change` has stored a function of this form. Only the type of the elements differs, and references to both types are passed in
+        // the same way.
         let hook: fn(ObjectChange, &[&'static ()]) = unsafe { core::mem::transmute(hook) };
-        // SAFETY: the elements are used only as addresses until the hook gets them with their own type.
+        // SAFETY: this function uses the elements only as addresses. The hook gets them with their own type.
         if let Ok(elements) = unsafe { of_list(object.listed().iter(), list) } {
             hook(change, &elements.list);
         }
@@ -256,7 +256,7 @@ impl chain::Record for Element {
 
 #[cfg(not(jumplabel_sites))]
 impl Node<Element> {
-    /// A node for `element` of `list`.
+    /// A node for `element`, an element of `list`.
     #[must_use]
     pub const fn element<T: Sync>(list: &'static List<T>, element: &'static T) -> Self {
         // SAFETY: lists of all types have the same fields.
@@ -267,7 +267,7 @@ impl Node<Element> {
 
 #[cfg(not(jumplabel_sites))]
 impl<T> List<T> {
-    /// All elements.
+    /// All elements of the list, in the order of addresses.
     fn elements(&'static self) -> Result<Owned<&'static T>, Error> {
         demand_constructors()?;
         // SAFETY: `Node::element` accepts only a `T` for this list.
@@ -275,6 +275,6 @@ impl<T> List<T> {
     }
 }
 
-/// Accepts only an element of the list's type.
+/// Accepts `_` only if it is an element of the list's type.
 #[doc(hidden)]
 pub const fn demand<T: Sync>(_: &'static List<T>, _: &'static T) {}
