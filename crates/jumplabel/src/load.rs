@@ -1,5 +1,5 @@
-//! Objects that are loaded and unloaded, and processes that are forked or end. The constructors and destructors of objects call the functions
-//! here.
+//! What the library does when objects are loaded and unloaded, and when the process is forked or ends. The constructors and destructors of objects
+//! call the functions here.
 //!
 //! ```text
 //!   when an object is
@@ -25,8 +25,8 @@ use {
     core::sync::atomic::Ordering,
 };
 
-/// Replaces the platform. A kernel does that before its first flip. Registers the kernel's own table, so it does not matter whether the kernel
-/// runs constructors (`.init_array`). For objects that are already registered, asks the new platform for their bounds.
+/// Replaces the platform. A kernel does that before its first flip. Also registers the kernel's own table, so a kernel need not run constructors
+/// (`.init_array`). For objects that are already registered, asks the new platform for their bounds.
 ///
 /// # Safety
 /// No thread flips during this call. `platform` fulfils the contract of [`Platform`].
@@ -37,7 +37,7 @@ pub unsafe fn set_platform(platform: &'static &'static dyn Platform) {
         RUNTIME.objects().for_each(|object| object.locate(*platform));
         if !RUNTIME.is_empty() {
             let in_program = RUNTIME.objects().any(|object| object.has(IN_PROGRAM));
-            // SAFETY: these are the library's callbacks.
+            // SAFETY: the callbacks are those of the library.
             unsafe { platform.start(in_program, &CALLBACKS) };
         }
         register_own();
@@ -63,11 +63,11 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
         return;
     }
     patch::set_registered();
-    // A constructor that ran before this one may already have flipped keys of this object.
+    // Another constructor that ran before this one may already have flipped keys of this object.
     let flipped = !RUNTIME.process_state.load(Ordering::Acquire).is_null();
     record.locate(platform());
     if RUNTIME.is_empty() {
-        // SAFETY: these are the library's callbacks.
+        // SAFETY: the callbacks are those of the library.
         unsafe { platform().start(record.has(IN_PROGRAM), &CALLBACKS) };
     }
     if !flipped && !record.has_foreign_keys() {
@@ -80,7 +80,7 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
 
 #[cfg(jumplabel_sites)]
 fn link_and_catch_up(object: *mut Object, record: &Object) {
-    // The object is linked under the lock. So a later flip finds the object, and this constructor sees the keys of an earlier flip. A
+    // The object is linked under the lock. So each flip either finds the object, or is over: then this constructor sees the key's new state. A
     // constructor cannot report an error. If a site cannot be brought up to date, the next flip of its key repairs it.
     let lock = Lock::take_anyway();
     link(object, record);
@@ -96,7 +96,7 @@ fn link_and_catch_up(object: *mut Object, record: &Object) {
             patch::tell_others(&lock);
             patch::demand_right(record, tried, &lock.objects)
         });
-        // It is better to abort than to let a check take the wrong arm.
+        // To abort is better than to let a check take the wrong arm.
         match right {
             Err(error) if record.is_unlinked() => crate::platform::abort(object as usize, error),
             _ => {}
@@ -152,7 +152,7 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     }
     let Ok(mut lock) = lock else { return };
     index::discard(record, &lock.objects);
-    // If the platform does not know the object's bounds, everything that leads to any address is forgotten.
+    // If the platform does not know the object's bounds, the library forgets everything, wherever it leads.
     let addresses = record.image(&lock.objects).map_or(0..usize::MAX, |image| image.bounds());
     if addresses.start != 0
         && let Some(sender) = notices::sender(lock.platform())
@@ -173,7 +173,7 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     }
 }
 
-/// Called in a forked child. `in_mid_flip`: another thread of the parent may have been flipping at the time of the fork.
+/// Called in a forked child. `in_mid_flip` is true if another thread of the parent may have been flipping at the time of the fork.
 #[cfg(jumplabel_sites)]
 fn forked(in_mid_flip: bool) {
     #[cfg(jumplabel_threads)]
@@ -191,8 +191,9 @@ fn forked(in_mid_flip: bool) {
     }
 }
 
-/// From now on, no object that is loaded now is unloaded. An object that is loaded later is unloaded like any other. The lock cannot be taken if
-/// the handler of a fault in the patcher ends the process. Then this does nothing, and the destructors unlink all objects except the program.
+/// Keeps each object that is loaded now from ever being unloaded. An object that is loaded later is unloaded like any other. If the process ends in
+/// the handler of a fault in the patcher, the lock cannot be taken. Then this does nothing, and the destructors unlink all objects except the
+/// program.
 #[cfg(jumplabel_sites)]
 fn ending(keep: fn(usize) -> bool) {
     let (mut last, mut kept) = (0, false);
@@ -201,8 +202,9 @@ fn ending(keep: fn(usize) -> bool) {
     }
 }
 
-/// The lowest address above `last` at which an object other than the program has its record. In this order each record comes once, even if
-/// objects are loaded and unloaded in between. If `kept` is true, marks the object whose record is at `last` as one that is never unloaded.
+/// The lowest address above `last` at which an object other than the program has its record; `None` if there is none. In this order each record
+/// comes once, even if objects are loaded and unloaded in between. If `kept` is true, marks the object whose record is at `last` as one that is
+/// never unloaded.
 #[cfg(jumplabel_sites)]
 #[inline(never)]
 fn other_behind(last: usize, kept: bool) -> Option<usize> {
@@ -235,7 +237,7 @@ core::arch::global_asm!(crate::__object_asm!(), runtime = sym RUNTIME);
 #[unsafe(link_section = ".CRT$XLAB")]
 static CALLBACK: extern "system" fn(*const c_void, u32, *const c_void) = called_by_loader;
 
-/// The arguments are those of `DllMain`.
+/// The function that Windows calls. Its arguments are those of `DllMain`.
 #[cfg(all(jumplabel_sites, jumplabel_windows))]
 extern "system" fn called_by_loader(_: *const c_void, occasion: u32, is_ending: *const c_void) {
     const DLL_PROCESS_DETACH: u32 = 0;
@@ -243,7 +245,8 @@ extern "system" fn called_by_loader(_: *const c_void, occasion: u32, is_ending: 
     let object = (&raw const __jumplabel_object).cast_mut().cast();
     match occasion {
         DLL_PROCESS_ATTACH => register_own(),
-        // This runs only if the process does not end. (At its end all other threads have ended, and no object is unloaded before another.)
+        // This runs only if the process does not end. (When a process ends, all its other threads have ended, and no object is unloaded before
+        // another.)
         // SAFETY: this is the record of this object, which is about to be unloaded.
         DLL_PROCESS_DETACH if is_ending.is_null() => unsafe { __jumplabel_unregister_object(object) },
         _ => {}
