@@ -19,21 +19,21 @@ use crate::platform::platform;
 use crate::raw::key::RawKey;
 use crate::raw::mode::RawMode;
 
-/// The one who asked for a change. The numbers are those of `JUMPLABEL_BY_*` in C.
+/// Who asked for a change. The numbers are those of `JUMPLABEL_BY_*` in C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AskedBy {
     /// The program, by any function of this crate or of the C API. This includes guards, the first probe of a tracepoint, and the thread of
     /// deferred keys.
     Program,
-    /// The one who started the program, by the variable `JUMPLABEL`.
+    /// Whoever started the program, by the variable `JUMPLABEL`.
     Startup,
-    /// An operator, by an agent. An operator of a fleet counts, too: agents cannot distinguish the two.
+    /// An operator, by an agent. This includes an operator of a fleet, because agents cannot distinguish the two.
     Operator {
-        /// The user that has connected to the agent.
+        /// The number of the user that has connected to the agent.
         uid: u32,
     },
-    /// An agent, when it took back a change that an operator had asked for only for a while.
+    /// An agent that took back a change, because an operator had asked for the change only for a while.
     Revert,
 }
 
@@ -96,9 +96,9 @@ pub struct OnChange {
 }
 
 impl OnChange {
-    /// Removes the function, and returns how many of its calls still run, in other threads or around this call. Never waits. After this returns,
-    /// no new call begins. Another `remove` of the same registration again returns how many calls run. Once it returns 0, no call runs. (Until
-    /// then, the count may for a moment include a thread that was about to call.)
+    /// Removes the function, and returns how many of its calls still run, in other threads or around this call. Never waits. After this returns, no
+    /// new call begins. If you call `remove` again, for the same registration, it again returns how many calls run. Once it has returned 0, no call
+    /// runs. (Until then, the count may for a moment include a thread that was about to call.)
     ///
     /// So before you free anything that the function uses, or unload its object, call this until it returns 0. Do not do that in the function
     /// itself: the loop would never end, because the function's own call is counted.
@@ -111,8 +111,8 @@ impl OnChange {
     }
 }
 
-/// Registers `function`: it is called whenever any key or mode of the process has changed. [`RawKey::on_change`] is for one key, [`RawMode::on_change`] for one
-/// mode.
+/// Registers `function`: it is called whenever any key or mode of the process has changed. [`RawKey::on_change`] is for one key,
+/// [`RawMode::on_change`] for one mode.
 ///
 /// ```
 /// use jumplabel::{AskedBy, Changed, on_change, static_key};
@@ -198,11 +198,11 @@ fn register<F: Fn(&Changed<'_>, AskedBy) + Sync>(of: usize, function: &'static F
         // SAFETY: the caller passes a change of a live key or mode, and the data that was registered.
         let (raw, function) = unsafe { (&*changed, &*data.cast::<F>()) };
         let by = AskedBy::of([raw.by as u32, raw.uid]);
-        // SAFETY: one of the two is null, and the other is alive. A patchable lives until the flip has returned. If it is flipped under a
-        // `Lock`, functions are called later, but such a patchable lives for ever.
+        // SAFETY: one of the two pointers is null, and the other leads to a patchable that is alive: a patchable lives until the flip has returned.
+        // If a patchable is flipped under a `Lock`, functions are called later, but such a patchable lives for ever.
         let changed = match unsafe { raw.key.cast::<RawKey>().as_ref() } {
             Some(key) => Changed::Key { key, on: raw.state != 0 },
-            // SAFETY: the key is null, so this is the mode, which is alive for the reason given above for the key.
+            // SAFETY: the key's pointer is null, so the mode's pointer leads to a mode, which is alive for the reason given above.
             None => Changed::Mode { mode: unsafe { &*raw.mode.cast::<RawMode>() }, number: raw.state as u8 },
         };
         function(&changed, by);
@@ -212,8 +212,8 @@ fn register<F: Fn(&Changed<'_>, AskedBy) + Sync>(of: usize, function: &'static F
     unsafe { on_change_raw(of, call::<F>, data) }.map(|id| OnChange { id })
 }
 
-/// [`on_change`] without types, for the C API. `of` is the address of the key or mode that the function is registered for, or 0 for all. Returns the
-/// number of the registration, which is above 0.
+/// [`on_change`] without types, for the C API. `of` is the address of the key or mode that the function is registered for, or 0 for all. Returns
+/// the number of the registration, which is above 0.
 ///
 /// # Errors
 /// The errors of [`on_change`].
@@ -224,7 +224,7 @@ fn register<F: Fn(&Changed<'_>, AskedBy) + Sync>(of: usize, function: &'static F
 pub unsafe fn on_change_raw(of: usize, function: Notify, data: *mut c_void) -> Result<u32, Error> {
     let platform = platform();
     let notifiers = platform.notifiers().ok_or(Error::OutOfMemory)?;
-    // The sender of this instance serves all instances, unless another instance has already given its sender.
+    // This instance gives its sender to all instances, unless another instance has already given one.
     if notices::sender(platform).is_none() {
         platform.stay();
         notices::set_sender(&sender::SENDER, notifiers);

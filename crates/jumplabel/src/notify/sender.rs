@@ -1,4 +1,5 @@
-//! The sender of notices. It lists them and, for each notice, calls the registered functions. Only programs that register functions contain it.
+//! The sender of notices. It keeps the notices of a flip and, for each of them, calls the registered functions. Only programs that register
+//! functions contain it.
 
 use core::ffi::{c_int, c_void};
 use core::ptr::null;
@@ -10,7 +11,7 @@ use crate::platform::{Platform, platform};
 
 pub(super) static SENDER: Sender = Sender { room, add, send, gone };
 
-/// The list has room for this many from the beginning: a platform without sites has blocks of this size.
+/// The number of notices for which the list has room from the beginning. A platform without sites has blocks of this size.
 const FEW: usize = 32;
 
 fn table() -> Option<(&'static dyn Platform, &'static Notifiers)> {
