@@ -1,4 +1,4 @@
-//! Sets a key's state for a while. A guard restores the old state. A key has one guard at a time.
+//! Sets a key's state for a while. A guard restores the old state. A key has only one guard at a time.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -18,7 +18,7 @@ fn guarded() -> MutexGuard<'static, Vec<(usize, ThreadId)>> {
     GUARDED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Holds a key in a state. When the guard is dropped, even by a panic, the key gets its old state back. [`RawKey::scoped`] makes it.
+/// Holds a key in a state. When the guard is dropped, even by a panic, the key gets its old state back. [`RawKey::scoped`] makes the guard.
 #[derive(Debug)]
 #[must_use = "the key goes back to its state when the guard is dropped"]
 pub struct KeyGuard {
@@ -59,7 +59,7 @@ impl RawKey {
         }
         guards.push((key, me));
         drop(guards);
-        // If something is refused, this guard is dropped, and restores nothing.
+        // If the flip is refused, this guard is dropped, and restores nothing.
         let mut guard = KeyGuard { key: self, before: None };
         let mut lock = patch::locked(&[Request::new(self, 0)])?;
         let before = self.is_held();
@@ -70,7 +70,7 @@ impl RawKey {
 }
 
 impl KeyGuard {
-    /// Restores the old state, like a drop, and returns the outcome.
+    /// Restores the old state, as a drop of the guard does, and returns the outcome.
     ///
     /// # Errors
     /// The errors of [`RawKey::enable`]. On an error, the key stays as it is. (A drop cannot report the error.)

@@ -1,8 +1,8 @@
 //! One sort for everything that this library sorts: requests, site changes, the index.
 //!
-//! The standard library's sort puts a copy of some six kilobytes into the program for each type that is sorted. This sort does not know the
-//! type: it knows only the positions of entries, and it compares and swaps entries through a trait object. So the program contains one copy. The
-//! sort works in place, without memory of its own, in a time of O(n log n):
+//! The standard library's sort puts a copy of some six kilobytes into the program for each type that is sorted. This sort does not know the type:
+//! it knows only the positions of entries, and compares and swaps entries through a trait object. So the program contains one copy. The sort works
+//! in place, without memory of its own, in O(n log n):
 //!
 //! ```text
 //!   if the input is sorted        one pass: the usual case, because linkers put table entries in the order of addresses
@@ -12,7 +12,7 @@
 
 use core::ops::Range;
 
-/// A list whose entries can be compared and swapped by their positions. If a position is out of range, nothing is swapped.
+/// A list whose entries can be compared and swapped by their positions. A position that is out of range swaps nothing.
 trait Places {
     fn less(&self, a: usize, b: usize) -> bool;
     fn swap(&mut self, a: usize, b: usize);
@@ -153,7 +153,7 @@ mod tests {
         ]
     }
 
-    /// An input that makes every cut a bad one if the pivot is in the middle. The values are chosen while the input is sorted: each pivot gets
+    /// An input that makes every cut bad if the pivot is the entry in the middle. The values are chosen while the input is sorted: each pivot gets
     /// the smallest remaining value.
     fn killer(len: u32) -> Vec<u32> {
         let (values, next) = (Cell::new(std::vec![u32::MAX; len as usize]), Cell::new(0));
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(comparisons.get(), 999);
     }
 
-    /// The test notices the broken twins. A quicksort that never changes to heapsort takes too long. A sort that forgets one part does not
+    /// The test notices two broken twins: a quicksort that never changes to heapsort takes too long, and a sort that forgets one part does not
     /// sort.
     #[test]
     fn broken_twins_stumble() {

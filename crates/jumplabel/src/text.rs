@@ -1,5 +1,5 @@
-//! Texts with numbers in them, piece by piece. `core::fmt` could do the same, but with more code than a whole flip has. A program in C, or a
-//! kernel, that has no other texts than this library's is smaller without it.
+//! Texts with numbers in them, made piece by piece. `core::fmt` could make them, too, but with more code than a whole flip has. A program in C, or
+//! a kernel, that needs no other texts than this library's is smaller without `core::fmt`.
 //!
 //! ```text
 //!   an error ──► its text: piece, number, piece ──► Pieces ──► a Formatter       Rust: Display
@@ -12,7 +12,7 @@ use core::fmt;
 /// A function that takes the pieces of a text, one after the other.
 pub type Pieces<'a> = &'a mut dyn FnMut(&str);
 
-/// A number: `-12`.
+/// Passes on a number: `-12`.
 #[cold]
 #[inline(never)]
 pub fn number(number: i64, pieces: Pieces<'_>) {
@@ -22,14 +22,14 @@ pub fn number(number: i64, pieces: Pieces<'_>) {
     digits(number.unsigned_abs(), 10, pieces);
 }
 
-/// An address: `0x7f00`.
+/// Passes on an address: `0x7f00`.
 #[cold]
 pub fn address(address: usize, pieces: Pieces<'_>) {
     pieces("0x");
     digits(address as u64, 16, pieces);
 }
 
-/// The bytes of a site: `[0f, 1f]`.
+/// Passes on the bytes of a site: `[0f, 1f]`.
 #[cold]
 pub fn bytes(bytes: &[u8], pieces: Pieces<'_>) {
     let mut before = "[";
@@ -44,7 +44,7 @@ pub fn bytes(bytes: &[u8], pieces: Pieces<'_>) {
     pieces(if bytes.is_empty() { "[]" } else { "]" });
 }
 
-/// A name from the system. `?` stands for bytes that are not UTF-8.
+/// Passes on a name from the system, with `?` for bytes that are not UTF-8.
 #[cold]
 pub fn name(name: &CStr, pieces: Pieces<'_>) {
     for chunk in name.to_bytes().utf8_chunks() {
@@ -84,7 +84,8 @@ pub(crate) fn format(f: &mut fmt::Formatter<'_>, tell: impl FnOnce(Pieces<'_>)) 
     done
 }
 
-/// Fills `room` with the pieces from `tell` and with `end`, for which there is always room. Returns that line. Text that does not fit is cut off.
+/// Fills `room` with the pieces from `tell` and with the byte `end`, for which there is always room. Returns what it filled. Text that does not
+/// fit is cut off.
 #[cold]
 #[inline(never)]
 pub fn line<'room>(room: &'room mut [u8], end: u8, tell: &dyn Fn(Pieces<'_>)) -> &'room [u8] {
