@@ -18,8 +18,8 @@ mod x86 {
     use crate::arch::Code;
     use jumplabel_format::front::{built_in_front, is_in_front};
 
-    /// The byte in front of the site of `entry`. Other sites with the same [`traits`](Entry::traits) may have the same byte. `None` if no byte
-    /// in front belongs to the site's instruction.
+    /// The byte in front of the site of `entry`. `None` if no byte in front belongs to the site's instruction. Other sites with the same
+    /// [`traits`](Entry::traits) may have the same byte.
     ///
     /// # Safety
     /// The byte in front of the site can be read, if the entry says that it belongs to the site's instruction.
@@ -29,8 +29,9 @@ mod x86 {
         (entry.bytes_in_front() != 0).then(|| unsafe { byte_in_front(entry.code()) })
     }
 
-    /// Whether the byte in front of the site of `entry`, which is at `address`, is `same` or at least not foreign. This is [`foreign_byte`] for
-    /// loops over many sites. The caller passes as `same` the result of [`byte`] for a site that has the same traits and no foreign byte.
+    /// Whether the byte in front of the site of `entry` is `same`, or at least not foreign. `address` is the address of the site. This is
+    /// [`foreign_byte`] for loops over many sites. The caller passes as `same` the result of [`byte`] for a site that has the same traits and no
+    /// foreign byte.
     ///
     /// # Safety
     /// The contract of [`byte`].
@@ -47,7 +48,7 @@ mod x86 {
         unsafe { (address as *const u8).wrapping_sub(1).read() }
     }
 
-    /// The byte in front of the site, if it is foreign: someone else wrote it there.
+    /// The byte in front of the site, if it is foreign: someone else wrote it there. Otherwise `None`.
     ///
     /// # Safety
     /// The contract of [`byte`].
@@ -57,7 +58,7 @@ mod x86 {
         unsafe { byte(entry) }.filter(|&byte| !is_in_front(entry.kind(), byte))
     }
 
-    /// The error for a site with a foreign byte in front of it. `None` if the byte is as it was built.
+    /// The error for a site that has a foreign byte in front of it. `None` if the byte is not foreign.
     ///
     /// # Safety
     /// The contract of [`byte`].

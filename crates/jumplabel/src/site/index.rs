@@ -50,8 +50,8 @@ pub(crate) fn demand(object: &Object, key: usize, held: &Held<Objects>) -> Resul
     if object.damaged.load(Ordering::Relaxed) == 0 { Ok(()) } else { demand_sound(object, Some(key), |_| true, held) }
 }
 
-/// Like [`entries`], for a caller that asks for one key after the other, in the order of the keys' addresses. `place` is the position in the
-/// index at which the previous key was found; at first it is 0. The caller has called [`demand`].
+/// Like [`entries`], for a caller that asks for one key after the other, in the order of the keys' addresses. `place` is the position in the index
+/// at which the previous key was found. It is 0 at first, and this function updates it. The caller has called [`demand`].
 pub(crate) fn entries_behind<'held>(
     place: &mut usize,
     object: &'held Object,
@@ -70,7 +70,7 @@ pub(crate) fn count(object: &Object, key: usize, held: &Held<Objects>) -> Result
 }
 
 /// The position in an index at which the last key was found. A flip searches for its key several times, and the next flip is often a flip of the
-/// same key. The position is only a guess, so it does no harm if it is from another index.
+/// same key. The position is only a guess, so it does no harm if it belongs to another index.
 static LAST: AtomicUsize = AtomicUsize::new(0);
 
 fn numbers<'held>(
@@ -141,8 +141,8 @@ fn make<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'he
     Ok(order)
 }
 
-/// Looks at all entries before the library relies on any of them. If any entry makes all flips impossible, stores the address of one such entry
-/// in `object`. Returns the number of entries that name a key.
+/// Looks at all entries before the library relies on any of them. If an entry makes all flips impossible, stores the address of one such entry in
+/// `object`. Returns the number of entries that name a key.
 fn examine(object: &Object, image: Option<&Image>) -> usize {
     let (mut len, mut damaged) = (0, 0);
     for entry in object.table() {
@@ -156,8 +156,8 @@ fn examine(object: &Object, image: Option<&Image>) -> usize {
     len
 }
 
-/// Returns an error if `object` has an entry that meets three conditions. The library cannot rely on it now. `is_one` returns true for it. And
-/// it belongs, or may belong, to the key at `key`. If `key` is `None`, the third condition is left out.
+/// Returns an error if `object` has an entry that meets three conditions: the library cannot rely on it now; `is_one` returns true for it; and it
+/// belongs, or may belong, to the key at `key`. If `key` is `None`, the third condition is left out.
 #[cold]
 #[inline(never)]
 pub(crate) fn demand_sound(
@@ -216,7 +216,7 @@ pub(crate) fn all_sound(held: &Held<Objects>) -> impl Iterator<Item = (&Entry, u
     }))
 }
 
-/// All entries of `object` that are not sound, except those whose site was freed.
+/// The entries of `object` that are not sound, except those whose site was freed.
 #[cfg(jumplabel_short_engine)]
 pub(crate) fn unsound<'held>(
     object: &'held Object,
@@ -228,7 +228,7 @@ pub(crate) fn unsound<'held>(
     object.table().iter().filter(move |entry| !is_right(entry))
 }
 
-/// Frees the index.
+/// Frees the index of `object`.
 #[cfg(jumplabel_sites)]
 pub(crate) fn discard(object: &Object, held: &Held<Objects>) {
     let built = object.index.swap(core::ptr::null_mut(), Ordering::AcqRel);

@@ -13,7 +13,7 @@
 //! Each of these three words holds the distance from its own address (`here`). So a table needs no relocation and no work at start-up, and is
 //! never written. The first flip builds the [`index`], which finds the sites of a key. The format is in docs/table-format.md.
 //!
-//! No function here takes the lock, because its caller holds it. Users call the functions of [`inspect`](crate::inspect), which take the lock.
+//! No function here takes the lock, because the caller holds it. Users call the functions of [`inspect`](crate::inspect), which take the lock.
 
 pub(crate) mod front;
 pub mod index;
@@ -59,14 +59,14 @@ impl<'held> Entries<'held> {
 }
 
 impl Entry {
-    /// Whether the site jumps if its key is on (`enabled`) or off. This is Linux's `enabled ^ branch`. The site of a naked key is a function,
-    /// and [`arm`](Entry::arm) is false for it: it "jumps" while it returns true.
+    /// Whether the site jumps while its key is on (`enabled` is true) or off. This is Linux's `enabled ^ branch`. The site of a naked key is a
+    /// function, and [`arm`](Entry::arm) is false for it: it "jumps" while it returns true.
     #[must_use]
     pub fn jumps(&self, enabled: bool) -> bool {
         enabled != self.arm()
     }
 
-    /// The site's kind.
+    /// The kind of the site. An error if this version of the library does not know the kind.
     pub(crate) fn known_kind(&self) -> Result<Kind, Error> {
         let unknown = Error::UnknownKind { entry: core::ptr::from_ref(self) as usize, kind: self.kind() };
         Kind::of(self.kind()).ok_or(unknown)

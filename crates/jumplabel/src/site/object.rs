@@ -24,14 +24,14 @@ impl Object {
         self.place[0].load(Ordering::Relaxed)
     }
 
-    /// The object's bounds in memory. `None` if the platform does not know them.
+    /// Where the object lies in memory. `None` if the platform does not know.
     #[inline(never)]
     pub(crate) fn image<Of>(&self, held: &Held<Of>) -> Option<Image> {
         // SAFETY: these are the object's own words, and it is loaded, because it is in the list.
         unsafe { held.platform().image(self.place()) }
     }
 
-    /// Asks `platform` for the object's position in memory, and stores the answer. Calls the dynamic loader.
+    /// Asks `platform` where the object lies in memory, and stores the answer. Calls the dynamic loader.
     #[cfg(jumplabel_sites)]
     pub(crate) fn locate(&self, platform: &dyn Platform) {
         let place = platform.place(core::ptr::from_ref(self) as usize);
@@ -45,7 +45,7 @@ impl Object {
     }
 }
 
-/// All instances of this library. The lock keeps them loaded.
+/// All instances of this library in the process. The lock keeps them loaded.
 pub(crate) fn runtimes(held: &Held<Objects>) -> impl Iterator<Item = &'static Runtime> + use<> {
     // SAFETY: `held` shows that the lock is held.
     unsafe { instances::from(held.platform().runtimes()) }
@@ -66,7 +66,7 @@ pub(crate) fn all<'held>(held: &'held Held<Objects>) -> impl Iterator<Item = &'h
     }))
 }
 
-/// An iterator whose code a program contains once, however many functions use it.
+/// An iterator whose `next` is never inlined. So a program contains its code once, however many functions use it.
 pub(crate) struct Outlined<I>(pub(crate) I);
 
 impl<I: Iterator> Iterator for Outlined<I> {
@@ -78,13 +78,13 @@ impl<I: Iterator> Iterator for Outlined<I> {
     }
 }
 
-/// Whether a site can lie at `address`: `address` is code of some object, or the platform does not know the bounds of some object.
+/// Whether a site can lie at `address`: `address` is code of some object, or the platform does not know where some object lies.
 #[inline(never)]
 pub(crate) fn contains_code(address: usize, held: &Held<Objects>) -> bool {
     all(held).any(|object| object.image(held).as_ref().is_none_or(|image| image.contains_code(address, Native::SIZE)))
 }
 
-/// Whether a function can lie at `address`: `address` is code of an object with a table or, as far as the platform knows, other code.
+/// Whether a function can lie at `address`: `address` is code of an object with a table, or the platform says that it is code.
 #[inline(never)]
 pub(crate) fn is_code(address: usize, held: &Held<Objects>) -> bool {
     let lies_in = |object: &Object| object.image(held).as_ref().is_some_and(|image| image.contains_code(address, 1));

@@ -1,6 +1,6 @@
 //! Finds out whether sites can be read. Code can be execute-only. A load from such code faults, and ends the program, because a flip blocks the
-//! signal that would report the fault. So code that reads a site or arms must ask here first. A *stretch* is a range of addresses that the
-//! platform says can be read. It is one page or, if the caller will ask about many addresses after it, several pages.
+//! signal that would report the fault. So code that reads a site or arms must first ask here. A *stretch* is a range of addresses that the platform
+//! says can be read. It is one page or, if the caller will ask about many addresses after it, several pages.
 //!
 //! ```text
 //!   platform    [page][page]   [======= pages =======][======= pages =======]   the last stretch since `forget`; one that goes on
@@ -23,7 +23,8 @@ use crate::platform::platform;
 /// bytes, which costs more. (The caller is then looking at arms or stubs, or at all sites of an object, and most of these lie close together.)
 const CHEAP: usize = 8;
 const FAR: usize = 128 * 1024;
-/// If a patchable has more sites than this, and they lie close together, the library asks the platform for all of them at once.
+/// A patchable has many sites if it has more than this. If its sites then lie close together, the library asks the platform for all of them at
+/// once.
 const MANY: usize = 32;
 /// Sites lie close together if there are at most this many bytes for each of them. Otherwise most pages between them have no site.
 const CLOSE: usize = 8192;
@@ -33,7 +34,7 @@ type Stretch = [AtomicUsize; 2];
 
 /// The last stretch that was asked for because of a site. Callers ask about sites in the order of their addresses, so one stretch is enough.
 static SITES: Stretch = [const { AtomicUsize::new(0) }; 2];
-/// The last stretch that was asked for because of arms or stubs.
+/// The last stretch that was asked for because of arms, or of words in front of stubs.
 static OTHERS: Stretch = [const { AtomicUsize::new(0) }; 2];
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
@@ -114,8 +115,8 @@ pub(crate) fn demand(entries: Entries<'_>) -> Result<(), Error> {
     }
 }
 
-/// Whether all sites of `entries` can be read, as far as that is known without another question to the platform. False if `entries` have arms or
-/// stubs. The caller passes entries of one patchable, in the order of their sites.
+/// Whether the library already knows that all sites of `entries` can be read. False if it would have to ask the platform, or if `entries` have arms
+/// or stubs. The caller passes entries of one patchable, in the order of their sites.
 #[inline(always)] // Called for each key, in each flip.
 fn are_known(entries: Entries<'_>) -> bool {
     let Some(first) = entries.get(0) else { return true };
@@ -126,8 +127,8 @@ fn are_known(entries: Entries<'_>) -> bool {
     start <= from && last.code().wrapping_add(8) <= end && !has_more(first) && !has_more(last)
 }
 
-/// The result of [`hidden`] for the first entry that cannot be read. `None` if all can be read. The caller passes entries of one patchable, in
-/// the order of their sites.
+/// The result of [`hidden`] for the first entry of which a part cannot be read. `None` if all can be read. The caller passes entries of one
+/// patchable, in the order of their sites.
 #[inline(never)]
 fn first_hidden(entries: Entries<'_>) -> Option<usize> {
     let last = entries.get(entries.len() - 1)?;
@@ -163,8 +164,8 @@ fn has_arms(entry: &Entry) -> bool {
     matches!(entry.kind(), SWITCH | OP)
 }
 
-/// Whether more than the entry's site is read: arms, or the word in front of a stub. Either all entries of a patchable have arms, or none has.
-/// The same holds for stubs, with one exception: C's checks without a type never have stubs, whatever the key is. The stubs of such a key's
+/// Whether the library reads more than the entry's site: arms, or the word in front of a stub. Either all entries of a patchable have arms, or none
+/// has. The same holds for stubs, with one exception: C's checks without a type never have stubs, whatever the key is. The stubs of such a key's
 /// other checks lie among the sites, or directly after them.
 fn has_more(entry: &Entry) -> bool {
     matches!(entry.kind(), SWITCH | OP | LOADING)

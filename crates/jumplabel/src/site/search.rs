@@ -3,7 +3,7 @@
 
 use crate::format::Entry;
 
-/// Returns the same as [`below`]. It is faster if the result is small.
+/// Returns the same as [`below`], but is faster if the result is small.
 #[inline(never)]
 pub(super) fn near_below(numbers: &[u32], table: &[Entry], limit: usize) -> usize {
     // The keys of all entries before `from` are below the limit.
@@ -17,14 +17,14 @@ pub(super) fn near_below(numbers: &[u32], table: &[Entry], limit: usize) -> usiz
     from + below(numbers.get(from..near.min(numbers.len())).unwrap_or_default(), table, limit)
 }
 
-/// The number of entries that have a key at an address below `limit`.
+/// The number of entries whose key lies below the address `limit`.
 #[inline(never)]
 pub(super) fn below(numbers: &[u32], table: &[Entry], limit: usize) -> usize {
     numbers.partition_point(|&number| key_of(table, number) < limit)
 }
 
-/// The address of the key of the entry with this number. (Each number in an index has an entry. If a number had no entry, the result would be
-/// the largest address.)
+/// The address of the key of the entry with this number. (Each number in an index has an entry. If a number had none, the result would be the
+/// largest address.)
 #[inline(never)]
 pub(super) fn key_of(table: &[Entry], number: u32) -> usize {
     table.get(number as usize).map_or(usize::MAX, Entry::key)

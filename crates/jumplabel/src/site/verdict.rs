@@ -10,22 +10,23 @@ use crate::platform::Image;
 pub(super) enum Verdict {
     /// As far as the library can see, the entry is right. The number is the address of its key.
     Sound(usize),
-    /// Its key is NULL.
+    /// The key is NULL: the symbol is weak, and nobody defines it.
     Nobodys,
-    /// Its site lies in code that was freed. In a PE file, it may also be that the linker dropped the site or the key.
+    /// The site lies in code that was freed. In a PE file, it may also be that the linker dropped the site or the key.
     Freed,
-    /// Its site or its target is not code of the object, or its arms cannot be read now. The number is the address of its key.
+    /// The site or the target is not code of the object, or the arms cannot be read now. The number is the address of the key.
     Damaged(usize),
-    /// A copy of its site runs instead of the site. The number is the address of its key.
+    /// A copy of the site runs instead of the site. The number is the address of the key.
     Copied(usize),
-    /// Its kind is not known. The number is the address of its key.
+    /// The library does not know the kind. The number is the address of the key.
     Unknown(usize),
-    /// It does not lead to a key. If `anywhere`, it may belong to any key; otherwise, to any key that lies in its object.
+    /// The entry does not lead to a key. If `anywhere`, it may belong to any key; otherwise, to any key that lies in its object.
     Lost { anywhere: bool },
 }
 
 impl Verdict {
-    /// Reads only the entry, its arms and, if the entry is indirect, its slot, after a check that the slot lies in the object.
+    /// Judges `entry`, an entry of `object`. Reads only the entry, its arms and, if the entry is indirect, its slot, after a check that the slot
+    /// lies in the object.
     pub(super) fn of(entry: &Entry, object: &Object, image: Option<&Image>) -> Verdict {
         #[cfg(jumplabel_windows)]
         if entry.is_dropped() {
