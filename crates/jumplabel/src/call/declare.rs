@@ -96,7 +96,7 @@ macro_rules! static_call {
     };
 }
 
-/// A call that leads nowhere at first.
+/// Makes a call that leads nowhere at first.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_call_optional {
@@ -106,7 +106,7 @@ macro_rules! __static_call_optional {
     };
 }
 
-/// A call that returns 0 at first.
+/// Makes a call that returns 0 at first.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_call_zero {

@@ -19,7 +19,7 @@ pub struct CallInfo {
     /// The line of the `static_call!` that declares the call. If a macro of yours contains the `static_call!`, this is the line that invokes your
     /// macro.
     pub line: u32,
-    /// The column where the macro begins in that line.
+    /// The column in [`line`](Self::line) where the macro begins.
     pub column: u32,
     /// The address of the function that the call leads to. `None` if the call leads to its default.
     pub target: Option<usize>,

@@ -29,7 +29,7 @@ pub struct KeyInfo {
     /// The line of the `static_key!` that declares the key. If a macro of yours contains the `static_key!`, this is the line that invokes your
     /// macro.
     pub line: u32,
-    /// The column where the macro begins in that line.
+    /// The column in [`line`](Self::line) where the macro begins.
     pub column: u32,
     /// The key's default.
     pub default: bool,

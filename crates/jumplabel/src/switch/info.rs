@@ -19,7 +19,7 @@ pub struct ModeInfo {
     /// The line of the `static_mode!` that declares the mode. If a macro of yours contains the `static_mode!`, this is the line that invokes your
     /// macro.
     pub line: u32,
-    /// The column where the macro begins in that line.
+    /// The column in [`line`](Self::line) where the macro begins.
     pub column: u32,
     /// The number of the current mode.
     pub number: u8,
