@@ -4,12 +4,11 @@
 //!   word    generation (32 bits) │ count (32 bits)       0 after a fork in the child: the system wipes the words there
 //! ```
 //!
-//! A reader first counts itself, and then loads a list. A thread that has taken a list away reads the two counts until it has seen each of them
-//! at 0 once. Then it knows that no reader is in that list any more. The two words take turns. Otherwise new readers could keep both counts
-//! above 0.
+//! A reader first counts itself, and then loads a list. A thread that has taken a list away reads the two counts until it has seen each of them at
+//! 0 once. Then no reader is in that list any more. New readers take the two words in turn. Otherwise they could keep both counts above 0 for ever.
 //!
-//! A child of `fork`, or of a raw `clone`, has one thread. If that thread was in a probe, it was counted in an earlier generation, so in the
-//! child it does not count itself off.
+//! A child of `fork`, or of a raw `clone`, has one thread. If that thread was in a probe when the process was forked, it was counted in an earlier
+//! generation. So it does not count itself off in the child.
 //!
 //! This file allocates nothing and knows nothing of threads, so the model check can run its code unchanged.
 
@@ -17,7 +16,7 @@ use super::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const GENERATION_SHIFT: u32 = 32;
 
-/// The number of readers that are inside, and their generation. The word has a cache line of its own.
+/// The number of readers that are inside, and their generation. Each word has a cache line of its own.
 #[repr(C, align(64))]
 pub struct Word(pub(super) AtomicU64);
 
@@ -29,7 +28,7 @@ pub struct Readers {
     pub(super) turn: AtomicUsize,
 }
 
-/// The result of [`Readers::empty`] if both counts are 0: a bit for each word.
+/// What [`Readers::empty`] returns if both counts are 0: a bit for each word.
 pub const BOTH: u8 = 3;
 
 impl Word {
@@ -61,20 +60,20 @@ impl Word {
         }
     }
 
-    /// Whether no reader is inside.
+    /// Whether the count is 0: no reader that took this word is inside.
     pub fn is_empty(&self) -> bool {
         self.0.load(Ordering::SeqCst) & ((1 << GENERATION_SHIFT) - 1) == 0
     }
 }
 
 impl Readers {
-    /// The word for a reader that comes now.
+    /// The word that a new reader takes.
     pub fn word(&self) -> &Word {
         &self.words[self.turn.load(Ordering::Relaxed) & 1]
     }
 
-    /// The words whose count is 0 now, as a bit for each. If the count is 0 in the word that new readers do not take, new readers take that word
-    /// from now on. Called under the lock.
+    /// Which words have a count of 0 now: a bit for each. If the word that new readers do not take has a count of 0, new readers take it from now
+    /// on. Called under the lock.
     pub fn empty(&self) -> u8 {
         let [first, second] = self.words.each_ref().map(Word::is_empty);
         let turn = self.turn.load(Ordering::Relaxed) & 1;

@@ -21,15 +21,15 @@
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// Operators see the tracepoint as `group:name`. The second name is the name of a static, a [`Tracepoint`](crate::Tracepoint), and also of a
-/// type. All probes get the same arguments. So the type of each argument must be `Copy`; integers and `&` references are. Probes return nothing.
-/// Names in the arguments mean names of the place where the declaration stands. Type parameters are not allowed.
+/// Operators see the tracepoint as `group:name`. The second name is the name of a static, a [`Tracepoint`](crate::Tracepoint), and also of a type.
+/// All probes get the same arguments. So the type of each argument must be `Copy`; integers and `&` references are. Probes return nothing. Paths in
+/// the arguments are looked up where the declaration stands. Type parameters are not allowed.
 ///
 /// On x86-64, aarch64 and riscv64, tracers such as bpftrace find the tracepoint in the program's file as `group:name`: see
 /// [`usdt`](crate::usdt).
 ///
-/// Costs 56 bytes of data, a trampoline, and a function that walks the list; with a note, one more function. Also costs the records of a key and
-/// of a static call, with the `#[key(name)]` and `meta` of [`static_key!`](crate::static_key). Needs the feature `std` or `alloc`.
+/// Costs 56 bytes of data, a trampoline, and a function that walks the list of probes; with a note, one more function. Also costs the records of a
+/// key and of a static call, with the `#[key(name)]` and `meta` of [`static_key!`](crate::static_key). Needs the feature `std` or `alloc`.
 #[macro_export]
 macro_rules! tracepoint {
     () => {};
@@ -42,7 +42,7 @@ macro_rules! tracepoint {
     };
 }
 
-/// One tracepoint.
+/// Makes one tracepoint.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tracepoint {
@@ -80,7 +80,7 @@ macro_rules! __tracepoint {
                 }
             }
             #[allow(clippy::undocumented_unsafe_blocks)]
-            // SAFETY: `__walk` goes through the list of the static.
+            // SAFETY: the default of the trampoline, `__walk`, goes through the list of this static.
             unsafe impl $crate::trace::Signature for $name {
                 type Closure = dyn ::core::ops::Fn($($type),*) + ::core::marker::Send + ::core::marker::Sync;
                 fn closure(__function: fn($($type),*)) -> $crate::trace::Arc<Self::Closure> {
@@ -91,8 +91,8 @@ macro_rules! __tracepoint {
     };
 }
 
-/// The function that calls all probes. Its parameters have names of their own, because a static, such as a tracepoint, may have the name of
-/// an argument.
+/// Makes the function that calls all probes. Its parameters have names that the macro chooses, because an argument may have the same name as a
+/// static, such as a tracepoint.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tracepoint_walk {
@@ -114,7 +114,7 @@ macro_rules! __tracepoint_walk {
     };
 }
 
-/// The record of the tracepoint's key. It is in a function, and not in a module as with `record_key!`. The reason: if the tracepoint is declared
+/// Emits the record of the tracepoint's key. The record is in a function, and not in a module as with `record_key!`: if the tracepoint is declared
 /// in a function, a module in that function does not see the static.
 #[doc(hidden)]
 #[macro_export]
@@ -139,7 +139,7 @@ macro_rules! __tracepoint_record {
 
 /// Calls the probes of a tracepoint: `emit!(packet, data.len(), port)`.
 ///
-/// Without a probe, it is one instruction that falls through, and the arguments are not evaluated. If the only probe is a plain `fn`, `emit!`
+/// Without a probe, this is one instruction that falls through, and the arguments are not evaluated. If the only probe is a plain `fn`, `emit!`
 /// calls it through a trampoline. With a closure, or with several probes, it calls a function that goes through the probes. Safe in signal
 /// handlers, if the probes are safe there. Its type is `()`.
 ///

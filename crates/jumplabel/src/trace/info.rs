@@ -25,7 +25,7 @@ impl TracepointInfo {
     }
 }
 
-/// `net:packet, 2 probes`. The alternate form (`{:#}`) has the place of the declaration after the name.
+/// Shows the name and the number of probes: `net:packet, 2 probes`. The alternate form (`{:#}`) has the place of the declaration after the name.
 impl core::fmt::Display for TracepointInfo {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.key.fmt(f)?;

@@ -30,7 +30,7 @@
 //! # Ok::<(), jumplabel::Error>(())
 //! ```
 //!
-//! # Why no probe is called with another probe's data, and no code is called that is gone
+//! # Why no probe gets another probe's data, and no call leads to code that is gone
 //!
 //! Linux changes a function and its data at two moments. So a thread could call the function of one probe with the data of another. That
 //! happened when one probe took the place of another (from one probe to none to one), and when all probes but one were removed (from N to two to
@@ -41,16 +41,15 @@
 //! * The walk. It has no data either: it loads one pointer to a list. A list never changes, and in a list each probe forms one object with its
 //!   data. A late thread finds a later list, or none.
 //!
-//! So a call is right in any order of the steps. The order of the steps serves other promises. To add a probe, one transaction changes the key
-//! and the call, and then the list changes. If the transaction is refused, no thread has seen the probe. Until the new list is in place, the
-//! walk goes through the old list, which has all probes that were added before. A removal takes the same steps as an addition. The removal of
-//! the last probe turns the key off.
+//! So a call is right in any order of the steps. The order serves other promises. To add a probe, one transaction changes the key and the call, and
+//! then the list changes. If the transaction is refused, no thread has seen the probe. Until the new list is in place, the walk goes through the
+//! old list, which has all probes that were added before. A removal takes the same steps. The removal of the last probe turns the key off.
 //!
 //! # When data are freed
 //!
-//! Threads that walk a list count themselves (`readers`). A replaced list is retired. Once no thread can be in a retired list, the next change
-//! of any tracepoint frees it, or [`synchronize_probes`] does. A closure is dropped with the last list that contains it. If the closure's drop
-//! panics, the panic leaves the call that freed the list. If that call was adding a probe, the probe is removed again.
+//! Threads that walk a list count themselves (`readers`). A list that was replaced is retired. Once no thread can be in a retired list, the next
+//! change of any tracepoint frees the list, or [`synchronize_probes`] does. A closure is dropped with the last list that contains it. If the
+//! closure's drop panics, the panic leaves the call that freed the list. If that call was adding a probe, the probe is removed again.
 
 mod counting;
 mod declare;
@@ -82,7 +81,7 @@ use probes::{Entry, Led};
 /// The type that [`tracepoint!`](crate::tracepoint) makes for each tracepoint.
 ///
 /// # Safety
-/// The default of the trampoline is its `Target`, and it goes through the list of its tracepoint.
+/// The trampoline's default has the type `Target`, and goes through the list of the tracepoint.
 #[doc(hidden)]
 pub unsafe trait Signature: Trampoline<Target = <Self as Trampoline>::Function> {
     type Closure: ?Sized + Send + Sync + 'static;
@@ -102,7 +101,7 @@ pub struct Tracepoint<S: Signature> {
 }
 
 impl<S: Signature> Tracepoint<S> {
-    /// A tracepoint without probes, for [`tracepoint!`](crate::tracepoint).
+    /// A tracepoint that has no probes. Only for [`tracepoint!`](crate::tracepoint).
     #[doc(hidden)]
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a tracepoint must be a static.
@@ -163,7 +162,7 @@ impl<S: Signature> Tracepoint<S> {
         self.key.raw()
     }
 
-    /// Calls `call` with each probe. The walk of [`tracepoint!`](crate::tracepoint) uses it.
+    /// Calls `call` for each probe. The walk of [`tracepoint!`](crate::tracepoint) uses this.
     #[doc(hidden)]
     #[inline]
     pub fn each(&self, mut call: impl FnMut(&S::Closure)) {
@@ -192,7 +191,7 @@ impl<S: Signature> Tracepoint<S> {
         Led { key: self.key(), call: self.call.raw(), walk: 0 }
     }
 
-    /// The data that a watcher of semaphores needs.
+    /// What a watcher of semaphores must know about this tracepoint.
     #[doc(hidden)]
     #[must_use]
     pub fn describe(&'static self, semaphore: &'static AtomicU16) -> Description {
@@ -247,8 +246,8 @@ impl<S: Signature> core::fmt::Debug for Probe<S> {
 /// Waits until every thread that is now in a closure of any tracepoint has left it (Linux: `tracepoint_synchronize_unregister`). Also waits
 /// until the data of all probes that were already removed is dropped. This covers the tracepoints of this instance of the library.
 ///
-/// It does not wait for a plain `fn` that is the only probe, because an emission calls that `fn` directly and counts nothing. Nor does it wait
-/// for threads that enter closures during the wait. Costs a few system calls, and takes as long as the probes take. Do not call it in signal
+/// It does not wait for a plain `fn` that is the only probe, because an emission calls that `fn` directly and counts nothing. It does not wait for
+/// threads that enter closures during the wait, either. Costs a few system calls, and takes as long as the probes take. Do not call it in signal
 /// handlers. In a forked child, only the child's own threads count.
 ///
 /// # Errors
@@ -280,7 +279,7 @@ pub fn synchronize_probes() -> Result<(), Error> {
     Ok(())
 }
 
-/// The pause between two looks at the other threads: short at first, and then longer.
+/// The pause between two looks at the other threads. It is short at first, and gets longer.
 struct Pause(u32);
 
 impl Pause {

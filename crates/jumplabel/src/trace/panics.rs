@@ -1,11 +1,11 @@
-//! Panics in the drop of closures.
+//! What happens if the drop of a closure panics.
 
 /// With std, each closure is dropped even if the drop of another panics. After that, the panic continues.
 #[cfg(feature = "std")]
 mod caught {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-    /// The first panic, if there was one.
+    /// The first panic, or `Ok` if there was none.
     pub(crate) type Dropped = std::thread::Result<()>;
 
     pub(crate) fn dropped<T>(closure: T) -> Dropped {
@@ -22,7 +22,7 @@ mod caught {
 /// Without std, a panic cannot be caught: it ends the program. (A probe of C is a function and a pointer, and its drop calls nothing.)
 #[cfg(not(feature = "std"))]
 mod caught {
-    /// There is no panic.
+    /// Always `Ok`, because no panic is caught.
     pub(crate) type Dropped = Result<(), core::convert::Infallible>;
 
     pub(crate) fn dropped<T>(closure: T) -> Dropped {

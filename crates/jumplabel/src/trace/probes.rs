@@ -1,5 +1,5 @@
-//! The probes of a tracepoint: a list that never changes. A change puts a new list in its place. The old list is freed when no thread can be in
-//! it.
+//! The probes of a tracepoint: a list that never changes. A change puts a new list in the place of the old one, which is freed when no thread can
+//! be in it.
 //!
 //! ```text
 //!   Probes ──► ProbeList: probe, probe, ...        an emission loads this pointer once
@@ -22,10 +22,10 @@ use crate::patch::{self, Lock, Outcome, Request};
 use crate::platform::notices::Notices;
 use crate::raw::count::Change;
 
-/// The bit of the count of probes that is set while there is a tracer.
+/// The bit of `Probes::count` that is set while there is a tracer.
 const TRACED: usize = 1 << (usize::BITS - 1);
 
-/// The pointer to the list of a tracepoint, without the type of the list's entries.
+/// The head of a tracepoint's list: a pointer to the list, without the type of the list's entries, and the number of probes.
 #[repr(C)]
 pub struct Probes {
     list: AtomicPtr<Header>,
@@ -36,7 +36,7 @@ pub struct Probes {
 struct Header {
     next: *mut Header,
     seen: u8,
-    /// The address of the only probe's function, if the static call may lead there; otherwise 0.
+    /// The address of the only probe's function, if the static call may lead to that function; otherwise 0.
     #[cfg_attr(not(jumplabel_usdt), allow(dead_code))]
     direct: usize,
     free: unsafe fn(*mut Header) -> Dropped,
@@ -48,7 +48,7 @@ struct ProbeList<E> {
     probes: Vec<E>,
 }
 
-/// A probe. If the probe has no data, `function` is its function.
+/// A probe in a list. `function` is the probe's function if the probe has no data.
 pub(super) struct Entry<S: Signature> {
     pub(super) id: u64,
     pub(super) closure: Arc<S::Closure>,
@@ -61,21 +61,21 @@ impl<S: Signature> Clone for Entry<S> {
     }
 }
 
-/// The key and the static call of a tracepoint. They follow the tracepoint's probes.
+/// The key and the static call of a tracepoint, which a change of its probes changes, too.
 #[derive(Clone, Copy)]
 pub struct Led<'a> {
     /// The key.
     pub key: &'a RawKey,
     /// The static call.
     pub call: &'a RawCall,
-    /// The target of the call if it does not lead to a probe: the address of the walk, or 0 for the call's default.
+    /// Where the call leads if it does not lead to a probe: the address of the walk, or 0 for the call's default.
     pub walk: usize,
 }
 
 /// A box with exactly one list. `None` if the list is empty.
 type New<E> = Option<Box<[ProbeList<E>]>>;
 
-/// Drops a list, and with it each closure that is in no other list. The drop of a closure's data may panic; the result is the first panic.
+/// Drops a list, and each closure that is in no other list. The drop of a closure's data may panic; the result is the first panic.
 unsafe fn free<E>(list: *mut Header) -> Dropped {
     // SAFETY: the caller passes a list that was made with this function, and that no other code has. The list is the only one in its box.
     let list = unsafe { Box::from_raw(list.cast::<ProbeList<E>>()) };
@@ -92,8 +92,8 @@ impl<E> ProbeList<E> {
         Ok(Some(list.into_boxed_slice()))
     }
 
-    /// The probes of a list. If the list is null, no probes. This makes no reference to the whole list, because a thread that retires the list
-    /// writes to its header.
+    /// The probes of a list; none if `list` is null. This makes no reference to the whole list, because a thread that retires the list writes to
+    /// its header.
     ///
     /// # Safety
     /// The list is not freed while the result is used.
@@ -119,7 +119,7 @@ impl Probes {
         self.count.load(Ordering::Relaxed) & TRACED != 0
     }
 
-    /// Sets the key and the call as the current list and a tracer need them. Called under the lock.
+    /// Sets the key and the call to what the current list and `is_traced` ask for. Called under the lock.
     #[cfg(jumplabel_usdt)]
     pub(super) fn trace(&self, is_traced: bool, led: Led<'_>, lock: &mut Lock) -> Result<(), Error> {
         // SAFETY: the pointer leads to a list, or is null. The list stays, because only a change replaces it, and a change needs the lock.
@@ -129,7 +129,7 @@ impl Probes {
         Ok(())
     }
 
-    /// Under the lock: notes whether a tracer is attached.
+    /// Notes whether a tracer is attached. Called under the lock.
     #[cfg(jumplabel_usdt)]
     pub(super) fn mark_traced(&self, is_traced: bool) {
         let count = self.count.load(Ordering::Relaxed) & !TRACED;
@@ -139,7 +139,7 @@ impl Probes {
     /// The current list: null if there is none.
     ///
     /// # Safety
-    /// This is for a tracepoint with entries of type `E`.
+    /// The tracepoint's entries are of type `E`.
     unsafe fn list<E>(&self) -> *mut ProbeList<E> {
         self.list.load(Ordering::SeqCst).cast()
     }
@@ -147,18 +147,18 @@ impl Probes {
     /// The current probes.
     ///
     /// # Safety
-    /// This is for a tracepoint with entries of type `E`. This thread is counted as long as the result is used.
+    /// The tracepoint's entries are of type `E`. This thread is counted as long as the result is used.
     pub(super) unsafe fn get<'a, E>(&self) -> &'a [E] {
         // SAFETY: the caller says that the list has such entries, and that this thread is counted. The list is freed only after the thread
         // has counted itself off.
         unsafe { ProbeList::probes(self.list()) }
     }
 
-    /// Replaces the list by an edited copy. Before that, changes the key and the call for the new probes. `edit` gets a copy with room for one
-    /// more probe. `direct` is the address of the only probe's function, or 0, as in the header of a list.
+    /// Replaces the list by an edited copy. Before that, sets the key and the call to what the new probes ask for. `edit` gets a copy with room for
+    /// one more probe. `direct` returns the address of the only probe's function, or 0, as in the header of a list.
     ///
     /// # Safety
-    /// This is for a tracepoint with entries of type `E`.
+    /// The tracepoint's entries are of type `E`.
     pub(super) unsafe fn change<E: Clone, X: From<Error>>(
         &self,
         edit: &dyn Fn(&mut Vec<E>) -> Result<(), X>,
@@ -212,15 +212,15 @@ impl Probes {
     }
 }
 
-/// Turns the key on if there are probes or a tracer. Leads the call to the only probe's function, if it may lead there, or to the walk, which
-/// a tracer needs. `direct` is `None` if there is no list.
+/// Turns the key on if there are probes or a tracer. Leads the call to the only probe's function, if it may lead there and there is no tracer, and
+/// otherwise to the walk. `direct` is the number in the header of the list; `None` if there is no list.
 fn lead(direct: Option<usize>, is_traced: bool, led: Led<'_>, lock: &mut Lock) -> Result<Outcome, Error> {
     let target = direct.filter(|&direct| direct != 0 && !is_traced).unwrap_or(led.walk);
     let key = Request::of_key(led.key, Change::to(direct.is_some() || is_traced));
     patch::commit_locked(&[key, led.call.request(target)?], lock)
 }
 
-/// Sends the notices when it is dropped, even if the drop of a closure panics before that.
+/// Notices that are sent when this is dropped, even if the drop of a closure panics before that.
 struct SendAtEnd(Notices);
 
 impl Drop for SendAtEnd {
@@ -235,7 +235,7 @@ fn with_room<T>(count: usize) -> Result<Vec<T>, Error> {
     Ok(room)
 }
 
-/// Lists that were replaced, and not freed yet. Used under the lock.
+/// The lists that were replaced and are not freed yet. Used under the lock.
 static RETIRED: AtomicPtr<Header> = AtomicPtr::new(null_mut());
 
 /// Lists that no thread is in. They are freed when this is dropped. Do not drop this under the lock, because closures are dropped with the
@@ -246,7 +246,7 @@ pub(super) struct Unused {
     _freeing: Option<Inside>,
 }
 
-/// The retired lists that no thread is in. `empty` says which of the readers' counts were 0. Called under the lock.
+/// Takes the lists that no thread is in from the retired lists. `empty` says which of the readers' counts are 0 now. Called under the lock.
 pub(super) fn unused(empty: u8, _: &Lock) -> Unused {
     let mut at = RETIRED.load(Ordering::Relaxed);
     let (mut kept, mut unused) = (null_mut(), null_mut());

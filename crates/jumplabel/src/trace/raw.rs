@@ -20,14 +20,14 @@ use crate::error::Error;
 use crate::key::RawKey;
 use crate::patch::Outcome;
 
-/// A key and a list, in the layout of C.
+/// A key and the head of a list of probes, in the layout of C.
 #[repr(C)]
 pub struct RawTracepoint {
     key: RawKey,
     probes: Probes,
 }
 
-/// A probe of C.
+/// A probe in C.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct RawProbe {
@@ -39,7 +39,7 @@ pub struct RawProbe {
     pub priority: c_int,
 }
 
-/// The static call of a tracepoint, and the functions to which it can lead if it does not lead to a probe.
+/// The static call of a tracepoint, and where it leads if it does not lead to a probe.
 pub struct Lead<'call> {
     /// The call.
     pub call: &'call RawCall,

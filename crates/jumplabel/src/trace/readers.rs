@@ -17,7 +17,7 @@ struct Words {
     freeing: Word,
 }
 
-/// The words are allocated before the first list, and stay until this instance of the library is unloaded.
+/// The words in which threads are counted. They are allocated before the first list, and stay until this instance of the library is unloaded.
 static WORDS: AtomicPtr<Words> = AtomicPtr::new(null_mut());
 
 /// The number of the last generation. A fork copies it with the process, so a child's next generation differs from all generations of its
@@ -29,7 +29,7 @@ fn words() -> Option<&'static Words> {
     unsafe { WORDS.load(Ordering::Acquire).as_ref() }
 }
 
-/// Allocates the words, if that has not been done yet.
+/// Allocates the words, if there are none yet.
 pub(super) fn make() -> Result<(), Error> {
     crate::patch::demand_registered()?;
     if words().is_some() {
@@ -47,29 +47,29 @@ pub(super) fn make() -> Result<(), Error> {
     Ok(())
 }
 
-/// Counts this thread as a reader. `None` if there has never been a list.
+/// Counts this thread as a reader until the result is dropped. `None` if there has never been a list.
 #[inline(always)] // For emissions in C: the libraries for C are built for size, so the compiler would not inline it.
 #[must_use]
 pub fn enter() -> Option<Inside> {
     words().map(|words| Inside::of(words.readers.word()))
 }
 
-/// Counts this thread as one that frees lists.
+/// Counts this thread as one that frees lists until the result is dropped.
 pub(super) fn free() -> Option<Inside> {
     words().map(|words| Inside::of(&words.freeing))
 }
 
-/// Whether this thread is counted.
+/// Whether this thread is counted as a reader, or as one that frees lists.
 pub(super) fn is_inside() -> bool {
     here(|here| here.depth.get() != 0)
 }
 
-/// For a test: if this is true, the module is its own broken twin. Then `empty` always says that no thread is in a list.
+/// Only for tests. If this is true, the module is its own broken twin: `empty` always says that no thread is in a list.
 #[cfg(test)]
 pub(super) static FREES_AT_ONCE: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
 
-/// The words of the readers whose count is 0 now. If this thread itself is inside, the answer is that no count is 0. The reason: in a forked
-/// process, the system may have wiped the words, so that they do not count this thread. Called under the lock.
+/// Which of the readers' words have a count of 0 now: a bit for each. If this thread itself is inside, the answer is that none has, because in a
+/// forked process the system may have wiped the words, so that they do not count this thread. Called under the lock.
 pub(super) fn empty() -> u8 {
     #[cfg(test)]
     if FREES_AT_ONCE.load(Ordering::Relaxed) {
@@ -78,14 +78,14 @@ pub(super) fn empty() -> u8 {
     words().map_or(BOTH, |words| if is_inside() { 0 } else { words.readers.empty() })
 }
 
-/// Code that is linked into a program only if it has probes.
+/// Functions that a program contains only if it has probes.
 #[cfg(jumplabel_sites)]
 struct ProbeCode {
     forked: fn(&'static Words),
     release: unsafe fn(&Words, &dyn platform::Platform),
 }
 
-/// Null until the first list is made.
+/// The functions, once the first list is made. Null before that.
 #[cfg(jumplabel_sites)]
 static PROBE_CODE: AtomicPtr<ProbeCode> = AtomicPtr::new(null_mut());
 
@@ -95,9 +95,9 @@ fn probe_code() -> Option<(&'static ProbeCode, &'static Words)> {
     unsafe { PROBE_CODE.load(Ordering::Acquire).as_ref() }.zip(words())
 }
 
-/// Called in a forked child, where the system has wiped the words. If this thread is inside, counts it again, for the threads that the child
-/// will start. (In builds without sites, and after a raw clone, the library is not informed of the fork. Then the child's other threads must not
-/// change lists while this thread is still in a probe.)
+/// Called in a forked child, where the system has wiped the words. If this thread is inside, counts it again, for the threads that the child will
+/// start. (In builds without sites, and after a raw `clone`, nobody tells the library of the fork. Then the child's other threads must not change
+/// lists while this thread is still in a probe.)
 #[cfg(jumplabel_sites)]
 pub(crate) fn forked() {
     if let Some((code, words)) = probe_code() {
@@ -115,7 +115,7 @@ pub(crate) fn stop(platform: &dyn platform::Platform) {
     }
 }
 
-/// Puts the functions here into `PROBE_CODE`. Called before the first list is made.
+/// Puts the functions below into `PROBE_CODE`. Called before the first list is made.
 #[cfg(jumplabel_sites)]
 fn register() {
     static THESE: ProbeCode = ProbeCode {
@@ -134,7 +134,7 @@ fn register() {
             platform.release(core::ptr::NonNull::from(words).cast(), size_of::<Words>())
         },
     };
-    // `black_box` hides the value. If the compiler knew that there is only one value, it would call these functions directly at each use of
+    // `black_box` hides the value. If the compiler knew that only one value is possible, it would call these functions directly at each use of
     // `PROBE_CODE`, and so link them into every program.
     PROBE_CODE.store(core::hint::black_box((&raw const THESE).cast_mut()), Ordering::Release);
 }
@@ -143,12 +143,12 @@ fn new_generation() -> u32 {
     GENERATION.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// Whether any thread frees lists.
+/// Whether any thread is freeing lists.
 pub(super) fn is_freeing() -> bool {
     words().is_some_and(|words| !words.freeing.is_empty())
 }
 
-/// As long as this exists, this thread is counted. It must not be sent to another thread.
+/// Shows that this thread is counted, and counts it off when it is dropped. It must not be sent to another thread.
 pub struct Inside {
     word: &'static Word,
     generation: u64,
@@ -156,14 +156,14 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// The value as two words, for C.
+    /// This value as two words, for C.
     #[must_use]
     pub fn into_raw(self) -> (*const (), u64) {
         let inside = core::mem::ManuallyDrop::new(self);
         (core::ptr::from_ref(inside.word).cast(), inside.generation)
     }
 
-    /// The value from its two words. `None` if the first word is null.
+    /// The value that [`into_raw`](Self::into_raw) turned into these words. `None` if the first word is null.
     ///
     /// # Safety
     /// The words come from [`into_raw`](Self::into_raw) on this thread, and are passed once for each call of it. Or the first word is null.
@@ -188,7 +188,7 @@ impl Drop for Inside {
         here(|here| {
             let depth = here.depth.get() - 1;
             here.depth.set(depth);
-            // SAFETY: the pointer is null, or `forked` has stored it. Words stay as long as this instance of the library.
+            // SAFETY: the pointer is null, or `forked` has stored it. The words stay as long as this instance of the library.
             let again = unsafe { here.again.get().as_ref() };
             if let Some(word) = again.filter(|_| depth == 0) {
                 here.again.set(null());

@@ -1,4 +1,4 @@
-//! The time at which the data of a probe is dropped.
+//! When the data of a probe is dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -45,7 +45,7 @@ fn drops_too_early() -> bool {
     early
 }
 
-/// A copy that never becomes the list may be the last that contains a closure. `synchronize_probes` waits for a thread that drops a copy.
+/// If a copy does not become the list, it may be the last one that contains a closure. `synchronize_probes` waits for a thread that drops a copy.
 #[test]
 fn what_drops_a_copy_is_counted() {
     crate::tracepoint! { test, changed(); }

@@ -1,12 +1,12 @@
-//! The parts of a `tracepoint!` for tracers: a function with a note, and a semaphore.
+//! What `tracepoint!` makes for tracers: a function with a note, and a semaphore.
 
-/// The function and the semaphore. The parameters are those of the tracepoint, each with its type and its places in the note.
+/// Makes the function and the semaphore. The parameters are those of the tracepoint, each with its type and its places in the note.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __usdt {
     ($group:ident $name:ident $(($parameter:ident: $type:ty, $($place:literal)*))*) => {
-        // Tracers add 1 to it while they are attached. The kernel does so for a uprobe that names the semaphore; a tool does so through
+        // Tracers add 1 to the semaphore while they are attached. The kernel does so for a uprobe that names the semaphore; a tool does so through
         // /proc/PID/mem.
         #[unsafe(link_section = ".probes")]
         static __SEMAPHORE: ::core::sync::atomic::AtomicU16 = ::core::sync::atomic::AtomicU16::new(0);
@@ -28,7 +28,7 @@ macro_rules! __usdt {
     };
 }
 
-/// Calls the function, if there is a tracer.
+/// Calls the function with the note, if a tracer is attached.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]
@@ -40,7 +40,7 @@ macro_rules! __usdt_emit {
     };
 }
 
-/// The data that a watcher of semaphores needs.
+/// Yields what a watcher of semaphores must know about the tracepoint.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]
@@ -50,8 +50,8 @@ macro_rules! __usdt_description {
     };
 }
 
-/// A function that contains the note of a callsite of tracing, `Some(fn(&[u64; 4]))`: see [`__usdt_note_of_text`](crate::__usdt_note_of_text).
-/// The semaphore is `$offset` bytes after the beginning of the static `$callsite`.
+/// Yields a function that contains the note of a callsite of tracing, `Some(fn(&[u64; 4]))`: see
+/// [`__usdt_note_of_text`](crate::__usdt_note_of_text). The semaphore is `$offset` bytes after the beginning of the static `$callsite`.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]
@@ -72,7 +72,7 @@ macro_rules! __usdt_callsite {
     }};
 }
 
-/// Without notes, `None`.
+/// Yields `None`, in builds without notes.
 #[cfg(not(jumplabel_usdt))]
 #[doc(hidden)]
 #[macro_export]
@@ -82,7 +82,7 @@ macro_rules! __usdt_callsite {
     };
 }
 
-/// Without notes, nothing.
+/// Makes nothing, in builds without notes.
 #[cfg(not(jumplabel_usdt))]
 #[doc(hidden)]
 #[macro_export]
@@ -90,7 +90,7 @@ macro_rules! __usdt {
     ($($tracepoint:tt)*) => {};
 }
 
-/// Without notes, nothing.
+/// Calls nothing, in builds without notes.
 #[cfg(not(jumplabel_usdt))]
 #[doc(hidden)]
 #[macro_export]
@@ -98,7 +98,7 @@ macro_rules! __usdt_emit {
     ($($parameter:ident)*) => {};
 }
 
-/// Without notes, `None`.
+/// Yields `None`, in builds without notes.
 #[cfg(not(jumplabel_usdt))]
 #[doc(hidden)]
 #[macro_export]

@@ -8,13 +8,13 @@
 //!   the walk      nop, if the semaphore is above 0; then each probe of the list
 //! ```
 //!
-//! So a tracer counts as one more probe. The tracepoint is on as long as it has a tracer or any probe. Neither of the two removes anything that
-//! the other needs. A bit in the count of probes says whether a tracer is known. A look sets this bit under the lock, together with the key and
-//! the call. So several looks at the same time, and looks of a forked child, find no unfinished change. The whole look happens under the lock,
-//! so other threads may unload objects at the same time. Nothing here depends on the types of a tracepoint, because code for each type would
-//! cost 4 KB and a fifth of a second of the compiler.
+//! So a tracer counts as one more probe. The tracepoint is on as long as it has a tracer or any probe. Neither of the two removes anything that the
+//! other needs. A bit in the count of probes says whether a tracer is known. A look sets this bit under the lock, together with the key and the
+//! call. So several looks at the same time, and looks of a forked child, find no unfinished change. The whole look happens under the lock, so other
+//! threads may unload objects at the same time. Nothing here depends on the types of a tracepoint, because code for each type would cost 4 KB and a
+//! fifth of a second of the compiler.
 //!
-//! Keys of C's `<jumplabel/sdt.h>` have a semaphore, no probes and no call: the program's own note is behind the check. A look flips them alone.
+//! Keys of C's `<jumplabel/sdt.h>` have a semaphore, no probes and no call: the program's own note is after the check. A look flips only the key.
 //!
 //! A process is not informed when a semaphore changes. So [`watch`] looks ten times a second.
 
@@ -48,16 +48,16 @@ use crate::{
 };
 pub use watch::watch;
 
-/// The result of [`look`].
+/// What [`look`] has found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Looked {
-    /// The number of tracepoints that have a note. It includes keys that follow semaphores of `<sys/sdt.h>`, and callsites of tracing, if these have
+    /// The number of tracepoints that have a note. It includes keys that follow semaphores of `<sys/sdt.h>`, and callsites of tracing that have
     /// keys.
     pub tracepoints: usize,
-    /// The number of those that have a tracer.
+    /// How many of these tracepoints have a tracer.
     pub traced: usize,
-    /// The reason why one of them could not follow its semaphore, such as a refused flip. That tracepoint stays as it was, and the next look
+    /// Why one of these tracepoints could not follow its semaphore: a refused flip, for example. That tracepoint stays as it was, and the next look
     /// tries again.
     pub error: Option<Error>,
 }
@@ -70,7 +70,7 @@ impl Description {
 
 #[cfg(jumplabel_usdt)]
 impl Description {
-    /// Whether there is a tracer. Called under the lock.
+    /// Whether a tracer is attached. Called under the lock.
     fn is_traced(&self, _: &Lock) -> bool {
         // SAFETY: this is a static of an object that the lock keeps loaded.
         unsafe { &*self.semaphore }.load(Ordering::Relaxed) != 0
@@ -128,7 +128,7 @@ impl Following {
 
 #[cfg(jumplabel_usdt)]
 impl Record {
-    /// The parts of the key's tracepoint, if the key has one with a note. Called under the lock.
+    /// The parts of the key's tracepoint. `None` if the key has no tracepoint with a note. Called under the lock.
     fn tracepoint(&self, _: &Lock) -> Option<Description> {
         if self.describe == 0 {
             return self.meta?().tracepoint;
@@ -164,12 +164,12 @@ pub fn look() -> Result<Looked, Error> {
     Ok(looked)
 }
 
-/// An `fn(bool, Looked) -> Looked`, or null.
+/// The hook of [`on_look`], an `fn(bool, Looked) -> Looked`, or null.
 static HOOK: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
-/// Registers `hook`. It is called after each look, with whether a tracer has attached to a tracepoint or left it. It is for code that follows
-/// the key of a tracepoint, and for code that has its own notes and semaphores. The hook adds these to the result of the look. Replaces the
-/// previous hook.
+/// Registers `hook`. It is called after each look. Its first argument says whether a tracer has attached to any tracepoint, or left one. It is for
+/// code that follows the key of a tracepoint, and for code that has notes and semaphores of its own, which it adds to the result of the look.
+/// Replaces the previous hook.
 #[doc(hidden)] // For the patched tracing-core.
 pub fn on_look(hook: fn(bool, Looked) -> Looked) {
     HOOK.store(hook as *mut (), Ordering::Release);
@@ -177,7 +177,7 @@ pub fn on_look(hook: fn(bool, Looked) -> Looked) {
 
 #[cfg(jumplabel_usdt)]
 fn look_at_all(mut looked: Looked) -> Result<Looked, Error> {
-    // An emission in C does nothing as long as its thread cannot be counted.
+    // An emission in C does nothing if its thread cannot be counted, so the words of the readers must exist.
     super::readers::make()?;
     let mut lock = Lock::take()?;
     let mut stale = Owned::new(lock.platform());

@@ -1,4 +1,4 @@
-//! The place where a tracer finds an argument of a tracepoint: the text in the note, and the words to which it leads.
+//! Where a tracer finds an argument of a tracepoint: the text in the note, and the words to which the text leads.
 //!
 //! ```text
 //!   u32, i32, bool, char, *const T, &T, Option<&T>    the value            4@0(%rax) -4@0(%rax) ...
@@ -8,17 +8,17 @@
 
 use core::marker::PhantomData;
 
-/// A type of an argument. The sizes and words of the types above are inherent items. So they take precedence over the items of [`Else`], which
-/// all types have.
+/// The rule for an argument of type `T`. For the types in the figure, the size and the words are inherent items. So they take precedence over the
+/// items of [`Else`], which all types have.
 #[derive(Debug)]
 pub struct Place<T>(PhantomData<T>);
 
-/// The size in a note that stands for two words of 8 bytes.
+/// The size that means two words of 8 bytes.
 pub const PAIR: i32 = 16;
 
-/// The rule for all other types: tracers get the address of the value.
+/// The rule for all types that the figure does not name: tracers get the address of the value.
 pub trait Else<T> {
-    /// The size in the note, negative if signed.
+    /// The size in the note; negative if the value is signed.
     const SIZE: i32 = 8;
     /// The words to which the note leads.
     #[must_use]
@@ -32,7 +32,7 @@ impl<T> Else<T> for Place<T> {}
 macro_rules! values {
     ($($type:ty: $size:expr),*) => { $(
         impl Place<$type> {
-            /// The size in the note, negative if signed.
+            /// The size in the note; negative if the value is signed.
             pub const SIZE: i32 = $size;
             /// The words to which the note leads.
             #[must_use]

@@ -1,4 +1,4 @@
-//! A look takes back exactly the changes of an earlier look, and nothing else.
+//! A look takes back what an earlier look has changed, and nothing else.
 
 use core::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 
@@ -8,7 +8,7 @@ pub(super) static FORGETS: AtomicBool = AtomicBool::new(false);
 
 crate::tracepoint! { test, traced(number: usize); }
 
-/// Whether the tracepoint is on after a tracer has come and left, before and after the program has added and removed a probe.
+/// Whether the tracepoint is still on after a tracer has come and left, both before and after the program has added and removed a probe.
 fn stays_on() -> bool {
     static SEMAPHORE: AtomicU16 = AtomicU16::new(0);
     fn heard(_: usize) {}
@@ -39,7 +39,7 @@ fn stays_on() -> bool {
     traced.key().is_enabled()
 }
 
-/// The check notices the broken twin, which does not take them back.
+/// The check notices the broken twin, which does not take back the changes.
 #[test]
 fn a_tracer_leaves() {
     assert!(!stays_on());

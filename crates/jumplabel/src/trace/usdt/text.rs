@@ -1,4 +1,4 @@
-//! Notes whose names the compiler puts together. They are for code that has a target and a line, but no name that an assembler could take.
+//! Notes with names that the compiler puts together. They are for code that has a target and a line, but no name that an assembler could take.
 //!
 //! ```text
 //!   h2::proto::streams, line 97     usdt:PROGRAM:h2:proto_streams_97
@@ -10,7 +10,7 @@
 
 /// The largest number of words that the names take.
 const WORDS: usize = 12;
-/// The largest number of bytes of a provider.
+/// The largest number of bytes in a provider.
 const PROVIDER: usize = 32;
 /// The largest number of bytes in a name before its line number.
 const NAME: usize = 50;
@@ -19,9 +19,9 @@ const _: () = assert!(PROVIDER + 1 + NAME + "_4294967295".len() + 1 < WORDS * 8)
 /// The provider and the name, as they stand in a note, each with a zero byte after it.
 #[derive(Clone, Copy, Debug)]
 pub struct Text {
-    /// The number of bytes.
+    /// The number of bytes in the text.
     pub size: u32,
-    /// The bytes, then zeros.
+    /// The bytes of the text, then zeros.
     pub words: [u64; WORDS],
 }
 
@@ -65,7 +65,7 @@ impl Text {
         }
     }
 
-    /// Appends a part of a target. `::` becomes one character.
+    /// Appends a part of a target. `::` becomes one `_`.
     const fn put_name(&mut self, target: &[u8], mut at: usize, end: usize) {
         while at < end {
             let is_name = target[at].is_ascii_alphanumeric();
@@ -82,7 +82,7 @@ impl Text {
     }
 }
 
-/// The position of the first `::`, or the end.
+/// The position of the first `::` in a target, or the target's end.
 const fn first_part(target: &[u8]) -> usize {
     let mut at = 0;
     while at < target.len() {
@@ -94,7 +94,7 @@ const fn first_part(target: &[u8]) -> usize {
     at
 }
 
-/// A note for a function whose only purpose is to contain the note. `$function` is that function, `$text` a constant of the type [`Text`], and
+/// The inline assembly of a note, for a function that does nothing else. `$function` is that function, `$text` a constant of the type [`Text`], and
 /// `$words` the address of four words of 8 bytes. The semaphore is `$offset` bytes after the symbol `$semaphore`.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]

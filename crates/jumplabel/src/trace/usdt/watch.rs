@@ -13,17 +13,17 @@ static THREAD: Thread = Thread { name: c"jumplabel-usdt", body: run };
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The process whose thread looks; 0 if there is none. In a forked child, the number can still be that of the parent; the child then has no such
-/// thread.
+/// The number of the process in which such a thread runs; 0 if there is none. In a forked child, the number can still be that of the parent; then
+/// the child has no such thread.
 static RUNS_IN: AtomicU32 = AtomicU32::new(0);
 
-/// Starts a thread that [looks](look) at the semaphores of all tracepoints ten times a second, until the process ends. If it already runs, does
-/// nothing.
+/// Starts a thread that [looks](look) at the semaphores of all tracepoints ten times a second, until the process ends. Does nothing if such a
+/// thread already runs.
 ///
 /// So a tracepoint is on within a tenth of a second after a tracer has attached to it. After the tracer has left, or has died, the tracepoint is
-/// off within the same time, unless it has other probes. Costs a wake-up and a [look](look) each time. If a look fails, the thread tries again
-/// the next time; call [`look`] to learn the reason. A forked child has no such thread until it calls this function; tracepoints that are traced
-/// stay on in the child. From then on, the object with this instance of the library is never unloaded. Do not call it in signal handlers.
+/// off within the same time, unless it has probes of the program. Costs a wake-up and a [look](look) each time. If a look fails, the thread tries
+/// again the next time; call [`look`] to learn the reason. A forked child has no such thread until it calls this function; tracepoints that are
+/// traced stay on in the child. After this call, the object with this instance of the library is never unloaded. Do not call it in signal handlers.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`] if no thread can be started; [`Error::TooEarly`] if no constructor of the library has run yet.
