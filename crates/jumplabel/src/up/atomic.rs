@@ -3,7 +3,7 @@
 use core::fmt;
 use core::sync::atomic::{self, Ordering};
 
-/// An instruction with a `lock` prefix that works on the number of `$self`. In `$text`, `p` is the address of the number, and `v` is a value.
+/// Executes an instruction with a `lock` prefix on the number of `$self`. In `$text`, `p` is the address of the number, and `v` is a value.
 #[cfg(jumplabel_prefixes)]
 macro_rules! locked {
     ($text:expr, $self:ident, $($operand:tt)*) => {
@@ -14,7 +14,7 @@ macro_rules! locked {
     };
 }
 
-/// A full barrier.
+/// Executes a full barrier.
 #[cfg(jumplabel_prefixes)]
 #[inline]
 fn barrier() {
@@ -27,8 +27,8 @@ fn barrier() {
     }
 }
 
-/// The methods of all these atomics. The other parameters are words for the assembler: `$size` is the size of the number, `$letter` selects
-/// registers of this size, `$class` is the class of registers, and `$result` is the register that `cmpxchg` compares.
+/// Makes the type `$Atomic`, with the methods that all these atomics have. The other parameters are words for the assembler: `$size` is the size of
+/// the number, `$letter` selects registers of this size, `$class` is the class of registers, and `$result` is the register that `cmpxchg` compares.
 macro_rules! atomic {
     ($(#[$attr:meta])* $Atomic:ident: $value:ident, $class:ident, $size:literal, $letter:literal, $result:literal) => {
         $(#[$attr])*
@@ -45,7 +45,7 @@ macro_rules! atomic {
                 $Atomic(atomic::$Atomic::new(value))
             }
 
-            /// The value. One instruction, which never has a `lock` prefix.
+            /// Returns the value. This is one instruction, which never has a `lock` prefix.
             #[must_use]
             #[inline]
             pub fn load(&self, order: Ordering) -> $value {
@@ -73,7 +73,7 @@ macro_rules! atomic {
                 self.0.swap(value, order)
             }
 
-            /// Stores `new` if the value is `current`. In this case, returns the previous value as `Ok`.
+            /// Stores `new` if the value is `current`. Then returns the previous value as `Ok`.
             ///
             /// # Errors
             /// The previous value, if it is not `current`.
@@ -95,7 +95,7 @@ macro_rules! atomic {
                 self.0.compare_exchange(current, new, success, failure)
             }
 
-            /// The value, for a caller that has the only reference.
+            /// A reference to the value, for a caller that has the only reference to the atomic.
             pub fn get_mut(&mut self) -> &mut $value {
                 self.0.get_mut()
             }
@@ -140,7 +140,7 @@ macro_rules! atomic {
     };
 }
 
-/// Compares and exchanges with `cmpxchg`. Returns the previous value.
+/// Makes the method that compares and exchanges with `cmpxchg`, and returns the previous value.
 macro_rules! exchange_if {
     ($Atomic:ident: $number:ident, $value:ident, $class:ident, $size:literal, $letter:literal, $result:tt, $of:expr) => {
         #[cfg(jumplabel_prefixes)]
@@ -156,7 +156,7 @@ macro_rules! exchange_if {
     };
 }
 
-/// The methods that only numbers have.
+/// Makes an atomic that is a number, with the methods that only numbers have.
 macro_rules! number {
     ($(#[$attr:meta])* $Atomic:ident: $value:ident, $size:literal, $letter:literal, $result:tt) => {
         atomic! { $(#[$attr])* $Atomic: $value, reg, $size, $letter, $result }
@@ -205,7 +205,7 @@ macro_rules! number {
     };
     ($Atomic:ident $value:ident $size:literal $letter:literal $fetch:ident $name:ident $doc:literal) => {
         #[doc = $doc]
-        /// One instruction, because this does not return the previous value.
+        /// Does not return the previous value, so it is one instruction.
         #[inline]
         pub fn $name(&self, value: $value, order: Ordering) {
             #[cfg(jumplabel_prefixes)]
@@ -239,7 +239,7 @@ number! {
     AtomicUsize: usize, "dword", ":e", "eax"
 }
 atomic! {
-    /// A truth value: a lock, a flag.
+    /// A truth value, for a lock or a flag.
     AtomicBool: bool, reg_byte, "byte", "", "al"
 }
 exchange_if! { AtomicBool: u8, bool, reg_byte, "byte", "", "al", |found| found != 0 }

@@ -42,7 +42,7 @@ macro_rules! lock_prefix {
     };
 }
 
-/// The lock prefix and its entry.
+/// The assembler text of a lock prefix and its table entry.
 #[cfg(jumplabel_prefixes)]
 #[doc(hidden)]
 #[macro_export]

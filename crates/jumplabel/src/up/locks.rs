@@ -23,13 +23,13 @@ pub(super) fn is_on() -> bool {
     Lock::take().is_ok_and(|lock| are_out(&lock))
 }
 
-/// Whether the lock prefixes of any object are removed. This asks all objects of all instances of the library, because an object that was loaded
-/// later may have its own instance, which does not know that UP mode is on.
+/// Whether any object has its lock prefixes removed. This asks all objects of all instances of the library, because an object that was loaded later
+/// may have its own instance, which does not know that UP mode is on.
 fn are_out(lock: &Lock) -> bool {
     object::all(&lock.objects).any(|object| object.has(UP))
 }
 
-/// Restores all lock prefixes, or removes them, in one transaction: if the transaction is refused, no object has changed.
+/// Restores or removes all lock prefixes in one transaction: if the transaction is refused, no object has changed.
 fn change(change: Change, lock: &mut Lock) -> Result<Outcome, Error> {
     // SAFETY: the macro emits a key for entries of this kind.
     let outcome = unsafe { patch::commit_all(|entry| entry.kind() == PREFIX, |key| key, change, lock) }?;

@@ -7,10 +7,10 @@
 //!                                            ◄── leave() ──
 //! ```
 //!
-//! On many processors an atomic instruction costs several times as much as the same instruction without `lock`. The instruction needs `lock`
-//! only if another processor can reach its memory. Here, each `lock` is a site of one byte. [`enter`] removes all `lock` prefixes: a program
-//! that starts with one thread calls it first. [`leave`] restores them; call it *before* you start the second thread. [`spawn`] calls `leave`
-//! before it starts the thread. In a program that never calls `enter`, these types are atomics like any other.
+//! On many processors an atomic instruction costs several times as much as the same instruction without `lock`. An instruction needs `lock` only if
+//! another processor can reach its memory. Here, each `lock` is a site of one byte. [`enter`] removes all `lock` prefixes; call it first in a
+//! program that starts with one thread. [`leave`] restores them; call it *before* you start the second thread. [`spawn`] calls `leave` before it
+//! starts the thread. In a program that never calls `enter`, these types are atomics like any other.
 //!
 //! ```
 //! use jumplabel::up::{self, AtomicUsize};
@@ -30,8 +30,8 @@
 //!
 //! # The rules
 //!
-//! * **Start no thread between `enter` and `leave`.** Otherwise two threads update one number, and updates are lost. The caller of `enter`
-//!   promises this. A library cannot promise it, because `std::thread::spawn`, thread pools and other libraries do not call `leave`. (In C,
+//! * **Start no thread between `enter` and `leave`.** Otherwise two threads update one number, and updates are lost. The caller of `enter` promises
+//!   this. A library cannot promise it, because `std::thread::spawn`, thread pools and other libraries do not call `leave`. (In C,
 //!   `jumplabel/up_threads.h` replaces `pthread_create`.) A child of a raw `clone(CLONE_VM)` or `vfork` that runs beside its parent counts as a
 //!   thread.
 //! * **Never use these types in memory that another process shares**, nor in memory that the kernel or a device changes (a ring of
@@ -58,10 +58,10 @@ pub use lock_prefix::META;
 use crate::error::Error;
 use crate::patch::Outcome;
 
-/// Restores all `lock` prefixes. When it returns, the atomics of this module work like those of the standard library. Call it while the process
+/// Restores all `lock` prefixes. When this returns, the atomics of this module work like those of the standard library. Call it while the process
 /// still has one thread.
 ///
-/// In UP mode it costs a flip; otherwise it only takes the library's lock and looks. Safe wherever a flip is safe.
+/// In UP mode this costs a flip. Otherwise it only takes the library's lock and finds nothing to do. Safe wherever a flip is safe.
 ///
 /// # Errors
 /// The errors of a flip: [`Error::Denied`] where the system forbids all changes of code, [`Error::ForeignBytes`] where a debugger has a
@@ -82,7 +82,7 @@ pub fn leave() -> Result<Outcome, Error> {
 ///
 /// # Errors
 /// [`Error::MultiThreaded`] if there is another thread, or if the system does not say whether there is one (no `/proc`). A thread that was just
-/// joined can still count for some microseconds. Also the errors of [`leave`]. On any error nothing has changed.
+/// joined can still count as one for some microseconds. Also the errors of [`leave`]. On any error nothing has changed.
 pub unsafe fn enter() -> Result<Outcome, Error> {
     locks::enter()
 }
