@@ -159,8 +159,8 @@ fn each_key(
     Ok(count)
 }
 
-/// Whether any site overlaps the addresses `range`. Another patcher should ask this before it writes there. (Linux: `jump_label_text_reserved`.
-/// Its end is inclusive; the end of a Rust range is not.)
+/// Whether any site overlaps the addresses `range`. Another patcher should ask this before it writes there. (Linux: `jump_label_text_reserved`,
+/// whose end is inclusive. The end of a Rust range is not.)
 ///
 /// Costs a scan of all tables. Safe to call anywhere except in the middle of a flip.
 ///
