@@ -96,8 +96,8 @@ unsafe impl Platform for Linux {
         unsafe { write::open_proven(kind, extents, held, body) }
     }
 
-    /// Closes all pages that are still open. They may have been left open by the last writer, its self-test, a writer that was tried before, or
-    /// an earlier flip.
+    /// Closes all pages that are still open, and returns whether any page stays open. Pages may be open because of the last writer, its self-test,
+    /// a writer that was tried before, or an earlier flip.
     fn left_writable(&self, held: &mut Held) -> bool {
         !mprotect::close_remaining(held)
     }
@@ -125,8 +125,8 @@ unsafe impl Platform for Linux {
         forced::set(kind);
     }
 
-    /// Finds other instances of the library. If none of them has the handlers of fork and exit, this instance registers its own. Makes no
-    /// system call if the program's instance is the only one.
+    /// Finds other instances of the library. The program's instance always registers the handlers of fork and exit. Another instance does so only
+    /// if no instance has them, and then stays loaded. Makes no system call if the program's instance is the only one.
     unsafe fn start(&self, in_program: bool, callbacks: &'static Callbacks) {
         instance::set_callbacks(callbacks);
         if RUNTIME.stays() {

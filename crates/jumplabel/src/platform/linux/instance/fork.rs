@@ -1,9 +1,12 @@
-//! Fork. A handler holds the lock while the system forks the process, so no child ever sees an unfinished batch. A raw `clone` runs no handlers;
-//! see `patch::in_flight`.
+//! The handlers of fork. They hold the lock while the system forks the process, so no child ever sees an unfinished batch. A raw `clone` runs no
+//! handlers; see `patch::in_flight`.
 //!
-//! One instance of the library in a process has the handlers for all instances. It is the program's instance or, if the program has no instance,
-//! the one of the first plugin. That plugin then stays loaded, because the handlers must never be unloaded. Three things would go wrong
-//! otherwise:
+//! The handlers of one instance work for all instances in the process. The program's instance always registers them. Another instance (of a plugin,
+//! or of a library that the program is linked with) registers them only if no instance has them yet; its object then stays loaded. So two instances
+//! can have handlers: that of a library, whose constructors run first, and that of the program. The handlers of the second one find the lock taken,
+//! and change nothing.
+//!
+//! A handler must never be unloaded. Three things would go wrong otherwise:
 //! * The C library looks a handler up and then calls it, even if another thread unloads the handler in between.
 //! * A handler that is unloaded while it runs has nowhere to return to.
 //! * If a handler is unloaded after its `prepare` ran, its `parent` is never called.
@@ -15,7 +18,7 @@ use crate::platform::linux::libc;
 
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process was made by a fork that called these handlers.
+/// Whether this process is the child of a fork that called these handlers.
 pub(super) fn is_child() -> bool {
     IS_CHILD.load(Ordering::Relaxed)
 }
