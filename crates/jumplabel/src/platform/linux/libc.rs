@@ -22,8 +22,8 @@ pub(super) const SYS_TGKILL: c_long = if cfg!(target_arch = "x86_64") {
     131
 };
 
-/// The number of this process. If a filter refuses `getpid`, a number that no process has. This does not use rustix, which takes the refusal for
-/// a mistake of its own.
+/// The number of this process. If a filter refuses `getpid`, a number that no process has. This function does not use rustix, which takes the
+/// refusal for a mistake of its own.
 pub(super) fn process() -> u32 {
     // SAFETY: `getpid` has no arguments.
     unsafe { getpid() as u32 }
@@ -97,9 +97,9 @@ unsafe extern "C" {
 #[cfg(not(target_feature = "crt-static"))]
 const RTLD_DEFAULT: *mut c_void = core::ptr::null_mut();
 
-/// Calls `dlopen`, which it looks up by its name. Here is the reason for the look-up. With glibc, the linker warns of each direct reference to
-/// `dlopen` in a static program, and this library's archive for C is linked into static programs, too. They have no use for `dlopen`. In a
-/// static program, this function returns null.
+/// Calls `dlopen`, which it looks up by its name. The reason for the look-up: with glibc, the linker warns of each direct reference to `dlopen` in
+/// a static program, and this library's archive for C is linked into static programs, too, which have no use for `dlopen`. In a static program,
+/// this function returns null.
 ///
 /// # Safety
 /// The contract of `dlopen`.
@@ -113,8 +113,8 @@ pub(super) unsafe fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     }
 }
 
-/// Calls glibc's `__cxa_thread_atexit_impl`, which it looks up by its name: glibc has the function since 2.18, but programs in Rust must also
-/// run with 2.17. Does nothing if there is no such function.
+/// Calls glibc's `__cxa_thread_atexit_impl`, which it looks up by its name: glibc has that function since 2.18, but programs in Rust must also run
+/// with 2.17. Does nothing if there is no such function.
 ///
 /// # Safety
 /// `function` can be called with a null pointer at the end of this thread. `object` is an address in the object that has the function.
@@ -153,7 +153,7 @@ pub(super) struct DlPhdrInfo {
     pub(super) count: u16,
 }
 
-/// `Elf32_Phdr` or `Elf64_Phdr`. They have the flags at different places.
+/// `Elf32_Phdr` or `Elf64_Phdr`. The two have the flags at different places.
 #[repr(C)]
 pub(super) struct Phdr {
     pub(super) p_type: u32,
@@ -181,7 +181,7 @@ struct Timespec {
     nanoseconds: Number,
 }
 
-/// The monotonic clock.
+/// The time of the monotonic clock.
 pub(super) fn now() -> Duration {
     const CLOCK_MONOTONIC: c_int = 1;
     let mut time = Timespec { seconds: 0, nanoseconds: 0 };
@@ -203,8 +203,8 @@ pub(super) fn this_thread() -> usize {
     unsafe { pthread_self() }
 }
 
-/// Moves a mapping over another. This does not use `rustix`, because `rustix` 1.1.6 passes `MAP_FIXED` in place of `MREMAP_FIXED` where it calls
-/// the C library. Leaves `errno` as it is, because the caller can be in a signal handler.
+/// Moves a mapping over another one. This function does not use `rustix`, because `rustix` 1.1.6 passes `MAP_FIXED` instead of `MREMAP_FIXED` where
+/// it calls the C library. Leaves `errno` as it is, because the caller can be in a signal handler.
 ///
 /// # Safety
 /// The contract of `mremap`.

@@ -14,7 +14,7 @@ use super::libc;
 use super::procfs::is_procfs;
 use crate::error::Refusal;
 
-/// The number of bytes of a page. Asks the system once.
+/// The number of bytes of a page. Asks the system only once.
 #[inline(never)]
 pub(super) fn size() -> usize {
     static SIZE: AtomicUsize = AtomicUsize::new(0);
@@ -49,20 +49,20 @@ pub(super) unsafe fn protect(start: usize, bytes: usize, protection: MprotectFla
     Ok(unsafe { mprotect(start as *mut c_void, bytes, protection) }?)
 }
 
-/// Fails with `ENOMEM` if nothing is mapped at one of these pages. Uses `msync`: for private pages, it looks for holes and does nothing else.
+/// Returns the error `ENOMEM` if nothing is mapped at one of these pages. Uses `msync`, which only looks for holes if the pages are private.
 #[inline(never)]
 pub(super) fn look_for_holes(start: usize, bytes: usize) -> Result<(), Refusal> {
     // SAFETY: the call changes nothing.
     Ok(unsafe { msync(start as *mut c_void, bytes, MsyncFlags::ASYNC) }?)
 }
 
-/// Makes pages present, as a load (`LinuxPopulateRead`) or a store (`LinuxPopulateWrite`) would. Instead of raising a signal, it reports a
-/// protection key, a guard, or the end of the file. Returns false if the kernel is older than 5.14 and does not know such advice.
+/// Makes pages present, as a load (`LinuxPopulateRead`) or a store (`LinuxPopulateWrite`) would. If a load or a store would raise a signal (a
+/// protection key, a guard, the end of the file), returns an error. Returns false if the kernel is older than 5.14 and does not know such advice.
 #[inline(never)]
 pub(super) fn populate(start: usize, bytes: usize, advice: Advice) -> Result<bool, Refusal> {
     // SAFETY: the call changes no byte.
     match unsafe { madvise(start as *mut c_void, bytes, advice) } {
-        // The kernel also gives this answer if the protection, or a protection key, forbids the access.
+        // The kernel also gives this answer if the protection of the pages, or a protection key, forbids the access.
         Err(Errno::INVAL) if knows(advice) => Err(Errno::FAULT.into()),
         Err(Errno::INVAL) => Ok(false),
         Err(errno) => Err(errno.into()),
@@ -77,9 +77,8 @@ fn knows(advice: Advice) -> bool {
     unsafe { madvise(core::ptr::null_mut(), 0, advice) }.is_ok()
 }
 
-/// Whether the page at `address` is mapped `MAP_SHARED`, without a look at /proc. The test is this: only a shared mapping can be mapped a second
-/// time by `mremap`. False if the system does not say: it refuses `mremap`, or the kernel is older than 4.14, which maps private pages a second
-/// time, too.
+/// Whether the page at `address` is mapped `MAP_SHARED`. Finds that out without /proc: only a shared mapping can be mapped a second time by
+/// `mremap`. False if the system does not say: it refuses `mremap`, or the kernel is older than 4.14, which maps private pages a second time, too.
 #[cold]
 #[inline(never)]
 pub(super) fn is_shared(address: usize) -> bool {
@@ -118,7 +117,7 @@ pub(super) fn wipe(memory: NonNull<u8>, bytes: usize) {
     let _ = unsafe { madvise(memory.as_ptr().cast(), ceil(bytes), Advice::LinuxWipeOnFork) };
 }
 
-/// Whether this is the only thread. False if /proc does not say, because then there can be more threads.
+/// Whether this process has only one thread. False if /proc does not say, because then there can be more threads.
 #[inline(never)]
 pub(super) fn single_threaded() -> bool {
     const TASKS: &CStr = c"/proc/thread-self/../";

@@ -1,4 +1,4 @@
-//! Threads of the library's own, and waiting. The C library starts the threads, with std and without: every program for Linux has a C library.
+//! Threads of the library's own, and waiting. The C library starts the threads, with and without std: every program for Linux has a C library.
 
 use core::ffi::{CStr, c_void};
 use core::ptr::{null, null_mut};
@@ -35,7 +35,7 @@ extern "C" fn begin(thread: *mut c_void) -> *mut c_void {
     null_mut()
 }
 
-/// Sleeps. A signal does not end the sleep.
+/// Sleeps for `time`. A signal does not end the sleep.
 pub(crate) fn pause(time: Duration) {
     let mut left = Timespec { tv_sec: time.as_secs() as _, tv_nsec: time.subsec_nanos().into() };
     while let NanosleepRelativeResult::Interrupted(rest) = nanosleep(&left) {

@@ -1,7 +1,7 @@
-//! Turns off cancellation (`pthread_cancel`) of the calling thread while it holds the lock.
+//! Turns off cancellation (`pthread_cancel`) of the calling thread while the thread holds the lock.
 //!
-//! Closing a descriptor is a cancellation point. Other calls are, too, if `rustix` makes them through the C library. If a thread were cancelled
-//! there, its sites would be written, its counts would not, and references to its stack would remain after the stack is gone.
+//! To close a descriptor is a cancellation point. Other calls are cancellation points, too, if `rustix` makes them through the C library. If a
+//! thread were cancelled there, its sites would be written, its counts would not, and references to its stack would remain after the stack is gone.
 //!
 //! The previous state of the thread is a part of the lock's token. The C library's `pthread_setcancelstate` makes no system call, and is safe in
 //! signal handlers.

@@ -1,8 +1,8 @@
-//! The end of the process. The C library runs the destructors of all objects, as if each object were unloaded. But in fact no object is unloaded
-//! then, and other threads still run the code of these objects. So the objects stay on the list, and flips still reach their sites.
+//! The end of the process. The C library then runs the destructors of all objects, as if each object were unloaded. But in fact no object is
+//! unloaded, and other threads still run the code of these objects. So the objects stay on the list, and flips still reach their sites.
 //!
-//! A destructor cannot know whether the process ends or its object is being unloaded. So the instance that is never unloaded asks the C library
-//! to call one of its functions before the destructors. That function asks the loader to keep each registered object.
+//! A destructor cannot know whether the process ends or its object is being unloaded. So an instance that is never unloaded asks the C library to
+//! call `keep_all` before the destructors. `keep_all` asks the loader to keep each registered object.
 //!
 //! The order in a program with glibc:
 //!
@@ -12,8 +12,9 @@
 //!           then the functions that were given to __cxa_atexit, the last one first
 //! ```
 //!
-//! If the program is linked with a library, the library's constructors run before glibc registers the destructors. Functions that they give to
-//! `__cxa_atexit` are called after the destructors. So an instance in a library also asks for a call at the end of the first thread.
+//! If the program is linked with a library, the library's constructors run before glibc registers the destructors. Functions that these
+//! constructors give to `__cxa_atexit` are called after the destructors. So an instance in a library also asks for a call at the end of the first
+//! thread.
 
 use core::ffi::c_void;
 
@@ -32,8 +33,8 @@ pub(crate) fn register(in_program: bool) {
     }
 }
 
-/// Makes sure that no object that is loaded now will be unloaded. An object that is loaded later is unloaded like any other. The lock cannot be
-/// taken if the handler of a fault in the patcher ends the process. Then all objects are unlinked as if they were unloaded.
+/// Makes sure that no object that is loaded now will be unloaded. An object that is loaded later is unloaded like any other. If the process ends in
+/// the handler of a fault in the patcher, the lock cannot be taken. Then all objects are unlinked as if they were unloaded.
 ///
 /// Does nothing in a forked child that has one thread. If another thread of the parent was loading an object at the time of the fork, the child
 /// has a copy of the loader's unfinished state, and glibc ends a process that loads anything in that state. Besides, the child does not need

@@ -1,4 +1,4 @@
-//! The part of a process that belongs to this instance of the library: the lock, which all instances share; forks; the end of the process.
+//! What an instance of the library shares with the process: the lock, which all instances have in common; forks; the end of the process.
 
 mod cancellation;
 pub(super) mod exit;
@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use crate::error::{Error, Refusals};
 use crate::platform::{Callbacks, Token};
 
-/// Takes the process-wide lock. If `anyway`, takes it even if signals cannot be blocked.
+/// Takes the process-wide lock. If `anyway` is true, takes it even if signals cannot be blocked.
 #[inline(never)]
 pub(super) fn lock(anyway: bool) -> Result<Token, Error> {
     process_state::get().ok_or(Error::OutOfMemory)?.take(0, anyway).map_err(|refusal| match refusal {

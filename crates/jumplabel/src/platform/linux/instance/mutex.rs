@@ -7,10 +7,10 @@
 //!   ... | WAITERS   in addition, another thread possibly sleeps
 //! ```
 //!
-//! The owner blocks all its signals, so no handler can interrupt a thread that has the lock. A waiting thread blocks signals only during each
-//! try, and sleeps with its previous mask. If the system refuses to block signals, a flip does not get the lock. Work that must be done (an
-//! object is unloaded, the process forks) takes the lock all the same. The owner can still try to take the lock again without a signal: in a
-//! fault in the patcher, or in an atfork handler after ours. Then the lock recognises the owner's number, and refuses.
+//! The owner blocks all its signals, so no handler can interrupt a thread that has the lock. A waiting thread blocks signals only during each try,
+//! and sleeps with its previous mask. If the system refuses to block signals, a flip does not get the lock. Work that must be done (an object is
+//! unloaded, the process forks) takes the lock nevertheless. Even without a signal, the owner can try to take the lock again: in a fault in the
+//! patcher, or in an atfork handler that runs after ours. Then the lock recognises the owner's number, and refuses.
 //!
 //! No sleep is for ever. If nothing wakes the waiter for some time, it judges the owner. It can take over the lock in two cases: the owner no
 //! longer exists, or the owner is a fork that takes too long (see [`fork`](super::fork)).
@@ -24,14 +24,14 @@ const FREE: u32 = 0;
 const WAITERS: u32 = 1 << 31;
 /// A bit in the name of a thread that takes the lock in order to fork.
 pub(super) const FORKING: u32 = 1 << 30;
-/// The number of each thread whose number the system does not tell. No thread has it (Linux: `PID_MAX_LIMIT`).
+/// Stands for the number of each thread whose number the system does not tell. No thread has this number (Linux: `PID_MAX_LIMIT`).
 pub(super) const NAMELESS: u32 = FORKING - 1;
 
-/// All bit patterns are valid. Zero means that the lock is free.
+/// The lock. All bit patterns are valid. Zero means that the lock is free.
 #[repr(transparent)]
 pub(super) struct Lock(pub(super) AtomicU32);
 
-/// The reason why a thread does not get the lock.
+/// Why a thread does not get the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// The thread has the lock already.
@@ -44,20 +44,20 @@ pub(super) enum Refusal {
     Nameless,
 }
 
-/// The decision of a waiter that has slept while the owner did not release the lock.
+/// What a waiter does if the owner has not released the lock while the waiter slept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// It sleeps again.
+    /// The waiter sleeps again.
     Wait,
-    /// It takes the lock over from the owner.
+    /// The waiter takes the lock over from the owner.
     TakeOver,
-    /// It continues without the lock.
+    /// The waiter continues without the lock.
     GiveUp,
 }
 
 /// A thread that wants the lock.
 pub(super) trait Waiter {
-    /// Blocks signals, because the thread will try to take the lock next. Returns false if the system refuses, and the thread must not continue
+    /// Blocks signals, because the thread will try to take the lock next. Returns false if the system refuses and the thread must not take the lock
     /// without that.
     fn block(&mut self) -> bool;
     /// Unblocks signals, because the thread did not get the lock.
@@ -110,7 +110,7 @@ impl Lock {
         }
     }
 
-    /// Releases the lock that was taken under the name `me`. Does nothing if it was taken over.
+    /// Releases the lock that was taken under the name `me`. Does nothing if another thread has taken the lock over.
     pub(super) fn release(&self, me: u32) {
         let mut now = me;
         while let Err(changed) = self.0.compare_exchange(now, FREE, Ordering::Release, Ordering::Relaxed) {

@@ -6,10 +6,9 @@
 //!   .note.jumplabel │                        empty: the object has a record
 //! ```
 //!
-//! A tool may have moved the note away from the things that it leads to. (patchelf does that if it needs room for longer program headers.) Then
-//! the first word leads nowhere. But the two words together still give the distance of `HERE` from the ELF header with which the linker began
-//! the object. That header stood at the beginning of a page. The page still is one of the first pages of the object, but perhaps not the very
-//! first.
+//! A tool may have moved the note, but not the things that it leads to. (patchelf does that if it needs room for longer program headers.) Then the
+//! first word leads nowhere. But the two words together still give the distance of `HERE` from the ELF header with which the linker began the
+//! object. That header stood at the beginning of a page. The page still is one of the first pages of the object, but perhaps not the very first.
 //!
 //! The reader does not trust a note. Before it reads at an address, it looks the address up in the segments that the loader has mapped. At the
 //! end it must find the magic of a [`Runtime`]; otherwise the note leads nowhere.
@@ -44,13 +43,13 @@ core::arch::global_asm!(
 );
 
 const NAME: &[u8; 12] = b"jumplabel\0\0\0";
-/// The first words of a note of this library: the lengths of its name and of its description, its type, its name.
+/// The first words of a note of this library: the lengths of the note's name and of its description, its type, its name.
 const OURS: [u32; 6] = head(DESCRIPTION as u32);
 
 const fn head(description: u32) -> [u32; 6] {
     [10, description, VERSION, name_at(0), name_at(4), name_at(8)]
 }
-/// The number of bytes before the name. `HEAD` is the number of bytes up to the end of the name.
+/// The number of bytes in front of the name. `HEAD` is the number of bytes up to the end of the name.
 const WORDS: u64 = 12;
 const HEAD: usize = size_of_val(&OURS);
 
@@ -58,14 +57,14 @@ const fn name_at(at: usize) -> u32 {
     u32::from_ne_bytes([NAME[at], NAME[at + 1], NAME[at + 2], NAME[at + 3]])
 }
 
-/// The number of bytes after the head of a note of this library.
+/// The number of bytes that follow the head in a note of this library.
 const DESCRIPTION: usize = 8;
-/// The ELF header can be at any multiple of this number. On every system, the size of a page is a multiple of it.
+/// The ELF header lies at a multiple of this number of bytes. On every system, the size of a page is a multiple of this number, too.
 const PAGE: usize = 4 << 10;
 /// The number of pages in which the reader searches for the ELF header. A tool puts at most a copy of the dynamic symbols in front of it.
 const PAGES: usize = 4000;
 
-/// The first instance to which a note leads, other than this one. Calls the dynamic loader.
+/// Another instance in this process: the first one to which a note leads. `None` if there is none. Calls the dynamic loader.
 pub(super) fn find_other() -> Option<&'static Runtime> {
     let mut other: *const Runtime = core::ptr::null();
     // SAFETY: the callback uses only its arguments. The loader's lock is recursive, and this library's lock is not held.
@@ -112,7 +111,7 @@ fn is_of_record(segments: &Segments<'_>) -> bool {
     is_one
 }
 
-/// Visits the addresses of the notes of an object.
+/// Calls `visit` with the address of each note of an object.
 #[inline(never)]
 fn notes(segments: &Segments<'_>, visit: &mut dyn FnMut(usize)) {
     for (header, start, _) in segments.of_type(PT_NOTE) {
@@ -149,7 +148,7 @@ fn behind(segments: &Segments<'_>, note: usize, end: usize, alignment: u64) -> O
     note.checked_add(padded(unpadded) as usize).filter(|_| is_whole)
 }
 
-/// The runtime to which the note at `note` leads, if it is a note of this library.
+/// The address of the `Runtime` to which the note at `note` leads. `None` if this is no note of this library, or if the note leads nowhere.
 #[inline(never)]
 fn runtime_of(segments: &Segments<'_>, note: usize) -> Option<usize> {
     let [head @ .., to_here, to_header] = segments.words::<{ (HEAD + DESCRIPTION) / 4 }>(note)?;
@@ -179,8 +178,8 @@ fn runtime_of(segments: &Segments<'_>, note: usize) -> Option<usize> {
 // `runtime_at` looks for the magic and the version at these offsets.
 const _: () = assert!(offset_of!(Runtime, magic) == 0 && offset_of!(Runtime, version) == 8);
 
-/// The runtime to which the pointer at `here` leads. The runtime must be in the object that has the note. (A runtime in another object is found
-/// through that object's note.)
+/// The address of the `Runtime` to which the pointer at `here` leads; `None` if there is none. The `Runtime` must be in the object that has the
+/// note. (A `Runtime` in another object is found through that object's note.)
 #[inline(never)]
 fn runtime_at(segments: &Segments<'_>, here: usize) -> Option<usize> {
     if !here.is_multiple_of(align_of::<usize>()) {

@@ -40,23 +40,23 @@ pub(crate) struct ProcessState {
     notifiers: Notifiers,
 }
 
-/// The part that fork wipes.
+/// The page that fork wipes.
 #[repr(C)]
 struct Wiped {
     lock: Lock,
-    /// 0 in a forked process, until a thread has made its sites agree with its keys.
+    /// 0 in a forked process, until a thread has made the sites agree with the keys.
     consistent: AtomicU32,
-    /// 1 until fork wipes it. Old kernels do not wipe. Emulators do not wipe either, although they accept the advice to wipe.
+    /// 1 until fork wipes this word. Old kernels do not wipe. Emulators do not wipe either, although they accept the advice to wipe.
     kept: AtomicU32,
 }
 
-/// The fork for which the lock is held. It belongs to the thread in `thread`.
+/// The fork for which the lock is held. These words belong to the thread in `thread`.
 #[repr(C)]
 struct Fork {
     /// The `pthread_self` of the thread that forks. It is the same number in the child. 0 if no thread forks.
     thread: AtomicUsize,
     token: [AtomicU64; 2],
-    /// [`ProcessState::takeovers`] before that thread took the lock, or one less if the sites did not agree with their keys.
+    /// The value of [`ProcessState::takeovers`] before that thread took the lock; one less if the sites did not agree with their keys.
     takeovers: AtomicU32,
 }
 
@@ -66,8 +66,8 @@ const _: () = assert!(offset_of!(Wiped, consistent) == process::CONSISTENT);
 // No system has smaller pages.
 const _: () = assert!(size_of::<ProcessState>() <= 4 * 1024);
 
-/// The bit of the second word of a token that says whether the thread could be cancelled. The bits below it hold the number of the thread. (The
-/// first word is the mask of signals.)
+/// The number of a bit in the second word of a token. The bit says whether the thread could be cancelled. The bits below it hold the number of the
+/// thread. (The first word is the mask of signals.)
 const CANCEL_SHIFT: u32 = 32;
 
 impl ProcessState {
@@ -76,8 +76,8 @@ impl ProcessState {
         unsafe { self.wiped.as_ref() }
     }
 
-    /// Takes the lock, and blocks all signals except SIGSYS. The thread cannot be cancelled while it has the lock. `role` is 0 or [`FORKING`].
-    /// `anyway`: takes the lock even if the system refuses to block signals or to tell the thread's number.
+    /// Takes the lock, and blocks all signals except SIGSYS. The thread cannot be cancelled while it has the lock. `role` is 0 or [`FORKING`]. If
+    /// `anyway` is true, takes the lock even if the system refuses to block signals or to tell the thread's number.
     #[inline(never)]
     pub(super) fn take(&self, role: u32, anyway: bool) -> Result<Token, Refusal> {
         let me = match this_thread() {
@@ -104,7 +104,7 @@ impl ProcessState {
     }
 
     /// Takes the lock for a fork of this thread. Continues without the lock if another fork has it, or if waiting takes too long. In both cases,
-    /// the child must look at its sites.
+    /// the child must repair its sites.
     pub(super) fn before_fork(&self) {
         // The count is read before this thread takes the lock, because another thread can take the lock over before this thread continues.
         let count = self.takeovers.load(Ordering::Acquire);
@@ -141,7 +141,7 @@ impl ProcessState {
             }
             go_back(token);
         } else {
-            // Either `before_fork` continued without the lock, or the handler of another instance was called before.
+            // Either `before_fork` continued without the lock, or the handler of another instance in this process was called before.
             if !is_wiped && !lock.is_free() {
                 consistent.store(0, Ordering::Relaxed);
                 lock.reset();
@@ -151,7 +151,7 @@ impl ProcessState {
         consistent.load(Ordering::Relaxed) != 0
     }
 
-    /// The token of the lock that [`before_fork`](Self::before_fork) took for this thread. It is returned only once.
+    /// The token of the lock that [`before_fork`](Self::before_fork) took for this thread. `None` if it took none, and after the first call.
     fn forked(&self) -> Option<Token> {
         let Fork { thread, token, .. } = &self.fork;
         if thread.load(Ordering::Relaxed) != libc::this_thread() {
@@ -162,13 +162,13 @@ impl ProcessState {
         Some(token)
     }
 
-    /// Whether no thread has made the sites of this process agree with its keys yet. Returns true only once. Called under the lock.
+    /// Returns true if no thread has made the sites of this process agree with its keys yet. Returns true only once. Called under the lock.
     pub(crate) fn needs_repair(&self) -> bool {
         let consistent = &self.wiped().consistent;
         consistent.load(Ordering::Relaxed) == 0 && consistent.swap(1, Ordering::Relaxed) == 0
     }
 
-    /// The list of instances. Puts this instance on it, if it is not there. Called under the lock.
+    /// The first instance in the list of instances. Puts this instance on the list, if it is not there. Called under the lock.
     pub(crate) fn runtimes(&self) -> *const Runtime {
         RUNTIME.list(&self.runtimes);
         self.runtimes.load(Ordering::Acquire)
@@ -192,8 +192,8 @@ impl ProcessState {
         stays
     }
 
-    /// Makes a state in two new pages. The first page holds the lock, and fork wipes it. The second page holds the rest. `runtime` is the
-    /// instance for which the state is made.
+    /// Makes a state in two new pages. The first page holds the lock, and fork wipes it. The second page holds the rest. `runtime` is the instance
+    /// that will use the state. `None` if there is no memory.
     fn make(runtime: &Runtime) -> Option<NonNull<ProcessState>> {
         let bytes = 2 * pages::size();
         let wiped = pages::allocate(bytes)?;
@@ -220,13 +220,13 @@ impl ProcessState {
     }
 }
 
-/// Allows the signals, and cancellation, as they were before `token` was taken.
+/// Restores the mask of signals and the state of cancellation that `token` has, which are those from before the lock was taken.
 fn go_back([mask, rest]: Token) {
     signals::restore(mask);
     cancellation::restore((rest >> CANCEL_SHIFT) as c_int);
 }
 
-/// The state of this process. Makes one, if there is none yet. `None` if there is no memory for it.
+/// The state of this process. Makes it if there is none yet. `None` if there is no memory for it.
 #[inline(never)]
 pub(crate) fn get() -> Option<&'static ProcessState> {
     // SAFETY: a state is never freed.
@@ -249,7 +249,7 @@ fn agree(runtime: &Runtime, with: Option<NonNull<ProcessState>>) -> Option<&'sta
 }
 
 /// Looks for another instance, and shares its state. The first constructor of this instance calls this. Returns whether any instance is never
-/// unloaded: such an instance has the handlers of fork and exit for all instances.
+/// unloaded. Such an instance has the handlers of fork and exit, which work for all instances.
 pub(crate) fn announce() -> bool {
     RUNTIME.change_membership(GONE, UNLISTED);
     let other = note::find_other();

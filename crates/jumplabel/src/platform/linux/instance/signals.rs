@@ -1,5 +1,5 @@
-//! Blocks all signals of the calling thread except SIGSYS while it holds the lock. SIGSYS must stay unblocked, because a seccomp filter can let
-//! a handler of SIGSYS decide about a system call (`SECCOMP_RET_TRAP`). If SIGSYS is blocked at that moment, the kernel kills the process.
+//! Blocks all signals of the calling thread except SIGSYS while the thread holds the lock. SIGSYS must stay unblocked, because a seccomp filter can
+//! let a handler of SIGSYS decide about a system call (`SECCOMP_RET_TRAP`). If SIGSYS is blocked at that moment, the kernel kills the process.
 //!
 //! The C library does not allow its own two signals (cancellation, setuid) to be blocked. Their handlers do not call this library.
 
@@ -7,10 +7,10 @@ use core::mem::MaybeUninit;
 
 use crate::platform::linux::libc;
 
-/// [`block`] returns this if the system refuses, and [`restore`] then does nothing. No thread has this mask, because SIGKILL is in it.
+/// The mask that [`block`] returns if the system refuses; [`restore`] then does nothing. No thread has this mask, because SIGKILL is in it.
 pub(super) const REFUSED: u64 = 1 << 8;
 
-/// Blocks the signals. Returns the previous mask, or [`REFUSED`].
+/// Blocks the signals, and returns the previous mask; [`REFUSED`] if the system refuses.
 #[inline(never)]
 pub(crate) fn block() -> u64 {
     let [mut all, mut old] = [const { MaybeUninit::<libc::SigSet>::uninit() }; 2];

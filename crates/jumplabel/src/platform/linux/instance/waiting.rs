@@ -1,5 +1,5 @@
-//! Waits for the lock. A waiting thread still takes its signals, and never waits for an owner that does not exist. If nothing has woken the
-//! thread from a sleep, its next act depends on the owner of the lock:
+//! Waits for the lock. A waiting thread still takes its signals, and never waits for an owner that does not exist. If nothing has woken the thread
+//! from a sleep, what it does next depends on the owner of the lock:
 //!
 //! ```text
 //!   the owner                         a thread that wants to flip       a thread that wants to fork
@@ -8,9 +8,9 @@
 //!   does not exist any more           takes the lock over               takes the lock over
 //! ```
 //!
-//! A handler of fork can wait for a lock of the program that the caller of a flip holds, because the library does not know in which order a
-//! program takes its own locks. If the flip waited without limit for the fork, the two would deadlock. So a fork keeps the lock only for the
-//! time that forks usually take. If the lock was taken over, or the fork gave up, the child finds that out and repairs its sites (see
+//! A handler of fork can wait for a lock of the program that the caller of a flip holds, because the library does not know in which order a program
+//! takes its own locks. If the flip waited without limit for the fork, the two would deadlock. So a fork keeps the lock only for the time that
+//! forks usually take. If another thread has taken the lock over, or the fork has given up, the child notices that and repairs its sites (see
 //! `patch::in_flight`).
 //!
 //! An owner can cease to exist in two ways. It was in another process that shares this process's memory (a child made by `clone(CLONE_VM)` or
@@ -27,7 +27,7 @@ use super::{cancellation, signals};
 
 pub(super) struct Waiting {
     role: u32,
-    /// The thread takes the lock even if the system refuses to block signals.
+    /// Whether the thread takes the lock even if the system refuses to block signals.
     anyway: bool,
     /// The thread's mask of signals, and its state of cancellation, before it blocked signals and turned cancellation off.
     before: (u64, c_int),
@@ -41,7 +41,8 @@ pub(super) struct Waiting {
 const PATIENCE: u32 = 1000;
 
 impl Waiting {
-    /// For a flip (`role` is 0) or a fork (`role` is [`FORKING`]). `anyway`: takes the lock even if the system refuses to block signals.
+    /// A thread that begins to wait, for a flip (`role` is 0) or for a fork (`role` is [`FORKING`]). If `anyway` is true, the thread takes the lock
+    /// even if the system refuses to block signals.
     pub(super) fn new(role: u32, anyway: bool) -> Waiting {
         Waiting { role, anyway, before: (0, 0), sleeps: 0, took_over: false }
     }
@@ -89,14 +90,14 @@ impl Waiter for Waiting {
     }
 }
 
-/// Whether the thread no longer exists, or has ended and is a zombie. If the system does not answer `has_ended` (a kernel without
+/// Whether the thread has ended, even if it is still there as a zombie. If the system does not answer `has_ended` (a kernel without
 /// `CONFIG_FUTEX_PI`, a filter), this function asks other questions. They miss two sorts of zombies: the first thread of a process whose other
 /// threads continue, and a child of another process. A thread without a number counts as alive.
 fn is_gone(thread: u32) -> bool {
     if thread == NAMELESS {
         return false;
     }
-    /// `__WALL`: all children, even those that do not send `SIGCHLD` when they end.
+    /// `__WALL`: `waitid` looks at all children, even those that do not send `SIGCHLD` when they end.
     const ALL: WaitIdOptions = WaitIdOptions::from_bits_retain(0x4000_0000);
     let Some(pid) = Pid::from_raw(thread as i32) else { return false };
     has_ended(thread).unwrap_or_else(|| {

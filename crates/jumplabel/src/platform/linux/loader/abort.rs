@@ -1,5 +1,5 @@
-//! Ends a process in which checks would take the wrong arm: some sites of an object should fall through, but are jumps, and the system does not
-//! allow writes to them.
+//! Ends a process in which checks would take the wrong arm: some sites of an object should fall through but are jumps, and the system refuses to
+//! let the library write to them.
 
 use crate::error::Error;
 use crate::platform::linux::{libc, loader};

@@ -1,5 +1,5 @@
-//! Whether the code of an object is guarded. That depends on the object's property note, and on the loader that loads the object (`write/bti.rs`
-//! explains all of it).
+//! Finds out whether the code of an object is guarded. That depends on the object's property note, and on the loader that loads the object
+//! (`write/bti.rs` explains the rules).
 
 #[cfg(any(target_arch = "aarch64", test))]
 use super::segments::Segments;
@@ -81,7 +81,7 @@ mod tests {
         Phdr { p_type, p_flags: 4, p_vaddr: start, p_filesz, p_memsz, p_align: 8, p_offset: start, p_paddr: 0 }
     }
 
-    /// The result of [`property`] for an object that consists of `words` and says that its first `bytes` bytes are its property note.
+    /// What [`property`] returns for an object that consists of `words` and says that its first `bytes` bytes are its property note.
     fn says(words: &[u32], bytes: usize) -> bool {
         // The first segment is loaded, and has exactly the length of the allocation.
         let headers = [header(1, 0, size_of_val(words)), header(0x6474_e553, 0, bytes)];

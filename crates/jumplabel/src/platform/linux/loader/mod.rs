@@ -12,8 +12,8 @@ use crate::platform::Place;
 use crate::platform::linux::libc;
 use segments::Segments;
 
-/// Keeps the object at `address` loaded for ever, by loading it once more. Returns false if that is impossible. The caller ensures that the
-/// object is not the program.
+/// Keeps the object at `address` loaded for ever, by loading it once more. Returns false if that is impossible. The caller ensures that the object
+/// is not the program.
 #[cfg(not(target_feature = "crt-static"))]
 #[inline(never)]
 pub(super) fn keep_loaded(address: usize) -> bool {
@@ -60,7 +60,7 @@ pub(super) const fn symbol(_address: usize) -> Option<&'static CStr> {
     None
 }
 
-/// The place of the object that contains `address`. Calls the dynamic loader or, in a static program, the C library.
+/// Where the object lies that contains `address`. Calls the dynamic loader or, in a static program, the C library.
 pub(super) fn place(address: usize) -> Place {
     use core::ffi::{c_int, c_void};
 

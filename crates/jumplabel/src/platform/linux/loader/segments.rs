@@ -1,5 +1,5 @@
-//! The segments of a loaded object, from the dynamic loader. The code does not read the ELF header in memory, because tools that rewrite
-//! binaries (patchelf) move it and the program headers. After that, something else, or nothing, is in the old place of the ELF header.
+//! The segments of a loaded object, from the dynamic loader. The code does not read the ELF header in memory, because tools that rewrite binaries
+//! (patchelf) move the ELF header and the program headers. After that, something else, or nothing, lies where the ELF header was.
 
 use crate::platform::Image;
 use crate::platform::bounds::join;
@@ -48,7 +48,7 @@ impl<'a> Segments<'a> {
         })
     }
 
-    /// The address in memory of the byte at `offset` in the object's file.
+    /// The address in memory of the byte at `offset` in the object's file. `None` if no segment has that byte.
     pub(crate) fn address_of(&self, offset: usize) -> Option<usize> {
         self.of_type(PT_LOAD).find_map(|(header, start, _)| {
             let into = offset.checked_sub(header.p_offset)?;
@@ -63,19 +63,19 @@ impl<'a> Segments<'a> {
         self.of_type(PT_LOAD).any(|(header, start, end)| header.p_flags & PF_R != 0 && inside(start, end))
     }
 
-    /// The words at `address`, if they can be read.
+    /// The words at `address`; `None` if they cannot be read.
     pub(crate) fn words<const COUNT: usize>(&self, address: usize) -> Option<[u32; COUNT]> {
         // SAFETY: the words lie in a readable segment, and the caller of `new` says that segments are mapped.
         self.holds(address, 4 * COUNT).then(|| unsafe { (address as *const [u32; COUNT]).read_unaligned() })
     }
 
-    /// The pointer at `address`, if it can be read.
+    /// The pointer at `address`; `None` if it cannot be read.
     pub(crate) fn pointer(&self, address: usize) -> Option<usize> {
         // SAFETY: the pointer lies in a readable segment, and the caller of `new` says that segments are mapped.
         self.holds(address, size_of::<usize>()).then(|| unsafe { (address as *const usize).read_unaligned() })
     }
 
-    /// The beginning of the first segment, and the end of the last one.
+    /// The beginning of the first segment, and the end of the last one. `None` if there is no segment.
     pub(crate) fn bounds(&self) -> Option<(usize, usize)> {
         self.of_type(PT_LOAD).map(|(_, start, end)| (start, end)).reduce(join)
     }
@@ -83,8 +83,8 @@ impl<'a> Segments<'a> {
     /// A post-link optimizer (BOLT) copies functions to new code. The table still lists the sites of the old functions, which no thread runs
     /// now. Returns the address at which the new code begins; `None` if there is no new code.
     ///
-    /// The new code is an executable segment after those of the linker. One of four signs shows that no linker made it. It is aligned more
-    /// strictly than the linker's code. It holds the table for unwinders. It holds the program headers. Or its header has taken the place of
+    /// The new code is an executable segment after those of the linker. One of four signs shows that the linker did not make it: it is aligned more
+    /// strictly than the linker's code; it holds the table for unwinders; it holds the program headers; or its header has taken the place of
     /// PT_GNU_STACK. No tool that strips the file can remove these signs (docs/table-format.md, "Post-link optimizers").
     #[inline(never)]
     fn copies(&self) -> Option<usize> {
@@ -107,7 +107,7 @@ impl<'a> Segments<'a> {
     }
 }
 
-/// The bounds of the object that has the words of this [`Place`](crate::platform::Place).
+/// The bounds of the object that has the words of this [`Place`](crate::platform::Place). `None` if the words are 0.
 ///
 /// # Safety
 /// The words are 0, or the object is still loaded.

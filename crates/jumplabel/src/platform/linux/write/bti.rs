@@ -1,7 +1,7 @@
 //! Guarded code. If a processor has branch target identification (Arm ARM D8.4.6, FEAT_BTI), an indirect branch into a page that has `PROT_BTI`
 //! must lead to an instruction that is marked as a target. A change of protection removes `PROT_BTI`, unless it asks for `PROT_BTI` again. But
-//! there is no cheap way to find out whether a page has `PROT_BTI`: neither /proc/self/maps nor `PROCMAP_QUERY` shows it, and a read of smaps
-//! makes the kernel walk all pages before the wanted ones.
+//! there is no cheap way to find out whether a page has `PROT_BTI`: neither /proc/self/maps nor `PROCMAP_QUERY` shows it, and a read of smaps makes
+//! the kernel walk all pages in front of the wanted ones.
 //!
 //! So the library derives the answer from the rules by which `PROT_BTI` is set. An object says in its property note that all of its code is fit
 //! for `PROT_BTI`. If such an object is a program without an interpreter, the kernel sets `PROT_BTI` for its code (arch/arm64/kernel/process.c,
@@ -9,7 +9,7 @@
 
 use rustix::mm::MprotectFlags;
 
-/// The protection flags of the text at `address` that the system does not show. The caller holds the lock.
+/// Those protection flags of the text at `address` that the system does not show. The caller holds the lock.
 #[cfg(all(target_arch = "aarch64", jumplabel_sites))]
 pub(super) fn protection(address: usize) -> MprotectFlags {
     use crate::format::{GUARDED, Runtime};
@@ -31,7 +31,7 @@ pub(super) fn protection(address: usize) -> MprotectFlags {
     MprotectFlags::from_bits_retain(if guarded { PROT_BTI } else { 0 })
 }
 
-/// The protection flags of the text at `address` that the system does not show. Other instruction sets have none.
+/// Those protection flags of the text at `address` that the system does not show. Other instruction sets have no such flags.
 #[cfg(not(all(target_arch = "aarch64", jumplabel_sites)))]
 pub(super) const fn protection(_address: usize) -> MprotectFlags {
     MprotectFlags::empty()

@@ -1,8 +1,8 @@
 //! Cache maintenance, which comes after stores to code and before the core sync; see [`arch::maintain`] for the order.
 //!
-//! A page that `remap` moves over the text needs no maintenance: the kernel makes caches agree when a page becomes executable for the first
-//! time. RISC-V needs none either, because core sync there is a system call that also maintains caches (see [`sync`](super::sync)). On
-//! 32-bit Arm, cache maintenance is a system call of its own, which reaches all processors.
+//! A page that `remap` moves over the text needs no maintenance: the kernel makes caches agree when a page becomes executable for the first time.
+//! RISC-V needs no maintenance either, because core sync there is a system call that also maintains caches (see [`sync`](super::sync)). On 32-bit
+//! Arm, cache maintenance is a system call of its own, which reaches all processors.
 
 use super::events::{self, Event};
 use crate::arch::{self, Machine, Native};

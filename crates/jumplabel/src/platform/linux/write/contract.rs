@@ -4,7 +4,7 @@ use crate::platform::{Body, Extent, Failure, Held};
 
 /// A writer of this platform.
 pub(super) trait Open {
-    /// Makes `extents` writable, and runs `body`. [`Platform::open`](crate::platform::Platform::open) uses it with a writer that has passed its
+    /// Makes `extents` writable, and runs `body`. [`Platform::open`](crate::platform::Platform::open) calls this for a writer that has passed its
     /// self-test.
     ///
     /// # Safety

@@ -1,17 +1,17 @@
-//! A log of the writers' acts on code, in order. A test needs the log, because no emulator, and hardly any processor, shows that a flush was
-//! left out.
+//! A log of what the writers do to code, in order. A test needs the log, because no emulator, and hardly any processor, shows that a flush was left
+//! out.
 
 use crate::arch::Act;
 
-/// One thing that a writer did.
+/// Something that a writer did.
 #[cfg_attr(not(test), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// It stored bytes at this address.
+    /// The writer stored bytes at this address.
     Store(usize),
-    /// It did cache maintenance.
+    /// The writer did this cache maintenance.
     Act(Act),
-    /// It made all threads serialise.
+    /// The writer made all threads serialise.
     CoreSync,
 }
 
@@ -44,8 +44,8 @@ mod tests {
         static_branch_unlikely!(KEY)
     }
 
-    /// Checks that `events` consist of runs of stores. Each run must be followed by the maintenance of its sites, in order, and then by a
-    /// core sync. Returns the number of runs.
+    /// Checks that `events` consist of runs of stores, each followed by the maintenance of its sites, in order, and then by a core sync. Returns
+    /// the number of runs.
     fn keeps_the_order(events: &[Event]) -> Result<usize, &'static str> {
         let (mut at, mut runs) = (0, 0);
         while at < events.len() {

@@ -1,4 +1,4 @@
-//! The writer that someone asked for: the program, with [`set_writer`](crate::platform::set_writer), or its user, with an environment variable.
+//! The writer that someone has asked for: the program, with [`set_writer`](crate::platform::set_writer), or its user, with an environment variable.
 
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -12,7 +12,7 @@ const BAD: u8 = UNKNOWN - 1;
 /// The number of the requested writer, or one of the three constants above.
 static FORCED: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-/// The number in [`FORCED`] for a writer, or for the automatic choice.
+/// The number that [`FORCED`] has for a writer, or for the automatic choice.
 fn number(kind: Option<WriterKind>) -> u8 {
     kind.map_or(AUTOMATIC, |kind| kind as u8 + 1)
 }
@@ -22,12 +22,12 @@ pub(super) fn is_unknown() -> bool {
     FORCED.load(Ordering::Relaxed) == BAD
 }
 
-/// The forced writer, if there is one.
+/// The writer that someone has asked for. `None` for the automatic choice.
 pub(super) fn writer() -> Option<WriterKind> {
     WriterKind::ALL.get(usize::from(FORCED.load(Ordering::Relaxed).checked_sub(1)?)).copied()
 }
 
-/// Forces `kind` from now on. `None` and `Custom` stand for the automatic choice.
+/// Makes `kind` the only writer from now on. `None` and `Custom` stand for the automatic choice.
 pub(crate) fn set(kind: Option<WriterKind>) {
     FORCED.store(number(kind.filter(|kind| *kind != WriterKind::Custom)), Ordering::Relaxed);
 }

@@ -1,4 +1,4 @@
-//! The kernel's data on the mapping at an address: its bounds, protection, file. The `PROCMAP_QUERY` ioctl gives them (Linux 6.11). If the
+//! What the kernel says about the mapping at an address: its bounds, protection, file. The `PROCMAP_QUERY` ioctl tells it (Linux 6.11). If the
 //! kernel does not have that ioctl, the code reads /proc/self/maps or, if the first thread has ended, /proc/thread-self/maps.
 
 use core::ffi::CStr;
@@ -24,7 +24,7 @@ pub(super) struct Mapping {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) protection: MprotectFlags,
-    /// Whether writes go to the file.
+    /// Whether writes to the mapping reach the file.
     pub(super) shared: bool,
     /// The offset of the mapping's start in its file.
     pub(super) offset: u64,
@@ -35,15 +35,15 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// A mapping for which the system says nothing, or only whether it is shared.
+    /// A mapping of which nothing is known, or only whether it is shared.
     pub(super) const fn unknown(shared: bool) -> Mapping {
         let protection = MprotectFlags::empty();
         Mapping { start: 0, end: 0, protection, shared, offset: 0, inode: 0, path_len: 0 }
     }
 
-    /// Whether this is the mapping of text as the program sees it. An emulator (qemu-user) shows its own mapping instead. The emulator's mapping
-    /// may not be executable, and may end at another address than the program's. If a writer restored the emulator's protection, the program
-    /// could no longer execute its text.
+    /// Whether this is the mapping of text as the program sees it. An emulator (qemu-user) shows its own mapping instead, which may not be
+    /// executable, and may end at another address than the program's. If a writer restored the emulator's protection, the program could no longer
+    /// execute its text.
     pub(super) fn is_text(&self) -> bool {
         self.protection.contains(MprotectFlags::EXEC)
     }
@@ -79,8 +79,8 @@ impl Maps {
             Ok(found) => Ok(found),
             Err(rustix::io::Errno::IO) => Err(rustix::io::Errno::IO.into()),
             Err(rustix::io::Errno::NOENT) => Err(rustix::io::Errno::NOMEM.into()),
-            // The text form is read instead. It is read from the longer path, if that can be opened: if the first thread has ended, older
-            // kernels still open /proc/self/maps, but it is empty.
+            // Reads the text form instead, from the longer path if that can be opened: if the first thread has ended, older kernels still open
+            // /proc/self/maps, but it is empty.
             Err(_) => Maps::open_at(THREADS).as_ref().unwrap_or(self).read(address, path),
         }
     }
@@ -97,7 +97,7 @@ impl Maps {
         }
     }
 
-    /// Like [`find`](Self::find), but only by the ioctl.
+    /// Like [`find`](Self::find), but uses only the ioctl.
     #[inline(never)]
     pub(super) fn query(&self, address: usize, path: &mut [u8]) -> Result<Mapping, rustix::io::Errno> {
         let mut query = Query::new(address, path);
@@ -138,9 +138,9 @@ impl Maps {
     }
 }
 
-/// Whether code is mapped at `address`. True if the system does not say, because there is no /proc, or because an emulator shows its own
-/// mappings. An emulator is recognised like this: in its mappings, not even this function is code. The answer "nothing is mapped" counts only if
-/// `msync` agrees. The reason: a filter of system calls, or a lack of memory, can cause the same answer.
+/// Whether code is mapped at `address`. True if the system does not say, because there is no /proc, or because an emulator shows its own mappings.
+/// The function recognises an emulator by this: in its mappings, not even this function is code. The answer "nothing is mapped" counts only if
+/// `msync` agrees, because a filter of system calls, or a lack of memory, can cause the same answer.
 pub(crate) fn is_code(address: usize) -> bool {
     let Ok(maps) = Maps::open() else { return true };
     !maps.lacks_code(address) || maps.lacks_code(is_code as fn(usize) -> bool as usize)

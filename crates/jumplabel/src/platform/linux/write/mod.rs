@@ -6,7 +6,7 @@
 //! | [`mprotect`] | 3 (open, core sync, close) | MDWE, seccomp as systemd sets it, SELinux execmod, mseal |
 //! | [`remap`] | 2 and more, and a copy of the pages | MDWE, SELinux, mseal, a file that is gone |
 //!
-//! If a writer refuses, the next one is tried before an error is reported.
+//! If a writer refuses, the library tries the next one before it reports an error.
 
 mod bti;
 mod caches;
@@ -27,9 +27,9 @@ use crate::error::Refusal;
 use crate::platform::{Body, Extent, Failure, Held, Summary, Warnings, WriteReport, WriterKind, WriterList};
 use contract::Open;
 
-/// If a span has at most this many sites, one `pwrite` for each site costs less than opening and closing the span. (Opening and closing
-/// interrupt the other processors twice.) The right number depends on the cost of an interrupt: it was 13 on one machine and 90 on another.
-/// `cargo run --release -p jumplabel-bench -- flips` shows it.
+/// If a span has at most this many sites, one `pwrite` for each site costs less than opening and closing the span, because opening and closing
+/// interrupt the other processors twice. The right number depends on the cost of an interrupt: it was 13 on one machine and 90 on another. `cargo
+/// run --release -p jumplabel-bench -- flips` shows it.
 const PROCMEM_SITES: usize = 32;
 
 impl From<rustix::io::Errno> for Refusal {
@@ -48,8 +48,8 @@ pub(super) fn writers(summary: &Summary) -> WriterList {
         // `remap` never writes to running code.
         None | Some(Remap) if summary.unsynced => WriterList::of(&[Remap]),
         Some(_) if summary.unsynced => WriterList::default(),
-        // `procmem` cannot promise a single store. The kernel copies an aligned word with one store (its memcpy), but does not promise that. It
-        // copies other words in any way.
+        // `procmem` cannot promise a single store. The kernel copies an aligned word with one store (its memcpy), but does not promise that. It may
+        // copy any other word in several stores.
         Some(Procmem) if summary.single_store && !Native::SINGLE_STORE => WriterList::default(),
         None if summary.single_store && !Native::SINGLE_STORE => WriterList::of(&[Mprotect, Remap]),
         Some(kind) => WriterList::of(&[kind]),

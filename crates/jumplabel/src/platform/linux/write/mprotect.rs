@@ -10,18 +10,18 @@
 //! ```
 //!
 //! A store can fault although the page is writable: a protection key of the program can forbid stores. The fault's signal would end the process,
-//! because a flip blocks signals. So the writer makes the kernel prepare the first page of each span (`MADV_POPULATE_WRITE`). This call checks
-//! the same conditions as a store. All of a span has the same protection key.
+//! because a flip blocks signals. So the writer makes the kernel prepare the first page of each span (`MADV_POPULATE_WRITE`). This call checks the
+//! same conditions as a store. All pages of a span have the same protection key.
 //!
-//! If the system refuses to close a span, the span stays on the list. As long as it is open, the system reports its pages as writable, and does
-//! not show their own protection. So a later span that lies in an open span takes its protection from the open span. A span never lies partly in
-//! an open span.
+//! If the system refuses to close a span, the span stays on the list. As long as it is open, the system reports its pages as writable, and does not
+//! show the protection that they had before. So a later span that lies in an open span takes its protection from the open span. A span never lies
+//! partly in an open span.
 //!
-//! When the writer meets a mapping for the first time, it opens all of it, makes one page of it ready, and closes all of it. The code below
-//! calls such a mapping *opened*. Without that, each single flip would leave two more mappings, because the part that it wrote to would never
-//! merge with the rest again. There are two reasons. If a part of a private file mapping was ever writable, Linux accounts for it in another way
-//! than for the rest. And if a part was ever written to, it has its own `anon_vma`, and Linux before 6.16 does not merge it with a part that has
-//! no `anon_vma` (`is_mergeable_anon_vma`).
+//! When the writer meets a mapping for the first time, it opens all of it, makes one page of it ready, and closes all of it. The code below calls
+//! such a mapping *opened*. Without that, each single flip would leave two more mappings, because the part that it wrote to would never merge with
+//! the rest again. There are two reasons. If a part of a private file mapping was ever writable, Linux accounts for it in another way than for the
+//! rest. And if a part was ever written to, it has its own `anon_vma`, and Linux before 6.16 does not merge it with a part that has no `anon_vma`
+//! (`is_mergeable_anon_vma`).
 
 use rustix::mm::{Advice, MprotectFlags};
 
@@ -57,7 +57,7 @@ pub(crate) fn close_remaining(held: &mut Held) -> bool {
     SPANS.get(held).close()
 }
 
-/// Forgets everything about `addresses`, because they are about to be unmapped. At the next flip, something else can lie there.
+/// Forgets everything about `addresses`, because they are about to be unmapped. Something else can lie there at the next flip.
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
     let spans = SPANS.get(held);
     let is_other = |start: usize, end: usize| end <= addresses.start || addresses.end <= start;
@@ -65,7 +65,7 @@ pub(crate) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
     spans.opened.retain(is_other);
 }
 
-/// Frees the memory of the list, because this instance of the library is about to be unloaded. Keeps it if a span is still open.
+/// Frees the memory of the list, because this instance of the library is about to be unloaded. Keeps the list if a span is still open.
 pub(crate) fn stop(held: &mut Held) {
     let spans = SPANS.get(held);
     if spans.list.is_empty() {
@@ -100,8 +100,8 @@ struct Span {
 }
 
 impl Span {
-    /// A span for the page of `address`. It is used if the system does not show the mapping (there is no /proc, or /proc is an emulator's). Such
-    /// a span does not grow beyond its page.
+    /// A span that is the page of `address`. It is used if the system does not show the mapping (there is no /proc, or /proc is an emulator's).
+    /// Such a span does not grow beyond its page.
     fn page(address: usize) -> Span {
         let start = pages::floor(address);
         Span { start, end: start + pages::size(), protection: TEXT | bti::protection(address), open: false }
@@ -147,7 +147,7 @@ impl Spans {
         self.list.push(span, &PLATFORM).map_err(|_| rustix::io::Errno::NOMEM.into())
     }
 
-    /// Puts spans on the list that cover `extents`. Each span lies in one mapping.
+    /// Puts spans on the list, so that they cover `extents`. Each span lies in one mapping.
     fn find(&mut self, extents: &[Extent]) -> Result<(), Refusal> {
         let mut maps = None;
         let mut limit = 0;
@@ -172,7 +172,7 @@ impl Spans {
         current.map_or(Ok(()), |span| self.push(span))
     }
 
-    /// The part of the mapping at `address` to which a span there can grow, with its own protection.
+    /// The part of the mapping at `address` to which a span there can grow, with the protection that the part has while it is closed.
     fn bounds(&mut self, maps: &mut Option<Result<Maps, Refusal>>, address: usize) -> Result<Span, Refusal> {
         let found = match maps.get_or_insert_with(Maps::open).as_ref().map(|maps| maps.find(address, &mut [])) {
             Ok(Err(NOT_PROCFS)) | Err(_) => Mapping::unknown(pages::is_shared(address)),
@@ -196,8 +196,8 @@ impl Spans {
         Ok(bounds)
     }
 
-    /// Returns the largest part of `bounds` around `address` that lies in one open span, or in none, with its own protection. For pages in an
-    /// open span, the protection comes from the span, because the system does not show it.
+    /// Returns the largest part of `bounds` around `address` that lies in one open span, or in none, with the protection that the part has while it
+    /// is closed. For pages in an open span, that protection comes from the span, because the system does not show it.
     #[inline(never)]
     fn own(&self, mut bounds: Span, address: usize) -> Span {
         for span in self.list.iter().filter(|span| span.open) {
@@ -228,7 +228,7 @@ impl Spans {
         self.list.is_empty()
     }
 
-    /// Keeps the spans for which `keep` returns true. Drops a span that lies in one before it on the list.
+    /// Keeps the spans for which `keep` returns true. Drops a span that lies inside a span before it on the list.
     #[inline(never)]
     fn keep(&mut self, keep: &dyn Fn(&Span) -> bool) {
         self.list.retain(|span, kept| {
@@ -238,7 +238,7 @@ impl Spans {
     }
 }
 
-/// Makes the page of `address` ready for stores. Returns false if the kernel has no call for that; then the first store to the page does it.
+/// Makes the page of `address` ready for stores. Returns false if the kernel has no call for that; then the first store makes the page ready.
 #[inline(never)]
 fn ready(address: usize) -> Result<bool, Refusal> {
     pages::populate(pages::floor(address), pages::size(), Advice::LinuxPopulateWrite)

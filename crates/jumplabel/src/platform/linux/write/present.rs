@@ -1,6 +1,6 @@
 //! Finds out which pages of a mapping are present, by the `PAGEMAP_SCAN` ioctl (Linux 6.7). `PROCMAP_QUERY` (6.11) gives the end of the mapping.
-//! The kernel only looks through the page table, so 300 pages cost less than two of the questions of [`readable`](super::readable). A guard does
-//! not count as present, nor does a page after the end of its file.
+//! The kernel only looks through the page table, so 300 pages cost less than two of the questions of [`readable`](super::readable). A page with a
+//! guard does not count as present, nor does a page after the end of its file.
 
 use rustix::fs::OFlags;
 use rustix::ioctl::{self, Opcode, opcode};
@@ -9,7 +9,7 @@ use super::maps::Maps;
 use crate::platform::linux::pages;
 use crate::platform::linux::procfs::open;
 
-/// For fewer pages than this, asking for each page costs less, because this needs two files.
+/// For fewer pages than this, a question for each page costs less, because the scan needs two files.
 const MANY_PAGES: usize = 64;
 
 /// Follows the present pages after `page`, without a gap and within one mapping. Returns the address after the last of them, but at most `end`.
@@ -24,7 +24,7 @@ pub(super) fn after(page: usize, end: usize) -> Option<usize> {
     let mut scan = Scan::new(page, end, &mut region);
     // SAFETY: PAGEMAP_SCAN reads and writes one `pm_scan_arg`, and writes one region to the place that the argument names.
     unsafe { ioctl::ioctl(&pagemap, ioctl::Updater::<PAGEMAP_SCAN, Scan>::new(&mut scan)) }.ok()?;
-    // If there is no such page, the region keeps its old value.
+    // If no page is present, the region keeps its old value.
     let [start, end, _] = region;
     (start == page as u64).then_some(end as usize)
 }
@@ -50,7 +50,7 @@ struct Scan {
 }
 
 impl Scan {
-    /// Asks for the first region of present pages.
+    /// A request for the first region of present pages.
     fn new(start: usize, end: usize, region: &mut [u64; 3]) -> Scan {
         Scan {
             size: size_of::<Scan>() as u64,

@@ -1,8 +1,8 @@
 //! The `procmem` writer: `pwrite` to /proc/self/mem, which writes through read-only protections (mm/memory.c, `__access_remote_vm` with
 //! `FOLL_FORCE`). No protection changes, so nothing has to be restored.
 //!
-//! The writer opens its descriptor for each batch. If it kept one descriptor, a forked child would write its parent's memory through it. And if
-//! the program closed the descriptor and its number was used again, the writer would write to another file.
+//! The writer opens its descriptor for each batch. If it kept one descriptor, a forked child would write its parent's memory through it. And if the
+//! program closed the descriptor and another file got its number, the writer would write to that file.
 
 use core::ffi::CStr;
 
@@ -39,8 +39,8 @@ fn memory(path: &CStr) -> Result<OwnedFd, Refusal> {
     Ok(open(path, OFlags::RDWR)?)
 }
 
-/// Checks that the file has the same bytes at `address` as the program's memory. `address` lies in the function of the self-test. The check is
-/// needed because an emulator (qemu-user) opens the system's file for the program, and the addresses in that file can differ from the program's.
+/// Checks that /proc/self/mem has the same bytes at `address` as the program's memory. `address` lies in the function of the self-test. The check
+/// is needed because an emulator (qemu-user) opens the system's file for the program, and the addresses in that file can differ from the program's.
 /// The function opens the path at which the file is never empty.
 pub(super) fn shows(address: usize) -> Result<(), Refusal> {
     let mut bytes = [0; 8];
@@ -54,7 +54,7 @@ pub(super) fn shows(address: usize) -> Result<(), Refusal> {
 }
 
 impl Procmem {
-    /// Gives this process its own copy of each page: writes a byte of a site, with the value that it already has. So a lack of memory, or a
+    /// Gives this process its own copy of each page: writes to each page a byte of a site that has this value already. So a lack of memory, or a
     /// refusal, shows before anything has changed.
     fn prepare(&mut self, extents: &[Extent]) -> Result<(), Refusal> {
         for extent in extents {
@@ -69,8 +69,8 @@ impl Procmem {
         Ok(())
     }
 
-    /// Writes all of `bytes`, or nothing. The first number of the error is the number of writes that must be undone. It is 1 if only a part was
-    /// written and could not be taken back; otherwise it is 0.
+    /// Writes all of `bytes`, or nothing. The number in the error is the number of writes that must be undone: 1 if only a part of `bytes` was
+    /// written and could not be taken back, otherwise 0.
     fn put(&mut self, address: usize, bytes: &[u8]) -> Result<(), (usize, Refusal)> {
         let old = bytes_at(address, bytes.len());
         let nothing = |refusal| (0, refusal);

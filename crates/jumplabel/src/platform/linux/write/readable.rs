@@ -5,9 +5,9 @@
 //! it does not know, it answers EFAULT if it cannot read the mask, and EINVAL if it can. The kernel reads the mask by the same rules as a load.
 //! Filters of system calls allow `rt_sigprocmask`, because each flip also calls it to block signals.
 //!
-//! One such question is about one page. All of a mapping has the same protection and the same protection key. But a page of it can have a guard
-//! (`MADV_GUARD_INSTALL`), or lie beyond the end of a file that was truncated. Two calls answer for many pages. [`present`] finds present pages
-//! of one mapping: if one of them can be read, all can. `madvise(MADV_POPULATE_READ)` answers for the other pages.
+//! Each such question is about one page. All of a mapping has the same protection and the same protection key. But a page of it can have a guard
+//! (`MADV_GUARD_INSTALL`), or lie beyond the end of a file that was truncated. Two calls answer for many pages. [`present`] finds present pages of
+//! one mapping: if one of them can be read, all can. `madvise(MADV_POPULATE_READ)` answers for the other pages.
 
 use core::ops::Range;
 
@@ -16,8 +16,8 @@ use rustix::mm::Advice;
 use super::present;
 use crate::platform::linux::{libc, pages};
 
-/// Up to this number of pages, single questions cost less. A question about several pages costs as much as four single questions, and in
-/// addition nearly as much for each page.
+/// For at most this number of pages, a question for each page costs less. A question about several pages costs as much as four single questions,
+/// and nearly as much again for each page.
 const FEW_PAGES: usize = 16;
 
 /// The readable pages at the start of `addresses`: all of them, or as many as can be read. Empty if the first address cannot be read.
@@ -46,8 +46,8 @@ pub(crate) fn around(addresses: Range<usize>) -> Range<usize> {
     page..end
 }
 
-/// Whether the eight aligned bytes that contain `address` can be read. If a filter of system calls refuses the question, returns whether
-/// anything is mapped there. If that question is refused, too, returns true.
+/// Whether the eight aligned bytes that contain `address` can be read. If a filter of system calls refuses the question, whether anything is mapped
+/// there. True if a filter refuses that question, too.
 #[inline(never)]
 pub(super) fn can_read(address: usize) -> bool {
     use rustix::io::Errno;

@@ -10,10 +10,11 @@
 //! Each site lies in one run. The kernel first removes the old pages of a run, then interrupts the processors that use them, and only then puts
 //! the new pages in their place. So a thread never fetches one half of a site from an old page and the other half from a new one.
 //!
-//! Before the first move, the writer makes every request that the system can refuse: both copies, their protection, and the four mappings that
-//! the kernel wants to have in reserve for the way back. The new pages do not have the old pages' locks in memory (`mlock`), nor their advice.
+//! Before the first move, the writer makes every request that the system can refuse: for both copies, for their protection, and for the four
+//! mappings that the kernel wants to have in reserve for the way back. The new pages are not locked in memory (`mlock`), and have no advice, even
+//! if the old pages had.
 //!
-//! [`page_run`] says what happens to uprobes during this.
+//! [`page_run`] says what happens to uprobes during a move.
 
 mod page_run;
 
@@ -76,8 +77,8 @@ impl Remap {
                 }
                 let stop = end_of(&mapping, &maps, end)?;
                 let bytes = stop - start;
-                // An extent that is cut in two would also cut a site in two. Between two moves, one half of that site would be old and the other
-                // new.
+                // If this cut an extent in two, it would also cut a site in two. Between two moves, one half of that site would be old and the
+                // other new.
                 if run.iter().any(|extent| pages::floor(extent.first) < stop && stop < pages::ceil(extent.end)) {
                     return Err(rustix::io::Errno::FAULT.into());
                 }
@@ -110,8 +111,8 @@ impl Remap {
         Ok(())
     }
 
-    /// Called when the move of one run was refused: moves the backward copies of the earlier runs over the text. Does the same for the refused
-    /// run, if the kernel unmapped its text before it refused.
+    /// Called when the move of the run at `refused` was refused: moves the backward copies of the earlier runs over the text. Does the same for the
+    /// refused run, if the kernel unmapped its text before it refused.
     fn take_back(&mut self, refused: usize, refusal: Refusal) -> Result<(), Failure> {
         let (moved, others) = self.runs().split_at_mut_checked(refused + 1).unwrap_or_default();
         others.iter_mut().for_each(PageRun::unmap); // This makes room in the kernel's table of mappings.
@@ -126,8 +127,8 @@ impl Remap {
     }
 }
 
-/// The end of the run that begins in `first`, but at most `wanted`. Earlier moves and changes of protection have cut mappings in two. If the
-/// parts continue each other in one file, they still move together, because a thread can be fetching a site that lies across the cut.
+/// The end of the run that begins in `first`, but at most `wanted`. Earlier moves and changes of protection have cut mappings in two. If two parts
+/// continue each other in one file, they still move together, because a thread can be fetching a site that lies across the cut.
 fn end_of(first: &Mapping, maps: &Maps, wanted: usize) -> Result<usize> {
     let mut end = first.end;
     while end < wanted {
@@ -165,13 +166,13 @@ impl Writer for Remap {
         Ok(())
     }
 
-    /// Does nothing: no thread runs the copies, so the steps need no core sync between them.
+    /// Does nothing. The steps need no core sync between them, because no thread runs the copies.
     fn sync(&mut self) -> Result<()> {
         Ok(())
     }
 }
 
-/// Mappings that are held while runs are moved. Their release makes room for the way back in the kernel's table of mappings.
+/// Mappings that the writer holds while it moves runs. Their release makes room in the kernel's table of mappings for the way back.
 struct Reserve(NonNull<u8>);
 
 impl Reserve {

@@ -1,5 +1,5 @@
-//! The self-test that each writer must pass before it is allowed to write anything else. The library has a function with one site for this. The
-//! writer must make that site jump, and then fall through again. The processor must notice both.
+//! The self-test that each writer must pass before it may write anything else. The library has a function with one site for this. The writer must
+//! make that site jump, and then make it fall through again. The processor must notice both changes.
 //!
 //! An emulator that caches translated code (qemu-user) lets `pwrite` to /proc/self/mem change the bytes, but continues to run the old ones. A
 //! writer without effect is never tried again. A writer that the system refused is tried again at the next flip.
@@ -15,12 +15,12 @@ use crate::arch::{Arch, Native, State};
 use crate::error::Refusal;
 use crate::platform::{Extent, Failure, Held, Write, Writer};
 
-/// The writers that have passed: one bit for each kind.
+/// Which writers have passed: one bit for each kind.
 static PASSED: AtomicU8 = AtomicU8::new(0);
-/// The writers whose writes had no effect: one bit for each kind.
+/// Which writers wrote without effect: one bit for each kind.
 static FAILED: AtomicU8 = AtomicU8::new(0);
 
-/// Tests a writer, if it was not tested before. Returns whether it has passed.
+/// Tests a writer, unless it has been tested before. An error if the writer has not passed.
 #[inline(never)]
 pub(crate) fn pass(kind: WriterKind, held: &mut Held) -> Result<(), Refusal> {
     let bit = 1 << kind as u8;
@@ -58,15 +58,15 @@ fn run(kind: WriterKind, held: &mut Held) -> Result<(), Refusal> {
     result
 }
 
-/// Called after a failed flip. If a write of this writer had no effect although the writer has passed, the writer must pass again.
+/// Called after a failed flip. If a write had no effect although this writer has passed the self-test, the writer must pass again.
 pub(super) fn doubt(kind: WriterKind, failure: Failure) {
     if let Failure::Refused(Refusal::NO_EFFECT) | Failure::Stuck { refusal: Refusal::NO_EFFECT, .. } = failure {
         PASSED.fetch_and(!(1 << kind as u8), Ordering::Relaxed);
     }
 }
 
-/// Sets the site to `state`, whatever it holds. Writes all its bytes at once, which is safe because no other thread runs it. For the same
-/// reason, a refused core sync does no harm here.
+/// Sets the site of the self-test to `state`, whatever the site holds. Writes all its bytes at once, which is safe because no other thread runs the
+/// site. For the same reason, a refused core sync does no harm here.
 fn write(kind: WriterKind, state: State, held: &mut Held) -> Result<(), Refusal> {
     let first = self_test::site();
     let target = self_test::target() as u64;
@@ -82,8 +82,8 @@ fn write(kind: WriterKind, state: State, held: &mut Held) -> Result<(), Refusal>
     }
 }
 
-/// The body of the closure above. It is a separate function for this reason: the closure is called through a pointer, and the compiler can emit
-/// such a closure several times, each time with all the code that is inlined into it.
+/// The body of the closure above. It is a function of its own, because the closure is called through a pointer, and the compiler can emit such a
+/// closure several times, each time with all the code that is inlined into it.
 #[inline(never)]
 fn put(write: &Write, writer: &mut dyn Writer) -> Result<(), Failure> {
     // SAFETY: the site belongs to the library, and lies in the extent.

@@ -1,5 +1,5 @@
-//! Core sync: `membarrier(PRIVATE_EXPEDITED_SYNC_CORE)` interrupts every processor that runs a thread of this process and makes the processor
-//! serialise. (Intel SDM volume 3, 9.1.3 asks for that after code was modified; AMD APM volume 2, 7.6.1.)
+//! Core sync: `membarrier(PRIVATE_EXPEDITED_SYNC_CORE)` interrupts every processor that runs a thread of this process, and makes the processor
+//! serialise. (Intel SDM volume 3, 9.1.3, and AMD APM volume 2, 7.6.1, demand that after code was modified.)
 //!
 //! The system can refuse membarrier. (On loongarch64 it always does: Linux 7.2 has no membarrier there that serialises.) For that case, a
 //! program can opt in to core sync by a signal to each thread. The library installs no handler for the signal: the program does, and calls
@@ -47,7 +47,7 @@ fn membarrier_sync() -> Result<(), Refusal> {
     }
 }
 
-/// When other threads see the writes since [`reset`].
+/// When other threads see the writes that came after [`reset`].
 pub(super) fn visibility() -> Visibility {
     if REFUSED.load(Ordering::Relaxed) { Visibility::Eventual } else { Visibility::Immediate }
 }
@@ -57,7 +57,7 @@ pub(crate) fn is_synced() -> bool {
     SYNCED.load(Ordering::Relaxed)
 }
 
-/// Makes all other threads serialise.
+/// Makes all other threads serialise. An error if the system refuses.
 #[inline(never)]
 pub(crate) fn core_sync() -> Result<(), Refusal> {
     let done = serialise_others();
@@ -85,8 +85,8 @@ fn serialise_others() -> Result<(), Refusal> {
     }
 }
 
-/// Calls `riscv_flush_icache` for all threads. After that, all threads fetch the stored instructions, whatever processor they run on later.
-/// Returns false if the system refuses; then membarrier does the same on newer kernels (6.10).
+/// Calls `riscv_flush_icache` for all threads. After that, all threads fetch the stored instructions, whatever processor they run on later. Returns
+/// false if the system refuses; on newer kernels (6.10), membarrier then does the same.
 #[cfg(target_arch = "riscv64")]
 fn flush_all() -> bool {
     const SYS_RISCV_FLUSH_ICACHE: core::ffi::c_long = 259;
@@ -95,7 +95,7 @@ fn flush_all() -> bool {
 }
 
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
-/// The address of [`ROUND`], after the program has opted in. If it never opts in, the linker drops the code of [`signal_all`].
+/// The address of [`ROUND`] if the program has opted in; null before that. If no program opts in, the linker drops the code of [`signal_all`].
 static BY_SIGNAL: AtomicPtr<Round> = AtomicPtr::new(core::ptr::null_mut());
 type Round = fn(i32) -> Result<(), Refusal>;
 static ROUND: Round = signal_all;
@@ -116,11 +116,11 @@ pub unsafe fn core_sync_by_signal(signal: i32) {
     BY_SIGNAL.store(core::hint::black_box((&raw const ROUND).cast_mut()), Ordering::Relaxed);
 }
 
-/// The handler for the signal of [`core_sync_by_signal`] calls this function. Either this function serialises, or the return from the
-/// handler does (x86: `iret`). Async-signal-safe.
+/// Core sync by signal: the handler for the signal of [`core_sync_by_signal`] calls this function. Either this function serialises, or the return
+/// from the handler does (x86: `iret`). Async-signal-safe.
 ///
 /// # Safety
-/// Call it once each time that signal arrives. A second call would count as the answer of a thread that has not answered.
+/// Call it exactly once each time the signal arrives. A second call would count as the answer of a thread that has not answered.
 pub unsafe fn core_sync_handler() {
     fence(Ordering::SeqCst);
     // SAFETY: serialising only drops instructions that were fetched ahead.
@@ -177,8 +177,8 @@ fn send(signal: i32) -> rustix::io::Result<()> {
     if found_me { Ok(()) } else { Err(rustix::io::Errno::SRCH) }
 }
 
-/// Whether a thread no longer exists, or is a zombie. The first thread of a process can be a zombie: after its end it stays until the process
-/// ends, and answers no signal.
+/// Whether a thread has ended, even if it is still there as a zombie. The first thread of a process can be a zombie: after its end it stays until
+/// the process ends, and answers no signal.
 fn has_ended(tasks: &rustix::fd::OwnedFd, thread: &core::ffi::CStr) -> rustix::io::Result<bool> {
     use rustix::fs::OFlags;
 

@@ -1,13 +1,13 @@
 //! A run of pages that the `remap` writer moves together, and its two copies, which are private mappings of the text's file.
 //!
-//! The kernel can set or remove a uprobe there during that time (kernel/events/uprobes.c). It puts a probe into each mapping of the file that
-//! can be executed and not written. It does that when the probe is set, and when the mapping is made (`valid_vma`, `uprobe_mmap`). When it
-//! removes the probe, it can overlook pages that are being moved at that moment (`build_map_info`). A breakpoint that stays would kill the
+//! While the writer works, the kernel can set or remove a uprobe on the pages (kernel/events/uprobes.c). It puts a probe into each mapping of the
+//! file that can be executed and not written. It does that when the probe is set, and when the mapping is made (`valid_vma`, `uprobe_mmap`). When
+//! it removes the probe, it can overlook pages that are being moved at that moment (`build_map_info`). A breakpoint that stays would kill the
 //! program. So:
 //!
 //! * If something in the text looks like a probe, the writer makes a mapping that can be executed. If the kernel puts a probe there, the writer
-//!   refuses the move. If not, the kernel may be removing the probe: the writer waits, and copies again. Bytes that stay belong to someone else,
-//!   such as a debugger with a breakpoint, and are copied.
+//!   refuses the move. If not, the kernel may be removing the probe: the writer waits, and copies again. If the bytes stay, they belong to someone
+//!   else, such as a debugger with a breakpoint, and the writer copies them.
 //! * Right before the move, the writer compares the text with the copy. If the text has changed, the writer refuses the move.
 
 use core::ffi::{CStr, c_void};
@@ -29,7 +29,7 @@ type Result<T, E = Refusal> = core::result::Result<T, E>;
 /// The possible first bytes of a probe: `int3`, and the call into which Linux 6.18 turns it.
 const PROBES: &[u8] = if cfg!(any(target_arch = "x86_64", target_arch = "x86")) { &[0xcc, 0xe8] } else { &[] };
 
-/// Whether a run holds a probe.
+/// Whether a run seems to hold a probe.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Probe {
     No,
@@ -43,14 +43,14 @@ pub(super) struct PageRun {
     pub(super) text: usize,
     pub(super) bytes: usize,
     pub(super) protection: MprotectFlags,
-    /// The copy that is edited. 0 if there is none, or after it was moved. The same holds for the other copy.
+    /// The copy that is edited. 0 if it was not made yet, or was moved.
     pub(super) forward: usize,
-    /// The copy for the way back.
+    /// The copy for the way back. 0 in the same cases.
     pub(super) backward: usize,
 }
 
 impl PageRun {
-    /// Makes both copies. The forward copy can be written. Refuses with `EBUSY` if a uprobe is set on the pages.
+    /// Makes both copies. The forward copy is writable. Refuses with `EBUSY` if a uprobe is set on the pages.
     #[inline(never)]
     pub(super) fn copy(&mut self, file: &File) -> Result<()> {
         /// The number of times that the writer waits for a probe to go, half a millisecond each time.
@@ -98,7 +98,7 @@ impl PageRun {
         unsafe { pages::protect(copy, self.bytes, self.protection) }
     }
 
-    /// Copies the bytes of the text that differ from the file.
+    /// Copies those bytes of the text that differ from the file to both copies. Returns whether they seem to be a probe.
     fn copy_changes(&self) -> Probe {
         /// The number of bytes that are compared at once. Pages consist of such chunks.
         const CHUNK: usize = 64;
@@ -126,7 +126,7 @@ impl PageRun {
                 let is_equal = backward.read() == now;
                 if !is_equal {
                     if PROBES.contains(&now) {
-                        // Inside an instruction of ours, the previous byte has usually changed, too.
+                        // In the middle of an instruction of ours, the byte before this one has usually changed, too.
                         found = found.max(if was_equal { Probe::Probably } else { Probe::Possibly });
                     }
                     forward.write(now);
@@ -138,7 +138,7 @@ impl PageRun {
         found
     }
 
-    /// Refuses with `EAGAIN` if someone else has changed the text since it was copied.
+    /// Returns the error `EAGAIN` if someone else has changed the text since it was copied.
     pub(super) fn demand_unchanged(&self) -> Result<()> {
         let is_same = self.bytes_at(self.text) == self.bytes_at(self.backward);
         if is_same { Ok(()) } else { Err(rustix::io::Errno::AGAIN.into()) }
@@ -172,10 +172,10 @@ fn nap() {
     let _ = futex::wait(&AtomicU32::new(0), futex::Flags::PRIVATE, 0, Some(&time));
 }
 
-/// The program's file, even if another file has its name now: an upgrade replaces the files of running programs.
+/// A path to the program's file, even if another file has its name now: an upgrade replaces the files of running programs.
 const PROGRAM: &CStr = c"/proc/thread-self/exe";
 
-/// The file that a run is mapped from.
+/// The file from which a run is mapped.
 pub(super) enum File {
     /// There is no file, because the program made the code at run time.
     None,
@@ -183,7 +183,7 @@ pub(super) enum File {
 }
 
 impl File {
-    /// The file of `mapping`, if it is still the same one. `path` contains its path.
+    /// The file of `mapping`. An error if another file has its path now. `path` contains the path.
     pub(super) fn of(mapping: &Mapping, start: usize, path: &mut [u8]) -> Result<File> {
         if mapping.inode == 0 {
             return Ok(File::None);
@@ -196,7 +196,7 @@ impl File {
         File::open(name, mapping.inode, offset).or_else(|_| File::open(PROGRAM, mapping.inode, offset))
     }
 
-    /// Opens the file, if it has this inode and is longer than `offset`.
+    /// Opens the file at this path. An error if the file has another inode, or is not longer than `offset`.
     #[inline(never)]
     fn open(name: &CStr, inode: u64, offset: u64) -> Result<File> {
         let file = open(name, OFlags::RDONLY)?;
@@ -205,8 +205,8 @@ impl File {
         if is_same { Ok(File::Open(file, offset)) } else { Err(rustix::io::Errno::STALE.into()) }
     }
 
-    /// A private mapping of the file or, if there is no file, of zeros. Its pages are present at once. (If a page that can be written is read
-    /// first, the first write to it interrupts the processors that run threads of the program.)
+    /// Makes a private mapping of the file or, if there is no file, of zeros. All its pages are present at once. (If a writable page were read
+    /// first, the first write to it would interrupt the processors that run threads of the program.)
     #[inline(never)]
     fn map(&self, bytes: usize, protection: ProtFlags) -> Result<usize> {
         let anywhere = core::ptr::null_mut();
