@@ -1,5 +1,5 @@
-//! The choice of the writer. The program makes it with [`set_writer`](crate::platform::set_writer), or its user with the environment variable
-//! `JUMPLABEL_WRITER`. Windows has only one writer, `mprotect`, so a choice can only forbid it.
+//! The choice of the writer. The program makes it with [`set_writer`](crate::platform::set_writer), or its user makes it with the environment
+//! variable `JUMPLABEL_WRITER`. Windows has only one writer, `mprotect`, so a choice can only forbid that one.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -16,7 +16,7 @@ static ASKED: AtomicU8 = AtomicU8::new(UNREAD);
 pub(super) fn writers(summary: &Summary) -> WriterList {
     match ASKED.load(Ordering::Relaxed) {
         UNKNOWN => WriterList::unknown(),
-        // The writer writes to code that other threads run.
+        // The only writer writes to code that other threads run.
         _ if summary.unsynced => WriterList::default(),
         OTHER => WriterList::default(),
         _ => WriterList::of(&[WriterKind::Mprotect]),

@@ -7,9 +7,10 @@
 //! ```
 //!
 //! Windows has no signals, so only an exception in the patcher itself can make the owner try to take the lock again. Then the lock recognises the
-//! number of its owner, and refuses. The system's own slim lock would wait for itself, and an owner that was ended (`TerminateThread`) would keep it
-//! for ever. So the system's slim lock guards only the way to sleep, for some instructions. No sleep lasts for ever. If nobody wakes a thread, it
-//! wakes up by itself and looks whether the owner still exists. If the owner is gone, the thread takes the lock over, and undoes what the owner left.
+//! number of its owner, and refuses. The system's own slim lock would wait for itself, and an owner that was ended (`TerminateThread`) would keep
+//! that lock for ever. So the slim lock guards only the way to sleep, for some instructions. No sleep lasts for ever. If nobody wakes a thread, it
+//! wakes up by itself and looks whether the owner still exists. If the owner is gone, the thread takes the lock over, and undoes what the owner
+//! left.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -27,7 +28,7 @@ const LONGEST: u32 = 100;
 #[repr(C)]
 pub(super) struct Lock {
     word: AtomicU32,
-    /// A field beside the word that tools read. On Linux, fork sets it to 0.
+    /// A field that tools read beside the word. On Linux, fork sets it to 0.
     consistent: AtomicU32,
     guard: UnsafeCell<Word>,
     condition: UnsafeCell<Word>,
@@ -91,7 +92,7 @@ impl Lock {
     }
 }
 
-/// Returns true if this process has no thread of this number any more. Returns false if the system does not tell.
+/// Whether this process has no thread with this number any more. False if the system does not tell.
 #[cold]
 fn is_gone(thread: u32) -> bool {
     let handle = kernel32::OpenThread(SYNCHRONIZE | THREAD_QUERY_LIMITED_INFORMATION, 0, thread);

@@ -66,7 +66,7 @@ impl Headers {
         })
     }
 
-    /// The instance that the module uses, if the module has keys or sites.
+    /// The instance that the module uses. `None` if the module has no keys and no sites.
     fn runtime(self) -> Option<&'static Runtime> {
         let section = self.sections.iter().find(|section| section.name == OBJECT_SECTION.as_bytes())?;
         let start = self.base + section.address as usize;
@@ -88,7 +88,7 @@ impl Headers {
     }
 }
 
-/// The place of the module in which `address` lies.
+/// Where the module lies that contains `address`.
 pub(super) fn place(address: usize) -> Place {
     let base = Region::at(address).map_or(0, |region| region.module);
     // SAFETY: `address` is that of a record, whose module is loaded.
@@ -100,7 +100,7 @@ pub(super) fn place(address: usize) -> Place {
     Place { words: [base, sections.as_ptr() as usize, sections.len()], in_program, guarded: false }
 }
 
-/// The bounds of the module that has the words of this [`Place`].
+/// The bounds of the module that has the words of this [`Place`]. `None` if the words are 0.
 ///
 /// # Safety
 /// The words are 0, or the module is still loaded.
@@ -113,7 +113,7 @@ pub(super) unsafe fn image([base, sections, count]: [usize; 3]) -> Option<Image>
     Image::of(Headers { base, sections }.segments())
 }
 
-/// Returns whether `address` lies in a module that has a record.
+/// Whether `address` lies in a module that has a record.
 pub(super) fn has_record(address: usize) -> bool {
     let Some(base) = Region::at(address).map(|region| region.module).filter(|&base| base != 0) else { return false };
     // SAFETY: the caller uses what lies at `address`, so its module is loaded.
@@ -128,7 +128,7 @@ pub(super) fn keep_loaded() {
     unsafe { kernel32::GetModuleHandleExW(PIN_BY_ADDRESS, (&raw const RUNTIME).cast(), &raw mut module) };
 }
 
-/// Another instance: the one whose module comes first in the process's list of modules.
+/// Another instance: the one whose module comes first in the process's list of modules. `None` if there is none.
 ///
 /// The list is in the process environment block, which the vendor documents (`PEB`, `PEB_LDR_DATA` of winternl.h). `EnumProcessModules`
 /// reads the same list, but is in another library.
@@ -183,7 +183,7 @@ struct Module {
 
 fn process_environment_block() -> &'static ProcessEnvironmentBlock {
     let block: *const ProcessEnvironmentBlock;
-    // SAFETY: the thread environment block has the address of the process environment block there, which stays as long as the process.
+    // SAFETY: in the thread environment block, this word has the address of the process environment block, which stays as long as the process.
     unsafe {
         core::arch::asm!("mov {}, qword ptr gs:[0x60]", out(reg) block, options(nostack, preserves_flags, readonly, pure));
         &*block

@@ -9,7 +9,7 @@ use core::time::Duration;
 use super::kernel32::{self, *};
 use crate::error::Refusal;
 
-/// Makes a refusal from the system's error number.
+/// The refusal that stands for the system's error number `number`.
 pub(super) const fn refusal(number: u32) -> Refusal {
     Refusal::errno(number as i32)
 }
@@ -20,7 +20,7 @@ pub(super) fn last_refusal() -> Refusal {
     refusal(kernel32::GetLastError().max(1))
 }
 
-/// The number of bytes of a page. Asks the system once.
+/// The number of bytes of a page. Asks the system only once.
 #[inline(never)]
 pub(super) fn size() -> usize {
     static SIZE: AtomicUsize = AtomicUsize::new(0);
@@ -117,7 +117,7 @@ impl Region {
 }
 
 /// The last region that [`readable`] found in this transaction: its beginning, its end and its protection. Each question to the system takes a
-/// considerable part of the time of a flip. The code that reads the sites asks about the same pages as the writer after it.
+/// considerable part of the time of a flip, and the writer asks about the same pages as the code that reads the sites before it.
 static NOTED: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
 
 /// The range around `address` that can be read. Empty if `address` cannot be read. Called with the lock held.
@@ -129,7 +129,7 @@ pub(super) fn readable(address: usize) -> Range<usize> {
     start..end
 }
 
-/// The region at `address`. Does not ask the system if [`readable`] found the same region last. Called with the lock held.
+/// The region at `address`. Does not ask the system if `address` lies in the region that [`readable`] found last. Called with the lock held.
 pub(super) fn region(address: usize) -> Option<Region> {
     let [start, end, protection] = NOTED.each_ref().map(|word| word.load(Ordering::Relaxed));
     if (start..end).contains(&address) {

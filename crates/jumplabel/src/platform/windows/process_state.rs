@@ -22,7 +22,7 @@ use crate::platform::notifiers::Notifiers;
 
 #[repr(C)]
 pub(super) struct ProcessState {
-    /// The address of `here`. Tools follow this pointer (`format::process`).
+    /// The address of `here`. Tools follow this pointer to the lock (`format::process`).
     lock: NonNull<Lock>,
     runtimes: AtomicPtr<Runtime>,
     here: Lock,
@@ -36,7 +36,7 @@ impl ProcessState {
         unsafe { self.lock.as_ref() }
     }
 
-    /// The list of instances. Puts this instance on the list, if it is not there. Called with the lock held.
+    /// The first instance in the list of instances. Puts this instance on the list, if it is not there. Called with the lock held.
     pub(super) fn runtimes(&self) -> *const Runtime {
         RUNTIME.list(&self.runtimes);
         self.runtimes.load(Ordering::Acquire)

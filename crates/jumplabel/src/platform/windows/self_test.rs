@@ -1,6 +1,6 @@
-//! The writer's self-test, which the writer must pass before it may write anything else. The library has a function with one site for this test. The
-//! writer must make that site jump, and then make it fall through again, and the processor must notice both. A writer without effect is never tried
-//! again. A writer that the system refused is tried again at the next flip.
+//! The self-test, which the writer must pass before it may write anything else. The library has a function with one site for this test. The writer
+//! must make that site jump, and then make it fall through again, and the processor must notice both changes. A writer without effect is never
+//! tried again. A writer that the system refused is tried again at the next flip.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -16,7 +16,7 @@ const PASSED: u8 = 1;
 const FAILED: u8 = 2;
 static RESULT: AtomicU8 = AtomicU8::new(UNTRIED);
 
-/// Tests the writer, unless it was tested before. Returns whether the writer has passed.
+/// Tests the writer, unless it was tested before. An error if the writer has not passed.
 #[inline(never)]
 pub(super) fn pass(held: &mut Held) -> Result<(), Refusal> {
     match RESULT.load(Ordering::Relaxed) {
@@ -37,7 +37,7 @@ fn run(held: &mut Held) -> Result<(), Refusal> {
     pages::forget(); // The noted region can be from an earlier transaction that wrote nothing.
     let mut result = Ok(());
     for (state, jumps) in [(State::JUMP, true), (State::NOP, false)] {
-        // The second change brings the site back. It is left out only if the system refused the first one.
+        // The second change restores the site. It is left out only if the system refused the first one.
         if matches!(result, Ok(()) | Err(Refusal::NO_EFFECT)) {
             let obeys = || if self_test::jumps() == jumps { Ok(()) } else { Err(Refusal::NO_EFFECT) };
             result = result.and(change(state, held).and_then(|()| obeys()));
@@ -46,14 +46,15 @@ fn run(held: &mut Held) -> Result<(), Refusal> {
     result
 }
 
-/// Makes the writer pass the self-test again, if a write had no effect although the writer had passed.
+/// Called after a failed flip. If a write had no effect although the writer has passed the self-test, the writer must pass again.
 pub(super) fn doubt(failure: Failure) {
     if let Failure::Refused(Refusal::NO_EFFECT) | Failure::Stuck { refusal: Refusal::NO_EFFECT, .. } = failure {
         RESULT.store(UNTRIED, Ordering::Relaxed);
     }
 }
 
-/// Brings the site to `state`, whatever it holds. Writes all bytes at once, which is safe because no other thread runs the site.
+/// Sets the site of the self-test to `state`, whatever the site holds. Writes all bytes at once, which is safe because no other thread runs the
+/// site.
 fn change(state: State, held: &mut Held) -> Result<(), Refusal> {
     let first = self_test::site();
     let displacement = Native::displacement(first as u64, self_test::target() as u64);

@@ -1,6 +1,6 @@
 //! The calls that follow a store to code. The vendor asks a program that changes code to call `FlushInstructionCache`. `FlushProcessWriteBuffers`
-//! interrupts each processor that runs a thread of this process. On x86, the return from an interrupt serialises, which a processor must do after
-//! code was modified (Intel SDM volume 3, 9.3 and 9.1.3). docs/safety.md says how much of this the vendor promises.
+//! interrupts each processor that runs a thread of this process. The return from an interrupt serialises on x86, and a processor must serialise
+//! after code was modified (Intel SDM volume 3, 9.3 and 9.1.3). docs/safety.md says how much of this the vendor promises.
 
 use super::kernel32;
 use crate::platform::Write;

@@ -11,7 +11,7 @@ use crate::{Error, Lock, WriterKind, for_each_site, static_branch_unlikely, stat
 /// The error number of `VirtualProtect` under ProcessDynamicCodePolicy.
 const ERROR_DYNAMIC_CODE_BLOCKED: u32 = 1655;
 
-/// The calls that are refused.
+/// Which calls the test refuses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Refused {
     None,
@@ -28,7 +28,7 @@ pub(super) fn refusal(protection: u32) -> Result<(), Refusal> {
     let opens = protection & !PAGE_TARGETS_NO_UPDATE == PAGE_EXECUTE_READWRITE;
     let is_refused = match REFUSED.get() {
         Refused::Opening(0) => opens,
-        // Each change is first tried with a flag, and that call succeeds.
+        // Each change is first tried with a flag. The test lets that call succeed.
         Refused::Opening(left) if opens => {
             REFUSED.set(Refused::Opening(left - 1));
             false

@@ -1,5 +1,5 @@
-//! The writer. It makes the pages of the batch writable by `VirtualProtect` and stores to them. Then it gives each region of pages the protection
-//! back that the region had.
+//! The writer. It makes the pages of the batch writable by `VirtualProtect` and stores to them. Then it restores the protection of each region of
+//! pages.
 //!
 //! ```text
 //!   extents    .   . ..            .      sorted by address
@@ -9,13 +9,15 @@
 //!   close   each span gets its own protection back
 //! ```
 //!
-//! A region is a row of pages with the same protection, as `VirtualQuery` reports it. So a span never has more than one protection to give back.
+//! A region is a row of pages with the same protection, as `VirtualQuery` reports it. So only one protection of a span must be restored.
 //!
-//! If the system refuses to close a span, the span stays on the list until the system allows that. An open span hides the own protection of its
-//! pages. So if a later span begins in an open span, it takes its protection from the open one. No span lies partly in an open one.
+//! If the system refuses to close a span, the span stays on the list until the system allows that. The system does not show the protection that the
+//! pages of an open span had before. So if a later span begins in an open span, it takes its protection from that one. No span lies partly in an
+//! open one.
 //!
-//! *Copies.* Pages of a module that were made writable are `PAGE_EXECUTE_WRITECOPY` until the first store; every request for a writable protection
-//! gives that one. After a store, the page is the process's own. Then the system may refuse to give it `PAGE_EXECUTE_WRITECOPY` again.
+//! *Copies.* Pages of a module that were made writable are `PAGE_EXECUTE_WRITECOPY` until the first store: the system gives them this protection,
+//! whichever writable protection a program asks for. After a store, the page is the process's own. Then the system may refuse to give it
+//! `PAGE_EXECUTE_WRITECOPY` again.
 
 use super::kernel32::*;
 use super::pages::{self, Region};
@@ -39,12 +41,12 @@ pub(super) unsafe fn open(extents: &[Extent], held: &mut Held, body: &mut Body<'
     result
 }
 
-/// Closes the spans that are still open. False if a span stays open.
+/// Closes the spans that are still open. Returns false if a span stays open.
 pub(super) fn close_remaining(held: &mut Held) -> bool {
     close(SPANS.get(held))
 }
 
-/// Forgets what is known of `addresses`, because the code there is about to be unloaded.
+/// Forgets everything about `addresses`, because the code there is about to be unloaded.
 pub(super) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
     SPANS.get(held).retain(|span, _| span.end <= addresses.start || addresses.end <= span.start);
 }
@@ -59,13 +61,13 @@ pub(super) fn stop(held: &mut Held) {
 
 struct VirtualProtect<'a> {
     spans: &'a mut List<Span>,
-    /// True if a core sync came after the last write.
+    /// Whether a core sync came after the last write.
     is_synced: bool,
 }
 
 impl Writer for VirtualProtect<'_> {
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
-        // The next step relies on the core sync after the last one.
+        // The step that these writes belong to relies on the core sync after the last step.
         if core::mem::take(&mut self.is_synced) {
             let again = |span: &mut Span| span.close().and_then(|()| span.open());
             self.spans.as_mut_slice().iter_mut().try_for_each(again).map_err(|refusal| (0, refusal))?;
@@ -91,7 +93,7 @@ struct Span {
     start: usize,
     end: usize,
     protection: u32,
-    /// True if the pages are possibly writable now.
+    /// Whether the pages may be writable now.
     open: bool,
 }
 
@@ -108,7 +110,7 @@ impl Span {
         Ok(())
     }
 
-    /// Gives the pages their protection back.
+    /// Restores the protection of the pages.
     #[inline(never)]
     fn close(&mut self) -> Result<(), Refusal> {
         const KINDS: u32 = 0xff;
@@ -123,7 +125,7 @@ impl Span {
     }
 }
 
-/// Puts spans on the list that cover `extents`. Each span lies in one region.
+/// Puts spans on the list, so that they cover `extents`. Each span lies in one region.
 fn find(spans: &mut List<Span>, extents: &[Extent]) -> Result<(), Refusal> {
     let (mut current, mut limit): (Option<Span>, usize) = (None, 0);
     for extent in extents {
@@ -164,7 +166,7 @@ fn open_all(spans: &mut List<Span>) -> Result<(), Refusal> {
 }
 
 /// Closes all spans. Returns false if a span cannot be closed; that span stays on the list for the next flip. Also forgets the region that
-/// `pages::readable` found last, because its protection changes here.
+/// `pages::readable` found last, because the protection of that region changes here.
 #[inline(never)]
 fn close(spans: &mut List<Span>) -> bool {
     if spans.is_empty() {
