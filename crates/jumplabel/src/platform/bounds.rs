@@ -4,14 +4,14 @@ use core::ops::Range;
 
 use crate::format::KEY_BYTES;
 
-/// An object in a process.
+/// Where an object lies in a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// The words from which [`Platform::image`](super::Platform::image) computes the object's bounds.
     pub words: [usize; 3],
-    /// The object is the program, or the kernel: it is never unloaded.
+    /// Whether the object is the program or the kernel, which is never unloaded.
     pub in_program: bool,
-    /// The protection of the object's code has a bit that a change of protection would remove (aarch64: `PROT_BTI`).
+    /// Whether the protection of the object's code has a bit that a change of protection would remove (aarch64: `PROT_BTI`).
     pub guarded: bool,
 }
 
@@ -21,21 +21,21 @@ pub const SEGMENTS: usize = 8;
 /// The bounds of an object.
 #[derive(Clone, Copy, Debug)]
 pub struct Image {
-    /// From the object's first segment to its last. There can be holes between segments.
+    /// The addresses from the object's first segment to its last. There can be holes between segments.
     all: (usize, usize),
-    /// The object's segments. If there are too many, the last element joins all the rest.
+    /// The object's segments. If there are too many, the last element spans all that have no element of their own.
     segments: [(usize, usize); SEGMENTS],
-    /// A bit for each segment that is executable.
+    /// Which segments are executable: a bit for each.
     executable: u8,
     /// The beginning and the end of freed code.
     freed: (usize, usize),
-    /// The code below this address is not run. Copies of it run instead, at this address or above. 0 if there are no copies.
+    /// Code below this address does not run. Copies of it run instead, at this address or above. 0 if there are no copies.
     copies: usize,
 }
 
 impl Image {
-    /// The bounds of an object that lies at `all`, with its code at `code`; [`without`](Self::without) says what `freed` is. An image is large,
-    /// so this function makes it in the caller's place, without a copy.
+    /// The bounds of an object that lies at `all`, with its code at `code`. `freed` has the meaning that [`without`](Self::without) gives it. An
+    /// image is large, so this function makes it in the caller's place, without a copy.
     #[must_use]
     #[inline]
     pub const fn new(code: Range<usize>, all: Range<usize>, freed: Range<usize>) -> Image {
@@ -44,8 +44,8 @@ impl Image {
         Image { all, segments: [code, all, NONE, NONE, NONE, NONE, NONE, NONE], executable: 1, freed, copies: 0 }
     }
 
-    /// The bounds of an object with these segments. Each segment has its beginning, its end, and whether it is executable. `None` if there is no
-    /// segment.
+    /// The bounds of an object with these segments. For each segment, `segments` has the beginning, the end, and whether it is executable. `None`
+    /// if there is no segment.
     #[must_use]
     pub fn of(segments: impl Iterator<Item = ((usize, usize), bool)>) -> Option<Image> {
         let mut all: Option<(usize, usize)> = None;
@@ -62,7 +62,7 @@ impl Image {
         all.map(|all| Image { all, segments: known, executable: executables, freed: (0, 0), copies: 0 })
     }
 
-    /// The same bounds without the code at these addresses, which was freed (Linux: init text). A site that has a byte in that code is never
+    /// The same bounds without the code at these addresses, which was freed (Linux: init text). A site of which any byte lies in that code is never
     /// written again.
     #[must_use]
     #[inline]
@@ -71,19 +71,19 @@ impl Image {
         self
     }
 
-    /// Records that a tool has copied code to addresses from `start` on. The original code is still there.
+    /// Records that a tool has copied code of the object to addresses from `start` on. The original code is still there.
     #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
     pub(super) fn set_copies(&mut self, start: usize) {
         self.copies = start;
     }
 
-    /// From the object's first segment to its last.
+    /// The addresses from the object's first segment to its last.
     #[must_use]
     pub fn bounds(&self) -> Range<usize> {
         self.all.0..self.all.1
     }
 
-    /// Whether `bytes` bytes of code lie at `address`.
+    /// Whether all of `bytes` bytes at `address` are code of the object.
     #[inline(never)]
     pub(crate) fn contains_code(&self, address: usize, bytes: usize) -> bool {
         let is_executable = |at: usize| self.executable >> at & 1 != 0;

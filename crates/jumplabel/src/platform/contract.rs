@@ -1,4 +1,4 @@
-//! The contract of a platform.
+//! The trait `Platform`: what the library needs from the system on which it runs.
 
 use core::ffi::CStr;
 use core::marker::PhantomData;
@@ -18,22 +18,22 @@ pub type Token = [u64; 2];
 /// The functions that a platform calls to report events to the library. The platform gets them from [`Platform::start`].
 #[derive(Clone, Copy, Debug)]
 pub struct Callbacks {
-    /// This process was forked. `in_mid_flip`: a thread of the parent may have been flipping at that moment.
+    /// Reports that this process was forked. `in_mid_flip` is true if a thread of the parent may have been flipping at that moment.
     pub forked: fn(in_mid_flip: bool),
-    /// The process ends, while other threads continue. The function calls `keep` for each object that could be unloaded, with the address of the
-    /// object's record. `keep` keeps the object loaded, and returns whether that was possible.
+    /// Reports that the process ends, while other threads continue. The function calls `keep` for each object that could be unloaded, with the
+    /// address of the object's record. `keep` keeps the object loaded, and returns whether that was possible.
     pub ending: fn(keep: fn(usize) -> bool),
 }
 
-/// Marks the [`Held`] of the platform.
+/// The mark of the platform's [`Held`].
 #[derive(Clone, Copy, Debug)]
 pub enum PlatformState {}
-/// Marks the [`Held`] of the layer of sites.
+/// The mark of the [`Held`] of the layer of sites.
 pub(crate) enum Objects {}
-/// Marks the [`Held`] of the layer of transactions.
+/// The mark of the [`Held`] of the layer of transactions.
 pub(crate) enum Patch {}
 
-/// Shows that this thread holds the lock. Only its holder may use the data that the lock guards for the layer `Of`.
+/// Shows that this thread holds the lock. Only the holder of a `Held<Of>` may use the data that the lock guards for the layer `Of`.
 ///
 /// ```text
 ///   Lock ──► Held<Objects>         nobody loads or unloads objects
@@ -41,10 +41,10 @@ pub(crate) enum Patch {}
 ///        ──► Held<PlatformState>   what the platform keeps between flips
 /// ```
 ///
-/// There is one `Held` for each layer, so that a layer can use its own while it calls the layers below it.
+/// There is one `Held` for each layer. So a layer can use its own `Held` while it calls the layers below it.
 pub struct Held<Of = PlatformState> {
     platform: &'static dyn Platform,
-    /// Keeps a `Held` on the thread that holds the lock.
+    /// Makes a `Held` stay on the thread that holds the lock.
     of: PhantomData<(Of, *const ())>,
 }
 
@@ -62,7 +62,7 @@ impl<Of> Held<Of> {
     }
 }
 
-/// The things that the patcher needs from the system on which it runs.
+/// What the patcher needs from the system on which it runs.
 ///
 /// A method with a parameter of type [`Held`] is called with the lock held.
 ///
@@ -76,12 +76,12 @@ pub unsafe trait Platform: Sync {
     /// Takes the process-wide lock. Until `unlock`, no code that flips, such as a signal handler, can interrupt this thread.
     ///
     /// # Errors
-    /// [`Error::Reentrant`] if this thread already holds it, [`Error::OutOfMemory`] if there is no memory for it, [`Error::NoPlatform`] if there
-    /// is no platform, [`Error::Denied`] if the system refuses to keep signals away.
+    /// [`Error::Reentrant`] if this thread already holds the lock, [`Error::OutOfMemory`] if there is no memory for the lock, [`Error::NoPlatform`]
+    /// if there is no platform, [`Error::Denied`] if the system refuses to block signals.
     fn lock(&self) -> Result<Token, Error>;
 
-    /// Like [`lock`](Self::lock), for work that must be done, such as the work for an object that is being unloaded. If the system denies
-    /// something that `lock` needs, takes the lock without it.
+    /// Like [`lock`](Self::lock), for work that must be done, such as the work for an object that is being unloaded. If the system refuses
+    /// something that `lock` needs, this takes the lock nevertheless.
     ///
     /// # Errors
     /// The errors of `lock`, except [`Error::Denied`].
@@ -95,8 +95,8 @@ pub unsafe trait Platform: Sync {
     /// `token` is from this thread's last call of `lock` or `lock_anyway`.
     unsafe fn unlock(&self, token: Token);
 
-    /// Returns zeroed memory, aligned to 64 bytes. The code that allocates it must have no sites, so it cannot be the program's allocator.
-    /// Called with and without the lock.
+    /// Returns zeroed memory, aligned to 64 bytes; `None` if there is none. The code that allocates it must have no sites, so it cannot be the
+    /// program's allocator. Called with and without the lock.
     fn allocate(&self, bytes: usize) -> Option<NonNull<u8>>;
 
     /// Like [`allocate`](Self::allocate). In addition, the memory becomes zero again in a forked child, if the system can do that (Linux 4.14).
@@ -104,7 +104,7 @@ pub unsafe trait Platform: Sync {
         self.allocate(bytes)
     }
 
-    /// Frees memory.
+    /// Frees memory of this platform.
     ///
     /// # Safety
     /// The memory came from `allocate` or `allocate_wiped`, with the same size.
@@ -113,15 +113,15 @@ pub unsafe trait Platform: Sync {
     /// The size of a page in bytes.
     fn page_size(&self) -> usize;
 
-    /// A clock, for [`Outcome::time`](crate::Outcome::time) and for deferred keys.
+    /// The time of a clock, for [`Outcome::time`](crate::Outcome::time) and for deferred keys.
     fn now(&self) -> Duration;
 
     /// The writers to try for a transaction with this summary, in this order.
     fn writers(&self, summary: &Summary, held: &mut Held) -> WriterList;
 
     /// Makes `extents` writable, runs `body`, makes the bytes that `body` wrote visible to all processors, and restores the pages. These bytes
-    /// count only after this function has returned `Ok`: a writer may write to copies, and replace the code by them after `body` has returned.
-    /// If this function fails for a reason other than `body`, no site has changed.
+    /// count only after this function has returned `Ok`: a writer may write to copies, and replace the code by the copies after `body` has
+    /// returned. If this function fails for a reason other than `body`, no site has changed.
     ///
     /// # Errors
     /// The reason of the refusal.
@@ -136,13 +136,13 @@ pub unsafe trait Platform: Sync {
         body: &mut Body<'_>,
     ) -> Result<WriteReport, Failure>;
 
-    /// Tries to restore the protection of opened pages, if that was refused before. Returns whether the protection of a page is still not
-    /// restored. If [`open`](Self::open) succeeds, it does the same, and its report has the answer.
+    /// Tries to restore the protection of pages that an earlier [`open`](Self::open) could not restore. Returns whether the protection of any page
+    /// is still not restored. An `open` that succeeds also tries this, and its report has the answer.
     fn left_writable(&self, _held: &mut Held) -> bool {
         false
     }
 
-    /// Does in advance the work that the first [`open`](Self::open) for `kind` does besides writing.
+    /// Does now the part of the first [`open`](Self::open) for `kind` that is not writing, so that `open` need not do it.
     ///
     /// # Errors
     /// The reason of the refusal. `open` would be refused, too.
@@ -165,7 +165,7 @@ pub unsafe trait Platform: Sync {
         false
     }
 
-    /// False if the last core sync was refused, so that another one is not worth a try. Called with and without the lock.
+    /// False if the last core sync was refused, so that another try is probably useless. Called with and without the lock.
     fn is_synced(&self) -> bool {
         true
     }
@@ -173,16 +173,16 @@ pub unsafe trait Platform: Sync {
     /// Picks the writer for all flips from now on; `None` goes back to the platform's own choice.
     fn set_writer(&self, _kind: Option<WriterKind>) {}
 
-    /// Starts the platform, because the first object of this instance of the library is loaded. `in_program`: this object is the program or the
-    /// kernel. The object's constructor calls this, without the lock. It is called again if an object is loaded after the last one was unloaded.
-    /// If a platform is set later, it is started at that moment.
+    /// Starts the platform, because the first object of this instance of the library is loaded. `in_program` is true if this object is the program
+    /// or the kernel. The object's constructor calls this, without the lock. It calls this again if an object is loaded after the last one was
+    /// unloaded. If a platform is set later, it is started at that moment.
     ///
     /// # Safety
-    /// `callbacks` are the library's. So only the library calls this, or a platform that passes the call on to another.
+    /// `callbacks` are the library's own. So only the library calls this, or a platform that passes the call on to another.
     unsafe fn start(&self, _in_program: bool, _callbacks: &'static Callbacks) {}
 
-    /// The position in memory of the object whose record is at this address, in words that [`image`](Self::image) understands. The words are 0
-    /// if the platform does not know. Called without the lock, when the object is loaded or the platform is set.
+    /// Where the object lies whose record is at this address, in words that [`image`](Self::image) understands. The words are 0 if the platform
+    /// does not know. Called without the lock, when the object is loaded or the platform is set.
     fn place(&self, _record: usize) -> Place {
         Place { words: [0; 3], in_program: false, guarded: false }
     }
@@ -202,25 +202,25 @@ pub unsafe trait Platform: Sync {
         false
     }
 
-    /// Whether a function can lie at `address`, which is in no object with a table. True if code is mapped there, or if the platform does not
-    /// know. Called with and without the lock.
+    /// Whether a function can lie at `address`, which is in no object with a table. True if code is mapped there, or if the platform does not know
+    /// whether it is. Called with and without the lock.
     fn is_code(&self, _address: usize) -> bool {
         true
     }
 
     /// The range of addresses around `addresses.start` that can be read. It is empty if `addresses.start` cannot be read. The library asks only
-    /// about mapped code, before it reads that code, because a load that faults would end the program. It will ask about most of `addresses`. So
-    /// the platform should answer for all of them, if it can do that at once. It may also answer for fewer or more. Called with the lock held.
+    /// about mapped code, before it reads that code, because a load that faults would end the program. It will probably read most of `addresses`.
+    /// So the platform should answer for all of them, if it can do that at once. It may also answer for fewer or more. Called with the lock held.
     fn readable(&self, _addresses: Range<usize>) -> Range<usize> {
         0..usize::MAX
     }
 
-    /// The name of the function at `address`, if the platform knows it. The name is for people. Called without the lock.
+    /// The name of the function at `address`, for people. `None` if the platform does not know it. Called without the lock.
     fn symbol(&self, _address: usize) -> Option<&'static CStr> {
         None
     }
 
-    /// Forgets everything about `addresses`, because the object there is about to be unloaded. After this, the platform must not restore the
+    /// Forgets everything about `addresses`, because the object there is about to be unloaded. After this, the platform must not change the
     /// protection of pages there.
     fn unload(&self, _addresses: &Range<usize>, _held: &mut Held) {}
 
@@ -236,15 +236,15 @@ pub unsafe trait Platform: Sync {
         &raw const RUNTIME
     }
 
-    /// The functions to call when a key or a mode has changed. A kernel has one table. `None` if there is no memory for one. Called with and
-    /// without the lock.
+    /// The table of functions to call when a key or a mode has changed. A kernel has only one table. `None` if there is no memory for it. Called
+    /// with and without the lock.
     #[doc(hidden)]
     fn notifiers(&self) -> Option<&'static Notifiers> {
         Some(&notifiers::OWN)
     }
 
-    /// A number that only the calling thread has. 0 if the platform knows none. Then nothing stops a function of [`on_change`](crate::on_change)
-    /// that flips, and so causes its next call, without an end. Called with and without the lock.
+    /// A number that only the calling thread has. 0 if the platform does not know one. Then a function of [`on_change`](crate::on_change) that
+    /// flips, and so causes its own next call, goes on without an end. Called with and without the lock.
     fn thread(&self) -> usize {
         0
     }
@@ -258,8 +258,8 @@ pub unsafe trait Platform: Sync {
     /// Makes sure that the object that contains this instance is never unloaded. Called without the lock.
     fn stay(&self) {}
 
-    /// Calls `start`, which starts a thread that belongs to the library. Before that, does what [`stay`](Self::stay) does. Blocks all signals
-    /// during the call, so that the new thread takes no signals that are meant for the program. Called without the lock.
+    /// Calls `start`, which starts a thread of the library's own. Before that, does what [`stay`](Self::stay) does. Blocks all signals during the
+    /// call, so that the new thread takes no signals that are meant for the program. Called without the lock.
     fn start_thread(&self, start: &mut dyn FnMut()) {
         start();
     }

@@ -1,4 +1,4 @@
-//! Values that belong to the holder of the lock. Such a value can be reached only through a [`Held`].
+//! Statics whose values belong to the holder of the lock. Such a value can be reached only through a [`Held`].
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
@@ -16,7 +16,7 @@ impl<T, Of> Guarded<T, Of> {
         Guarded(UnsafeCell::new(value), PhantomData)
     }
 
-    /// The value.
+    /// The value, for the holder of the lock.
     pub(crate) fn get<'held>(&'static self, _: &'held mut Held<Of>) -> &'held mut T {
         // SAFETY: there is only one `Held<Of>`, and it stays borrowed as long as the value is borrowed.
         unsafe { &mut *self.0.get() }

@@ -7,9 +7,9 @@
 //!                       Object ──► Object ──► ...      the record of each object, which its constructor has linked in
 //! ```
 //!
-//! In each object, the macros emit one record (a COMDAT group) and a constructor. Each instance has a list of records. An object is linked with
-//! one instance, and its constructor links its record into the list of that instance. Instances find each other through the platform. So a flip
-//! reaches all objects, whichever instance they belong to.
+//! In each object, the macros emit one record (a COMDAT group) and a constructor. Each instance has a list of records. An object is linked with one
+//! instance, and the object's constructor links its record into the list of that instance. Instances find each other through the platform. So a
+//! flip reaches all objects, whichever instance they belong to.
 
 use core::ptr::null_mut;
 #[cfg(jumplabel_user_space)]
@@ -64,12 +64,12 @@ impl Runtime {
         self.objects.load(Ordering::Acquire).is_null()
     }
 
-    /// Sets the function by which this instance undoes or finishes a transaction that it began.
+    /// Sets the function that [`recover`](Self::recover) calls. It undoes or finishes a transaction that this instance began.
     pub(crate) fn set_recover(&self, recover: extern "C" fn()) {
         self.recover.store(recover as *mut (), Ordering::Relaxed);
     }
 
-    /// Undoes or finishes the transaction that the instance began. The caller holds the lock.
+    /// Undoes or finishes the transaction that this instance began. The caller holds the lock.
     pub(crate) fn recover(&self) {
         let recover = self.recover.load(Ordering::Relaxed);
         if !recover.is_null() {
@@ -84,8 +84,8 @@ impl Runtime {
         self.tell.store(tell as *mut (), Ordering::Relaxed);
     }
 
-    /// Informs this instance that the object at `start..end` is about to be unloaded. If both are 0, makes it set all sites to the states of
-    /// their patchables, because the process was forked or an object was loaded. The caller holds the lock.
+    /// Tells this instance that the object at `start..end` is about to be unloaded. If both are 0, makes this instance set all sites to the states
+    /// of their patchables, because the process was forked or an object was loaded. The caller holds the lock.
     #[cfg(jumplabel_sites)]
     pub(crate) fn tell(&self, start: usize, end: usize) {
         let tell = self.tell.load(Ordering::Relaxed);
@@ -127,9 +127,9 @@ impl Runtime {
         }
     }
 
-    /// The state of the process, as this instance knows it. If it knows none, it gets the state `with` or, if `with` is `None`, a new state from
-    /// `make`. If two threads or instances try at the same time, one wins, and both get the state of the winner. `unmake` frees the other state,
-    /// if it was made here.
+    /// The state of the process, as this instance knows it. An instance without a state gets the state `with` or, if `with` is `None`, a new state
+    /// from `make`. If two threads or instances try at the same time, one wins, and both get the state of the winner. `unmake` frees the other
+    /// state, if it was made here. `None` if `make` has no memory.
     ///
     /// # Safety
     /// All calls for one instance are for the same type `State`. A state that was given to an instance is never freed.

@@ -9,7 +9,7 @@ use core::sync::atomic::{Ordering, fence};
 use super::Platform;
 use crate::error::Error;
 
-/// A list that grows. Dropping it does not free its memory: [`free`](Self::free) does.
+/// A list that grows. A drop of the list does not free its memory: [`free`](Self::free) does.
 ///
 /// A process can be killed, or forked, while a list is being changed. A thread that then finds the transaction unfinished uses its lists as they
 /// are. So at each moment of a change, a list must not claim more memory than it has.
@@ -19,24 +19,24 @@ pub(crate) struct List<T: Copy> {
     entries: PhantomData<T>,
 }
 
-// SAFETY: the list owns its entries.
+// SAFETY: the list is the only owner of its entries.
 unsafe impl<T: Copy + Send> Send for List<T> {}
 
-/// The part of a list that does not depend on the type of its entries. So the program contains this code only once, and not once for each type.
+/// The part of a list that does not depend on the type of the entries. So a program contains its code only once, and not once for each type.
 #[repr(C)]
 struct Raw {
-    /// `None` if there is no memory yet. So an unused list is all zeros, and a static with it takes no room in a file.
+    /// `None` if there is no memory yet. So an unused list is all zeros, and a static that contains one takes no room in a file.
     memory: Option<NonNull<u8>>,
-    /// Counted in entries, like `len`.
+    /// The number of entries for which there is room.
     capacity: usize,
     len: usize,
 }
 
-/// Stands for an address if there is no memory. It is aligned for any entry.
+/// Stands for the address of the entries if there is no memory. It is aligned for any entry.
 const NOWHERE: NonNull<u8> = NonNull::new(core::ptr::without_provenance_mut(64)).unwrap();
 
 impl Raw {
-    /// The first entry's address.
+    /// The address of the first entry.
     #[inline]
     fn start(&self) -> NonNull<u8> {
         self.memory.unwrap_or(NOWHERE)
@@ -68,7 +68,7 @@ impl Raw {
         Ok(())
     }
 
-    /// The address for the next entry, of `size` bytes. `len` does not count that entry yet. `None` if there is no memory.
+    /// The address of the next entry, which has `size` bytes. `len` does not count that entry yet. `None` if there is no memory.
     #[inline(never)]
     fn next(&mut self, size: usize, platform: &dyn Platform) -> Option<NonNull<u8>> {
         self.reserve(1, size, platform).ok()?;
@@ -111,12 +111,12 @@ impl<T: Copy> List<T> {
         Ok(())
     }
 
-    /// Appends the entries that `next` yields, until `next` yields `None` or the reserved room is full. If `kept` is false, each entry
-    /// overwrites the previous one, and the list stays as it was.
+    /// Appends the entries that `next` yields, until `next` yields `None` or the reserved room is full. If `kept` is false, each entry overwrites
+    /// the previous one, and the list stays as it was.
     #[inline]
     pub(crate) fn extend(&mut self, kept: bool, mut next: impl FnMut() -> Option<T>) {
         let (memory, &Raw { capacity, len: before, .. }) = (self.raw.start(), &self.raw);
-        // A local variable counts the length, so that it stays in a register. A store to memory for each entry would cost too much.
+        // A local variable counts the length, so that the count stays in a register. A store to memory for each entry would cost too much.
         let mut len = before;
         while len < capacity
             && let Some(entry) = next()
@@ -152,7 +152,7 @@ impl<T: Copy> List<T> {
     }
 }
 
-/// A list that is freed when it is dropped, even by a panic.
+/// A list that is freed when this value is dropped, even by a panic.
 pub(crate) struct Owned<T: Copy> {
     pub(crate) list: List<T>,
     platform: &'static dyn Platform,

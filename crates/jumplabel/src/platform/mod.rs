@@ -1,4 +1,4 @@
-//! The contract with the system on which the library runs: a lock, memory, positions of objects, writers, core sync.
+//! The contract with the system on which the library runs: a lock, memory, where objects lie, writers, core sync.
 //!
 //! ```text
 //!   ┌──────────────────────────── Platform: the contract ─────────────────────────────┐
@@ -7,10 +7,9 @@
 //!     linux, windows (features)   your kernel (set_platform)   portable (no sites: a lock, nothing else)
 //! ```
 //!
-//! The patcher uses the platform. The patcher decides which bytes are written, in which steps, and when they are undone. A [`Platform`] gets
-//! [`Write`]s, each of which is an address and bytes. A platform knows nothing of keys, states, kinds or instruction sets. A kernel implements
-//! [`Platform`] with its own page tables and interrupts, and passes it to [`set_platform`](crate::set_platform). Some tests pass a broken
-//! platform, and must then fail.
+//! The patcher decides which bytes are written, in which steps, and when they are undone. A [`Platform`] gets [`Write`]s, each of which is an
+//! address and bytes. A platform knows nothing of keys, states, kinds or instruction sets. A kernel implements [`Platform`] with its own page
+//! tables and interrupts, and passes its platform to [`set_platform`](crate::set_platform). Some tests pass a broken platform, and must then fail.
 
 mod bounds;
 mod contract;
@@ -35,7 +34,7 @@ pub use writer::{
     Body, Extent, Failure, SPAN_GAP_PAGES, Summary, Visibility, Warnings, Write, WriteReport, Writer, WriterList,
 };
 
-// Without sites no object registers, so a part of `linux` is never called.
+// In a build without sites no object registers, so a part of `linux` is never called.
 #[cfg(jumplabel_linux)]
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 mod linux;
@@ -69,10 +68,10 @@ pub(crate) fn platform() -> &'static dyn Platform {
     custom::get().unwrap_or(&chosen::PLATFORM)
 }
 
-/// Picks the writer for all flips from now on. `None` and `Custom` restore the automatic choice. The environment variable `JUMPLABEL_WRITER`
-/// picks a writer, too; the library ignores that variable in a program with raised privileges.
+/// Picks the writer for all flips from now on. `None` and `Custom` restore the automatic choice. The environment variable `JUMPLABEL_WRITER` picks
+/// a writer, too; in a program with raised privileges, the library ignores that variable.
 ///
-/// This is for tests and measurements. It is also for programs in which a page must never be modified while it is executed. These pick
+/// This is for tests and measurements, and for programs in which a page must never be modified while it is executed: they pick
 /// [`WriterKind::Remap`].
 pub fn set_writer(kind: Option<WriterKind>) {
     platform().set_writer(kind);
@@ -94,7 +93,7 @@ pub(crate) mod custom {
     }
 }
 
-/// The built-in platform. Your own platform can pass calls on to it, and change only a part of its behaviour.
+/// The built-in platform. Your own platform can pass calls on to the built-in one, and change only a part of its behaviour.
 #[must_use]
 pub fn builtin() -> &'static dyn Platform {
     &chosen::PLATFORM

@@ -8,7 +8,7 @@
 //!   a thread that removes   id := 0           returns `running`
 //! ```
 //!
-//! Either the caller sees that the id is gone, or the remover sees that the call runs. A slot that a call is in is not given to another
+//! Either the caller sees that the id is gone, or the remover sees that the call runs. While a call is in a slot, the slot is not given to another
 //! function. So the data that a caller reads after an id belongs to that id.
 
 use core::ffi::{c_int, c_uint, c_void};
@@ -19,11 +19,11 @@ use crate::error::Error;
 
 /// The number of functions that can be registered.
 pub(crate) const SLOTS: usize = 64;
-/// The number of threads that are known by their numbers while they call functions at the same time.
+/// The number of threads that the table can distinguish while they call functions at the same time.
 const CALLERS: usize = 32;
-/// Stands in the place of an id: the slot is not free, and has no function yet.
+/// Stands in the place of an id: the slot is not free, but has no function yet.
 const CLAIMED: u32 = 1;
-/// How deeply flips may nest on one thread. They nest when a function that is called after a flip makes a flip itself.
+/// How deeply flips may nest on one thread. They nest if a function that is called after a flip makes a flip itself.
 const DEEPEST: u32 = 8;
 
 /// The argument of a function: `struct jumplabel_changed` in C.
@@ -31,12 +31,12 @@ const DEEPEST: u32 = 8;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RawChanged {
-    /// The key that has changed. Null if it was a mode.
+    /// The key that has changed; null if it was a mode.
     pub key: *const c_void,
     pub mode: *const c_void,
-    /// For a key 1 or 0, for a mode its number.
+    /// For a key: 1 if it is on, 0 if it is off. For a mode: its number.
     pub state: c_int,
-    /// The kind of the requester, as a number.
+    /// The number of the sort of requester ([`AskedBy`](crate::AskedBy)).
     pub by: c_int,
     pub uid: c_uint,
 }
@@ -45,16 +45,16 @@ pub struct RawChanged {
 #[doc(hidden)]
 pub type Notify = unsafe extern "C" fn(*const RawChanged, *mut c_void);
 
-/// The table. If it is all zeros, it is empty.
+/// The table of registered functions. If all its bytes are zero, the table is empty.
 #[doc(hidden)]
 #[repr(C)]
 pub struct Notifiers {
     /// Null until the first function is registered.
     sender: AtomicPtr<c_void>,
     count: AtomicU32,
-    /// The number of ids that were given.
+    /// How many ids were given.
     given: AtomicU32,
-    /// The number of forks between this process and the one that made the table. Calls and callers from before a fork are no longer counted.
+    /// The number of forks between the process that made the table and this one. Calls and callers from before a fork do not count any more.
     forks: AtomicU32,
     slots: [Slot; SLOTS],
     callers: [Caller; CALLERS],
@@ -64,7 +64,7 @@ pub struct Notifiers {
 struct Slot {
     id: AtomicU32,
     running: AtomicU32,
-    /// The address of the key or mode. 0 for all.
+    /// The address of the key or mode for which the function is registered; 0 for all.
     of: AtomicUsize,
     function: AtomicUsize,
     data: AtomicUsize,
@@ -75,11 +75,11 @@ struct Slot {
 struct Caller {
     /// The thread's number. 0 if this place is free.
     thread: AtomicUsize,
-    /// The number of flips for which the thread is calling functions now. The functions of one flip made the next flip.
+    /// How many flips the thread is calling functions for now. A function of each of these flips made the next flip.
     depth: AtomicU32,
 }
 
-/// The table of a platform that has none of its own.
+/// The table for platforms that have none of their own.
 pub(super) static OWN: Notifiers = Notifiers::new();
 
 impl Notifiers {
@@ -130,7 +130,7 @@ impl Notifiers {
         slot.of.store(of, Ordering::Relaxed);
         slot.function.store(function as usize, Ordering::Relaxed);
         slot.data.store(data as usize, Ordering::Relaxed);
-        // The ids of one slot differ as long as any of them is still kept. They are positive numbers in C.
+        // Two ids of one slot differ as long as someone keeps them. Ids are positive numbers in C.
         let given = self.given.fetch_add(1, Ordering::Relaxed) % (i32::MAX as u32 / SLOTS as u32 - 1) + 1;
         let id = given * SLOTS as u32 + number;
         slot.id.store(id, Ordering::SeqCst);
@@ -138,12 +138,12 @@ impl Notifiers {
         Ok(id)
     }
 
-    /// After this returns, no new call of the function begins. Returns how many calls still run, even if the function was removed before.
+    /// Removes a function: after this returns, no new call of it begins. Returns how many calls still run, even if the function was removed before.
     pub(crate) fn remove(&self, id: u32) -> u32 {
         let Some(slot) = self.slots.get(id as usize % SLOTS).filter(|_| id > CLAIMED) else { return 0 };
         self.clear(slot, id);
-        // Another function can be in the slot only if no call of this one was running. If the slot is claimed, the claiming thread has not
-        // looked yet.
+        // Another function can be in the slot only if no call of this one was running. If another thread has claimed the slot, that thread has not
+        // looked for running calls yet.
         match slot.id.load(Ordering::SeqCst) {
             0 | CLAIMED => slot.running.load(Ordering::SeqCst),
             _ => 0,
@@ -169,8 +169,8 @@ impl Notifiers {
         }
     }
 
-    /// In a forked child, forgets the calls in threads that do not exist in it, and also the call in which this thread forked, if there was one.
-    /// Frees the slot that a thread was about to fill. Counts the slots again, because a thread may have been between filling a slot and
+    /// In a forked child, forgets the calls in threads that do not exist in the child, and also the call in which this thread forked, if there was
+    /// one. Frees a slot that a thread was about to fill. Counts the slots again, because a thread may have been between filling a slot and
     /// counting it.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, nothing reports that the process was forked.
     pub(crate) fn forked(&self) {
@@ -185,7 +185,7 @@ impl Notifiers {
         self.callers.iter().for_each(|caller| caller.thread.store(0, Ordering::Relaxed));
     }
 
-    /// The caller that is `thread`, with its depth. `None` if the thread is no caller, or not known.
+    /// The place of `thread` among the callers. `None` if the thread calls no functions now, or has no number.
     #[inline(never)]
     fn caller(&self, thread: usize) -> Option<&Caller> {
         self.callers.iter().find(|caller| thread != 0 && caller.thread.load(Ordering::Relaxed) == thread)
@@ -225,7 +225,7 @@ impl Notifiers {
 }
 
 impl Slot {
-    /// Whether this was a free slot, which no other thread can take now.
+    /// Claims the slot. Returns false if it is not free. After this returns true, no other thread can take the slot.
     fn is_claimed(&self) -> bool {
         if self.id.compare_exchange(0, CLAIMED, Ordering::SeqCst, Ordering::Relaxed).is_err() {
             return false;
@@ -252,7 +252,7 @@ impl Slot {
                 function(changed, self.data.load(Ordering::Relaxed) as *mut c_void);
             }
         }
-        // In a child that was forked during the call, the call is no longer counted.
+        // If the process was forked during the call, this call does not count in the child.
         if forks.load(Ordering::Relaxed) == before {
             self.running.fetch_sub(1, Ordering::SeqCst);
         }

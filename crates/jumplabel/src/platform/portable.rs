@@ -1,4 +1,4 @@
-//! The platform that is used if there is no other. It has a lock and nothing else. That is enough for builds without sites, where a flip is a
+//! The platform that is used if there is no other. It has a lock and nothing else, which is enough for builds without sites, where a flip is a
 //! store. In a build with sites, it refuses flips with [`Error::NoPlatform`] until a kernel calls `set_platform`.
 
 use core::ptr::NonNull;
@@ -16,8 +16,8 @@ pub(super) static PLATFORM: Portable = Portable { owner: AtomicUsize::new(FREE) 
 
 const FREE: usize = 0;
 
-/// A number that names the calling thread, if there is a way to get one. If there is none, all threads share one number, and the lock does not
-/// recognise a thread that already holds it.
+/// A number that only the calling thread has. Without std, all threads share one number, and the lock does not recognise a thread that already
+/// holds it.
 #[cfg(feature = "std")]
 fn thread() -> usize {
     std::thread_local! { static HERE: u8 = const { 0 }; }
@@ -34,13 +34,13 @@ fn now() -> Duration {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     START.get_or_init(std::time::Instant::now).elapsed()
 }
-/// There is no clock.
+/// Always 0, because there is no clock.
 #[cfg(not(all(feature = "std", not(all(target_family = "wasm", target_os = "unknown")))))]
 const fn now() -> Duration {
     Duration::ZERO
 }
 
-/// The layout of memory from the program's allocator. That allocator can be used here, because it has no sites in such a build. A page is
+/// The layout of memory from the program's allocator. The program's allocator can be used here, because it has no sites in such a build. A page is
 /// one byte here, so that `allocate` and `release` get the same number of bytes.
 #[cfg(feature = "std")]
 const fn layout(bytes: usize) -> std::alloc::Layout {
@@ -57,9 +57,9 @@ unsafe fn release(memory: NonNull<u8>, bytes: usize) {
     // SAFETY: the caller frees memory from `allocate`, with the same size.
     unsafe { std::alloc::dealloc(memory.as_ptr(), layout(bytes)) };
 }
-/// There is one block of memory for the list of requests of a transaction, which is never freed. There are also some blocks for lists of
-/// changes, one for each flip whose functions are being called. No other caller asks for that many bytes at once: a list that grows first asks
-/// for room for one entry.
+/// Memory in a build without std and without sites. One block is for the list of requests of a transaction, and is never freed. Some more blocks
+/// are for lists of changes, one for each flip whose functions are being called. No other caller asks for that many bytes at once: a list that
+/// grows first asks for room for one entry.
 #[cfg(not(any(feature = "std", jumplabel_sites)))]
 mod block {
     use core::cell::UnsafeCell;
@@ -70,7 +70,7 @@ mod block {
     struct Block(UnsafeCell<[u8; BYTES]>);
     /// 32 requests of six words.
     const BYTES: usize = 32 * 6 * size_of::<usize>();
-    // SAFETY: the block belongs to the only caller of `allocate` that gets it.
+    // SAFETY: only one caller of `allocate` ever gets the block.
     unsafe impl Sync for Block {}
     static BLOCK: Block = Block(UnsafeCell::new([0; BYTES]));
     static IS_GIVEN: AtomicBool = AtomicBool::new(false);
@@ -79,7 +79,7 @@ mod block {
     const CHANGES: usize = 32 * 2 * size_of::<usize>();
     #[repr(align(64))]
     struct Changes(UnsafeCell<[u8; CHANGES]>, AtomicBool);
-    // SAFETY: the block belongs to the only caller of `allocate` that has set the flag.
+    // SAFETY: the block belongs to the caller of `allocate` that has set the flag, until `release` clears it.
     unsafe impl Sync for Changes {}
     static TOLD: [Changes; 16] = [const { Changes(UnsafeCell::new([0; CHANGES]), AtomicBool::new(false)) }; 16];
 
@@ -101,7 +101,7 @@ mod block {
 }
 #[cfg(not(any(feature = "std", jumplabel_sites)))]
 use block::{allocate, release};
-/// There is no memory. No code asks for it, because flips are refused before.
+/// Always `None`. No code asks for memory, because flips are refused before.
 #[cfg(all(not(feature = "std"), jumplabel_sites))]
 const fn allocate(_bytes: usize) -> Option<NonNull<u8>> {
     None

@@ -1,4 +1,4 @@
-//! Threads of the library's own, and waiting, by std, on platforms other than Linux.
+//! Threads of the library's own, and waiting, by means of std, on platforms other than Linux.
 
 use core::ffi::CStr;
 use std::thread;

@@ -1,4 +1,4 @@
-//! The types between the patcher and a platform, by which code is written.
+//! The types by which the patcher tells a platform what to write.
 //!
 //! ```text
 //!   SiteChange    one site, and its bytes before and after               patch/site_change.rs
@@ -28,7 +28,7 @@ pub struct Write {
     words: [u64; 2],
 }
 
-/// The offset of the tag. The tag is the length and, in the highest bit, whether the bytes must be written by one store.
+/// The offset of the tag. The tag is the length and, in the highest bit, whether one store must write the bytes.
 const TAG: usize = 15;
 const SINGLE_STORE: u8 = 0x80;
 
@@ -49,11 +49,11 @@ impl core::fmt::Debug for Write {
 }
 
 impl Write {
-    /// A write of no bytes.
+    /// A write without bytes.
     pub(crate) const NONE: Write = Write { address: 0, words: [0; 2] };
 
-    /// A write of at most 15 bytes. `single_store`: the bytes are a word that one store must write, so that no thread sees only a part of it.
-    /// Such a word is aligned or, on x86, lies within eight aligned bytes.
+    /// A write of at most 15 bytes. If `single_store` is true, the bytes are a word that one store must write, so that no thread sees only a part
+    /// of it. Such a word is aligned or, on x86, lies within eight aligned bytes.
     #[must_use]
     pub fn new(address: usize, bytes: &[u8], single_store: bool) -> Write {
         let mut write = Write { address, ..Write::NONE };
@@ -64,14 +64,14 @@ impl Write {
         write
     }
 
-    /// A write of the first `len` of eight bytes. Each site needs such a write, so this function has no loop.
+    /// A write of the first `len` of these eight bytes. Each site needs such a write, so this function has no loop.
     #[inline]
     pub(crate) fn short(address: usize, bytes: [u8; 8], len: u8, single_store: bool) -> Write {
         let tag = u64::from_ne_bytes([0, 0, 0, 0, 0, 0, 0, len | if single_store { SINGLE_STORE } else { 0 }]);
         Write { address, words: [u64::from_ne_bytes(bytes), tag] }
     }
 
-    /// A write of the same bytes at an address that is higher by `address`.
+    /// The same write at an address that is higher by `address`.
     #[inline]
     pub(crate) fn at(self, address: usize) -> Write {
         Write { address: self.address.wrapping_add(address), ..self }
@@ -82,7 +82,7 @@ impl Write {
         self.words[1].to_ne_bytes()[7]
     }
 
-    /// The bytes.
+    /// The bytes to write.
     #[must_use]
     #[inline]
     pub fn bytes(&self) -> &[u8] {
@@ -91,14 +91,14 @@ impl Write {
         all.get(..usize::from(self.tag() & !SINGLE_STORE)).unwrap_or(all)
     }
 
-    /// Whether the bytes must be written by one store.
+    /// Whether one store must write the bytes.
     #[must_use]
     #[inline]
     pub fn is_single_store(&self) -> bool {
         self.tag() & SINGLE_STORE != 0
     }
 
-    /// Stores the bytes. Most writes are of one byte.
+    /// Stores the bytes. Most writes have one byte.
     ///
     /// # Safety
     /// The bytes at the address are writable. A word for a single store is aligned or lies as [`new`](Self::new) demands.
@@ -114,9 +114,9 @@ impl Write {
 /// Pages that must be opened together: one page with sites that change, or several pages if a site lies across two pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Address of the first site in it.
+    /// The address of the first site in these pages.
     pub first: usize,
-    /// The address after the last site in it.
+    /// The address after the last site in these pages.
     pub end: usize,
 }
 
@@ -141,28 +141,28 @@ pub struct Warnings {
     pub left_writable: bool,
 }
 
-/// The report of [`Platform::open`](super::Platform::open).
+/// What [`Platform::open`](super::Platform::open) reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteReport {
     /// When other threads see the writes.
     pub visibility: Visibility,
-    /// Problems that are no failure.
+    /// Problems, although the writer has succeeded.
     pub warnings: Warnings,
 }
 
-/// The reason why a writer did not finish.
+/// Why a writer did not finish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The writer refused, and all sites are as before. If core sync was refused on the way back, some sites stay in a state between two steps.
     /// In that state they do what they did before.
     Refused(Refusal),
-    /// Core sync was refused between two steps. The sites are as after `Refused`.
+    /// Core sync was refused between two steps. The sites are in the states that `Refused` describes.
     Unsynced(Refusal),
     /// The writer refused, and could not undo its own writes.
     Stuck {
         /// The first site that was not restored.
         address: usize,
-        /// The reason why the writer refused.
+        /// Why the writer refused.
         refusal: Refusal,
     },
 }
@@ -171,21 +171,21 @@ pub enum Failure {
 /// than another pair of system calls, each of which interrupts the other processors.
 pub const SPAN_GAP_PAGES: usize = 16;
 
-/// The facts about a transaction that decide the choice of a writer.
+/// What the choice of a writer depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// The number of sites to change.
     pub sites: usize,
     /// The number of pages on which these sites begin.
     pub pages: usize,
-    /// The number of groups of sites with at most [`SPAN_GAP_PAGES`] between neighbours.
+    /// The number of groups of sites with at most [`SPAN_GAP_PAGES`] pages between neighbours.
     pub spans: usize,
     /// The number of steps. A core sync follows each of them.
     pub steps: u32,
-    /// Whether any write of several bytes must be one store ([`Write::is_single_store`](Write::is_single_store)).
+    /// Whether one store must write the bytes of any write of several bytes ([`Write::is_single_store`](Write::is_single_store)).
     pub single_store: bool,
-    /// Whether only a writer that never writes to running code is allowed. There are two reasons for that: core sync was refused between two
-    /// steps, and these steps were then taken back; or whole instructions change while other threads run.
+    /// Whether only a writer that never writes to running code may be used. There are two reasons: core sync was refused between two steps, and
+    /// these steps were then taken back; or whole instructions change while other threads run.
     pub unsynced: bool,
 }
 
@@ -203,7 +203,7 @@ impl WriterList {
         WriterList { kinds: [None; 3], unknown: true }
     }
 
-    /// The error of a flip if the list is empty.
+    /// The error of a flip for which this list is empty.
     pub(crate) const fn none(&self) -> Error {
         if self.unknown { Error::UnknownWriter } else { Error::NoWriter }
     }
@@ -230,15 +230,15 @@ impl WriterList {
 
 /// Writes the bytes of one transaction.
 pub trait Writer {
-    /// Carries `writes` out, in order, and does the necessary cache maintenance. If a write is refused, returns its place in `writes`, and the
-    /// reason. The writes before that place have been carried out. (If a part of the refused write was written, it counts as carried out, so
-    /// that it will be undone. In this case the function returns the place of the next write.)
+    /// Carries out `writes`, in order, and does the necessary cache maintenance. If a write is refused, the error has its place in `writes`, and
+    /// the reason. The writes before that place have been carried out. (If a part of the refused write was written, it counts as carried out, so
+    /// that it will be undone. In this case the error has the place of the next write.)
     ///
     /// # Safety
-    /// `writes` lie in the extents that the writer was opened for.
+    /// `writes` lie in the extents for which the writer was opened.
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)>;
 
-    /// Makes every processor that runs this code serialise. After that, a processor executes no instruction that it fetched before.
+    /// Makes every processor that runs this code serialise. After that, no processor executes an instruction that it fetched before.
     ///
     /// # Errors
     /// The system refuses. Then another thread may still run instructions that it fetched before.

@@ -1,4 +1,4 @@
-//! Tests of the table alone, for events that cannot be made to happen at the right moment otherwise.
+//! Tests of the table alone, for events that a test of the whole library cannot make happen at the right moment.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn register(notifiers: &Notifiers) -> u32 {
     unsafe { notifiers.register(0, nothing, null_mut()) }.unwrap()
 }
 
-/// A thread that searches for a free slot is about to find that another thread is in this one.
+/// A thread that searches for a free slot is about to see that another thread has this one.
 #[test]
 fn removed_while_somebody_claims_it() {
     let notifiers = Notifiers::new();
@@ -23,7 +23,7 @@ fn removed_while_somebody_claims_it() {
     assert_eq!(notifiers.remove(id), 0);
 }
 
-/// A function that acts as if this process became a forked child, and another thread of it called.
+/// A function that does what a fork would do if it happened in this call, and what another thread of the child would do if it called functions.
 unsafe extern "C" fn forks(_: *const RawChanged, notifiers: *mut c_void) {
     // SAFETY: the test has registered this with its table.
     let notifiers = unsafe { &*notifiers.cast::<Notifiers>() };
@@ -36,7 +36,7 @@ fn forked_in_a_call() {
     let notifiers = Notifiers::new();
     // SAFETY: the table is on this stack.
     unsafe { notifiers.register(0, forks, (&raw const notifiers).cast_mut().cast()) }.unwrap();
-    // Another thread was about to fill this one.
+    // Another thread was about to fill slot 7.
     notifiers.slots[7].id.store(CLAIMED, Ordering::Relaxed);
     notifiers.count.store(2, Ordering::Relaxed);
     notifiers.call(1, &[()], |()| RawChanged { key: null_mut(), mode: null_mut(), state: 1, by: 0, uid: 0 });
