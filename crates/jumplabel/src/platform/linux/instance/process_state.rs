@@ -197,7 +197,7 @@ impl ProcessState {
     fn make(runtime: &Runtime) -> Option<NonNull<ProcessState>> {
         let bytes = 2 * pages::size();
         let wiped = pages::allocate(bytes)?;
-        // An old kernel refuses. Then the lock is not free in a child that a raw `clone` makes in mid-flip.
+        // An old kernel refuses to wipe the page. Then the lock is not free in a child that a raw `clone` makes in mid-flip.
         pages::wipe(wiped, pages::size());
         // SAFETY: the address is inside the two pages, and aligned to a page.
         let state = unsafe { wiped.add(pages::size()) }.cast::<ProcessState>();
