@@ -1,5 +1,5 @@
-//! Carries out a plan with the first writer that succeeds. If no writer succeeds, and all sites of the plan can load their keys instead, the
-//! sites stay as they are.
+//! Carries out a plan with the first writer that succeeds. If no writer succeeds, but all sites of the plan can load their keys instead, the sites
+//! stay as they are.
 
 use super::plan::Plan;
 use super::requests::PendingRequest;
@@ -11,7 +11,7 @@ use crate::arch::Demand;
 use crate::error::{Error, Refusal, Refusals};
 use crate::platform::{Failure, Held, Warnings, WriteReport, Writer, WriterKind, WriterList};
 
-/// Schedules the plan. From here on, only a writer can still refuse.
+/// Schedules the plan. After this, only a writer can still refuse.
 #[inline(never)]
 pub(super) fn schedule(plan: &mut Plan, requests: &[PendingRequest<'_>], held: &mut Held) -> Result<(), Error> {
     requests.iter().for_each(PendingRequest::expose);
@@ -32,7 +32,8 @@ pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
     }
 }
 
-/// Called after a refusal. If the plan may leave out some sites, tries the others. If all sites load instead, that is a success.
+/// Called after `carry_out` was refused with `error`. If the plan may leave out some sites, tries the others. If all sites load instead, that is a
+/// success.
 #[cold]
 #[inline(never)]
 fn again(error: Error, plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
@@ -59,7 +60,7 @@ fn again(error: Error, plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether a refused plan need not be carried out, because its sites load their keys.
+/// Whether a plan that was refused need not be carried out, because its sites load their keys.
 #[cold]
 fn loads_instead(error: Error, plan: &Plan) -> bool {
     match error {
@@ -76,8 +77,7 @@ fn is_one_step(change: &SiteChange) -> bool {
     hand_over::steps_of(change.code).is_power_of_two()
 }
 
-/// Records that nothing was written, and how many sites continue to load. Also closes the pages that an earlier writer left open, if the system
-/// allows that now.
+/// Records that nothing was written, and how many sites continue to load. Also tries to close the pages that an earlier writer could not close.
 #[inline(never)]
 fn leave(loading: usize, plan: &mut Plan, held: &mut Held) {
     let warnings = Warnings { left_writable: held.platform().left_writable(held) };
@@ -87,7 +87,7 @@ fn leave(loading: usize, plan: &mut Plan, held: &mut Held) {
 /// Writes a scheduled plan with the first writer that succeeds.
 fn write(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
     let platform = held.platform();
-    // If other threads run, but none may execute the sites while they change, only `remap` may write.
+    // If other threads run, and must not execute the sites while they change, only `remap` may write.
     plan.facts.summary.unsynced = is_crowded(plan.facts.demand, held);
     plan.met = Met::NOTHING;
     'list: loop {
@@ -114,8 +114,8 @@ fn write(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
     }
 }
 
-/// Writes with one writer. If an earlier writer could not undo its own writes (`Met::stuck`), this writer first undoes them. Once the sites are
-/// really as before, this writer writes as if there had been no earlier one.
+/// Writes with one writer. If an earlier writer could not undo its own writes (`Met::stuck`), this writer first undoes them. Once the sites are as
+/// before, this writer writes as if there had been no earlier one.
 ///
 /// # Safety
 /// The contract of [`undo`].
@@ -138,8 +138,9 @@ unsafe fn attempt(kind: WriterKind, plan: &mut Plan, held: &mut Held) -> Result<
     written
 }
 
-/// Reads the sites again, and makes their changes start from the bytes that they hold now. The next writer needs that: if core sync was refused
-/// on the way back, a site that takes several steps can be between two steps. Such a site does what it did before, but does not load its key.
+/// Reads the sites again, and makes their changes start from the bytes that the sites hold now. The next writer needs that: if core sync was
+/// refused on the way back, a site that takes several steps can be between two steps. Such a site does what it did before, but does not load its
+/// key.
 #[inline(never)] // Rarely called.
 fn look_again(plan: &mut Plan) {
     if plan.facts.steps.count_ones() > 1 {
@@ -156,7 +157,7 @@ fn is_crowded(demand: Demand, held: &mut Held) -> bool {
     demand >= Demand::Unexecuted && !held.platform().is_alone(held)
 }
 
-/// The one error that stands for the refusals of all writers.
+/// The error of a transaction that all writers have refused.
 #[inline(never)]
 pub(super) fn refusal(
     stuck: Option<usize>,

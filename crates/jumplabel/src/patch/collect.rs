@@ -1,4 +1,4 @@
-//! Collects the changes for all sites of an object, for all their patchables.
+//! Collects the changes for all sites of an object, whichever patchables they belong to.
 
 use super::patchable::{Comparison, in_fork, nothing, of};
 use super::plan::{Manner, Plan};
@@ -9,8 +9,8 @@ use crate::platform::{Held, Objects};
 use crate::site::{index, readable};
 
 impl Plan {
-    /// Adds the changes that set the sites of `object` as their patchables are set now. If that is impossible for a site, skips the site and
-    /// continues with the others. The next change of the site's patchable reports the error.
+    /// Adds the changes that set the sites of `object` as the settings of their patchables ask. Skips a site for which that is impossible, and
+    /// continues with the others. The next change of that site's patchable reports the error.
     pub(super) fn collect_object(
         &mut self,
         object: &Object,
@@ -34,7 +34,7 @@ impl Plan {
                 self.findings.skipped = true;
                 continue;
             };
-            // Sites that can stay wait for the next change of their patchable.
+            // A site that can stay as it is waits for the next change of its patchable.
             let due = purpose.writes(entry, &compared, true);
             #[cfg(jumplabel_alternatives)]
             if entry.is_alternative() && purpose != Purpose::RepairAll {

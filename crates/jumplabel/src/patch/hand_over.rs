@@ -1,4 +1,4 @@
-//! Hands a step to a writer. A writer knows nothing of steps. So for each change of a site, the bytes of this step become a [`Write`].
+//! Hands a step to a writer. A writer knows nothing of steps, so each change of a site becomes a [`Write`] of the bytes that the step writes.
 
 use core::ops::Range;
 
@@ -7,27 +7,27 @@ use crate::arch::{self, Arch, CodeChange, Demand, Native, StepBytes};
 use crate::error::Refusal;
 use crate::platform::{Write, Writer};
 
-/// The number of writes that a writer gets at once.
+/// How many writes a writer gets at once.
 const BLOCK: usize = 16;
 
-/// The writes that a writer gets at once. They are a part of the plan, which the lock protects. They are not on the stack, because a signal
-/// handler or a thread of a kernel can have a small stack.
+/// The writes that a writer gets at once. They are a part of the plan, and not on the stack, because a signal handler or a thread of a kernel can
+/// have a small stack. The lock protects the plan.
 pub(super) type Block = [Write; BLOCK];
 
 pub(super) const EMPTY: Block = [Write::NONE; BLOCK];
 
-/// The bytes that a change writes in step `number` or, if `back`, the bytes that undo that step.
+/// The bytes that a change writes in step `number`. If `back` is true, the bytes that undo that step. `None` if there are none.
 #[inline(never)] // Called rarely: most changes of a large batch write the same bytes as the change before.
 fn step_bytes(change: CodeChange, number: u8, back: bool) -> Option<StepBytes> {
     if back { change.undo::<Native>(number) } else { change.step::<Native>(number) }
 }
 
-/// The steps that a change takes, as a bit for each.
+/// Which steps a change takes: a bit for each.
 pub(super) fn steps_of(change: CodeChange) -> u8 {
     steps_and_demand(change).0
 }
 
-/// Like [`steps_of`]; also returns the greatest demand of the writes in these steps.
+/// Like [`steps_of`]. Also returns the greatest demand of the writes in these steps.
 #[inline(never)]
 pub(super) fn steps_and_demand(change: CodeChange) -> (u8, Demand) {
     let (mut steps, mut demand) = (0, Demand::Nothing);
@@ -40,8 +40,8 @@ pub(super) fn steps_and_demand(change: CodeChange) -> (u8, Demand) {
     (steps, demand)
 }
 
-/// Hands the writes of step `number` of `changes` to the writer or, if `back`, the writes that undo that step. If the writer refuses a write,
-/// returns the position of that write's change in `changes`, and the reason. The changes in `alike` have the same pattern.
+/// Hands to the writer what step `number` writes for each of `changes`; if `back` is true, what undoes that step. If the writer refuses a write,
+/// the error has the position of that write's change in `changes`, and the reason. The changes in `alike` have the same pattern.
 pub(super) fn hand_over(
     changes: &[SiteChange],
     alike: &Range<usize>,
@@ -51,15 +51,15 @@ pub(super) fn hand_over(
     block: &mut Block,
 ) -> Result<(), (usize, Refusal)> {
     let mut done = 0;
-    // `like` is the pattern of the previous change, if all changes with that pattern write the same bytes; otherwise 0. `template` is the write
-    // of the previous change, as for a site at address 0. `count` is 1 if the previous change writes anything in this step; otherwise 0.
+    // `like` is the pattern of the previous change, if all changes with that pattern write the same bytes; otherwise 0. `template` is the write of
+    // the previous change, as for a site at address 0. `count` is 1 if the previous change writes anything in this step; otherwise 0.
     let (mut like, mut template, mut count) = (0, Write::NONE, 0);
     for edits_here in changes.chunks(BLOCK) {
-        // The processor fetches the cache lines of the next block while this block is made and stored.
+        // While this block is made and stored, the processor fetches the cache lines of the next block.
         let later = changes.get(done + BLOCK..).unwrap_or_default();
         later.iter().take(BLOCK).for_each(|later| arch::prefetch_to_write(later.address));
         let mut len = 0;
-        // If the previous change is in `alike`, and these are, too, they write the same bytes as the previous change.
+        // If the previous change and all changes of this block are in `alike`, they all write the same bytes.
         let is_known = like != 0 && alike.start < done && done + edits_here.len() <= alike.end;
         if is_known {
             block.iter_mut().zip(edits_here).for_each(|(place, change)| *place = template.at(change.address));

@@ -1,5 +1,5 @@
-//! Records the transaction that is being carried out, so that another thread or process can finish or undo it. Two cases need that. A child was
-//! made by a raw `clone` in the middle of the transaction. Or a process that shares this memory was killed in the middle of it: then the next
+//! Records the transaction that is being carried out, so that another thread or process can finish or undo it. That is needed in two cases. A child
+//! was made by a raw `clone` in the middle of the transaction. Or a process that shares this memory was killed in the middle of it; then the next
 //! thread that takes the lock finds the transaction.
 //!
 //! ```text
@@ -10,9 +10,9 @@
 //!
 //! If a flip fails and cannot be undone, the phase stays at WRITING until an undo succeeds.
 //!
-//! The phase is a part of the instance's `Runtime`. A thread that takes the lock finishes or undoes the unfinished transactions of all instances
-//! of the library. It needs the lists of changes and requests for that. Each instance keeps these lists in its own memory, because the stack of
-//! the thread that flipped can be gone.
+//! The phase is a part of the instance's `Runtime`. A thread that takes the lock finishes or undoes the unfinished transactions of all instances of
+//! the library. For that it needs the lists of changes and requests. Each instance keeps these lists in its own memory, because the stack of the
+//! thread that flipped can be gone.
 //!
 //! `fork` waits for the lock (`platform::linux::instance::fork` has the exceptions), so its child always sees the phase NOTHING. If a process
 //! was forked in another way, the phase alone is not enough: see `repair_after_fork` (patch/objects.rs).
@@ -33,7 +33,7 @@ use crate::site::object;
 const COLLECTING: u32 = 1;
 const WRITING: u32 = 2;
 const PUBLISHING: u32 = 3;
-// A tool leaves the phase `FORCED`, which differs from all phases here.
+// A tool leaves the phase `FORCED`, which is none of the phases here.
 const _: () = assert!(PUBLISHING < process::FORCED);
 
 fn set_phase(phase: u32) {
@@ -49,12 +49,13 @@ pub(super) struct Transaction {
 pub(super) static TRANSACTION: Guarded<Transaction, Patch> =
     Guarded::new(Transaction { plan: Plan::new(), in_flight: InFlight::new() });
 
-/// The list of requests has room for this many from the beginning: a platform without sites has only one block of memory, of this size.
+/// The number of requests for which the list has room from the beginning. A platform without sites has only one block of memory, which has this
+/// size.
 const FEW: usize = 32;
-// That platform's block has room for 32 requests of six words. The platform gives the block only for exactly this number of bytes.
+// That block has room for 32 requests of six words. The platform gives it only to a caller that asks for exactly this number of bytes.
 const _: () = assert!(FEW * size_of::<PendingRequest<'_>>() == 32 * 6 * size_of::<usize>());
 
-/// The requests of the transaction.
+/// The requests of the transaction that is being carried out.
 pub(super) struct InFlight(List<PendingRequest<'static>>);
 
 impl InFlight {
@@ -62,7 +63,7 @@ impl InFlight {
         InFlight(List::new())
     }
 
-    /// Makes a list of `requests`. Of several requests for one patchable, the last one counts.
+    /// Makes the list of `requests`. If several requests are for one patchable, the last one counts.
     #[inline(never)]
     pub(super) fn list(&mut self, requests: &[Request<'_>], platform: &dyn Platform) -> Result<(), Error> {
         self.0.truncate(0);
@@ -83,13 +84,13 @@ impl InFlight {
         self.0.as_mut_slice()
     }
 
-    /// Makes room for the requests of a transaction: one page of them.
+    /// Makes room for the requests of a transaction: a page of them, and at least [`FEW`].
     pub(super) fn prepare(&mut self, platform: &dyn Platform) -> Result<(), Error> {
         self.0.reserve(FEW, platform)
     }
 
-    /// Records that the sites could not be restored. The next thread that takes the lock tries again. Drops the requests, because they were
-    /// already abandoned: their counts are as before.
+    /// Records that the sites could not be restored. The next thread that takes the lock tries again. Drops the requests, because they were already
+    /// abandoned: their counts are as before.
     pub(super) fn stuck(&mut self) {
         self.0.truncate(0);
         set_phase(WRITING);
@@ -102,7 +103,7 @@ impl InFlight {
     }
 }
 
-/// Records that the transaction of the requests in the list begins. Its plan is still empty.
+/// Records that a transaction begins, with the requests in the list. Its plan is still empty.
 pub(super) fn collecting() {
     RUNTIME.set_recover(recover_here);
     set_phase(COLLECTING);
@@ -123,7 +124,7 @@ pub(super) fn done() {
     set_phase(NOTHING);
 }
 
-/// The address of the first site that an earlier transaction has changed, if it is still impossible to undo that transaction.
+/// The address of the first site that an earlier transaction has changed, if that transaction still cannot be undone. Otherwise `None`.
 pub(super) fn stuck_at(plan: &Plan) -> Option<usize> {
     if RUNTIME.phase.load(Ordering::Acquire) == WRITING { plan.first() } else { None }
 }
@@ -137,11 +138,11 @@ extern "C" fn recover_here() {
     }
 }
 
-/// Finishes or undoes the transaction of this `phase`. Returns whether that succeeded.
+/// Finishes or undoes a transaction that was interrupted in this `phase`. Returns whether that succeeded.
 #[cold]
 fn finish(phase: u32, lock: &mut Lock) -> bool {
     let platform = lock.platform();
-    // Nothing else changes the lists: the thread that did so is not in this process, or no longer exists.
+    // Nothing else changes the lists: the thread that changed them is not in this process, or no longer exists.
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
     if phase == PUBLISHING {
         in_flight.0.iter().for_each(|request| request.publish(None));
@@ -149,8 +150,8 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
     }
     let mut undone = true;
     if phase == WRITING {
-        // After the plan was made, an object of another instance of the library may have been unloaded. That instance did not remove the
-        // object's sites from this list.
+        // After the plan was made, an object of another instance of the library may have been unloaded. That instance did not remove the object's
+        // sites from this plan.
         plan.retain(&|change| object::contains_code(change.address, &lock.objects));
         let held = &mut lock.platform_state;
         undone = match plan.schedule(platform) {

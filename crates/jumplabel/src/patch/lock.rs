@@ -1,4 +1,4 @@
-//! The process-wide lock, as a user or the library holds it.
+//! The process-wide lock, as its holder sees it: a user, or the library.
 
 #[cfg(jumplabel_prefixes)]
 use crate::error::{Error, Refusal};
@@ -27,11 +27,11 @@ pub struct Lock {
     pub(crate) platform_state: Held<PlatformState>,
 }
 
-/// The notices of the changes that the holder of the lock has made.
+/// The notices of the changes that the holder of the lock has made so far.
 pub(super) static NOTICES: Guarded<Notices, Objects> = Guarded::new(Notices::new());
 
 impl Lock {
-    /// The lock for this instance of the library, while another instance holds it and calls this one. The result must not be dropped, because
+    /// A `Lock` for this instance of the library, while another instance holds the lock and calls this one. The result must not be dropped, because
     /// that would release the lock.
     ///
     /// # Safety
@@ -44,7 +44,7 @@ impl Lock {
     /// # Safety
     /// The contract of [`borrowed`](Self::borrowed).
     pub(super) unsafe fn new(platform: &'static dyn Platform, token: Token) -> Lock {
-        // SAFETY: the caller guarantees that the lock is held during this time, and that this instance uses no other `Lock`. So there is one
+        // SAFETY: the caller guarantees that the lock is held during this time, and that this instance uses no other `Lock`. So there is only one
         // `Held` of each type.
         let (objects, patch, platform_state) =
             unsafe { (Held::new(platform), Held::new(platform), Held::new(platform)) };
@@ -52,7 +52,7 @@ impl Lock {
         Lock { token, objects, patch, platform_state }
     }
 
-    /// Takes the notices that would be sent when the lock is released. The caller sends them instead.
+    /// Takes the notices that would be sent when the lock is released. The caller must send them.
     #[cfg(jumplabel_threads)]
     pub(crate) fn take_notices(&mut self) -> Notices {
         core::mem::replace(NOTICES.get(&mut self.objects), Notices::new())
@@ -62,8 +62,8 @@ impl Lock {
         self.platform_state.platform()
     }
 
-    /// Reads the tables of all objects again. Call this function if the bounds of an object ([`Platform::image`]) have changed. For example,
-    /// code may have been freed; its sites must then never be written again.
+    /// Makes the next flip read the tables of all objects again. Call this function if the bounds of an object ([`Platform::image`]) have changed.
+    /// For example, code may have been freed; its sites must then never be written again.
     ///
     /// Frees the index of each object, and takes no memory. The next flip builds the indexes again, so it costs as much as the first flip.
     pub fn read_tables_anew(&mut self) {
@@ -71,7 +71,7 @@ impl Lock {
         crate::site::object::all(&self.objects).for_each(|object| crate::site::index::discard(object, &self.objects));
     }
 
-    /// Returns an error if the process has other threads, or if the system does not say whether it has.
+    /// Returns an error if the process has other threads, or if the system does not say whether it has any.
     #[cfg(jumplabel_prefixes)]
     pub(crate) fn demand_one_thread(&mut self) -> Result<(), Error> {
         if self.platform().is_alone(&mut self.platform_state) {

@@ -1,7 +1,7 @@
 //! Takes the lock. If a transaction was left unfinished, the next thread that takes the lock first finishes or undoes it.
 //!
-//! Before any object of this instance is registered, the instance knows no sites. So `demand_registered` refuses with `TooEarly`, and with it
-//! `Lock::take`. too_early.rs makes the finer check, whether the object of one patchable is registered.
+//! Before any object of this instance is registered, the instance knows no sites. So `demand_registered`, and with it `Lock::take`, returns the
+//! error `TooEarly`. The finer check, whether the object of one patchable is registered, is in too_early.rs.
 
 #[cfg(jumplabel_sites)]
 use core::sync::atomic::AtomicBool;
@@ -20,7 +20,7 @@ use crate::platform::{self, Platform, Token};
 #[cfg(jumplabel_sites)]
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 
-/// Records that an object will be registered next.
+/// Records that an object is about to be registered.
 #[cfg(jumplabel_sites)]
 pub(crate) fn set_registered() {
     REGISTERED.store(true, Ordering::Release);
@@ -39,15 +39,15 @@ impl Lock {
     /// Waits for the lock.
     ///
     /// # Errors
-    /// [`Error::Reentrant`] if this thread already holds it, [`Error::OutOfMemory`], [`Error::NoPlatform`] in a kernel that has not called
+    /// [`Error::Reentrant`] if this thread already holds the lock, [`Error::OutOfMemory`], [`Error::NoPlatform`] in a kernel that has not called
     /// [`set_platform`](crate::set_platform), [`Error::TooEarly`] before constructors run, [`Error::Denied`] if the system refuses to block
     /// signals.
     pub fn take() -> Result<Lock, Error> {
         Lock::by(Platform::lock)
     }
 
-    /// Waits for the lock, and takes it even if signals cannot be blocked. It is for work that must be done, such as the work of a destructor.
-    /// If a signal handler runs and flips in this time, it gets [`Error::Reentrant`].
+    /// Waits for the lock, and takes it even if signals cannot be blocked. This is for work that must be done, such as the work of a destructor. If
+    /// a signal handler runs meanwhile and flips, it gets [`Error::Reentrant`].
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, no object registers.
     pub(crate) fn take_anyway() -> Result<Lock, Error> {
         Lock::by(Platform::lock_anyway)

@@ -1,4 +1,4 @@
-//! This module is the only one that changes code. Start with [`transaction`]: it calls the functions of the other files in this order.
+//! Changes code: no other module does. Start with [`transaction`], which calls the functions of the other files in this order.
 //!
 //! ```text
 //!  lock      there is one for the process; it blocks signals; if a thread takes it twice, the second time is an error
@@ -67,9 +67,8 @@ pub(crate) use verify::{restore_pristine, verify_one};
 #[cfg(jumplabel_sites)]
 use crate::platform::notices::NOBODY;
 
-/// Another instance of the library calls this function through [`Runtime::tell`](crate::format::Runtime), under the lock. (Files of a folder
-/// must not use each other in a circle. So the function is in this file: `patchable` refers to it, and it calls `commit_locked`, which uses
-/// `patchable`.)
+/// Called by another instance of the library through [`Runtime::tell`](crate::format::Runtime), under the lock. (This function is in this file
+/// because files of a folder must not use each other in a circle: `patchable` refers to it, and it calls `commit_locked`, which uses `patchable`.)
 ///
 /// If `end` is 0, sets the sites of all objects to the state of their patchables.
 ///
@@ -82,7 +81,7 @@ extern "C" fn told(start: usize, end: usize) {
     if end == 0 {
         return objects::catch_up_all(&mut lock);
     }
-    // From here on, the holder of the lock makes no change for the program: its object is loaded or unloaded, or the process was forked.
+    // From here on, the holder of the lock makes no change for the program: an object is loaded or unloaded, or the process was forked.
     lock::NOTICES.get(&mut lock.objects).by = NOBODY;
     let mut refused = 0;
     // Few static calls lead into another object, so a transaction for each of them is cheap enough.

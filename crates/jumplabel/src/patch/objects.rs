@@ -1,4 +1,4 @@
-//! Sets sites to the states of their keys after an object was loaded or a process was forked. When an object is unloaded, drops everything that
+//! Sets sites to the states of their keys after an object was loaded or a process was forked. When an object is unloaded, forgets everything that
 //! leads into it.
 
 use core::ops::Range;
@@ -20,16 +20,16 @@ pub(crate) fn catch_up(object: &Object, lock: &mut Lock) -> Result<Outcome, Erro
 }
 
 /// Repairs a process that was forked while another thread could flip. Fork copies memory page by page, so the phase, the counts and the sites in
-/// the child can be from different moments. The counts decide: the sites are changed to agree with them. If that fails for a site, the next flip
-/// of its key meets the same error.
+/// the child can be from different moments. The counts decide: this sets the sites to agree with them. If that fails for a site, the next flip of
+/// its key meets the same error.
 #[cold]
 pub(super) fn repair_after_fork(lock: &mut Lock) {
     catch_up_all(lock);
     tell_others(lock);
 }
 
-/// Makes the other instances of the library set the sites of all objects to the states of their patchables. An instance does that only if it
-/// knows a kind of patchable other than keys, because this instance may lack the code for that kind.
+/// Makes the other instances of the library set the sites of all objects to the states of their patchables, because this instance may not know all
+/// kinds of patchables. An instance does that only if it knows a kind other than keys.
 #[inline(never)]
 pub(crate) fn tell_others(lock: &Lock) {
     let others = object::runtimes(&lock.objects).filter(|runtime| !core::ptr::eq(*runtime, &raw const RUNTIME));
@@ -50,7 +50,7 @@ pub(crate) fn release_lists(lock: &mut Lock) {
     state.in_flight.free(platform);
 }
 
-/// Called when the object at `addresses` is about to be unloaded, after its record was taken off the list. Drops the sites of the object that a
+/// Called when the object at `addresses` is about to be unloaded, after its record was taken off the list. Drops those sites of the object that a
 /// failed flip could not restore.
 pub(crate) fn unload(addresses: &Range<usize>, lock: &mut Lock) {
     TRANSACTION.get(&mut lock.patch).plan.retain(&|change| !addresses.contains(&change.address));

@@ -12,19 +12,19 @@ pub struct Outcome {
     pub sites: usize,
     /// The number of pages on which these sites begin.
     pub pages: usize,
-    /// The number of sites that took several steps. Such a site was pristine or, on x86 and s390x, its jump leads to another place now. (Jumps
-    /// of static calls, of switches, and of checks that loaded their key can do that.) If the number is not 0, the flip takes more core syncs,
-    /// two at most.
+    /// The number of sites that took several steps. Such a site was pristine or, on x86 and s390x, its jump now leads to another place. (Jumps of
+    /// static calls, of switches, and of checks that loaded their key can do that.) If the number is not 0, the flip took at most two core syncs
+    /// more.
     pub primed: usize,
     /// The number of sites of keys declared `or_load` that still load, although they should not, because the system refused to patch them. They
-    /// do what their keys say. See [`OrLoadKey`](crate::OrLoadKey).
+    /// nevertheless do what their keys say. See [`OrLoadKey`](crate::OrLoadKey).
     pub loading: usize,
     /// The writer that wrote. `None` if no site had to change.
     pub writer: Option<WriterKind>,
-    /// When other threads see the flip. If this flip wrote nothing, the value is that of the last flip of the same key, call or mode that wrote
-    /// something.
+    /// When other threads see the flip. If this flip wrote nothing, this is the value of the last flip that wrote something for the same key, call
+    /// or mode.
     pub visibility: Visibility,
-    /// Problems that are no errors.
+    /// Problems, although the flip has succeeded.
     pub warnings: Warnings,
     /// The duration of the transaction, without the wait for the lock.
     pub time: Duration,

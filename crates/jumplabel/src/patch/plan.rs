@@ -1,4 +1,4 @@
-//! Turns requests into changes of sites: the plan that a transaction will write. Nothing is written here.
+//! Turns requests into changes of sites: the plan that a transaction will carry out. Nothing is written here.
 
 use core::ops::Range;
 use core::time::Duration;
@@ -15,14 +15,14 @@ use crate::platform::list::List;
 use crate::platform::{Extent, Held, Objects, Platform};
 use crate::site::{index, object};
 
-/// The lists of a plan keep their memory between transactions, if both together have at most this many bytes.
+/// The largest number of bytes in both lists of a plan with which the lists keep their memory between transactions.
 const KEPT_BYTES: usize = 384 * 1024;
 
-/// The changes of a transaction, and the pages that they are on.
+/// The changes of a transaction, and the pages on which they are.
 pub(super) struct Plan {
     /// The changes, in the order of their addresses once they are scheduled.
     pub(super) changes: List<SiteChange>,
-    /// The place in `changes` of the longest [`Run`] whose sites all change alike. Empty as soon as `changes` may have been sorted.
+    /// Where in `changes` the longest [`Run`] of sites that all change alike lies. Empty as soon as `changes` may have been sorted.
     run: Range<usize>,
     pub(super) extents: List<Extent>,
     pub(super) facts: Facts,
@@ -30,36 +30,36 @@ pub(super) struct Plan {
     pub(super) met: Met,
     pub(super) manner: Manner,
     pub(super) findings: Findings,
-    /// The time at which the transaction began.
+    /// When the transaction began.
     pub(super) start: Duration,
 }
 
-/// The way in which a plan treats sites that need not, or cannot, be changed.
+/// What a plan does with sites that need not, or cannot, be changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manner {
     /// All sites change, or none.
     Whole,
-    /// All sites change, or none. Only sites that already do the wanted action, by a longer way, stay as they are.
+    /// All sites change, or none, except those that already do the wanted action by a longer way: they stay as they are.
     WithoutShortcuts,
     /// Sites that cannot be changed stay as they are. All others change.
     AsFarAsPossible,
 }
 
-/// Facts that were found while a plan was made.
+/// What was found out while the plan was made.
 pub(super) struct Findings {
-    /// At least one site will load its key after the plan was carried out.
+    /// Whether any site will load its key after the plan was carried out.
     pub(super) loads: bool,
-    /// All sites do the wanted action even if the plan is not carried out, because each change is of a site that loads its key.
+    /// Whether all sites do the wanted action even if the plan is not carried out, because each change is of a site that loads its key.
     pub(super) can_load_instead: bool,
-    /// At least one call in the plan could also stay as it is, because it already leads to the right place by a longer way.
+    /// Whether any call in the plan could also stay as it is, because it already leads to the right place by a longer way.
     pub(super) shortcuts: bool,
-    /// At least one site is not in the plan, because it cannot be read, or because it holds none of its states.
+    /// Whether any site is not in the plan because it cannot be read, or because it is in none of its states.
     #[cfg(jumplabel_sites)]
     pub(super) skipped: bool,
-    /// Some alternatives have strayed, so they are not in the plan.
+    /// Whether any alternatives have strayed. They are not in the plan.
     #[cfg(jumplabel_alternatives)]
     pub(super) alternatives: bool,
-    /// The reason why [`Plan::leave_out`] took sites out, if it did.
+    /// Why [`Plan::leave_out`] took sites out of the plan; `None` if it took none out.
     pub(super) left_out: Option<Error>,
 }
 
@@ -98,8 +98,8 @@ impl Plan {
         (self.manner, self.findings) = (Manner::Whole, Findings::NONE);
     }
 
-    /// Called if the plan was refused with `error`. The cause may be the changes whose demand is at least `demand`. Either no other thread may
-    /// execute these sites while they change, but other threads run. Or no writer that can change them by a single store is allowed. Takes these
+    /// Called if the plan was refused with `error`. The cause may be the changes whose demand is at least `demand`: either no other thread may
+    /// execute these sites while they change, but other threads run, or no writer that can change them by a single store is allowed. Takes these
     /// changes out of the plan, if the plan's manner allows that. Returns whether it took any out and the rest is worth a try.
     #[inline(never)]
     pub(super) fn leave_out(&mut self, demand: Demand, error: Error) -> bool {
@@ -108,11 +108,11 @@ impl Plan {
             self.retain(&|change| hand_over::steps_and_demand(change.code).1 < demand);
         }
         self.findings.left_out = Some(error).filter(|_| self.changes.len() < all);
-        // If no writer may write at all, that error is the result of the transaction.
+        // If no writer at all may write, `error` is the result of the transaction.
         self.findings.left_out.is_some() && (demand != Demand::SingleStore || !self.changes.is_empty())
     }
 
-    /// The address of the first change.
+    /// The address of the first change; `None` if there is none.
     pub(super) fn first(&self) -> Option<usize> {
         self.changes.first().map(|change| change.address)
     }
@@ -126,7 +126,7 @@ impl Plan {
     ) -> Result<(), Error> {
         (self.manner, self.findings.can_load_instead) = (manner, true);
         for object in object::all(held) {
-            // The requests are in the order of the index, so each search begins where the previous one ended.
+            // The requests are in the order of the index, so the search for each begins where the previous search ended.
             let mut place = 0;
             for request in requests {
                 let (setting, purpose) = match request.effect {
@@ -150,8 +150,8 @@ impl Plan {
         object::all(held).try_for_each(|object| self.add(object, &mut 0, patchable, patchable.setting(), purpose, held))
     }
 
-    /// Adds the changes that set the sites of `patchable` in `object` as `setting` asks. Sites that have both the same kind and the same
-    /// `Entry::arm` all go to the same state. `place` is passed on to [`index::entries_behind`]. The caller has called [`index::demand`].
+    /// Adds the changes that set the sites of `patchable` in `object` to `setting`. Sites that have both the same kind and the same `Entry::arm`
+    /// all go to the same state. `place` is passed on to [`index::entries_behind`]. The caller has called [`index::demand`].
     #[inline(never)]
     fn add(
         &mut self,
@@ -195,9 +195,9 @@ impl Plan {
         Ok(())
     }
 
-    /// Adds the changes of the entries from `at` on whose sites are like the previous entry's site. (Most sites are of the same kind and in the
-    /// same state.) Returns the place of the first entry whose site differs. `states` are the present state and the wanted state of the previous
-    /// entry's site.
+    /// Adds the changes of the entries from `at` on, as long as their sites are like the site of the entry before `at`. (Most sites are of the same
+    /// kind and in the same state.) Returns the place of the first entry whose site is not. `states` are the present state and the wanted state of
+    /// the site before `at`.
     ///
     /// # Safety
     /// The entries are from the index, and the lock is held.
@@ -221,20 +221,20 @@ impl Plan {
         schedule::retain(&mut self.changes, &|change, _| keep(change));
     }
 
-    /// Frees all memory.
+    /// Frees all memory of the plan.
     #[cfg(jumplabel_sites)]
     pub(super) fn free(&mut self, platform: &dyn Platform) {
         self.changes.free(platform);
         self.extents.free(platform);
     }
 
-    /// Makes room for the changes of any patchable, but for no more than [`KEPT_BYTES`]. `sites` is the number of sites in all objects.
+    /// Makes room for the changes of all sites, but for no more than [`KEPT_BYTES`]. `sites` is the number of sites in all objects.
     pub(super) fn prepare(&mut self, sites: usize, platform: &dyn Platform) -> Result<(), Error> {
         self.changes.reserve(sites.min(KEPT_BYTES / size_of::<SiteChange>()), platform)?;
         self.extents.reserve(1, platform)
     }
 
-    /// Frees all memory if it is more than [`KEPT_BYTES`].
+    /// Frees all memory of the plan if it is more than [`KEPT_BYTES`].
     pub(super) fn shrink(&mut self, platform: &dyn Platform) {
         if self.changes.bytes() + self.extents.bytes() > KEPT_BYTES {
             self.changes.free(platform);

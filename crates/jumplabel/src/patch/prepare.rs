@@ -1,4 +1,4 @@
-//! The work of the first flip that a program can do in advance.
+//! Does in advance some of the work of a program's first flip.
 
 use super::carry_out::refusal;
 use super::in_flight::{TRANSACTION, Transaction};
@@ -11,7 +11,7 @@ use crate::site::{index, object};
 
 /// Does in advance the work that the first flip of a process does besides flipping. It makes the state of the process, registers for core sync
 /// (this takes milliseconds if there are several threads), builds the index of each loaded object, makes room for the list of changes, and tries
-/// the writers for few sites and for many sites. Flips work without this function: it is for programs whose first flip must be fast.
+/// the writers for few sites and for many sites. Flips work without this function; it is for programs whose first flip must be fast.
 ///
 /// It also patches some sites of keys declared `or_load`: the sites that still load and should fall through. From then on they cost as much as
 /// other sites. [`prepare_keys`](crate::prepare_keys) does this for some keys, and [`loading`](crate::loading) counts the sites that load.
@@ -36,7 +36,7 @@ pub fn prepare() -> Result<Outcome, Error> {
     Ok(Outcome::default())
 }
 
-/// [`prepare`] for the keys of these requests.
+/// [`prepare`], which patches only sites of the keys in `requests`.
 pub(crate) fn prepare_these(requests: &[Request<'_>]) -> Result<Outcome, Error> {
     let mut lock = locked(requests)?;
     if !get_ready(&mut lock)? {
@@ -48,7 +48,7 @@ pub(crate) fn prepare_these(requests: &[Request<'_>]) -> Result<Outcome, Error> 
     })
 }
 
-/// Does the part of the first flip's work that is the same for every flip. Returns whether there is anything that a flip could write.
+/// Does the part of the first flip's work that is the same for every flip. Returns whether a flip can write anything at all.
 fn get_ready(lock: &mut Lock) -> Result<bool, Error> {
     let platform = lock.platform();
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
@@ -70,8 +70,8 @@ fn get_ready(lock: &mut Lock) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Tries the writer that a flip of one site would use, and returns the writer if it works. The writer changes a function of the library, so no
-/// site changes. This is for programs that want to know in advance whether the system allows flips.
+/// Tries the writer that a flip of one site would use, and returns the writer if it works. The writer changes only a function of the library, and
+/// no site of the program. This is for programs that want to know in advance whether the system allows flips.
 ///
 /// Costs as much as two flips the first time, and next to nothing later, because a writer that worked is not tried again. So if the program
 /// later loses the right to write code, its next flip reports that, but this function does not.

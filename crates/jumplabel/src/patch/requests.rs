@@ -1,4 +1,4 @@
-//! The requests of a transaction, each with its effect.
+//! The requests of a transaction, each with what it means for the sites.
 
 use super::Request;
 use super::patchable::{Effect, Patchable};
@@ -7,7 +7,7 @@ use crate::platform::notices::Notices;
 use crate::platform::{Held, Objects, Visibility};
 use crate::sort::sort_unstable_by;
 
-/// A request in a transaction. (A [`Request`] of the caller has only the caller's own data, because a list of these can be on the stack.)
+/// A request in a transaction. (A [`Request`] has only the caller's data, because a list of them can be on the stack.)
 #[derive(Clone, Copy)]
 pub(super) struct PendingRequest<'a> {
     pub(super) patchable: &'a dyn Patchable,
@@ -23,7 +23,7 @@ impl<'a> PendingRequest<'a> {
         PendingRequest { patchable, change, effect: Effect::None, order }
     }
 
-    /// Begins the change, and records its effect in the request.
+    /// Begins the change, and records what it means for the sites.
     pub(super) fn begin(&mut self, held: &Held<Objects>) -> Result<(), Error> {
         self.effect = self.patchable.begin(self.change, held)?;
         Ok(())
@@ -36,7 +36,7 @@ impl<'a> PendingRequest<'a> {
         }
     }
 
-    /// Called when the sites are patched. `visibility` says when other threads see them; `None` if that is not known.
+    /// Called when the sites are patched. `visibility` says when other threads see the new bytes; `None` if that is not known.
     #[inline(never)]
     pub(super) fn publish(&self, visibility: Option<Visibility>) {
         match visibility {
@@ -60,7 +60,7 @@ pub(super) fn add_notices(requests: &[PendingRequest<'_>], notices: &mut Notices
     }
 }
 
-/// If there are several requests for one patchable, keeps only the last of them. Returns the number of kept requests. They come first, in the
+/// If several requests are for one patchable, keeps only the last of them. Returns the number of requests that it kept. They come first, in the
 /// order of the patchables' addresses.
 pub(super) fn last_wins(requests: &mut [PendingRequest<'_>]) -> usize {
     // Two requests are for the same patchable if its address is the same, even if their references to it have different types.

@@ -10,12 +10,12 @@ use crate::platform::list::List;
 use crate::platform::{Extent, Platform, SPAN_GAP_PAGES, Summary, Warnings, WriteReport, WriterKind};
 use crate::sort::sort_unstable_by;
 
-/// Facts about all changes together, and their fate.
+/// Facts about all changes together, and what became of the changes.
 pub(super) struct Facts {
     pub(super) summary: Summary,
-    /// The place of the longest run of changes with the same pattern. Empty if the changes had to be sorted.
+    /// Where the longest run of changes with the same pattern lies. Empty if the changes had to be sorted.
     pub(super) alike: Range<usize>,
-    /// A bit for each step. It is set if at least one site takes that step.
+    /// Which steps at least one site takes: a bit for each step.
     pub(super) steps: u8,
     /// The number of sites that take several steps.
     pub(super) several: usize,
@@ -24,10 +24,10 @@ pub(super) struct Facts {
     pub(super) fate: Fate,
 }
 
-/// The fate of the changes of a plan.
+/// What became of the changes of a plan.
 #[derive(Clone, Copy)]
 pub(super) enum Fate {
-    /// Nothing was written: there were no changes, or they were left out, because this number of sites load their keys instead.
+    /// Nothing was written. Either there were no changes, or they were left out, because this number of sites load their keys instead.
     Unwritten {
         loading: usize,
         warnings: Warnings,
@@ -38,12 +38,12 @@ pub(super) enum Fate {
     },
 }
 
-/// The problems that the writers met.
+/// What went wrong with the writers.
 #[derive(Clone, Copy)]
 pub(super) struct Met {
     /// The first site that a writer could not restore.
     pub(super) stuck: Option<usize>,
-    /// The reason why core sync was refused.
+    /// Why core sync was refused.
     pub(super) core_sync: Refusal,
     pub(super) refused: Refusals,
 }
@@ -63,7 +63,7 @@ impl Facts {
         fate: Fate::Unwritten { loading: 0, warnings: Warnings { left_writable: false } },
     };
 
-    /// The outcome, without the time.
+    /// The outcome of the transaction, without its time.
     pub(super) fn outcome(&self) -> Outcome {
         match self.fate {
             Fate::Unwritten { loading, warnings } => Outcome { loading, warnings, ..Outcome::default() },
@@ -90,11 +90,12 @@ impl Facts {
         platform: &dyn Platform,
     ) -> Result<(), Error> {
         let (mut steps, mut several, mut demand) = (0_u8, 0, Demand::Nothing);
-        // `before` is the address of the previous change. `like` is its pattern, if all changes with that pattern take the same steps, or else
-        // 0.
+        // `before` is the address of the previous change. `like` is the pattern of that change if all changes with that pattern take the same
+        // steps, and otherwise 0.
         let (mut before, mut like, mut at) = (0, 0, 0);
         while let Some(change) = changes.get(at) {
-            // The index has the sites of one patchable in one object in order. The sites of several patchables or objects may need sorting.
+            // The index has the sites of one patchable in one object in order. But there may be several patchables or objects, and then the changes
+            // may need sorting.
             if change.address <= before {
                 sort(changes);
                 run = 0..0;
@@ -110,7 +111,7 @@ impl Facts {
                 several += usize::from(these & these.wrapping_sub(1) != 0); // A change of the first byte alone takes one step.
                 demand = demand.max(needed);
             }
-            // If the pattern determines the steps of a change, all changes of the run take the steps of the first one. Then the loop skips the
+            // If the pattern determines the steps of a change, all changes of the run take the steps of the first one. So the loop skips the
             // others.
             at = if at == run.start && like != 0 { run.end.max(at + 1) } else { at + 1 };
             before = changes.get(at - 1).map_or(0, |change| change.address);
@@ -124,7 +125,7 @@ impl Facts {
     }
 }
 
-/// Fills `extents`. Returns the number of pages on which `changes` begin, and the number of spans that they form.
+/// Fills `extents`. Returns the number of pages on which `changes` begin, and the number of spans that these pages form.
 fn pages(changes: &[SiteChange], extents: &mut List<Extent>, platform: &dyn Platform) -> Result<[usize; 2], Error> {
     let page = platform.page_size();
     let page_end = |address: usize| (address & !(page - 1)) + page;

@@ -14,14 +14,14 @@ pub(super) struct SiteChange {
 }
 
 impl SiteChange {
-    /// Whether the site can be read. All sites of a plan can be read when the plan is made. But if a flip fails and cannot be undone, its
-    /// plan is used again later.
+    /// Whether the site can be read. When a plan is made, all its sites can be read. But if a flip fails and cannot be undone, its plan is used
+    /// again later.
     #[cold]
     pub(super) fn can_be_read(&self) -> bool {
         readable::can_read(self.address, self.code.old.len())
     }
 
-    /// Reads the site again, and makes the change start from the bytes that the site holds now. Returns whether they are the same as before.
+    /// Reads the site again, and makes the change start from the bytes that the site holds now. Returns whether these bytes are the same as before.
     #[cold]
     pub(super) fn look_again(&mut self) -> bool {
         let old = self.code.old;
@@ -31,10 +31,10 @@ impl SiteChange {
     }
 }
 
-/// Sites with the same kind and the same [`arm`](Entry::arm), which all go from one state to another, or all stay in one state.
+/// Sites with the same kind and the same [`arm`](Entry::arm), which all change from one state to another, or all stay in one state.
 pub(super) struct Run {
     traits: u32,
-    /// The byte in front of each site, if the sites have one.
+    /// The byte in front of each site. `None` if no byte in front belongs to the sites.
     front: Option<u8>,
     from: Template,
     to: Template,
@@ -44,7 +44,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// The run of the sites that have the same traits as `entry`. `None` if the site of `entry` has an unusual number of bytes.
+    /// The run of sites that have the same traits as `entry`. `None` if the site of `entry` has an unusual number of bytes.
     ///
     /// # Safety
     /// The contract of [`Comparison::at`](super::patchable::Comparison::at), which found no fault with the site of `entry`.
@@ -60,7 +60,7 @@ impl Run {
         Some(Run { traits: entry.traits(), front, from, to, stays, loads: entry.loads() })
     }
 
-    /// Whether the changes of all sites have the same [`pattern`](CodeChange::pattern).
+    /// Whether the changes of all sites in the run have the same [`pattern`](CodeChange::pattern).
     pub(super) fn is_alike(&self) -> bool {
         self.from.is_like(self.to)
     }
@@ -71,7 +71,7 @@ impl Run {
     /// An entry ends the run if its site does not belong to the run, or if its address is not above that of the previous entry. The run also
     /// ends when `changes` has no more room.
     ///
-    /// Reading a site is slow, because other processors execute it. Everything else in this function must cost less than that.
+    /// Each read of a site is slow, because other processors execute it. All else in this function must cost less than the read.
     ///
     /// # Safety
     /// The contract of [`Comparison::at`](super::patchable::Comparison::at).
@@ -108,8 +108,7 @@ mod tests {
 
     type X86 = jumplabel_format::arch::x86::X86<64>;
 
-    /// With one certain displacement, a jump happens to differ from the nop only in the first byte. The other jumps of its run differ in more
-    /// bytes.
+    /// With one certain displacement, a jump differs from the nop only in the first byte. The other jumps of its run differ in more bytes.
     #[test]
     fn one_site_does_not_speak_for_sites_that_change_in_another_way() {
         let template = |state| Template::of::<X86>(state).unwrap();

@@ -1,4 +1,4 @@
-//! The steps of a transaction.
+//! Carries out the steps of a transaction.
 //!
 //! ```text
 //!   there: for each step of the arch             back (`undo`): for each step that was begun, the last one first
@@ -16,7 +16,7 @@ use super::site_change::SiteChange;
 use super::undo::take_back;
 use crate::platform::{Failure, Writer};
 
-/// Carries the changes out. Those in `alike` have the same pattern. `steps` has a bit for each step to take. If a step is refused, undoes all
+/// Carries out the changes. Those in `alike` have the same pattern. `steps` has a bit for each step to take. If a step is refused, undoes all
 /// steps. Then all sites are as before, unless the undo is refused, too.
 pub(super) fn run(
     changes: &[SiteChange],

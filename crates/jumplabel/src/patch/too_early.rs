@@ -1,5 +1,5 @@
-//! Takes the lock for a change of patchables. Returns an error if the object of one of them is not registered yet. While no object at all is
-//! registered, the lock itself refuses: `demand_registered` in lock_and_recover.rs.
+//! Takes the lock for a change of patchables, but returns an error if the object of one of them is not registered yet. (If no object at all is
+//! registered, `demand_registered` in lock_and_recover.rs returns the error.)
 //!
 //! ```text
 //!   libplugin.so's constructor        the program's constructor
@@ -8,10 +8,10 @@
 //!         not known                     └─► from here on, the same flip works
 //! ```
 //!
-//! If a key lies in no registered object, and a flip finds no site of it, there are two cases. Either the flip comes too early, or the key has
-//! no sites, because the program made it at run time or no check of it was linked. Only the dynamic loader can distinguish these cases: it finds
-//! the object of the key. If that object has a record, and so will be registered, it also has a note. The loader is never called under the lock.
-//! A flip of a key with known sites, or of a key in a registered object, does not need to ask the loader.
+//! If a key lies in no registered object, and a flip finds no site of it, there are two cases. Either the flip comes too early, or the key has no
+//! sites, because the program made it at run time or no check of it was linked. Only the dynamic loader can distinguish these cases: it finds the
+//! object of the key. An object that has a record, and so will be registered, also has a note. The loader is never called under the lock. A flip of
+//! a key with known sites, or of a key in a registered object, does not ask the loader.
 
 use super::{Lock, Request};
 use crate::error::Error;
@@ -46,17 +46,16 @@ pub(crate) fn locked(requests: &[Request<'_>]) -> Result<Lock, Error> {
     }
 }
 
-/// Takes the lock without such a check. In a build without sites, no site can be missing. In a kernel, the platform registers each object
-/// before any code of the object runs.
+/// Takes the lock, and checks no object. In a build without sites, no site can be missing. In a kernel, the platform registers each object before
+/// any code of the object runs.
 #[cfg(any(not(jumplabel_sites), target_os = "none"))]
 pub(crate) fn locked(_: &[Request<'_>]) -> Result<Lock, Error> {
     Lock::take()
 }
 
-/// Whether the patchable has sites in a registered object, or lies in a registered object. (Sites are enough for this reason: the loader may
-/// have copied a key of a library into the program, or the program may override the key. Then the library can change the key before the program
-/// is registered.) For each object, the index is asked first, because the change needs the index anyway, but the bounds cost a look at program
-/// headers.
+/// Whether the patchable has sites in a registered object, or lies in one. (Sites are enough, because the loader may have copied a key of a library
+/// into the program, or the program may override the key. Then the library can change the key before the program is registered.) For each object,
+/// this asks the index first, because the change needs the index anyway, but the bounds cost a look at program headers.
 #[cfg(all(jumplabel_sites, not(target_os = "none")))]
 #[inline(never)]
 fn is_known(request: &Request<'_>, lock: &Lock) -> bool {

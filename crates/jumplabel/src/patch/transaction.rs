@@ -1,4 +1,4 @@
-//! A transaction: from requests to published counts or, if something fails, back to the state before.
+//! A transaction: from requests to published counts or, if something fails, back to the earlier state.
 
 use super::carry_out::{carry_out, schedule};
 use super::in_flight::{self, TRANSACTION, Transaction};
@@ -17,10 +17,10 @@ pub(crate) fn commit(requests: &[Request<'_>]) -> Result<Outcome, Error> {
     commit_by(requests, PROGRAM)
 }
 
-/// [`commit`] for a change that someone other than the program asked for.
+/// [`commit`] for a change that `by` asked for, who need not be the program.
 #[inline(never)]
 pub(crate) fn commit_by(requests: &[Request<'_>], by: By) -> Result<Outcome, Error> {
-    // The lock stays in the place where it was made, and is not moved out of the result.
+    // The lock stays where it was made, and is not moved out of the result.
     match &mut locked(requests) {
         Ok(lock) => {
             NOTICES.get(&mut lock.objects).by = by;
@@ -50,7 +50,7 @@ fn attempts(requests: &[Request<'_>], lock: &mut Lock) -> Result<Outcome, Error>
     }
 }
 
-/// Begins the requests, and collects their changes.
+/// Begins the changes that are requested, and collects the changes of sites.
 #[inline(never)]
 fn begin_all(
     requests: &mut [PendingRequest<'_>],
@@ -62,14 +62,15 @@ fn begin_all(
     plan.collect(requests, manner, held)
 }
 
-/// Fills the plan. [`transaction`] calls it through a pointer, so that the program contains only one `transaction`, and not one for each caller.
+/// A function that fills the plan. [`transaction`] calls it through a pointer, so that a program contains one `transaction`, and not one for each
+/// caller.
 type Collect<'a> = dyn Fn(&mut [PendingRequest<'_>], &mut Plan, &Held<Objects>) -> Result<(), Error> + 'a;
 
-/// Collects the changes and writes them. Then publishes the requests or, on an error, abandons them. It calls one function after the other, so
-/// that the stack never holds two of them at once: each needs much of the stack.
+/// Collects the changes and writes them. Then publishes the requests or, on an error, abandons them. It calls one function after the other, and
+/// none inside another, because each needs much of the stack.
 #[inline(never)]
 pub(super) fn transaction(requests: &[Request<'_>], lock: &mut Lock, collect: &Collect<'_>) -> Result<Outcome, Error> {
-    // One variable for all results, because each takes room on the stack.
+    // There is one variable for all results, because each variable takes room on the stack.
     let mut done = demand(requests, &lock.objects);
     if done.is_ok() {
         done = begin(requests, lock);
@@ -105,8 +106,8 @@ fn begin(requests: &[Request<'_>], lock: &mut Lock) -> Result<(), Error> {
     Ok(())
 }
 
-/// Builds the missing indexes. Returns an error if the library cannot rely on an entry of one of the patchables. (This runs first, because it
-/// needs much of the stack: where the entries are needed, the stack already holds more.)
+/// Builds the indexes that are missing. Returns an error if the library cannot rely on an entry of one of the patchables. (This runs first, because
+/// it needs much of the stack. Later, when the entries are needed, the stack already holds more.)
 #[inline(never)]
 pub(super) fn demand(requests: &[Request<'_>], held: &Held<Objects>) -> Result<(), Error> {
     for object in object::all(held) {
@@ -124,7 +125,7 @@ fn end(done: Result<(), Error>, lock: &mut Lock) -> Result<Outcome, Error> {
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
     let (requests, held) = (in_flight.requests(), &mut lock.platform_state);
     if let Err(error) = done {
-        // If sites were undone without a core sync, other threads can for a while still execute the bytes that these sites held in between.
+        // If sites were undone without a core sync, other threads can for a while still execute the bytes that these sites held in mid-flip.
         if matches!(error, Error::Denied { .. } | Error::RollbackFailed { .. }) && !platform.is_synced() {
             requests.iter().for_each(|request| request.patchable.set_eventual(true));
         }
@@ -138,8 +139,8 @@ fn end(done: Result<(), Error>, lock: &mut Lock) -> Result<Outcome, Error> {
     }
     in_flight::publishing();
     let mut outcome = plan.facts.outcome();
-    // Sites that load their key see the count as soon as it is published. So a core sync follows, as after a step. Until it has succeeded, the
-    // key is marked as eventual. So an `inc` that takes no lock waits for the core sync, too.
+    // Sites that load their key see the count as soon as it is published. So a core sync follows, as after a step. Until it has succeeded, the key
+    // is marked as eventual, so that an `inc` that takes no lock waits for the core sync, too.
     let loads = plan.findings.loads;
     if loads {
         outcome.visibility = Visibility::Eventual;
@@ -166,7 +167,7 @@ fn over(plan: &mut Plan, platform: &dyn Platform) {
     plan.shrink(platform);
 }
 
-/// Makes all threads see the present bytes of the sites of this patchable. If that still needs a core sync, does one. Returns
+/// Makes all threads see the bytes that the sites of this patchable hold now. Does a core sync if the last change of the sites had none. Returns
 /// [`Visibility::Eventual`] if the core sync is refused. Called under the lock.
 pub(crate) fn sync_again(patchable: &dyn Patchable, held: &mut Held) -> Visibility {
     sync_all(&[PendingRequest::new(Request::new(patchable, 0), 0)], held)

@@ -1,4 +1,4 @@
-//! The way back from a step that was refused. [`steps`](super::steps) has a figure of the way there and the way back.
+//! Takes back the steps before one that was refused. The figure in [`steps`](super::steps) has the way there and the way back.
 
 use super::hand_over::{Block, hand_over, steps_of};
 use super::plan::Plan;
@@ -7,8 +7,8 @@ use crate::arch::{Arch, Native};
 use crate::platform::{Failure, Held, Writer, WriterKind};
 
 /// Undoes all steps at all sites, however many steps each site has taken. If a site never took a step, undoing that step there does no harm
-/// ([`Arch::undo`]). The writer is opened only to undo. The sites are as before only if this function returns `Ok`: a writer that writes to
-/// copies of pages can still refuse to put the copies in place.
+/// ([`Arch::undo`]). The writer is opened only for that. The sites are as before only if this function returns `Ok`: a writer that writes to copies
+/// of pages can still refuse to put the copies in place.
 ///
 /// # Safety
 /// The changes of the plan are of verified sites of loaded objects, and are scheduled.
@@ -22,8 +22,8 @@ pub(super) unsafe fn undo(kind: WriterKind, plan: &mut Plan, held: &mut Held) ->
 
 /// Undoes step `last` at the first `count` sites, and the steps before it at all sites.
 ///
-/// If a core sync is refused on the way back, a site that takes several steps stays between two steps. In that state it does what it did before
-/// the transaction. A site that takes a single step is restored all the same, because undoing a single step needs no earlier core sync.
+/// If a core sync is refused on the way back, a site that takes several steps stays between two steps. There it does what it did before the
+/// transaction. A site that takes a single step is restored nevertheless, because undoing a single step needs no earlier core sync.
 pub(super) fn take_back(
     changes: &[SiteChange],
     last: u8,

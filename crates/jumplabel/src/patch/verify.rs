@@ -1,4 +1,4 @@
-//! `verify`, and other transactions in which no key, call or mode changes. They set sites as their patchables say, or to the states that the
+//! `verify`, and other transactions in which no key, call or mode changes. They set sites to what their patchables say, or to the states that the
 //! compiler emits.
 
 #[cfg(jumplabel_sites)]
@@ -20,10 +20,10 @@ use {
 /// site then does again what its key, call or mode says. [`Outcome::sites`] is the number of repaired sites.
 ///
 /// After each of three events, a site holds the bytes of its object's file again: a uprobe was removed, the program called
-/// `madvise(MADV_DONTNEED)`, or the same file was mapped again. The bytes in the file are always one of the site's states. If the key has
-/// changed since the object was loaded, they are the wrong state. `enable`, `disable`, `set` and `update` look at the sites of the key, mode or
-/// call that they change, even if it already has the wanted state. A program that changes nothing can call `verify` instead: after such an
-/// event, or from time to time.
+/// `madvise(MADV_DONTNEED)`, or the same file was mapped again. The bytes in the file are always one of the site's states. If the key has changed
+/// since the object was loaded, that is the wrong state. `enable`, `disable`, `set` and `update` look at the sites of the key, mode or call that
+/// they change, even if it already has the wanted state. A program that changes nothing can call `verify` instead: after such an event, or from
+/// time to time.
 ///
 /// A site that holds foreign bytes (a breakpoint, a uprobe that is still set) is left alone. Two sorts of sites are right as they are: sites of
 /// keys declared `or_load` that still load, and listed calls (by `jumplabel link`) that lead to their trampoline.
@@ -34,9 +34,9 @@ use {
 ///
 /// # Errors
 /// The errors of a flip. [`Error::ForeignBytes`], [`Error::Unreadable`], [`Error::DamagedTable`], [`Error::UnknownKind`], [`Error::CopiedCode`],
-/// [`Error::MultiThreaded`] and [`Error::NoWriter`] report a site that could not be repaired. By then all other sites are right, except sites
-/// that have such an error, too. (`MultiThreaded` is for an operation in place or an alternative: these cannot be repaired while other threads
-/// run. `NoWriter` is for calls that `jumplabel link` has listed: `procmem` cannot repair them, and only `procmem` was allowed to write.)
+/// [`Error::MultiThreaded`] and [`Error::NoWriter`] report a site that could not be repaired. All other sites are right then, except those that
+/// have such an error, too. (`MultiThreaded` is for an operation in place or an alternative: these cannot be repaired while other threads run.
+/// `NoWriter` is for calls that `jumplabel link` has listed: `procmem` cannot repair them, and only `procmem` was allowed to write.)
 /// [`Error::Denied`] also reports such a site, if the system refuses all writers except `procmem`, and listed calls have strayed. On any other
 /// error, and if no site could be repaired, nothing has changed.
 pub fn verify() -> Result<Outcome, Error> {
@@ -63,7 +63,7 @@ pub fn verify() -> Result<Outcome, Error> {
     }
 }
 
-/// Sets the sites of all objects as their patchables say. Leaves out sites for which that is impossible.
+/// Sets the sites of all objects to what their patchables say. Leaves out sites for which that is impossible.
 #[cfg(jumplabel_sites)]
 fn repair(purpose: Purpose, lock: &mut Lock) -> Result<Outcome, Error> {
     transaction(&[], lock, &|_, plan, held| {
@@ -71,8 +71,8 @@ fn repair(purpose: Purpose, lock: &mut Lock) -> Result<Outcome, Error> {
     })
 }
 
-/// Repairs alternatives, if some have strayed. Called after all other sites were repaired; `outcome` is the outcome of that. Returns an error if
-/// some alternatives have strayed and other threads run.
+/// Repairs alternatives, if any have strayed. Called after all other sites were repaired, with the outcome of that. Returns an error if
+/// alternatives have strayed and other threads run.
 #[cfg(jumplabel_alternatives)]
 fn repair_alternatives(outcome: Outcome, lock: &mut Lock) -> Result<Outcome, Error> {
     if !TRANSACTION.get(&mut lock.patch).plan.findings.alternatives {
@@ -87,15 +87,15 @@ fn repair_alternatives(outcome: Outcome, lock: &mut Lock) -> Result<Outcome, Err
     })
 }
 
-/// The reason why at least one site of `object` may not do what its patchable says. Either the table is damaged or, if `has_skipped`, a site
-/// cannot be read or holds none of its states.
+/// Why at least one site of `object` may not do what its patchable says. Either the table is damaged or, if `has_skipped` is true, a site cannot be
+/// read or is in none of its states. `None` if neither is so.
 #[cfg(jumplabel_sites)]
 fn missed_in(object: &Object, has_skipped: bool, held: &Held<Objects>) -> Option<Error> {
     let of_table = index::build(object, held).and_then(|()| index::demand_sound(object, None, |_| true, held)).err();
     of_table.or_else(|| has_skipped.then(|| missed_site(object, held))?)
 }
 
-/// The reason why a site of `object` was skipped. If several were, the reason for the first of them.
+/// Why a site of `object` was skipped. If several were, the reason for the first of them.
 #[cfg(jumplabel_sites)]
 fn missed_site(object: &Object, held: &Held<Objects>) -> Option<Error> {
     index::sound(object, held).find_map(|(entry, address)| {
@@ -111,12 +111,12 @@ fn missed_site(object: &Object, held: &Held<Objects>) -> Option<Error> {
     })
 }
 
-/// Sets the sites of `patchable` as the patchable says.
+/// Sets the sites of `patchable` to what the patchable says.
 pub(crate) fn verify_one(patchable: &dyn Patchable) -> Result<Outcome, Error> {
     carry_out(patchable, Purpose::Repair)
 }
 
-/// Sets the sites of a patchable to the states that the compiler emits for their present actions.
+/// Sets the sites of a patchable to the states that the compiler emits for what they do now.
 pub(crate) fn restore_pristine(patchable: &dyn Patchable) -> Result<Outcome, Error> {
     // Restoring a site also takes several steps, but it is the opposite of priming.
     Ok(Outcome { primed: 0, ..carry_out(patchable, Purpose::RestorePristine)? })

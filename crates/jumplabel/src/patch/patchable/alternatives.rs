@@ -56,7 +56,7 @@ impl Patchable for RawAlternatives {
     }
 }
 
-/// The arms whose instructions the site can hold. If the site is built to jump to its new arms, only the arm with the instructions in the file.
+/// The arms whose instructions the site can hold. If the site jumps to its new arms, that is only the arm with the instructions in the file.
 fn here(entry: &Entry) -> impl Iterator<Item = &Arm> {
     let (_, is_far) = entry.changes();
     entry.arms().iter().filter(move |arm| !is_far || arm.mode() == 0)
@@ -80,12 +80,12 @@ fn examine(entry: &Entry) -> Result<(), Error> {
     Err(Error::UnfitAlternative { address: entry.code() })
 }
 
-/// Adds this kind to those that this instance of the library knows.
+/// Makes this instance of the library know alternatives.
 pub(super) fn know() {
     ALTERNATIVES.register();
 }
 
-// SAFETY: the macro leads the entries of this kind to a `RawAlternatives`. The process is never forked while alternatives change, because it has
-// only one thread then.
+// SAFETY: the macro leads the entries of this kind to a `RawAlternatives`. `in_fork` finds no state, because the process is never forked while
+// alternatives change: it has only one thread then.
 static ALTERNATIVES: OptionalKind =
     unsafe { OptionalKind::new(ALTERNATIVE, |address| &*(address as *const RawAlternatives), |_, _| None) };

@@ -1,5 +1,5 @@
-//! Static calls as patchables. A change is the address of the new target, or 0 for the default. A setting is the address of the present
-//! target, or 0 for the default.
+//! Static calls as patchables. The number of a change is the address of the new target, or 0 for the default. The setting is the address of the
+//! present target, or 0 for the default.
 
 #[cfg(jumplabel_sites)]
 use super::OptionalKind;
@@ -28,8 +28,7 @@ impl Patchable for RawCall {
     }
 
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Effect, Error> {
-        // `UNLOADED` sets the call to 0, its default. It does so even if the call is sealed, because otherwise the call would lead into unloaded
-        // code.
+        // `UNLOADED` leads the call to its default (0), even if the call is sealed, because otherwise the call would lead into unloaded code.
         #[cfg(jumplabel_sites)]
         let (change, is_sealed) = if change == UNLOADED { (0, false) } else { (change, self.is_sealed()) };
         #[cfg(not(jumplabel_sites))]
@@ -67,15 +66,15 @@ impl Patchable for RawCall {
         }
     }
 
-    /// A call that a table lists can hold one literal: the call of the trampoline.
+    /// A call that a table lists can hold one literal: a call of the trampoline.
     #[cfg(jumplabel_sites)]
     fn compare(&self, wanted: &Wanted<'_>, code: Code) -> Option<Result<Comparison, usize>> {
         let home = home(wanted.entry)?;
-        // There is no torn state: on x86, the four changing bytes of a call lie on one page, and so do those of a trampoline.
+        // There is no torn state. On x86, the four bytes of a call that change lie on one page, and so do those of a trampoline.
         Some(wanted.compare_among(code, || core::iter::once(home), None))
     }
 
-    /// The compiler emits a trampoline that leads to the default. A call that `jumplabel link` has changed leads straight to the default.
+    /// The compiler emits a trampoline that leads to the default. `jumplabel link` makes a call that leads straight to the default.
     fn emitted(&self, entry: &Entry, number: usize) -> Option<usize> {
         let default = if entry.kind() == JUMP { entry.target() } else { self.default() };
         (number == 0 && default != 0).then_some(default)
@@ -111,21 +110,21 @@ static TRAMPOLINES: OptionalKind = unsafe { OptionalKind::new(JUMP, of, Kind::le
 // SAFETY: a tool leads the entries of this kind to a `RawCall`, and `of` takes a `RawCall`.
 static CALL_SITES: OptionalKind = unsafe { OptionalKind::new(CALL_SITE, of, Kind::leads_somewhere::<Native>) };
 
-/// Adds these kinds to those that this instance of the library knows.
+/// Makes this instance of the library know trampolines and listed calls.
 #[cfg(jumplabel_sites)]
 pub(super) fn know() {
     TRAMPOLINES.register();
     CALL_SITES.register();
 }
 
-/// Stores in each static call its default. Otherwise only an update does that, so a call that was never updated does not have its default. But
-/// `jumplabel link` may have led the listed calls straight to that default, and a comparison of such a call needs it.
+/// Stores in each static call the address of its default. Otherwise only an update stores it, so a call that was never updated does not have it.
+/// But `jumplabel link` may have led the listed calls straight to the default. To compare such a call, the library needs the default.
 #[cfg(jumplabel_sites)]
 pub(super) fn know_defaults(held: &Held<Objects>) {
     for (entry, address) in index::all_sound(held).filter(|(entry, _)| entry.kind() == JUMP) {
         // SAFETY: the macro leads such an entry to a `RawCall`, and the index found the entry sound. Its object is loaded.
         let call = unsafe { &*(address as *const RawCall) };
-        // The default is stored only if another one is there, because a sealed call may lie in read-only memory.
+        // Stores the default only if another one is there, because a sealed call may lie in read-only memory.
         if call.default() != entry.target() {
             call.set_default(entry.target());
         }
@@ -162,12 +161,12 @@ fn trampoline(call: usize, held: &Held<Objects>) -> Result<Option<&Entry>, Error
     Ok(None)
 }
 
-/// A trampoline begins at most this many bytes in front of its site: it can begin with `endbr64`.
+/// A trampoline begins at most this number of bytes in front of its site, because it can begin with `endbr64`.
 #[cfg(jumplabel_sites)]
 const LANDING_PAD: usize = 4;
 
-/// A request that sets to its default a static call that leads into `addresses`. If several static calls lead there, skips the first `skipped`
-/// of them. `None` if no call is left.
+/// A request that leads a static call to its default, because the call leads into `addresses`. If several static calls lead there, skips the first
+/// `skipped` of them. `None` if no call is left.
 #[cfg(jumplabel_sites)]
 pub(in crate::patch) fn go_home(
     addresses: &Range<usize>,

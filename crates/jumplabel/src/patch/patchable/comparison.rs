@@ -1,5 +1,5 @@
-//! Compares the present bytes of a site with the bytes that the site must hold for a setting of its patchable. A site that holds none of its
-//! states is an error.
+//! Compares the bytes that a site holds now with the bytes that it must hold for a setting of its patchable. If a site is in none of its states,
+//! the result is an error.
 
 use super::Patchable;
 use crate::arch::{Arch, Code, CodeChange, Kind, Leads, Native, State, read_one};
@@ -8,17 +8,17 @@ use crate::format::Entry;
 use crate::patch::site_change::SiteChange;
 use crate::site::front;
 
-/// Bytes that a site can hold besides the states of its kind: an instruction of the program, or a call as it was compiled. The site's entry says
-/// where these bytes are.
+/// Bytes that a site can hold besides those of the states of its kind: an instruction of the program, or a call as it was compiled. The site's
+/// entry says where these bytes are.
 #[derive(Clone, Copy)]
 pub(crate) struct Literal {
     pub(in crate::patch) state: State,
     pub(in crate::patch) code: Code,
-    /// The action of the site when it holds these bytes.
+    /// The action of a site that holds these bytes.
     pub(in crate::patch) action: usize,
 }
 
-/// The result of a comparison, for a site that holds one of its states.
+/// What a comparison has found, for a site that is in one of its states.
 #[derive(Clone, Copy)]
 pub(crate) struct Comparison {
     pub(in crate::patch) holds: State,
@@ -26,21 +26,21 @@ pub(crate) struct Comparison {
     pub(in crate::patch) wanted: State,
     /// The change from the present state to `wanted`. `None` if the site already holds it.
     pub(in crate::patch) change: Option<SiteChange>,
-    /// Whether the site already does the wanted action, but by a longer way: it leads to the entry's target, and that leads on to the right
-    /// place. The target is a trampoline or, at a check that can load, the stub that loads.
+    /// Whether the site already does the wanted action, but by a longer way: it leads to the entry's target, which leads on to the right place. The
+    /// target is a trampoline or, at a check that can load, the stub that loads.
     pub(in crate::patch) can_stay: bool,
-    /// Whether the site goes through the entry's target in the wanted state, because the straight way is too long for a jump.
+    /// Whether the site, in the wanted state, leads to the entry's target, because a jump does not reach the place itself.
     pub(in crate::patch) leads_on: bool,
 }
 
 impl Comparison {
-    /// Compares the present bytes of the site of `entry` with the bytes that it must hold for `setting` of `patchable`. If `as_emitted`, the
-    /// site must hold the state that the compiler emits for that setting. If the site holds none of its states, `otherwise` can still name a
-    /// state.
+    /// Compares the bytes of the site of `entry` with the bytes that it must hold for `setting` of `patchable`. If `as_emitted` is true, the site
+    /// must hold the state that the compiler emits for that setting. If the site is in none of its states, `otherwise` can still name a state for
+    /// its bytes.
     ///
     /// # Errors
-    /// The setting that the site does not fit. If the site holds none of its states, that is the patchable's present setting. If the site has no
-    /// state for `setting`, that is `setting`.
+    /// The setting that the site does not fit. It is the patchable's present setting if the site is in none of its states, and `setting` if the
+    /// site has no state for `setting`.
     ///
     /// # Safety
     /// The entry is from the index of an object that the lock keeps loaded.
@@ -63,12 +63,12 @@ impl Comparison {
     }
 }
 
-/// An `otherwise` for [`Comparison::at`] that knows no other state.
+/// An `otherwise` for [`Comparison::at`] that never names a state.
 pub(in crate::patch) fn nothing(_: Kind, _: Code) -> Option<State> {
     None
 }
 
-/// The present bytes of the site of an entry.
+/// The bytes that the site of an entry holds now.
 ///
 /// # Safety
 /// The contract of [`Comparison::at`].
@@ -78,7 +78,7 @@ unsafe fn read(entry: &Entry) -> Code {
     unsafe { read_one(entry.kind(), entry.code(), entry.bytes()) }
 }
 
-/// The wanted state of a site: the arguments of [`Comparison::at`].
+/// What a site must hold: the arguments of [`Comparison::at`].
 pub(crate) struct Wanted<'a> {
     pub(in crate::patch) entry: &'a Entry,
     patchable: &'a dyn Patchable,
@@ -88,8 +88,8 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// Does the work of [`Comparison::at`] for a site that holds `code`. The first literal is the one that the site holds now, and the second is
-    /// the one that the site must hold. `None` stands for bytes that are no literal.
+    /// [`Comparison::at`] for a site that holds `code`. The first literal is the one that the site holds now, and the second one is the one that it
+    /// must hold. Each is `None` if these bytes are not a literal.
     #[inline(always)] // Most patchables have no literals, so most of this code goes away.
     pub(in crate::patch) fn compare(
         &self,
@@ -109,8 +109,8 @@ impl Wanted<'_> {
             if told.is_some() {
                 break (told, at);
             }
-            // Something outside the library may have restored the file's bytes. These bytes lead to the action that the compiler chose. So this
-            // tries each action that the compiler may have chosen.
+            // Something outside the library may have restored the bytes of the file. They lead to the action that the compiler chose. So this tries
+            // each action that the compiler may have chosen.
             match actions.next().and_then(|number| patchable.emitted(entry, number)) {
                 Some(action) => leads_to = action,
                 None => break (None, at),
@@ -126,7 +126,7 @@ impl Wanted<'_> {
             return Err(setting);
         }
         let is_there = told == Some(to) && (at == then || is_nowhere);
-        // If the wanted state leads nowhere, the displacement stays unchanged, so that fewer bytes change.
+        // If the wanted state leads nowhere, the displacement stays as it is, so that fewer bytes change.
         let encoded = || to.encode::<Native>(if is_nowhere { at.or(then) } else { then }.unwrap_or_default());
         let new = || literal_then.map_or_else(encoded, |literal| literal.code);
         let change = || SiteChange { address: entry.code(), code: CodeChange { old: code, new: new() } };
@@ -140,7 +140,7 @@ impl Wanted<'_> {
         Ok(Comparison { holds: state, wanted: to, change, can_stay, leads_on })
     }
 
-    /// Like [`compare`](Self::compare), for a site that can also hold `torn` or one of the literals `all`.
+    /// Like [`compare`](Self::compare), for a site that can also hold `torn` or one of the literals in `all`.
     #[cfg(jumplabel_sites)]
     pub(in crate::patch) fn compare_among<All: Iterator<Item = Literal>>(
         &self,
@@ -150,15 +150,15 @@ impl Wanted<'_> {
     ) -> Result<Comparison, usize> {
         let action = self.patchable.action(self.setting, self.entry);
         let then = all().find(|literal| literal.action == action);
-        // Several literals can have the same bytes. If one of them is the literal that the site must hold, this takes that one.
+        // Several literals can have the same bytes. If one of them is the literal that the site must hold, the site holds that one.
         let now = then.filter(|literal| literal.code == code).or_else(|| all().find(|literal| literal.code == code));
         let now = now.or(torn);
         self.compare(code, [now, then])
     }
 }
 
-/// The displacement from the site of `entry` to the place where the site leads if it does `action`. `None` if that place is out of reach, or if
-/// the site leads nowhere.
+/// The displacement from the site of `entry` to the place where the site leads if it does `action`. `None` if that place is out of reach, or if the
+/// site leads nowhere.
 #[inline(never)]
 pub(super) fn displacement(kind: Kind, entry: &Entry, action: usize) -> Option<i32> {
     // A displacement counts from the site's end, but `Native` counts it from the end of a site of the usual size.
@@ -173,8 +173,8 @@ pub(super) fn displacement(kind: Kind, entry: &Entry, action: usize) -> Option<i
     }
 }
 
-/// The state of a check that can load, if the site is torn: it lies on two pages, and one of them holds the file's bytes again. (For other
-/// checks, torn is one of the states of their kind.)
+/// The state of a check that can load, if the site is torn: it lies across two pages, and one of them has the bytes of the file again. Otherwise
+/// `None`. (For other checks, torn is one of the states of their kind.)
 #[cold]
 #[inline(never)]
 fn torn(kind: Kind, entry: &Entry, code: Code) -> Option<State> {
@@ -182,8 +182,8 @@ fn torn(kind: Kind, entry: &Entry, code: Code) -> Option<State> {
     entry.loads().then(|| State::torn_loading::<Native>(code, to(entry.target()), to(entry.arm_address())))?
 }
 
-/// The error for a site that does not fit `setting`, as [`Comparison::at`] found. Either the site holds none of its states, or its kind has no
-/// state for `setting` there.
+/// The error for a site that does not fit `setting`, as [`Comparison::at`] found. Either the site is in none of its states, or it has no state for
+/// `setting`.
 ///
 /// # Safety
 /// The contract of [`Comparison::at`].

@@ -1,5 +1,5 @@
-//! Keys as patchables. A change is one of [`Change`]. A setting is 1 for on, and 0 for off. An action is 1 for a jump, and 0 to fall through.
-//! Sites that can load can jump to two places, so for them the action is the address of the arm instead of 1.
+//! Keys as patchables. The number of a change is that of a [`Change`]. The setting is 1 for on, and 0 for off. An action is 1 for a jump, and 0 to
+//! fall through. A site that can load can jump to two places, so its action is the address of its arm instead of 1.
 
 use super::{Effect, Patchable};
 use crate::error::Error;
@@ -34,8 +34,8 @@ impl Patchable for RawKey {
         }
     }
 
-    /// The compiler emits a site that can load as a jump to its stub. If a process was forked in mid-change, such a site can jump to its arm
-    /// although the key says that it falls through.
+    /// A site that can load begins as a jump to its stub: that is number 0. Number 1 is a jump to its arm: a site of a process that was forked in
+    /// mid-change can have that, although its key says that the site falls through.
     fn emitted(&self, entry: &Entry, number: usize) -> Option<usize> {
         (number < 2 && entry.loads()).then(|| if number == 0 { entry.target() } else { entry.arm_address() })
     }

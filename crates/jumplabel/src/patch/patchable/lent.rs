@@ -1,5 +1,5 @@
-//! Changes that last for a while. Someone outside the program asks for them, for example through an agent. During that time the patchable is
-//! *lent*.
+//! Changes that last for a while, because someone outside the program asks for them, for example through an agent. During that time the patchable
+//! is *lent*.
 //!
 //! ```text
 //!   a change with   what it does
@@ -8,7 +8,7 @@
 //!   neither         is the program's own; if the program asks for a state, even for the present one, the patchable is lent no more
 //! ```
 //!
-//! The mark is a flag in the patchable, so that every instance of the library sees it. The flag changes only under the lock.
+//! The mark is a flag in the patchable, so that every instance of the library sees it. It changes only under the lock.
 
 use super::{Effect, Patchable};
 use crate::error::Error;
@@ -17,23 +17,23 @@ use crate::platform::{Held, Objects};
 use crate::raw::count::{self, Change, Transition};
 use crate::raw::key::RawKey;
 
-/// A flag in the number of a change: the change lends the patchable.
+/// A flag in the number of a change: this change lends the patchable.
 pub(crate) const LENT: usize = 1 << 16;
-/// A flag in the number of a change: the change takes a [`LENT`] change back.
+/// A flag in the number of a change: this change takes a [`LENT`] change back.
 pub(crate) const RETURNED: usize = 1 << 17;
 
-/// The number of a change without [`LENT`] and [`RETURNED`].
+/// The number of a change, without the flags [`LENT`] and [`RETURNED`].
 pub(crate) const fn number(change: usize) -> usize {
     change & !(LENT | RETURNED)
 }
 
-/// Whether a change has nothing to do, because it would end a loan that is already over. (A loan ends when the program asks for a state.)
+/// Whether a change has nothing to do, because it would end a loan that has already ended. (A loan ends when the program asks for a state.)
 pub(crate) const fn is_over(change: usize, is_lent: bool) -> bool {
     change & RETURNED != 0 && !is_lent
 }
 
-/// Whether the patchable is lent after a change. `before`: it was lent before. `takes`: this change has changed the patchable's state. `asks`: a
-/// change of this sort ends a loan if the program makes it.
+/// Whether the patchable is lent after a change. `before` says whether it was lent before. `takes` says whether this change has changed the
+/// patchable's state. `asks` says whether such a change ends a loan if the program makes it.
 pub(crate) const fn is_lent(change: usize, before: bool, takes: bool, asks: bool) -> bool {
     match change {
         _ if change & LENT != 0 => before || takes,
@@ -52,8 +52,8 @@ impl LentKey {
         unsafe { &*core::ptr::from_ref(key).cast() }
     }
 
-    /// The change of the key's counter. A loan that turned a key on has added a user to the key. So the end of that loan is a `dec`, and other
-    /// users of the key stay.
+    /// The change of the key's counter. A loan that turned a key on has added a user to the key. So the end of that loan is a `dec`, and the key's
+    /// other users stay.
     fn change(change: usize) -> Change {
         match Change::of(number(change)) {
             Change::Disable if change & RETURNED != 0 => Change::Dec,

@@ -1,6 +1,6 @@
-//! The things that a transaction can patch: a key, a static call, a mode, a table of operations, the alternatives of an object. Each kind of
-//! [`Patchable`] has a file here. Every program has entries of keys, so [`of`] always knows the kinds of these entries. The file of each other
-//! patchable has an [`OptionalKind`], and the patchable's `begin` adds that kind to those that `of` knows.
+//! What a transaction can patch: a key, a static call, a mode, a table of operations, the alternatives of an object. Each sort of [`Patchable`] has
+//! a file here. Every program has entries of keys, so [`of`] always knows the kinds of these entries. The file of each other patchable has an
+//! [`OptionalKind`]; the patchable's `begin` adds it to the kinds that `of` knows.
 //!
 //! ```text
 //!   Patchable      key          call            mode, table of operations   alternatives
@@ -63,34 +63,34 @@ use {
     core::sync::atomic::{AtomicPtr, Ordering},
 };
 
-/// The effect of a change on the sites.
+/// What a change means for the sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// No site has to change. Only a count changes, or nothing does.
     None,
-    /// The setting stays this one. The sites are compared all the same, because something outside the library may have changed them.
+    /// The setting stays as it is: this one. The sites are compared nevertheless, because something outside the library may have changed them.
     Same(usize),
-    /// The setting changes to this one.
+    /// The setting becomes this one.
     New(usize),
 }
 
-/// A bit that marks the number of a mode in notices. No address of a key or a mode has this bit.
+/// A bit that marks the number of a mode in notices. No address of a key or a mode has it.
 pub(crate) const MODE: usize = 1;
 
-/// A thing that entries name, and that a transaction changes: a key, a call, a mode, a table of operations, the alternatives of an object.
+/// What entries name, and what a transaction changes: a key, a call, a mode, a table of operations, the alternatives of an object.
 pub(crate) trait Patchable: Sync {
-    /// The address by which entries name it.
+    /// The address by which entries name the patchable.
     fn address(&self) -> usize;
 
-    /// Begins `change`. Each sort of patchable gives the number of a change its own meaning. Called under the lock, after
-    /// [`index::demand`](crate::site::index::demand).
+    /// Begins `change`, and returns what it means for the sites. Each sort of patchable gives the numbers of changes its own meaning. Called under
+    /// the lock, after [`index::demand`](crate::site::index::demand).
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Effect, Error>;
 
-    /// The setting after the last change, which the sites follow now.
+    /// The setting after the last change. The sites follow it now.
     fn setting(&self) -> usize;
 
-    /// The action of the site of `entry` under this setting of the patchable. For a kind whose sites lead to the target of their entry, all
-    /// sites whose [`arm`](Entry::arm) is the same must have the same action: a run of changes relies on that.
+    /// What the site of `entry` must do under this setting of the patchable. For a kind whose sites lead to the target of their entry, all sites
+    /// with the same [`arm`](Entry::arm) must have the same action, because a run of changes relies on that.
     fn action(&self, setting: usize, entry: &Entry) -> usize;
 
     /// The comparison of a site that holds `code`. `None` if the site can hold no [`Literal`], only the states of its kind.
@@ -98,28 +98,29 @@ pub(crate) trait Patchable: Sync {
         None
     }
 
-    /// The bytes of the literal that does an action at the site of `entry`. `None` if no literal does that.
+    /// The bytes of the literal that does this action at the site of `entry`. `None` if no literal does it.
     fn literal(&self, _entry: &Entry, _goal: usize) -> Option<Code> {
         None
     }
 
-    /// Lists the actions for which the compiler may have emitted the site. Returns the action with this number, or `None` if there are no more.
-    /// Only kinds whose sites lead to their action need this. (For other kinds, the compiler always emits one of the states.)
+    /// The actions for which the compiler may have emitted the site: returns the one with this number, or `None` if there are no more. Only kinds
+    /// whose sites lead to their action need this. (For other kinds, the compiler always emits one of the states.)
     fn emitted(&self, _entry: &Entry, _number: usize) -> Option<usize> {
         None
     }
 
-    /// Shows the setting to threads that execute a site in the middle of its change. Called under the lock, when only a writer can still refuse.
+    /// Shows the new setting to threads that execute a site in the middle of its change. Called under the lock, when only a writer can still
+    /// refuse.
     fn expose(&self, _aim: usize) {}
 
     /// Publishes the change. `setting` is the new setting, or `None` if the setting stays the same. A second call does nothing. Called under the
     /// lock, after the sites were patched.
     fn publish(&self, change: usize, setting: Option<usize>);
 
-    /// Abandons the change. Does nothing if no change was begun. Called under the lock, when the sites are as they were.
+    /// Takes back a change that has begun. Does nothing if no change has begun. Called under the lock, when the sites are as they were.
     fn abandon(&self);
 
-    /// The patchable's number in notices: the address of a key, or the address of a mode plus [`MODE`]. 0 if there are no notices of it.
+    /// The patchable's number in notices: the address of a key, or the address of a mode plus [`MODE`]. 0 if the patchable has no notices.
     fn notice_number(&self) -> usize {
         0
     }
@@ -151,8 +152,8 @@ pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Pat
     }
 }
 
-/// The `kind` of the [`OptionalKind`] of alternatives. It cannot be the kind of their entries, because the entries of operations have the
-/// same kind. No entry has this number as its kind.
+/// The `kind` of the [`OptionalKind`] of alternatives. It cannot be the kind of their entries, because the entries of operations have that kind,
+/// too. No entry has this number as its kind.
 #[cfg(jumplabel_sites)]
 const ALTERNATIVE: u8 = u8::MAX;
 
@@ -161,10 +162,10 @@ const ALTERNATIVE: u8 = u8::MAX;
 pub(super) struct OptionalKind {
     kind: u8,
     next: AtomicPtr<OptionalKind>,
-    /// The patchable at an address.
+    /// Returns the patchable at an address.
     of: unsafe fn(usize) -> &'static dyn Patchable,
     /// For a process that was forked in mid-change. If the kind's `decode` does not know the bytes of a site, this function returns the state in
-    /// which that change may have left the site. `None` if the bytes are no such state either.
+    /// which that change may have left the site. It returns `None` if the bytes are no such state either.
     in_fork: fn(Kind, Code) -> Option<State>,
 }
 
@@ -208,7 +209,7 @@ impl OptionalKind {
     }
 }
 
-/// From now on this instance knows the patchables of all kinds, as if it had changed one of each.
+/// Makes this instance know the patchables of all kinds, as if it had changed one of each.
 #[cfg(jumplabel_sites)]
 pub(super) fn know_all(held: &Held<Objects>) {
     call::know();
@@ -219,7 +220,7 @@ pub(super) fn know_all(held: &Held<Objects>) {
     alternatives::know();
 }
 
-/// An `otherwise` for [`Comparison::at`], in a process that was forked in mid-change.
+/// An `otherwise` for [`Comparison::at`], for a process that was forked in mid-change.
 #[cfg(jumplabel_sites)]
 pub(super) fn in_fork(kind: Kind, code: Code) -> Option<State> {
     (OptionalKind::of_kind(kind.number())?.in_fork)(kind, code)
@@ -237,15 +238,15 @@ fn examine_all(
     })
 }
 
-/// A thing that a [`Batch`](crate::Batch) can set: a key to on or off, a static call to a function, a static mode to one of its modes.
+/// What a [`Batch`](crate::Batch) can set: a key to on or off, a static call to a function, a static mode to one of its modes.
 pub trait Settable {
-    /// The type of the values to which it can be set.
+    /// The type of the values to which this can be set.
     type Value;
     #[doc(hidden)]
     fn request(&self, value: Self::Value) -> Result<Request<'_>, Error>;
 }
 
-/// A change of one patchable.
+/// A request for a change of one patchable.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     pub(super) patchable: &'a dyn Patchable,
@@ -253,7 +254,7 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// A request for `change`, which has not begun.
+    /// A request for `change`, which has not begun yet.
     pub(crate) const fn new(patchable: &'a dyn Patchable, change: usize) -> Self {
         Request { patchable, change }
     }

@@ -89,7 +89,7 @@ fn examine(entry: &Entry) -> Result<(), Error> {
     Err(Error::UnfitOp { op: core::str::from_utf8(name).unwrap_or("(a name that is damaged)") })
 }
 
-/// Adds this kind to those that this instance of the library knows.
+/// Makes this instance of the library know tables of operations.
 #[cfg(jumplabel_sites)]
 pub(super) fn know() {
     OPS.register();

@@ -1,4 +1,4 @@
-//! Static modes as patchables. A change is the number of the new mode, and a setting is the number of the present mode.
+//! Static modes as patchables. The number of a change is the number of the new mode. The setting is the number of the present mode.
 
 #[cfg(jumplabel_sites)]
 use super::{Comparison, OptionalKind, Wanted, torn};
@@ -45,7 +45,8 @@ impl Patchable for RawMode {
         torn::literal(wanted.entry, self, code).map(|torn| wanted.compare(code, [Some(torn), None]))
     }
 
-    /// The compiler may have emitted the site for any of the arms: the entry does not say for which one.
+    /// The address of arm number `number` of the entry. The compiler may have emitted the site for any arm, and the entry does not say for which
+    /// one.
     fn emitted(&self, entry: &Entry, number: usize) -> Option<usize> {
         entry.arms().get(number).map(Arm::address)
     }
@@ -80,7 +81,7 @@ impl Patchable for RawMode {
 }
 
 impl RawMode {
-    /// The effect of a change to a mode.
+    /// What a change of a mode means for the sites.
     pub(super) fn effect_of(&self, change: usize) -> Result<Effect, Error> {
         match change {
             same if same == self.setting() => Ok(Effect::Same(same)),
@@ -91,7 +92,7 @@ impl RawMode {
     }
 }
 
-/// Adds this kind to those that this instance of the library knows.
+/// Makes this instance of the library know switches.
 #[cfg(jumplabel_sites)]
 pub(super) fn know() {
     MODES.register();

@@ -1,18 +1,19 @@
-//! Recognises a torn site. Such a site has arms and lies on two pages, and only one of these pages holds the file's bytes again.
+//! Recognises a torn site: a site with arms that lies across two pages, of which only one has the bytes of the file again.
 //!
-//! If something gives one of the two pages back to the system, or replaces it, the site holds the beginning of one of its instructions and the
-//! end of another. The library repairs a torn site, in the same way as a site that holds only bytes of the file. (The site of a check can be
-//! torn, too; [`decode`](crate::arch::Branch::decode) recognises that.)
+//! If something gives one of the two pages back to the system, or replaces it, the site holds the beginning of one of its instructions and the end
+//! of another one. The library repairs a torn site in the same way as a site that holds only bytes of the file. (The site of a check can be torn,
+//! too; [`decode`](crate::arch::Branch::decode) recognises that.)
 
 use super::Patchable;
 use super::comparison::{Literal, displacement};
 use crate::arch::{Arch, Code, Kind, Native};
 use crate::format::{Arm, Entry};
 
-/// The smallest page size of any system.
+/// The size of a page on the system that has the smallest pages.
 const PAGE: usize = 4 << 10;
 
-/// A literal that holds `code`, if `code` mixes two instructions in this way. The literal's action is 0, which no patchable can want.
+/// A literal that holds `code`, if `code` is a mixture of two instructions of the site. Otherwise `None`. The literal's action is 0, which no
+/// patchable can want.
 #[cold]
 pub(super) fn literal(entry: &Entry, patchable: &dyn Patchable, code: Code) -> Option<Literal> {
     let on_first = PAGE - entry.code() % PAGE;
