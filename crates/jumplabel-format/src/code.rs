@@ -96,7 +96,7 @@ impl fmt::Debug for Code {
     }
 }
 
-/// What a step demands of the writer of its bytes. Each demand includes those above it.
+/// A demand of a step on the writer of its bytes. Each demand includes those above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Demand {
     /// Nothing: the bytes can be written one by one.
@@ -113,11 +113,11 @@ pub enum Demand {
 pub struct StepBytes {
     /// The offset of the first of these bytes in the site.
     pub offset: u8,
-    /// How many of `bytes` are written.
+    /// The number of `bytes` to write.
     pub len: u8,
     /// The bytes. Only the first `len` have a meaning.
     pub bytes: [u8; 8],
-    /// What the step demands of the writer.
+    /// The demand of the step on the writer.
     pub demand: Demand,
 }
 

@@ -20,7 +20,7 @@ pub enum Leads {
     AnywhereInReach,
 }
 
-/// What the target of an entry is. All of it must be code of the object; otherwise the entry is damaged.
+/// The sorts of targets that an entry can have. All of a target must be code of the object; otherwise the entry is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Code of this many bytes.

@@ -23,7 +23,7 @@ pub enum Error {
     /// The system refused every writer (seccomp, MDWE, SELinux, a missing /proc, a sealed mapping, no memory). Or the system refused to block
     /// signals; then no writer was tried.
     Denied {
-        /// Why each writer refused. Empty if the system refused to block signals.
+        /// The refusal of each writer. Empty if the system refused to block signals.
         refused: Refusals,
     },
     /// A site holds bytes that jumplabel did not put there: a debugger's breakpoint, a uprobe, another patcher.
@@ -85,7 +85,7 @@ pub enum Error {
     },
     /// A static mode would have been set to a number that it does not have.
     NoSuchMode {
-        /// How many numbers the mode has. The first number is 0.
+        /// The number of modes. The first one has the number 0.
         count: u8,
     },
     /// The mode belongs to a table of operations. It changes only together with the table's calls: use [`Ops::set`](crate::Ops::set).

@@ -1,4 +1,4 @@
-//! What the library does when objects are loaded and unloaded, and when the process is forked or ends. The constructors and destructors of objects
+//! The library's work when objects are loaded and unloaded, and when the process is forked or ends. The constructors and destructors of objects
 //! call the functions here.
 //!
 //! ```text

@@ -27,7 +27,7 @@ pub trait Branch: Arch {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
 
-    /// What the target of an entry of this kind is.
+    /// The sort of target that an entry of this kind has.
     const TARGET: Target = Target::Code(1);
 
     /// The states that a site can have even if its target is out of reach: none.
@@ -61,7 +61,7 @@ pub trait Branch: Arch {
         if action == 0 { State::NOP } else { State::JUMP }
     }
 
-    /// What a site in this state does: 1 if it jumps. 2 if it is torn, which no setting asks for.
+    /// The action of a site in this state: 1 if it jumps; 2 if it is torn, which no setting asks for.
     #[inline]
     fn action(state: State) -> usize {
         match state {

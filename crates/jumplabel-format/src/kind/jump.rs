@@ -21,7 +21,7 @@ pub trait Jump: Branch {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
 
-    /// What the target of an entry of this kind is.
+    /// The sort of target that an entry of this kind has.
     const TARGET: Target = Target::Code(1);
 
     /// The states that a site can have even if its target is out of reach.

@@ -69,7 +69,7 @@ pub trait Loading: Jump {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
 
-    /// What the target of an entry of this kind is.
+    /// The sort of target that an entry of this kind has.
     const TARGET: Target = Target::Stub;
 
     /// The states in which the site falls through, so that its displacement does not matter.
@@ -118,7 +118,7 @@ pub trait Loading: Jump {
         if action == 0 { State::LOADING_NOP } else { State::LOADING_JUMP }
     }
 
-    /// What a site in this state does: 1 if it jumps. 2 if it is torn, which no setting asks for.
+    /// The action of a site in this state: 1 if it jumps; 2 if it is torn, which no setting asks for.
     fn action(state: State) -> usize {
         match state {
             State::LOADING_JUMP | State::LOADS => 1,

@@ -22,7 +22,7 @@ pub trait Prefix: Arch {
     /// The length of a site in bytes.
     const BYTES: usize = 1;
 
-    /// What the target of an entry of this kind is.
+    /// The sort of target that an entry of this kind has.
     const TARGET: Target = Target::Code(1);
 
     /// The states that a site can have even if its target is out of reach: none.
@@ -55,7 +55,7 @@ pub trait Prefix: Arch {
         if action == 0 { State::LOCKED } else { State::UNLOCKED }
     }
 
-    /// What a site in this state does: 1 if it is unlocked.
+    /// The action of a site in this state: 1 if it is unlocked, 0 if it is locked.
     fn action(state: State) -> usize {
         usize::from(state == State::UNLOCKED)
     }

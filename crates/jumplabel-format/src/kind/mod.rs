@@ -179,7 +179,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What the target of an entry of this kind is.
+            /// The sort of target that an entry of this kind has.
             #[must_use]
             #[inline]
             pub const fn target<A: Sites>(self) -> Target {
@@ -254,7 +254,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What a site in this state does. For a check: 1 if it jumps, 0 if it falls through.
+            /// The action of a site in this state. For a check: 1 if it jumps, 0 if it falls through.
             #[must_use]
             #[inline]
             pub fn action<A: Sites>(self) -> usize {

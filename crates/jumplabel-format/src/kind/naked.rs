@@ -21,7 +21,7 @@ pub trait Naked: Branch {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
 
-    /// What the target of an entry of this kind is.
+    /// The sort of target that an entry of this kind has.
     const TARGET: Target = Target::Code(1);
 
     /// The states that a site can have even if its target is out of reach: none.
@@ -56,7 +56,7 @@ pub trait Naked: Branch {
         if action == 0 { State::FALSE } else { State::TRUE }
     }
 
-    /// What the function returns in this state: 1 for true.
+    /// The function's result in this state: 1 for true, 0 for false.
     fn action(state: State) -> usize {
         usize::from(state == State::TRUE)
     }

@@ -41,7 +41,7 @@ pub trait Op: Jump {
         Code::new(OP, bytes.get(..<Self as Op>::BYTES).unwrap_or(bytes))
     }
 
-    /// What the target of an entry of this kind is.
+    /// The sort of target that an entry of this kind has.
     const TARGET: Target = Target::Arms;
 
     /// The states that a site can have even if its target is out of reach: none.

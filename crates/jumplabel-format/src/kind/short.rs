@@ -41,7 +41,7 @@ pub trait Short: Arch {
     /// The length of a site in bytes.
     const BYTES: usize = 2;
 
-    /// What the target of an entry of this kind is.
+    /// The sort of target that an entry of this kind has.
     const TARGET: Target = Target::Code(1);
 
     /// The states that a site can have even if its target is out of reach: none.
@@ -96,7 +96,7 @@ pub trait Short: Arch {
         if action == 0 { State::SHORT_NOP } else { State::SHORT_JUMP }
     }
 
-    /// What a site in this state does: 1 if it jumps. 2 if it is torn, which no setting asks for.
+    /// The action of a site in this state: 1 if it jumps; 2 if it is torn, which no setting asks for.
     fn action(state: State) -> usize {
         match state {
             State::SHORT_JUMP => 1,

@@ -21,7 +21,7 @@ pub trait Switch: Jump {
     /// The length of a site in bytes.
     const BYTES: usize = <Self as Jump>::BYTES;
 
-    /// What the target of an entry of this kind is.
+    /// The sort of target that an entry of this kind has.
     const TARGET: Target = Target::Arms;
 
     /// The states that a site can have even if its target is out of reach: none.

@@ -13,7 +13,7 @@
 //! instructions carry them out. If an instruction set needs any step, its sites never lie across two cache lines. So one act on the site's
 //! address is enough.
 
-/// What a processor needs before it can fetch stored instructions.
+/// The cache maintenance that a processor needs before it can fetch stored instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caches {
     /// Nothing, because instruction fetches see stores.

@@ -2,7 +2,7 @@
 
 use super::{Act, Caches};
 
-/// What a processor needs after stores to code.
+/// The cache maintenance that a processor needs after stores to code.
 pub trait Machine {
     /// The acts of cache maintenance that the processor needs.
     fn caches() -> Caches;

@@ -51,8 +51,8 @@ pub(crate) unsafe fn touch_word(address: usize) {
     }
 }
 
-/// How many sites ahead a loop asks for cache lines. These lines are in the caches of the processors that execute the sites, so each access
-/// would be a miss without the hint.
+/// The number of sites by which a loop looks ahead when it asks for cache lines. These lines are in the caches of the processors that execute the
+/// sites, so each access would be a miss without the hint.
 pub(crate) const AHEAD: usize = 16;
 
 /// Asks for the cache line at `address`, in order to read it. This is a hint: it changes nothing and never fails.

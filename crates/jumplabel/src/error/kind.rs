@@ -2,7 +2,7 @@
 
 use super::Error;
 
-/// What the caller can do about an error: a sort of errors that ask for the same. [`Error::kind`] returns it.
+/// A sort of errors. A caller can do the same about all errors of one sort. [`Error::kind`] returns the sort.
 ///
 /// An [`Error`] has the details, and its message says what to do. Match on the kind in a program that only decides how to continue: later versions
 /// will add errors, but hardly any kinds.

@@ -104,7 +104,7 @@ impl WriterKind {
     }
 }
 
-/// Why each writer refused.
+/// The writers that refused, each with its reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refusals([Refusal; WriterKind::ALL.len()]);
 

@@ -18,7 +18,7 @@
 
 use crate::format::{Declaration, shape};
 
-/// What a record can declare: one key, an array of keys, a static call or a mode.
+/// The things that a record can declare: one key, an array of keys, a static call or a mode.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a static key",

@@ -40,8 +40,8 @@ impl fmt::Write for Expected<'_> {
     }
 }
 
-/// Which elements of `record` are displayed as `wanted`, with or without the place of the declaration: a range with one number, or empty if there
-/// is no such element.
+/// The element of `record` that is displayed as `wanted`, with or without the place of the declaration: a range with the element's number, or empty
+/// if there is no such element.
 pub(crate) fn named(record: &Record, wanted: &str) -> Range<u32> {
     let Some(tail) = wanted.strip_prefix(record.name()) else { return 0..0 };
     let number = || tail.strip_prefix('[')?.split_once(']')?.0.parse().ok();

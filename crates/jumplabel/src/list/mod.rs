@@ -90,7 +90,7 @@ impl Names {
     }
 }
 
-/// What happens to an object that has elements of a list.
+/// An event in the life of an object that has elements of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectChange {
     /// The object was loaded. Only its constructors run yet.

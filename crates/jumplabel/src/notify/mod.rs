@@ -19,14 +19,14 @@ use crate::platform::platform;
 use crate::raw::key::RawKey;
 use crate::raw::mode::RawMode;
 
-/// Who asked for a change. The numbers are those of `JUMPLABEL_BY_*` in C.
+/// The one who asked for a change. The numbers are those of `JUMPLABEL_BY_*` in C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AskedBy {
     /// The program, by any function of this crate or of the C API. This includes guards, the first probe of a tracepoint, and the thread of
     /// deferred keys.
     Program,
-    /// Whoever started the program, by the variable `JUMPLABEL`.
+    /// The one who started the program, by the variable `JUMPLABEL`.
     Startup,
     /// An operator, by an agent. This includes an operator of a fleet, because agents cannot distinguish the two.
     Operator {

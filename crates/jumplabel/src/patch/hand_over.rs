@@ -7,7 +7,7 @@ use crate::arch::{self, Arch, CodeChange, Demand, Native, StepBytes};
 use crate::error::Refusal;
 use crate::platform::{Write, Writer};
 
-/// How many writes a writer gets at once.
+/// The number of writes that a writer gets at once.
 const BLOCK: usize = 16;
 
 /// The writes that a writer gets at once. They are a part of the plan, and not on the stack, because a signal handler or a thread of a kernel can
@@ -22,7 +22,7 @@ fn step_bytes(change: CodeChange, number: u8, back: bool) -> Option<StepBytes> {
     if back { change.undo::<Native>(number) } else { change.step::<Native>(number) }
 }
 
-/// Which steps a change takes: a bit for each.
+/// The steps that a change takes: a bit for each.
 pub(super) fn steps_of(change: CodeChange) -> u8 {
     steps_and_demand(change).0
 }

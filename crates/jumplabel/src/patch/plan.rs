@@ -22,7 +22,7 @@ const KEPT_BYTES: usize = 384 * 1024;
 pub(super) struct Plan {
     /// The changes, in the order of their addresses once they are scheduled.
     pub(super) changes: List<SiteChange>,
-    /// Where in `changes` the longest [`Run`] of sites that all change alike lies. Empty as soon as `changes` may have been sorted.
+    /// The position in `changes` of the longest [`Run`] of sites that all change alike. Empty as soon as `changes` may have been sorted.
     run: Range<usize>,
     pub(super) extents: List<Extent>,
     pub(super) facts: Facts,
@@ -30,11 +30,11 @@ pub(super) struct Plan {
     pub(super) met: Met,
     pub(super) manner: Manner,
     pub(super) findings: Findings,
-    /// When the transaction began.
+    /// The time at which the transaction began.
     pub(super) start: Duration,
 }
 
-/// What a plan does with sites that need not, or cannot, be changed.
+/// The treatment of sites that need not, or cannot, be changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manner {
     /// All sites change, or none.
@@ -45,7 +45,7 @@ pub(super) enum Manner {
     AsFarAsPossible,
 }
 
-/// What was found out while the plan was made.
+/// Facts that were found while the plan was made.
 pub(super) struct Findings {
     /// Whether any site will load its key after the plan was carried out.
     pub(super) loads: bool,
@@ -59,7 +59,7 @@ pub(super) struct Findings {
     /// Whether any alternatives have strayed. They are not in the plan.
     #[cfg(jumplabel_alternatives)]
     pub(super) alternatives: bool,
-    /// Why [`Plan::leave_out`] took sites out of the plan; `None` if it took none out.
+    /// The error because of which [`Plan::leave_out`] took sites out of the plan; `None` if it took none out.
     pub(super) left_out: Option<Error>,
 }
 

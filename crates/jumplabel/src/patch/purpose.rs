@@ -1,10 +1,10 @@
-//! Why a transaction looks at sites.
+//! The reasons for which a transaction looks at sites.
 
 use super::patchable::Comparison;
 use crate::arch::Native;
 use crate::format::Entry;
 
-/// Why a transaction looks at sites. This decides which sites it changes.
+/// The reason for which a transaction looks at sites. It decides which sites the transaction changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// The setting of the sites' patchable changes.

@@ -1,4 +1,4 @@
-//! The requests of a transaction, each with what it means for the sites.
+//! The requests of a transaction, each with its effect on the sites.
 
 use super::Request;
 use super::patchable::{Effect, Patchable};
@@ -23,7 +23,7 @@ impl<'a> PendingRequest<'a> {
         PendingRequest { patchable, change, effect: Effect::None, order }
     }
 
-    /// Begins the change, and records what it means for the sites.
+    /// Begins the change, and records the effect of the change on the sites.
     pub(super) fn begin(&mut self, held: &Held<Objects>) -> Result<(), Error> {
         self.effect = self.patchable.begin(self.change, held)?;
         Ok(())

@@ -10,12 +10,12 @@ use crate::platform::list::List;
 use crate::platform::{Extent, Platform, SPAN_GAP_PAGES, Summary, Warnings, WriteReport, WriterKind};
 use crate::sort::sort_unstable_by;
 
-/// Facts about all changes together, and what became of the changes.
+/// Facts about all changes together, and the fate of the changes.
 pub(super) struct Facts {
     pub(super) summary: Summary,
-    /// Where the longest run of changes with the same pattern lies. Empty if the changes had to be sorted.
+    /// The position of the longest run of changes with the same pattern. Empty if the changes had to be sorted.
     pub(super) alike: Range<usize>,
-    /// Which steps at least one site takes: a bit for each step.
+    /// The steps that at least one site takes: a bit for each.
     pub(super) steps: u8,
     /// The number of sites that take several steps.
     pub(super) several: usize,
@@ -24,7 +24,7 @@ pub(super) struct Facts {
     pub(super) fate: Fate,
 }
 
-/// What became of the changes of a plan.
+/// The fate of the changes of a plan.
 #[derive(Clone, Copy)]
 pub(super) enum Fate {
     /// Nothing was written. Either there were no changes, or they were left out, because this number of sites load their keys instead.
@@ -38,12 +38,12 @@ pub(super) enum Fate {
     },
 }
 
-/// What went wrong with the writers.
+/// The refusals that the writers met.
 #[derive(Clone, Copy)]
 pub(super) struct Met {
     /// The first site that a writer could not restore.
     pub(super) stuck: Option<usize>,
-    /// Why core sync was refused.
+    /// The reason why core sync was refused.
     pub(super) core_sync: Refusal,
     pub(super) refused: Refusals,
 }

@@ -87,15 +87,15 @@ fn repair_alternatives(outcome: Outcome, lock: &mut Lock) -> Result<Outcome, Err
     })
 }
 
-/// Why at least one site of `object` may not do what its patchable says. Either the table is damaged or, if `has_skipped` is true, a site cannot be
-/// read or is in none of its states. `None` if neither is so.
+/// The error that says why at least one site of `object` may not do what its patchable says. Either the table is damaged or, if `has_skipped` is
+/// true, a site cannot be read or is in none of its states. `None` if neither is so.
 #[cfg(jumplabel_sites)]
 fn missed_in(object: &Object, has_skipped: bool, held: &Held<Objects>) -> Option<Error> {
     let of_table = index::build(object, held).and_then(|()| index::demand_sound(object, None, |_| true, held)).err();
     of_table.or_else(|| has_skipped.then(|| missed_site(object, held))?)
 }
 
-/// Why a site of `object` was skipped. If several were, the reason for the first of them.
+/// The error because of which a site of `object` was skipped. If several were, that of the first one.
 #[cfg(jumplabel_sites)]
 fn missed_site(object: &Object, held: &Held<Objects>) -> Option<Error> {
     index::sound(object, held).find_map(|(entry, address)| {

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use crate::format::KEY_BYTES;
 
-/// Where an object lies in a process.
+/// The position of an object in a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// The words from which [`Platform::image`](super::Platform::image) computes the object's bounds.
@@ -25,7 +25,7 @@ pub struct Image {
     all: (usize, usize),
     /// The object's segments. If there are too many, the last element spans all that have no element of their own.
     segments: [(usize, usize); SEGMENTS],
-    /// Which segments are executable: a bit for each.
+    /// The segments that are executable: a bit for each.
     executable: u8,
     /// The beginning and the end of freed code.
     freed: (usize, usize),

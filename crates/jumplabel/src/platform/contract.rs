@@ -62,7 +62,7 @@ impl<Of> Held<Of> {
     }
 }
 
-/// What the patcher needs from the system on which it runs.
+/// The system on which the patcher runs: everything that the patcher needs from it.
 ///
 /// A method with a parameter of type [`Held`] is called with the lock held.
 ///
@@ -181,8 +181,8 @@ pub unsafe trait Platform: Sync {
     /// `callbacks` are the library's own. So only the library calls this, or a platform that passes the call on to another.
     unsafe fn start(&self, _in_program: bool, _callbacks: &'static Callbacks) {}
 
-    /// Where the object lies whose record is at this address, in words that [`image`](Self::image) understands. The words are 0 if the platform
-    /// does not know. Called without the lock, when the object is loaded or the platform is set.
+    /// The position in memory of the object whose record is at this address, in words that [`image`](Self::image) understands. The words are 0 if
+    /// the platform does not know. Called without the lock, when the object is loaded or the platform is set.
     fn place(&self, _record: usize) -> Place {
         Place { words: [0; 3], in_program: false, guarded: false }
     }

@@ -17,7 +17,7 @@ use super::list::List;
 use super::notifiers::Notifiers;
 use crate::error::Error;
 
-/// Who asked for a change: the number of the sort of requester, and the number of a user.
+/// The one who asked for a change: the number of the sort of requester, and the number of a user.
 pub(crate) type By = [u32; 2];
 
 /// The program itself asked.

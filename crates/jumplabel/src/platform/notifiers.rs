@@ -23,7 +23,7 @@ pub(crate) const SLOTS: usize = 64;
 const CALLERS: usize = 32;
 /// Stands in the place of an id: the slot is not free, but has no function yet.
 const CLAIMED: u32 = 1;
-/// How deeply flips may nest on one thread. They nest if a function that is called after a flip makes a flip itself.
+/// The deepest nesting of flips on one thread. Flips nest if a function that is called after a flip makes a flip itself.
 const DEEPEST: u32 = 8;
 
 /// The argument of a function: `struct jumplabel_changed` in C.
@@ -52,7 +52,7 @@ pub struct Notifiers {
     /// Null until the first function is registered.
     sender: AtomicPtr<c_void>,
     count: AtomicU32,
-    /// How many ids were given.
+    /// The number of ids that were given.
     given: AtomicU32,
     /// The number of forks between the process that made the table and this one. Calls and callers from before a fork do not count any more.
     forks: AtomicU32,
@@ -75,7 +75,7 @@ struct Slot {
 struct Caller {
     /// The thread's number. 0 if this place is free.
     thread: AtomicUsize,
-    /// How many flips the thread is calling functions for now. A function of each of these flips made the next flip.
+    /// The number of flips for which the thread is calling functions now. A function of each of these flips made the next flip.
     depth: AtomicU32,
 }
 

@@ -141,7 +141,7 @@ pub struct Warnings {
     pub left_writable: bool,
 }
 
-/// What [`Platform::open`](super::Platform::open) reports.
+/// The report of [`Platform::open`](super::Platform::open).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteReport {
     /// When other threads see the writes.
@@ -150,7 +150,7 @@ pub struct WriteReport {
     pub warnings: Warnings,
 }
 
-/// Why a writer did not finish.
+/// The reason why a writer did not finish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The writer refused, and all sites are as before. If core sync was refused on the way back, some sites stay in a state between two steps.
@@ -162,7 +162,7 @@ pub enum Failure {
     Stuck {
         /// The first site that was not restored.
         address: usize,
-        /// Why the writer refused.
+        /// The reason why the writer refused.
         refusal: Refusal,
     },
 }
@@ -171,7 +171,7 @@ pub enum Failure {
 /// than another pair of system calls, each of which interrupts the other processors.
 pub const SPAN_GAP_PAGES: usize = 16;
 
-/// What the choice of a writer depends on.
+/// The facts about a transaction on which the choice of a writer depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// The number of sites to change.

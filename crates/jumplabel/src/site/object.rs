@@ -24,7 +24,7 @@ impl Object {
         self.place[0].load(Ordering::Relaxed)
     }
 
-    /// Where the object lies in memory. `None` if the platform does not know.
+    /// The bounds of the object in memory. `None` if the platform does not know them.
     #[inline(never)]
     pub(crate) fn image<Of>(&self, held: &Held<Of>) -> Option<Image> {
         // SAFETY: these are the object's own words, and it is loaded, because it is in the list.

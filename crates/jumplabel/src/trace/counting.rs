@@ -28,7 +28,7 @@ pub struct Readers {
     pub(super) turn: AtomicUsize,
 }
 
-/// What [`Readers::empty`] returns if both counts are 0: a bit for each word.
+/// The result of [`Readers::empty`] if both counts are 0: a bit for each word.
 pub const BOTH: u8 = 3;
 
 impl Word {
@@ -72,8 +72,8 @@ impl Readers {
         &self.words[self.turn.load(Ordering::Relaxed) & 1]
     }
 
-    /// Which words have a count of 0 now: a bit for each. If the word that new readers do not take has a count of 0, new readers take it from now
-    /// on. Called under the lock.
+    /// The words that have a count of 0 now: a bit for each. If the word that new readers do not take has a count of 0, new readers take it from
+    /// now on. Called under the lock.
     pub fn empty(&self) -> u8 {
         let [first, second] = self.words.each_ref().map(Word::is_empty);
         let turn = self.turn.load(Ordering::Relaxed) & 1;

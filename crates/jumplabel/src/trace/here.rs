@@ -1,4 +1,4 @@
-//! What each thread knows about itself: whether it is counted.
+//! The data of a thread about itself: whether, and where, it is counted.
 
 use core::cell::Cell;
 
@@ -7,7 +7,7 @@ use super::counting::Word;
 /// The thread-local variable of the tracepoints. It starts as zeros.
 #[repr(C)]
 pub(super) struct Here {
-    /// How many times the thread is counted now.
+    /// The number of times that the thread is counted now.
     pub(super) depth: Cell<u32>,
     /// Set in a child of a fork that happened in a probe. The child has counted this thread once more, with this word and this generation, until
     /// the thread has left all probes. Otherwise null.

@@ -191,7 +191,7 @@ impl<S: Signature> Tracepoint<S> {
         Led { key: self.key(), call: self.call.raw(), walk: 0 }
     }
 
-    /// What a watcher of semaphores must know about this tracepoint.
+    /// The description of this tracepoint, for a watcher of semaphores.
     #[doc(hidden)]
     #[must_use]
     pub fn describe(&'static self, semaphore: &'static AtomicU16) -> Description {

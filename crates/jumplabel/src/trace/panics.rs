@@ -1,4 +1,4 @@
-//! What happens if the drop of a closure panics.
+//! Panics in the drop of closures.
 
 /// With std, each closure is dropped even if the drop of another panics. After that, the panic continues.
 #[cfg(feature = "std")]

@@ -68,7 +68,7 @@ pub struct Led<'a> {
     pub key: &'a RawKey,
     /// The static call.
     pub call: &'a RawCall,
-    /// Where the call leads if it does not lead to a probe: the address of the walk, or 0 for the call's default.
+    /// The target of the call while it does not lead to a probe: the address of the walk, or 0 for the call's default.
     pub walk: usize,
 }
 

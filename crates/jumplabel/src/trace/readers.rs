@@ -68,8 +68,8 @@ pub(super) fn is_inside() -> bool {
 #[cfg(test)]
 pub(super) static FREES_AT_ONCE: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
 
-/// Which of the readers' words have a count of 0 now: a bit for each. If this thread itself is inside, the answer is that none has, because in a
-/// forked process the system may have wiped the words, so that they do not count this thread. Called under the lock.
+/// The readers' words that have a count of 0 now: a bit for each. No bit is set if this thread itself is inside, because in a forked process the
+/// system may have wiped the words, so that they do not count this thread. Called under the lock.
 pub(super) fn empty() -> u8 {
     #[cfg(test)]
     if FREES_AT_ONCE.load(Ordering::Relaxed) {

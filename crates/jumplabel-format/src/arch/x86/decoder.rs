@@ -14,7 +14,7 @@ use crate::kind::op::Fault;
 /// The length of the longest instruction, in bytes.
 pub const MAX: usize = 15;
 
-/// What the decoder found out about one instruction.
+/// The decoder's findings about one instruction.
 pub struct Instruction {
     pub len: usize,
     /// The offset of a displacement of four bytes. The processor adds such a displacement to the address after the instruction.
@@ -25,7 +25,7 @@ pub struct Instruction {
     pub fault: Option<Fault>,
 }
 
-/// What follows an opcode.
+/// The parts of an instruction after its opcode.
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
     /// Only an immediate operand of this many bytes, or nothing.

@@ -4,7 +4,7 @@
 use crate::arch::{Act, Caches, Machine, Native};
 
 impl Machine for Native {
-    /// Which acts of cache maintenance this processor needs. The register CTR_EL0 says so: bit 28 (`IDC`) and bit 29 (`DIC`).
+    /// The acts of cache maintenance that this processor needs, by two bits of the register CTR_EL0: 28 (`IDC`) and 29 (`DIC`).
     fn caches() -> Caches {
         let ctr: u64;
         // SAFETY: reads a register that Linux lets programs read.

@@ -1,4 +1,4 @@
-//! What a target needs besides its encodings: cache instructions, and the assembler macros that `static_key!`, the checks and `naked_key!`
+//! The parts of a target that are not its encodings: cache instructions, and the assembler macros that `static_key!`, the checks and `naked_key!`
 //! use.
 //!
 //! The file of an instruction set implements [`Machine`](super::Machine) and defines these macros (tests/contract.rs checks that):

@@ -18,7 +18,7 @@ pub(crate) struct Literal {
     pub(in crate::patch) action: usize,
 }
 
-/// What a comparison has found, for a site that is in one of its states.
+/// The result of a comparison, for a site that is in one of its states.
 #[derive(Clone, Copy)]
 pub(crate) struct Comparison {
     pub(in crate::patch) holds: State,
@@ -78,7 +78,7 @@ unsafe fn read(entry: &Entry) -> Code {
     unsafe { read_one(entry.kind(), entry.code(), entry.bytes()) }
 }
 
-/// What a site must hold: the arguments of [`Comparison::at`].
+/// The arguments of [`Comparison::at`], which say what a site must hold.
 pub(crate) struct Wanted<'a> {
     pub(in crate::patch) entry: &'a Entry,
     patchable: &'a dyn Patchable,

@@ -1,6 +1,6 @@
-//! What a transaction can patch: a key, a static call, a mode, a table of operations, the alternatives of an object. Each sort of [`Patchable`] has
-//! a file here. Every program has entries of keys, so [`of`] always knows the kinds of these entries. The file of each other patchable has an
-//! [`OptionalKind`]; the patchable's `begin` adds it to the kinds that `of` knows.
+//! Patchables, the things that a transaction can patch: a key, a static call, a mode, a table of operations, the alternatives of an object. Each
+//! sort of [`Patchable`] has a file here. Every program has entries of keys, so [`of`] always knows the kinds of these entries. The file of each
+//! other patchable has an [`OptionalKind`]; the patchable's `begin` adds it to the kinds that `of` knows.
 //!
 //! ```text
 //!   Patchable      key          call            mode, table of operations   alternatives
@@ -63,7 +63,7 @@ use {
     core::sync::atomic::{AtomicPtr, Ordering},
 };
 
-/// What a change means for the sites.
+/// The effect of a change on the sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// No site has to change. Only a count changes, or nothing does.
@@ -77,20 +77,20 @@ pub(crate) enum Effect {
 /// A bit that marks the number of a mode in notices. No address of a key or a mode has it.
 pub(crate) const MODE: usize = 1;
 
-/// What entries name, and what a transaction changes: a key, a call, a mode, a table of operations, the alternatives of an object.
+/// A thing that entries name, and that a transaction changes: a key, a call, a mode, a table of operations, the alternatives of an object.
 pub(crate) trait Patchable: Sync {
     /// The address by which entries name the patchable.
     fn address(&self) -> usize;
 
-    /// Begins `change`, and returns what it means for the sites. Each sort of patchable gives the numbers of changes its own meaning. Called under
-    /// the lock, after [`index::demand`](crate::site::index::demand).
+    /// Begins `change`, and returns its effect on the sites. Each sort of patchable gives the numbers of changes its own meaning. Called under the
+    /// lock, after [`index::demand`](crate::site::index::demand).
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Effect, Error>;
 
     /// The setting after the last change. The sites follow it now.
     fn setting(&self) -> usize;
 
-    /// What the site of `entry` must do under this setting of the patchable. For a kind whose sites lead to the target of their entry, all sites
-    /// with the same [`arm`](Entry::arm) must have the same action, because a run of changes relies on that.
+    /// The action that the site of `entry` must do under this setting of the patchable. For a kind whose sites lead to the target of their entry,
+    /// all sites with the same [`arm`](Entry::arm) must have the same action, because a run of changes relies on that.
     fn action(&self, setting: usize, entry: &Entry) -> usize;
 
     /// The comparison of a site that holds `code`. `None` if the site can hold no [`Literal`], only the states of its kind.
@@ -238,7 +238,7 @@ fn examine_all(
     })
 }
 
-/// What a [`Batch`](crate::Batch) can set: a key to on or off, a static call to a function, a static mode to one of its modes.
+/// A thing that a [`Batch`](crate::Batch) can set: a key to on or off, a static call to a function, a static mode to one of its modes.
 pub trait Settable {
     /// The type of the values to which this can be set.
     type Value;

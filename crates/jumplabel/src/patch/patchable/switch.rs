@@ -81,7 +81,7 @@ impl Patchable for RawMode {
 }
 
 impl RawMode {
-    /// What a change of a mode means for the sites.
+    /// The effect of a change of this mode on the sites.
     pub(super) fn effect_of(&self, change: usize) -> Result<Effect, Error> {
         match change {
             same if same == self.setting() => Ok(Effect::Same(same)),

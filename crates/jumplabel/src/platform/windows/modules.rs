@@ -88,7 +88,7 @@ impl Headers {
     }
 }
 
-/// Where the module lies that contains `address`.
+/// The position of the module that contains `address`.
 pub(super) fn place(address: usize) -> Place {
     let base = Region::at(address).map_or(0, |region| region.module);
     // SAFETY: `address` is that of a record, whose module is loaded.

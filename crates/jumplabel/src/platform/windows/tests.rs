@@ -11,7 +11,7 @@ use crate::{Error, Lock, WriterKind, for_each_site, static_branch_unlikely, stat
 /// The error number of `VirtualProtect` under ProcessDynamicCodePolicy.
 const ERROR_DYNAMIC_CODE_BLOCKED: u32 = 1655;
 
-/// Which calls the test refuses.
+/// The calls that the test refuses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Refused {
     None,

@@ -1,4 +1,4 @@
-//! When the data of a probe is dropped.
+//! The moment at which the data of a probe is dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

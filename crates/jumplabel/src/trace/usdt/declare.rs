@@ -1,4 +1,4 @@
-//! What `tracepoint!` makes for tracers: a function with a note, and a semaphore.
+//! The parts of a tracepoint for tracers: a function with a note, and a semaphore.
 
 /// Makes the function and the semaphore. The parameters are those of the tracepoint, each with its type and its places in the note.
 #[cfg(jumplabel_usdt)]
@@ -40,7 +40,7 @@ macro_rules! __usdt_emit {
     };
 }
 
-/// Yields what a watcher of semaphores must know about the tracepoint.
+/// Yields the description of the tracepoint, for a watcher of semaphores.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]

@@ -48,17 +48,17 @@ use crate::{
 };
 pub use watch::watch;
 
-/// What [`look`] has found.
+/// The result of [`look`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Looked {
     /// The number of tracepoints that have a note. It includes keys that follow semaphores of `<sys/sdt.h>`, and callsites of tracing that have
     /// keys.
     pub tracepoints: usize,
-    /// How many of these tracepoints have a tracer.
+    /// The number of these tracepoints that have a tracer.
     pub traced: usize,
-    /// Why one of these tracepoints could not follow its semaphore: a refused flip, for example. That tracepoint stays as it was, and the next look
-    /// tries again.
+    /// The reason why one of these tracepoints could not follow its semaphore, such as a refused flip. That tracepoint stays as it was, and the
+    /// next look tries again.
     pub error: Option<Error>,
 }
 

@@ -1,4 +1,4 @@
-//! Where a tracer finds an argument of a tracepoint: the text in the note, and the words to which the text leads.
+//! The place where a tracer finds an argument of a tracepoint: the text in the note, and the words to which the text leads.
 //!
 //! ```text
 //!   u32, i32, bool, char, *const T, &T, Option<&T>    the value            4@0(%rax) -4@0(%rax) ...

@@ -33,8 +33,8 @@
 
 use core::sync::atomic::AtomicU32;
 
-/// How `__op_thunk` keeps registers. The value has the components of 0xe7 that the system has enabled, and the bit [`BY_HAND`]; or it is
-/// only [`NONE`]. It is 0 until the first call in this instance of the library. The code asks the processor only once, because a hypervisor
+/// The way in which `__op_thunk` keeps registers. The value has the components of 0xe7 that the system has enabled, and the bit [`BY_HAND`]; or it
+/// is only [`NONE`]. It is 0 until the first call in this instance of the library. The code asks the processor only once, because a hypervisor
 /// answers slowly.
 static KEPT: AtomicU32 = AtomicU32::new(0);
 

@@ -1,4 +1,4 @@
-//! What an instance of the library shares with the process: the lock, which all instances have in common; forks; the end of the process.
+//! The lock, which all instances of the library in a process share; forks; the end of the process.
 
 mod cancellation;
 pub(super) mod exit;

@@ -31,7 +31,7 @@ pub(super) const NAMELESS: u32 = FORKING - 1;
 #[repr(transparent)]
 pub(super) struct Lock(pub(super) AtomicU32);
 
-/// Why a thread does not get the lock.
+/// The reason why a thread does not get the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// The thread has the lock already.
@@ -44,7 +44,7 @@ pub(super) enum Refusal {
     Nameless,
 }
 
-/// What a waiter does if the owner has not released the lock while the waiter slept.
+/// The decision of a waiter, if the owner has not released the lock during the waiter's sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     /// The waiter sleeps again.

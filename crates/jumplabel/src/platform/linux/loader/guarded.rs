@@ -81,7 +81,7 @@ mod tests {
         Phdr { p_type, p_flags: 4, p_vaddr: start, p_filesz, p_memsz, p_align: 8, p_offset: start, p_paddr: 0 }
     }
 
-    /// What [`property`] returns for an object that consists of `words` and says that its first `bytes` bytes are its property note.
+    /// The result of [`property`] for an object that consists of `words` and says that its first `bytes` bytes are its property note.
     fn says(words: &[u32], bytes: usize) -> bool {
         // The first segment is loaded, and has exactly the length of the allocation.
         let headers = [header(1, 0, size_of_val(words)), header(0x6474_e553, 0, bytes)];

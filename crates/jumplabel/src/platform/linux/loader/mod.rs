@@ -60,7 +60,7 @@ pub(super) const fn symbol(_address: usize) -> Option<&'static CStr> {
     None
 }
 
-/// Where the object lies that contains `address`. Calls the dynamic loader or, in a static program, the C library.
+/// The position of the object that contains `address`. Calls the dynamic loader or, in a static program, the C library.
 pub(super) fn place(address: usize) -> Place {
     use core::ffi::{c_int, c_void};
 

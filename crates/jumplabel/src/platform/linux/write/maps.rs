@@ -1,4 +1,4 @@
-//! What the kernel says about the mapping at an address: its bounds, protection, file. The `PROCMAP_QUERY` ioctl tells it (Linux 6.11). If the
+//! The kernel's answer about the mapping at an address: its bounds, protection, file. The `PROCMAP_QUERY` ioctl tells it (Linux 6.11). If the
 //! kernel does not have that ioctl, the code reads /proc/self/maps or, if the first thread has ended, /proc/thread-self/maps.
 
 use core::ffi::CStr;

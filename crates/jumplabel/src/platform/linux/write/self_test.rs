@@ -15,9 +15,9 @@ use crate::arch::{Arch, Native, State};
 use crate::error::Refusal;
 use crate::platform::{Extent, Failure, Held, Write, Writer};
 
-/// Which writers have passed: one bit for each kind.
+/// The writers that have passed: one bit for each kind.
 static PASSED: AtomicU8 = AtomicU8::new(0);
-/// Which writers wrote without effect: one bit for each kind.
+/// The writers that wrote without effect: one bit for each kind.
 static FAILED: AtomicU8 = AtomicU8::new(0);
 
 /// Tests a writer, unless it has been tested before. An error if the writer has not passed.
