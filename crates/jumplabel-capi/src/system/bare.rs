@@ -1,6 +1,6 @@
 //! The system of a kernel: there is none to ask.
 
-/// The name of the calling CPU, never 0. Nothing interrupts the CPU while it holds the lock.
+/// The number of the calling CPU plus 1, because 0 means nobody. It stays right while the lock is held, because nothing interrupts the CPU then.
 pub(crate) fn me() -> usize {
     crate::machine::cpu() + 1
 }

@@ -22,7 +22,7 @@ pub fn verify(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
     Ok(Answer { verified: Some(Verified { sites }), ..Answer::new() })
 }
 
-/// The keys that have a site that differs. Their counts are to stay.
+/// The keys with at least one site that does not do what the key says. `None`: the repair leaves the key's count as it is.
 fn strayed(live: &Live, selectors: &[Selector]) -> Result<Vec<Wanted>, Failure> {
     let (mut keys, pages) = (Vec::new(), Pages::of(&live.memory));
     for number in chosen(live, selectors)? {

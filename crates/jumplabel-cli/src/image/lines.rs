@@ -13,8 +13,7 @@ use super::symbols::demangled;
 /// The debug information of an object, if it has any.
 pub struct Lines(Option<addr2line::Context<EndianRcSlice<RunTimeEndian>>>);
 
-/// A function at an address. In a chain, the first function is the innermost one, and each other one is a function that the one before was inlined
-/// into.
+/// A function at an address. In a chain, the innermost function comes first. Each function was inlined into the next one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Frame {
     pub function: Option<String>,

@@ -60,8 +60,8 @@ pub fn read(text: &str) -> Header {
     header
 }
 
-/// Removes repeated declarations, which are there because the preprocessor chooses one. The place of the first one gets the text of the last one,
-/// which is C's and not the fallback's.
+/// Removes repeated declarations. A function that stands in two branches of `#if` is declared twice. Keeps the place of the first declaration, with
+/// the text of the last one, because the last branch is that of C with sites, and not the fallback's.
 fn without_repetitions(groups: &mut Vec<Group>) {
     let all: Vec<(String, String)> = groups
         .iter()
