@@ -102,7 +102,7 @@ impl Machine {
         })
     }
 
-    /// The same, but only a jump to `target` itself counts.
+    /// Like [`decode`](Self::decode), but only a jump to `target` itself counts.
     pub fn decode_exactly(self, kind: Kind, code: Code, address: u64, target: u64) -> Option<State> {
         with_encoder!(self, A => kind.decode::<A>(code, displacement::<A>(kind, address, target)))
     }
@@ -142,7 +142,7 @@ impl Machine {
         }
     }
 
-    /// The action of a site, as a number: a check returns whether it jumps, a naked key's function its return value.
+    /// The action of a site in `state`, as a number: for a check, whether it jumps; for a naked key's function, its result.
     pub fn action(self, state: State) -> usize {
         with_encoder!(self, A => state.action::<A>())
     }

@@ -93,7 +93,7 @@ impl Process {
         self.ask_within(request, Some(PATIENCE))
     }
 
-    /// The same, without a limit of time: it waits as long as the process is stopped.
+    /// [`ask`](Self::ask) without a limit of time: waits as long as the process is stopped.
     pub fn ask_patiently(&mut self, request: &Request) -> Result<Answer, Failure> {
         self.ask_within(request, None)
     }

@@ -122,7 +122,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     plain.into()
 }
 
-/// The same, with blanks as numbers too, because a column is one word.
+/// [`visible`] for a column: blanks become numbers, too, because a column is one word.
 fn word(text: &str) -> Cow<'_, str> {
     match visible(text) {
         Cow::Borrowed("") => Cow::Owned("-".into()),

@@ -21,7 +21,7 @@ pub fn every(target: &Target) -> Vec<Chosen<'_>> {
     by(target, &Selector { what: What::Name(Glob::new("*")), assignment: None })
 }
 
-/// The choice of one selector.
+/// The subjects and sites that one selector chooses.
 pub fn by<'target>(target: &'target Target, selector: &Selector) -> Vec<Chosen<'target>> {
     let mut chosen = Vec::new();
     for object in &target.objects {
@@ -59,8 +59,8 @@ pub fn by<'target>(target: &'target Target, selector: &Selector) -> Vec<Chosen<'
     chosen
 }
 
-/// The choice of several selectors, in the order of the tables, each subject once. Without selectors, everything. Reports each selector that chooses
-/// nothing. Also returns whether each has chosen something, or, without selectors, whether there is anything.
+/// The subjects and sites that several selectors choose, in the order of the tables, each subject once. Without selectors, everything. Reports each
+/// selector that chooses nothing. Also returns whether each has chosen something, or, without selectors, whether there is anything.
 pub fn by_any<'target>(
     target: &'target Target,
     selectors: &[Selector],

@@ -45,13 +45,13 @@ pub fn run(what: &arguments::Apply, out: &mut dyn Write) -> Result<u8, Failure> 
         code = if code == DONE { answer.status } else { code };
         let mut line = serde_json::to_string(&Applied { process, answer }).unwrap_or_default();
         line.push('\n');
-        // Even if nobody reads the output any more, all changes are still to be made.
+        // Even if nobody reads the output any more, all changes must still be made.
         let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
     }
     Ok(code)
 }
 
-/// The most bytes of input. Lines for 10,000 processes are a tenth of that.
+/// The largest input, in bytes. Lines for 10,000 processes take a tenth of that.
 const LONGEST: u64 = 16 << 20;
 
 fn text(file: &str) -> Result<String, Failure> {

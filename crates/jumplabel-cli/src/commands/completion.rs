@@ -104,7 +104,7 @@ fn names(before: &str, current: &OsStr) -> Vec<CompletionCandidate> {
     )
 }
 
-/// The keys of the target on the command line; after a key and `=`, its values.
+/// The completions of a selector: the keys of the target on the command line or, after a key and `=`, the values of that key.
 fn selectors(current: &OsStr) -> Vec<CompletionCandidate> {
     let words: Vec<OsString> = std::env::args_os().skip_while(|word| word != "--").skip(2).collect();
     let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();

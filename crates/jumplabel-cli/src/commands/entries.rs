@@ -61,7 +61,7 @@ impl Site {
         front.first().copied().filter(|_| self.kind.number() != CALL_SITE)
     }
 
-    /// What happens to a uprobe or a breakpoint on the site.
+    /// Says what happens to a uprobe or a breakpoint on the site.
     fn probed(&self, image: &Image, front: Option<u8>) -> &'static str {
         let is_x86 = matches!(image.machine, Machine::X86 | Machine::X86_64);
         match (front, self.kind.number()) {

@@ -54,7 +54,7 @@ fn columns(row: Row) -> [Cow<'static, str>; 5] {
     [row.key, state, count, row.sites.to_string(), note].map(Cow::Owned)
 }
 
-/// The notes on a row, except who made the last change; and when the agent takes that change back.
+/// The notes on a row, without the one about who made the last change; and the note about when the agent takes that change back.
 pub fn notes(row: &Row) -> (Vec<String>, Option<String>) {
     let (mixed, sites) = (row.differing > 0, row.sites);
     let verb = if row.differing == 1 { "differs" } else { "differ" };

@@ -13,7 +13,7 @@ use crate::failure::{DONE, Failure};
 use crate::process::Process;
 use crate::report::{time, visible};
 
-/// What the process's layer says about an event. The peer may be no agent, and send anything.
+/// An event, as the process's layer describes it. The peer may be no agent, and send anything.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Record {
@@ -27,7 +27,7 @@ struct Record {
     thread: Option<String>,
     message: Option<Value>,
     fields: Map<String, Value>,
-    /// How many events of this callsite were lost since the record before.
+    /// The number of events of this callsite that were lost since the previous record.
     lost: u32,
 }
 

@@ -115,7 +115,7 @@ fn instances(instances: &[(String, u32)], findings: &mut Findings) {
     }
 }
 
-/// Reports sites that differ from what their keys say, or that nobody runs.
+/// Reports sites that do not do what their keys say, or that no thread runs.
 fn sites(target: &Target, findings: &mut Findings) {
     let differences = force::differences(target);
     let cure = "jumplabel check --repair PID; of a hook or a breakpoint, end whoever set it";

@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How often the follower asks the processes if nothing happens.
 const REFRESH: Duration = Duration::from_secs(10);
 
-/// What `follow` is to follow, and under which name it reports.
+/// The arguments of [`follow`]: the cluster and the prefix to follow, and the name of this host in reports.
 pub struct Following {
     pub members: String,
     pub prefix: String,

@@ -18,16 +18,16 @@ use serde::{Deserialize, Serialize};
 /// The wishes carried out in all processes, by `NAME.PID`.
 pub type AllFollowed = BTreeMap<String, Followed>;
 
-/// What tells a socket from a later one of the same name: the number of its file, and when that was made, in nanoseconds since 1970.
+/// Distinguishes a socket from a later one of the same name: the number of its file, and when the file was made, in nanoseconds since 1970.
 pub type Birth = (u64, i64);
 
 /// The wishes carried out in one process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Followed {
     pub birth: Birth,
-    /// By a wish's key in etcd: the revision that was carried out or refused, and its value.
+    /// For the key of each wish in etcd: the revision that was carried out or refused, and its value.
     pub wishes: BTreeMap<String, Carried>,
-    /// By the selector of a key: the key's value before any wish changed it.
+    /// For the selector of each key: the key's value before any wish changed it.
     pub before: BTreeMap<String, String>,
 }
 
@@ -70,7 +70,7 @@ impl File {
         File { path: directory.join(format!("followed{name}.json")), written: AllFollowed::new() }
     }
 
-    /// Reads what the follower before this one has left.
+    /// Reads the wishes that the previous follower has carried out.
     pub fn read(&mut self) -> io::Result<AllFollowed> {
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
         let file = match std::fs::OpenOptions::new().read(true).custom_flags(flags).open(&self.path) {

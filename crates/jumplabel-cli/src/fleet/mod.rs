@@ -53,7 +53,7 @@ pub struct Is {
 }
 
 impl Wish {
-    /// Where the wishes of a prefix are: the beginning of their keys.
+    /// The beginning of the keys of all wishes under a prefix.
     pub fn place(prefix: &str) -> String {
         format!("{prefix}/set/")
     }

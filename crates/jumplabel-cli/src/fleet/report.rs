@@ -27,7 +27,7 @@ pub struct Host {
     pub failed: Vec<String>,
 }
 
-/// Where the reports of a prefix are: the beginning of their keys.
+/// The beginning of the keys of all reports under a prefix.
 pub fn place(prefix: &str) -> String {
     format!("{prefix}/report/")
 }

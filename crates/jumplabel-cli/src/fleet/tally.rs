@@ -53,7 +53,7 @@ impl Tally {
         if done == asked { asked.to_string() } else { format!("{done} of {asked}") }
     }
 
-    /// Names the other processes and their reasons, after a semicolon. Empty if there are none.
+    /// The processes that did not carry the wish out, with their reasons, after a semicolon. Empty if there are none.
     pub fn others(&self) -> String {
         let mut text = String::new();
         if !self.late.is_empty() {

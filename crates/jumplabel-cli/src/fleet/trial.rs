@@ -47,7 +47,7 @@ pub fn id(prefix: &str, key: &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(id).into_owned())
 }
 
-/// Where the answers to a trial are: the beginning of their keys.
+/// The beginning of the keys of all answers to a trial.
 pub fn answers(prefix: &str, id: &str) -> String {
     format!("{prefix}/answer/{id}/")
 }

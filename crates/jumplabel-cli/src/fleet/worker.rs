@@ -34,7 +34,7 @@ pub type Job = Box<dyn FnOnce(&mut Worker) + Send>;
 #[derive(Default)]
 pub struct State {
     pub followed: Followed,
-    /// By the key of a wish: why the wish is not carried out.
+    /// For the key of a wish: the reason why the wish was not carried out.
     pub failed: BTreeMap<String, String>,
     /// The number of jobs that are not done yet.
     pub unfinished: usize,
@@ -184,7 +184,7 @@ impl Worker {
         self.set_each(items, seconds, true)
     }
 
-    /// The same, but without notes, for values from before any wish, or of other wishes.
+    /// [`set`](Self::set) without the notes, for values from before any wish, or of other wishes.
     fn set_back(&mut self, items: Vec<Selector>, seconds: Option<u32>) -> Result<Outcome, String> {
         self.set_each(items, seconds, false)
     }

@@ -27,7 +27,8 @@ use super::threads::Stopped;
 use crate::failure::Failure;
 use crate::machine::Machine;
 
-/// A key, by its number, and the change of its count. `None` leaves the count, and only makes the sites that differ do what the count says.
+/// A key, by its number, and the change of its count. `None` leaves the count as it is, and only mends the sites that do not do what the count
+/// says.
 pub type Wanted = (usize, Option<count::Change>);
 
 /// The writes of a change.
@@ -37,7 +38,7 @@ pub struct Plan {
     marks: Vec<(u64, [u32; 2])>,
 }
 
-/// Which sites of a key a change writes.
+/// The sites of a key that a change writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
     All,
@@ -126,7 +127,7 @@ impl Plan {
     fn bring(&mut self, live: &Live, pages: &Pages<'_>, number: usize, on: bool, which: Which) -> Result<(), Failure> {
         let key = &live.keys[number];
         for &at in &key.sites {
-            // A site that loads the key never differs, whatever the key is.
+            // A site that loads its key is right in every state of the key.
             if which == Which::Differing && live.difference(pages, key, at, on)?.is_none() {
                 continue;
             }

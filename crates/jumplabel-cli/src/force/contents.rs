@@ -16,7 +16,7 @@ pub struct Contents {
     pub target: u64,
     pub code: Code,
     pub state: Option<State>,
-    /// The same as in [`Site`]: whether a hook keeps the site from being run.
+    /// Whether a hook keeps threads from running the site, as in [`Site`].
     pub is_hooked: bool,
 }
 
@@ -64,7 +64,7 @@ impl Live {
         Ok(Contents { address, target, code, state: state.filter(|_| !is_hooked), is_hooked })
     }
 
-    /// Says how a site differs from what its key says. `None` if it does not differ.
+    /// Says what a site does instead of what its key says. `None` if it does what its key says.
     pub fn difference(
         &self,
         pages: &Pages<'_>,

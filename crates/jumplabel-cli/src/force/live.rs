@@ -58,7 +58,7 @@ impl Live {
             let maps = objects::mappings(alive)?;
             tries += 1;
             match Live::of(pid, alive, &maps) {
-                // An object that this has found may have been unloaded meanwhile, or be loaded only in part.
+                // An object that was found may have been unloaded meanwhile, or be loaded only in part.
                 Err(_) if tries < TRIES && objects::mappings(alive)? != maps => {}
                 live => return live,
             }
@@ -156,7 +156,7 @@ impl Live {
         Ok(())
     }
 
-    /// Refuses if the process lists an object that was not read, because that could have sites of the same keys.
+    /// Returns an error if the process lists an object that was not read, because that object could have sites of the same keys.
     fn look_at_lists(&self) -> Result<(), Failure> {
         const MANY: usize = 1 << 16;
         let mut seen = 0;

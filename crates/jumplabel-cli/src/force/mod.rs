@@ -155,7 +155,7 @@ pub fn set(what: &Set) -> Result<Answer, Failure> {
     let notes = turned
         .filter(|count| traced.contains(&count.key))
         .filter_map(|turned| tracepoints::note(&live.keys[turned.key].name, count::users(turned.new) > 0, None));
-    // If counts change, all sites belong to that change, and none counts as brought back.
+    // If counts change, all sites belong to that change, and none counts as repaired.
     let back = if plan.counts().is_empty() { plan.sites() } else { 0 };
     let notes = notes.chain(Done::brought_back(back)).collect();
     let nanoseconds = pause.as_nanos().try_into().unwrap_or(u64::MAX);

@@ -64,7 +64,8 @@ pub fn mappings(pid: Pid) -> Result<Vec<Mapping>, Failure> {
         .collect())
 }
 
-/// Reads the loaded objects. An object is left out if no file begins as it does: [`Live`](super::live::Live) finds out whether that matters.
+/// Reads the loaded objects. Leaves out an object if no file begins with the same bytes: [`Live`](super::live::Live) finds out whether that
+/// matters.
 pub fn read(pid: Pid, memory: &Memory, maps: &[Mapping]) -> Result<(Vec<Object>, Vec<Loaded>), Failure> {
     let (mut objects, mut loaded) = (Vec::new(), Vec::new());
     let begins = maps.iter().filter(|mapping| mapping.offset == 0 && mapping.path.starts_with('/'));

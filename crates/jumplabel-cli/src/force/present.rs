@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::table::{Is, Now, Site, function_at};
 use crate::target::{Object, Target};
 
-/// What all objects say together.
+/// The facts about subjects that all objects give together.
 struct Present<'live> {
     live: &'live Live,
     pages: Pages<'live>,
@@ -70,7 +70,7 @@ impl Live {
 }
 
 impl Present<'_> {
-    /// Takes the names and the defaults that an object has.
+    /// Adds the names and the defaults that an object gives.
     fn know(&mut self, object: &Object) {
         let resolve = |place, slot| resolve(&self.live.memory, object.bias, place, slot);
         for subject in object.table.subjects.iter().filter(|subject| subject.declared.is_some()) {

@@ -61,7 +61,7 @@ impl Stopped {
         Ok(stopped)
     }
 
-    /// No stopped thread: all threads run on.
+    /// A value that stops no thread.
     pub fn none(pid: Pid) -> Stopped {
         Stopped { pid, threads: Vec::new() }
     }

@@ -53,7 +53,7 @@ pub fn wanted(live: &Live, selectors: &[Selector]) -> Result<Vec<Wanted>, Failur
     Ok(all)
 }
 
-/// The error that the process itself configures a layer's names.
+/// The message that only the process itself can configure the names of a layer.
 fn layered(what: &str) -> String {
     let kind = jumplabel_layer::reserved(what).unwrap_or_default();
     format!(

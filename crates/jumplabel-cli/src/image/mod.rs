@@ -147,7 +147,7 @@ impl Image {
         segment.content.get_or_init(read).as_deref()
     }
 
-    /// Bytes at an address, if the file has all of them.
+    /// `bytes` bytes at an address. `None` unless the file has all of them.
     pub fn slice(&self, address: u64, bytes: usize) -> Option<&[u8]> {
         let find = |segment: &&Segment| segment.place(address, bytes as u64).is_some();
         let segment = self.segments.iter().find(find)?;
@@ -155,7 +155,7 @@ impl Image {
         self.content(segment)?.get(place..place.checked_add(bytes)?)
     }
 
-    /// The same, but the part of a segment that the file does not have is zero.
+    /// Like [`slice`](Self::slice), but bytes of a segment that the file does not have are zero.
     pub fn array<const BYTES: usize>(&self, address: u64) -> Option<[u8; BYTES]> {
         if let Some(slice) = self.slice(address, BYTES) {
             return slice.try_into().ok();

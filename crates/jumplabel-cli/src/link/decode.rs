@@ -48,7 +48,7 @@ impl Functions {
     }
 }
 
-/// The same, for displacements in one function.
+/// [`Functions::end_with`] for displacements in one function.
 fn ends(code: &[u8], start: u64, displacements: &[u64], all: &mut Vec<bool>) {
     let mut decoder = Decoder::with_ip(64, code, start, DecoderOptions::NONE);
     let mut end = start;

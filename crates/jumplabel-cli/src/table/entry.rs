@@ -58,9 +58,10 @@ pub struct Site {
     pub entry: u64,
     /// Whether the site is to fall through at the start, but was built as a jump, and `link` has not turned it yet.
     pub is_unlinked: bool,
-    /// Where the site leads: for a switch, the arm of the mode at the start; for a call, the function; otherwise the target of the jump.
+    /// The address to which the site leads: for a switch, the arm of the mode at the start; for a call, the function; otherwise the target of the
+    /// jump.
     pub target: u64,
-    /// Where the site leads by its entry.
+    /// The address to which the site leads by its entry.
     pub home: u64,
     /// For a switch: each mode, with its code.
     pub arms: Vec<Arm>,
@@ -81,7 +82,7 @@ pub struct Site {
     pub wanted: Option<u32>,
     /// The mode, or the feature, of the arm that the site does lead to, or hold.
     pub holds: Option<u32>,
-    /// For a trampoline: where its slot leads, if that is known.
+    /// For a trampoline: the address in its slot, if that is known.
     pub by_slot: Option<u64>,
 }
 

@@ -1,5 +1,5 @@
-//! What a site holds: its state, where that state leads, and whether it is right for what the site's subject is. The same code serves the bytes of a
-//! file and the bytes in the memory of a process.
+//! The contents of a site: its state, where that state leads, and whether it is right for what the site's subject is. The same code serves the
+//! bytes of a file and the bytes in the memory of a process.
 //!
 //! ```text
 //!   kind                             the state depends on        and leads to
@@ -19,7 +19,7 @@ use super::{Is, function_at};
 use crate::image::Image;
 use crate::machine::Machine;
 
-/// What decides the right contents of a site, beside its key.
+/// The facts that decide the right contents of a site, beside its key.
 #[derive(Clone, Copy, Default)]
 pub struct Now {
     /// The number of the mode. For alternatives, the number of the feature.

@@ -40,7 +40,7 @@ pub struct Table {
     by_start: Vec<usize>,
     /// Everything that cannot be right, a sentence each.
     pub damage: Vec<String>,
-    /// How many of these sentences come first, and are not about what sites hold.
+    /// The number of sentences at the beginning of `damage` that are not about what sites hold.
     read: usize,
 }
 
@@ -176,7 +176,7 @@ impl Table {
         &self.damage[..self.read]
     }
 
-    /// Finds the sites that do not do what their subject is, and adds sentences about them. Can be called again.
+    /// Finds the sites that do not do what their subject says, and adds sentences about them. Can be called again.
     pub fn judge(&mut self, image: &Image) {
         self.damage.truncate(self.read);
         for subject in &self.subjects {

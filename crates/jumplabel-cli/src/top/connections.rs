@@ -56,7 +56,7 @@ fn follow(at: usize, target: &str, mut process: Process, to: &SyncSender<Input>)
     }
 }
 
-/// The reason without the name in front of it.
+/// `why` without the name of the target in front.
 fn without<'why>(target: &str, why: &'why str) -> &'why str {
     why.strip_prefix(target).and_then(|why| why.strip_prefix(": ")).unwrap_or(why)
 }

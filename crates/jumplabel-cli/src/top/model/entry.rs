@@ -18,10 +18,11 @@ pub struct Entry {
     undo: Option<Undo>,
 }
 
-/// What takes back the changes that operators have made.
+/// The item that takes back the changes that operators have made.
 struct Undo {
     item: Selector,
-    /// The state before the changes. Once the state is the same again, there is nothing to take back. Not known if users were added or removed.
+    /// The state before the changes. Once the state is the same again, there is nothing to take back. `None` if it is not known, because users were
+    /// added or removed.
     before: Option<String>,
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// The span of which a rate is the mean.
+/// The time over which a rate is the mean.
 const SPAN: Duration = Duration::from_secs(10);
 /// Flips within this time are counted together.
 const TOGETHER: Duration = Duration::from_millis(500);

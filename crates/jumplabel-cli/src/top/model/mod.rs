@@ -55,7 +55,7 @@ pub struct Model {
     /// Whether typed letters change the filter.
     pub types: bool,
     pub helps: bool,
-    /// Whether the lines were drawn, and the terminal is as large still. Otherwise keys change nothing.
+    /// Whether the lines were drawn in a terminal that is still as large. Otherwise keys change nothing.
     is_seen: bool,
     /// Whether a key was pressed, or the lists of all processes were drawn.
     has_begun: bool,
@@ -74,7 +74,7 @@ pub struct Message {
     pub is_trouble: bool,
 }
 
-/// What the thread of a connection tells the model.
+/// A message from the thread of a connection to the model.
 pub enum Told {
     /// The connection is there, and can be used.
     Connected,
@@ -85,7 +85,7 @@ pub enum Told {
     Ended(String),
 }
 
-/// What the loop is to do.
+/// An action that the loop must do.
 #[derive(Debug, PartialEq)]
 pub enum Action {
     /// Asks a process.
@@ -148,7 +148,7 @@ impl Model {
         (self.cursor, self.selected) = (cursor, selected);
     }
 
-    /// Takes that all was drawn in a terminal of this size. The cursor is on the line above all others until a key is pressed or each process has
+    /// Notes that all was drawn in a terminal of this size. The cursor is on the line above all others until a key is pressed or each process has
     /// said what it has. From then on it stays on its line, wherever that goes.
     pub fn drawn(&mut self, size: (u16, u16)) {
         self.is_seen = fits(size);
@@ -160,7 +160,7 @@ impl Model {
         self.has_begun |= !self.processes.iter().any(is_awaited);
     }
 
-    /// Takes the size that the terminal has now. In a larger one, nothing is seen before it is drawn.
+    /// Notes the present size of the terminal. In a larger one, nothing is seen before it is drawn.
     pub fn resized(&mut self, size: (u16, u16)) {
         self.is_seen &= fits(size);
     }
@@ -172,7 +172,7 @@ impl Model {
         processes.filter_map(|(at, process)| Some(Action::Ask(at, process.due(now.instant, every)?))).collect()
     }
 
-    /// Takes what the connection with a process tells.
+    /// Acts on a message from the connection with a process.
     pub fn told(&mut self, at: usize, told: Told, now: Now) -> Vec<Action> {
         let process = &mut self.processes[at];
         match told {

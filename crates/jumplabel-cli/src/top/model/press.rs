@@ -21,7 +21,7 @@ impl Model {
         match key.code {
             KeyCode::Char('c') if control => return vec![Action::End],
             KeyCode::Char('q') if !self.is_seen => return vec![Action::End],
-            // Whoever does not see a line does not mean it.
+            // A key is not for a line that the user cannot see.
             _ if !self.is_seen => {}
             KeyCode::Char('l') if control => return vec![Action::Redraw],
             KeyCode::Char('u') if control && self.types => self.filter.clear(),
@@ -113,8 +113,8 @@ impl Model {
         }
     }
 
-    /// The same for all shown entries. Each process gets one change, and another one for its fail points, because one change cannot have both fail
-    /// points and keys.
+    /// [`take_back`](Self::take_back) for all shown entries. Each process gets one change, and another one for its fail points, because one change
+    /// cannot have both fail points and keys.
     fn take_all_back(&mut self, now: Now) -> Vec<Action> {
         let mut changes: Vec<(usize, bool, Vec<Selector>)> = Vec::new();
         for (at, entry) in self.shown() {

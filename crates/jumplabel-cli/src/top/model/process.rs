@@ -24,7 +24,7 @@ pub struct Process {
     pub state: State,
     pub read_only: bool,
     pub entries: Vec<Entry>,
-    /// Whether it has said what it has.
+    /// Whether the agent has listed the entries of the process.
     pub has_listed: bool,
     asked: VecDeque<(Asked, Instant)>,
     /// When the process is asked for the next list.
@@ -81,7 +81,7 @@ impl Process {
         }
     }
 
-    /// Takes a new connection. Returns the first requests for it.
+    /// Notes a new connection. Returns the first requests for it.
     pub fn connected(&mut self, now: Instant, every: Duration) -> Vec<Request> {
         (self.state, self.watches, self.takes_back) = (State::Connected, false, false);
         self.asked = [Asked::Hello, Asked::Watch, Asked::List].into_iter().map(|asked| (asked, now)).collect();
@@ -89,7 +89,7 @@ impl Process {
         vec![Request::Hello, Request::Watch, Request::List(Vec::new())]
     }
 
-    /// Takes the loss of the connection. The requests that wait for an answer are lost with it.
+    /// Notes the loss of the connection. The requests that wait for an answer are lost with it.
     pub fn lost(&mut self, state: State) {
         self.state = state;
         self.asked.clear();
@@ -207,7 +207,7 @@ impl Process {
         news
     }
 
-    /// Takes the changes that the agent has made.
+    /// Notes the changes that the agent has made.
     fn take(&mut self, done: &Done, by: Option<Peer>, takes_back: bool, now: Instant) {
         let since = Since { seconds: 0, by };
         let undo = split_items(&done.undo).unwrap_or_default();
