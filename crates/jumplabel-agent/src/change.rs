@@ -136,8 +136,8 @@ fn number(assignment: &Assignment) -> Option<usize> {
     }
 }
 
-/// Carries the changes out, all or none. `stay`: for changes that are made for a while, whether that time begins or ends. `by`: the one who
-/// asked, as the program hears it.
+/// Carries the changes out, all or none. `stay` is for changes that are made for a while: it says whether that time begins or ends. `by` is who
+/// asked; functions that hear of flips are told it.
 pub fn commit(changes: &[Change<'_>], stay: Option<Stay>, by: AskedBy) -> Result<Outcome, Refusal> {
     let raw = changes.iter().filter_map(|change| match (&change.subject.kind, change.to) {
         (Kind::Key(info), To::Key(on)) => {
@@ -148,7 +148,7 @@ pub fn commit(changes: &[Change<'_>], stay: Option<Stay>, by: AskedBy) -> Result
         (Kind::Mode(info), To::Mode(number)) => {
             Some(stay.map_or(RawChange::Mode(info.mode, number), |stay| RawChange::ModeFor(stay, info.mode, number)))
         }
-        _ => None, // `target` makes no other.
+        _ => None, // `target` returns no other combination.
     });
     // SAFETY: the changes are of keys and modes. Only a change of a static call has a condition.
     unsafe { jumplabel::commit_all_by(by, raw.map(Ok)) }.map_err(|error: Error| {

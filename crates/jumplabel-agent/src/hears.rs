@@ -7,7 +7,7 @@ use jumplabel_selector::{Selector, What};
 
 use crate::subject::Subject;
 
-/// Why no function was registered.
+/// The error of [`on_change`]: the function is not registered.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum HearError {
@@ -33,8 +33,8 @@ impl fmt::Display for HearError {
 
 impl std::error::Error for HearError {}
 
-/// Registers `told`: the library calls it whenever a key or a mode that the selector chooses has changed, whoever asked for that. It gets the
-/// name as lists show it.
+/// Registers `told`: the library calls it whenever a key or a mode that the selector chooses has changed, whoever asked for the change. `told` gets
+/// the name as lists show it.
 ///
 /// ```
 /// # jumplabel::static_key! { #[key(name = "net.trace")] static TRACE: false; }
@@ -43,14 +43,14 @@ impl std::error::Error for HearError {}
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// [`jumplabel::on_change()`] says when it is called, and what it may do. In addition:
+/// [`jumplabel::on_change()`] says when `told` is called, and what it may do. In addition:
 ///
 /// * If an operator asked, the agent's thread calls it, where signals are blocked, and the agent serves no client meanwhile. It must not wait for an
 ///   answer of the agent, nor call [`pause`](crate::pause), nor wait for a thread that does.
 /// * The selector may choose nothing yet: it also applies to objects that are loaded later.
 /// * Each flip of any key costs a list of all keys, in the thread that flips. So do not use it in programs that flip often, or that flip in signal
 ///   handlers. `RawKey::on_change` is for these.
-/// * If there is no memory for that list, or the keys cannot be listed, it does not hear of that flip.
+/// * If there is no memory for that list, or the keys cannot be listed, `told` does not hear of that flip.
 /// * Each registration takes some memory for good, even after `remove`.
 ///
 /// # Errors
@@ -92,7 +92,7 @@ impl Chooser {
         }
     }
 
-    /// The name of the key or mode at `address`, if it is chosen.
+    /// The name of the key or mode at `address`. `None` if the selector does not choose it.
     pub fn name(&self, address: usize) -> Option<String> {
         let declared = Subject::declared().ok()?;
         let chosen = |subject: &Subject| subject.address == address && subject.is(&self.0) == Ok(true);

@@ -62,11 +62,11 @@ pub fn serve(layer: &'static Handle) -> Result<(), ServeError> {
     let element = Box::into_raw(Box::new(Served { next: first, layer }));
     loop {
         if let Some(other) = from(first).find(|other| other.prefix() == layer.prefix()) {
-            // SAFETY: nobody else has seen it.
+            // The element is not in the list, so nobody else has seen it.
             drop(unsafe { Box::from_raw(element) });
             return if ptr::eq(other, layer) { Ok(()) } else { Err(ServeError { prefix: layer.prefix() }) };
         }
-        // SAFETY: nobody else has seen it.
+        // The element is not in the list yet, so nobody else has seen it.
         unsafe { (*element).next = first };
         match FIRST.compare_exchange(first, element, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => return Ok(()),
@@ -86,7 +86,7 @@ pub fn served() -> impl Iterator<Item = &'static Handle> {
     from(FIRST.load(Ordering::Acquire))
 }
 
-/// The layer that a name, or a pattern of names, begins with.
+/// The layer with whose prefix a name, or a pattern of names, begins.
 pub fn of(name: &str) -> Option<&'static Handle> {
     served().find(|layer| name.starts_with(layer.prefix()))
 }

@@ -94,7 +94,7 @@ pub use startup::system::start as start_agent;
 /// # fn main() {}
 /// ```
 ///
-/// It registers [`startup()`] as a constructor. That runs after the constructors that register the program's keys, and before the program's own.
+/// It registers [`startup()`] as a constructor, which runs after the constructors that register the program's keys, and before the program's own.
 /// Costs a look at the environment if the variables are not set.
 #[macro_export]
 macro_rules! startup {

@@ -20,17 +20,17 @@ use jumplabel_selector::What;
 pub const MAGIC: [u32; 2] = [0x6167_6a6c, 0x746e_e65e];
 /// The version of this layout.
 pub const VERSION: u32 = 1;
-/// The offset of the process's number.
+/// The offset of the number of the process whose agent runs.
 pub const PID: usize = offset_of!(Outside, pid);
 /// The offset of the address of the socket's path.
 pub const SOCKET: usize = offset_of!(Outside, socket);
 /// The offset of the address of the selectors that `startup!` declares.
 pub const DECLARED: usize = offset_of!(Outside, declared);
-/// The offset of the number of these selectors.
+/// The offset of the number of selectors that `startup!` declares.
 pub const COUNT: usize = offset_of!(Outside, count);
 /// The offset of the address of the first selector of `no_remote`.
 pub const FORBIDDEN: usize = offset_of!(Outside, forbidden);
-/// The offset of the text in such a selector.
+/// The offset of the text in a selector of `no_remote`.
 pub const TEXT: usize = offset_of!(Forbidden, text);
 
 /// A text of the program, which lives forever.

@@ -56,7 +56,7 @@ pub struct Answer {
     /// An event that follows a `watch`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event: Option<Happened>,
-    /// The answer to `trace`: how many names are followed.
+    /// The answer to `trace`: the number of names that the client follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follows: Option<usize>,
     /// Records that follow a `trace`.
@@ -69,7 +69,7 @@ pub struct Answer {
 pub struct Traced {
     /// The records, oldest first. Each is a JSON object that the layer has made.
     pub records: Vec<Box<RawValue>>,
-    /// How many records were lost: more than the limit allows, or more than the client has read.
+    /// The number of records that were lost: more than the limit allows, or more than the client has read.
     #[serde(default, skip_serializing_if = "is_none")]
     pub lost: u64,
 }
@@ -90,38 +90,38 @@ pub struct Hello {
 /// A key, call or mode.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
-    /// Its name.
+    /// The name.
     pub key: String,
     /// `key`, `tracepoint`, `call` or `mode`; or `name` if a layer has the name without a key.
     pub kind: String,
     /// For a key `on` or `off`; for a call the function that it leads to; for a mode its number and how many there are; for a name of a layer the
     /// value that is configured.
     pub state: String,
-    /// How many users a key has.
+    /// The number of users of a key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<i32>,
-    /// How many sites it has.
+    /// The number of sites.
     pub sites: usize,
-    /// Where it is declared.
+    /// The place of the declaration.
     pub declared: Declared,
-    /// Whether the agent refuses to change it.
+    /// Whether the agent refuses changes.
     pub no_remote: bool,
-    /// In how many seconds the agent takes a change back.
+    /// The number of seconds until the agent takes a change back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverts_in: Option<u64>,
-    /// Who set its state; missing if that was not done by the agent.
+    /// When the agent set the state, and who asked for that; missing if the agent did not set it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,
-    /// For a tracepoint: how many probes it has, if the agent knows.
+    /// For a tracepoint: the number of probes, if the agent knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<usize>,
-    /// For a name of a layer: what else there is to know.
+    /// A remark, if there is one: of a layer, or that a tracer is attached to a tracepoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// How many of its sites do not do what its state says.
+    /// The number of sites that do not do what the state says.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub differing: usize,
-    /// How many of its sites load it, because nobody has patched them.
+    /// The number of sites that load the key, because nobody has patched them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub loading: usize,
 }
@@ -137,7 +137,7 @@ fn is_none(number: &u64) -> bool {
 /// The last change that the agent has made of a key or mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Since {
-    /// How many seconds ago.
+    /// The number of seconds since the change.
     pub seconds: u64,
     /// Who asked for the change; missing if the agent took an earlier `set` back because its time was over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -162,7 +162,7 @@ pub struct Done {
     pub changes: Vec<Changed>,
     /// The items for a `set` that takes the changes back; empty if nothing has changed.
     pub undo: String,
-    /// In how many seconds the agent takes them back by itself.
+    /// The number of seconds until the agent takes the changes back by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverts_in: Option<u64>,
     /// True if the transaction was not carried out.
@@ -177,7 +177,7 @@ pub struct Done {
 }
 
 impl Done {
-    /// The note that sites were repaired whose keys had the state already; `None` if there are none.
+    /// The note that sites were repaired whose keys had the state already. `None` if `sites` is 0.
     #[must_use]
     pub fn brought_back(sites: usize) -> Option<String> {
         let what = "did something else than their keys say, which stay as they are: they are brought back";
@@ -188,27 +188,27 @@ impl Done {
 /// One change of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
-    /// Its name.
+    /// The name.
     pub key: String,
     /// The state before.
     pub from: String,
     /// The state afterwards; after a dry run, the state that it would have. For `+1` and `-1` with the number of users: `on/2`.
     pub to: String,
-    /// How many sites it has.
+    /// The number of sites.
     pub sites: usize,
 }
 
 /// The result of `verify`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verified {
-    /// How many sites something outside the library had changed. They do what their keys say again.
+    /// The number of sites that something outside the library had changed. They do what their keys say again.
     pub sites: usize,
 }
 
 /// A process that has connected to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Peer {
-    /// The user that it belongs to.
+    /// The user to whom the process belongs.
     pub uid: u32,
     /// The number of the process; 0 if it is in a container that this process cannot see into.
     pub pid: u32,

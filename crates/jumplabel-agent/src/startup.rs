@@ -29,7 +29,7 @@ pub extern "C" fn startup() {
     with_no_remote(&[]);
 }
 
-/// The same as [`startup`]; moreover, an agent lets nobody change what these selectors choose.
+/// Like [`startup`]. In addition, an agent lets nobody change what these selectors choose.
 pub fn with_no_remote(selectors: &'static [Text]) {
     static DONE: AtomicBool = AtomicBool::new(false);
     if DONE.swap(true, Ordering::Relaxed) {
@@ -92,7 +92,7 @@ fn apply(place: &str, item: &str) {
         return;
     }
     if let Err(error) = try_apply(item) {
-        // Messages that begin with a backquote quote the item already: those of the grammar.
+        // The messages of the grammar begin with a backquote: they quote the item already.
         let quoted = if error.starts_with('`') { String::new() } else { format!("`{item}`: ") };
         say(&format!("{place}{quoted}{error}"));
     }

@@ -21,18 +21,18 @@ pub struct Subject {
     pub sites: usize,
     pub address: usize,
     pub kind: Kind,
-    /// For a key: true if it is on and does not turn off by itself, as it does if only a deferred dec holds it.
+    /// For a key: true if it is on and stays on. A key that only a deferred dec holds on turns off by itself.
     pub is_held: bool,
-    /// True if it has its state for a while only, and the program has asked for nothing since.
+    /// True if the state was set for a while only, and the program has asked for no state since.
     pub is_lent: bool,
-    /// The report of its layer, if it belongs to one.
+    /// The report of the layer to which the subject belongs, if there is one.
     pub said: Option<Rc<Said>>,
 }
 
 /// The kind of a subject, with its state.
 pub enum Kind {
     Key(KeyInfo),
-    /// A static call, with the function that it leads to.
+    /// A static call, with the function to which it leads.
     Call(String),
     Mode(ModeInfo),
     /// A name that a layer knows though no key has it.
@@ -69,8 +69,8 @@ impl Subject {
         Subject { name, file, line, column, sites, address, kind, is_held: false, is_lent: false, said }
     }
 
-    /// All keys, calls and modes that are declared and loaded, in no order. It asks no layer: the caller may be in a flip of a layer, under the
-    /// layer's lock.
+    /// All keys, calls and modes that are declared and loaded, in no order. This asks no layer, because the caller may be in a flip of a layer,
+    /// under the layer's lock.
     pub fn declared() -> Result<Vec<Subject>, Error> {
         let mut all = Vec::new();
         jumplabel::for_each_key(|info| all.push(Subject::of_key(info)))?;
@@ -93,12 +93,12 @@ impl Subject {
         Ok(all)
     }
 
-    /// True if it is a key, and not that of a tracepoint.
+    /// True if the subject is a key, but not the key of a tracepoint.
     fn is_plain_key(&self) -> bool {
         matches!(self.kind, Kind::Key(info) if TracepointInfo::of(info).is_none())
     }
 
-    /// Why it cannot be set like a key: it belongs to a layer. The text is the end of a sentence that begins with its name.
+    /// The reason why the subject cannot be set like a key, if it belongs to a layer: the end of a sentence that begins with the subject's name.
     pub fn forbids(&self) -> Option<String> {
         if self.is_plain_key() || matches!(self.kind, Kind::Name) { layer::forbids(&self.name) } else { None }
     }
@@ -118,7 +118,7 @@ impl Subject {
         Row { name: &self.name, kind: self.word(), place: (self.file, self.line, self.column) }
     }
 
-    /// How many probes a tracepoint has. `None` if it is no tracepoint, or one of C.
+    /// The number of probes of a tracepoint. `None` if the subject is no tracepoint, or a tracepoint of C.
     pub fn probes(&self) -> Option<usize> {
         self.tracepoint().map(|tracepoint| tracepoint.probes)
     }
@@ -158,7 +158,7 @@ impl Subject {
         }
     }
 
-    /// True if the selector chooses it; an error if this process cannot know.
+    /// True if the selector chooses the subject. An error if this process cannot know.
     pub fn is(&self, what: &What) -> Result<bool, &'static str> {
         Ok(match what {
             What::Name(glob) => {
@@ -193,7 +193,7 @@ fn object(address: usize) -> Option<String> {
         }
         GetModuleFileNameW(module, path.as_mut_ptr(), path.len() as u32)
     };
-    // Selectors have slashes.
+    // The paths in selectors have slashes.
     path.get(..length as usize).map(|path| String::from_utf16_lossy(path).replace('\\', "/"))
 }
 

@@ -19,7 +19,7 @@ pub struct Row<'a> {
 /// The part that a key or call has in a tracepoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// It has none.
+    /// No part: it belongs to no tracepoint.
     None,
     /// The key: on while there are probes.
     Key,
@@ -52,7 +52,7 @@ pub const NOT_COUNTED: &str = "is a tracepoint, which its probes turn on and off
 /// The remark on a tracepoint whose semaphore a tracer has counted up.
 pub const TRACED: &str = "a tracer is attached";
 
-/// A remark on a tracepoint that an operator turns on or off; `None` if it then does what its state says. The number of probes may be
+/// A remark on a tracepoint that an operator turns on or off. `None` if the tracepoint then does what its state says. The number of probes may be
 /// unknown.
 pub fn note(name: &str, on: bool, probes: Option<usize>) -> Option<String> {
     let again = "the program turns it on or off again when it adds or removes a probe";

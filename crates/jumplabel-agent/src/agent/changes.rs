@@ -39,7 +39,7 @@ impl Changes {
         }
     }
 
-    /// The last change of a subject, if the subject still has the state that it set.
+    /// The last change of a subject. `None` if the agent made none, or if the subject no longer has the state that the change set.
     pub fn of(&self, subject: &Subject, now: Instant) -> Option<Since> {
         let is_it = |made: &&Made| made.address == subject.address && made.name == subject.name;
         let made = self.0.iter().find(is_it).filter(|made| made.state == subject.state())?;

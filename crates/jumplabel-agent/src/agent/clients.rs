@@ -1,4 +1,4 @@
-//! Clients: each one's requests that wait for an answer, and its answers that wait to be read. Nothing here blocks.
+//! The clients: for each, the requests that wait for an answer, and the answers that wait to be read. Nothing here blocks.
 //!
 //! ```text
 //!   input    up to a line; nothing is read while an answer is unsent: who does not read is not served
@@ -34,11 +34,11 @@ pub struct Client {
     unsent: Vec<u8>,
     pub watches: bool,
     pub follows: Option<Follows>,
-    /// True once it has sent a request that makes sense.
+    /// True once the client has sent a request that makes sense.
     has_asked: bool,
-    /// The round in which it connected.
+    /// The round in which the client connected.
     joined: u64,
-    /// The round in which it last sent something.
+    /// The round in which the client last sent something.
     active: u64,
     end: End,
 }
@@ -49,9 +49,9 @@ enum End {
     Open,
     /// The client sends nothing more.
     Half,
-    /// The agent closes it once the client has read its answer.
+    /// The agent closes the connection once the client has read the answer.
     Last,
-    /// The agent closes it now.
+    /// The agent closes the connection now.
     Gone,
 }
 
@@ -81,7 +81,7 @@ impl Client {
         }
     }
 
-    /// True if the agent can answer it without waiting for anything.
+    /// True if the client has a complete request, and has read the answer to the one before.
     pub fn is_ready(&self) -> bool {
         self.unsent.is_empty() && self.end != End::Gone && self.has_line()
     }
@@ -117,7 +117,8 @@ impl Client {
         }
     }
 
-    /// The next line, if it is complete and the client has read the answer to the line before; or an answer that says what is wrong with the line.
+    /// The client's next line, or the answer that says what is wrong with that line. `None` if the line is not complete, or if the client has not
+    /// read the answer to the line before.
     pub fn line(&mut self) -> Option<Result<String, Answer>> {
         if !self.is_ready() {
             return None;
@@ -204,16 +205,15 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Closes the connections that have ended. True if there was one.
+    /// Closes the connections that have ended. Returns true if there was one.
     pub fn close(&mut self) -> bool {
         let before = self.all.len();
         self.all.retain(|client| !client.is_done());
         self.all.len() < before
     }
 
-    /// Takes a newcomer in. If all places are taken, one of the others goes, and is told why. It is never one that watches. It is one of root's
-    /// only if all others are root's, and one that has asked something only if all others have. Among equals, the one that has been silent for
-    /// longest goes.
+    /// Adds a client. If all places are taken, one of the other clients has to go, and is told why: never one that watches; a client of root only
+    /// if all are root's; one that has asked something only if all have. Among equals, the one that has been silent for longest goes.
     pub fn add(&mut self, newcomer: Client) {
         if self.all.len() >= MOST {
             // A client that came in this round could not ask anything yet.
@@ -227,7 +227,7 @@ impl Clients {
         self.all.push(newcomer);
     }
 
-    /// True if one more client may watch.
+    /// True if one more client may watch or follow.
     pub fn may_watch(&self) -> bool {
         self.all.iter().filter(|client| client.stays()).count() < WATCHERS
     }
@@ -242,7 +242,7 @@ impl Clients {
         }
     }
 
-    /// If too much is unread, cuts off clients that do not read; never the client that was answered last.
+    /// If too many bytes are unread, cuts off clients that do not read, but never the client that was answered last.
     pub fn bound(&mut self, last: usize) {
         let unread = |all: &[Client]| all.iter().map(|client| client.unsent.len()).sum::<usize>();
         while unread(&self.all) > UNREAD {

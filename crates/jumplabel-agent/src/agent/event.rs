@@ -8,7 +8,7 @@ use crate::protocol::{Happened, Peer};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// Something has changed: a client asked for it, or the time of an earlier change was over.
+    /// A key, a mode or a name of a layer has changed: a client asked for that, or the time of an earlier change was over.
     Changed(Happened),
     /// A client asked for a change, and the agent refused it.
     Refused {
@@ -26,16 +26,16 @@ pub enum Event {
     },
     /// Something outside the library had changed sites, so that they did not do what their keys say. The agent has repaired them.
     Repaired {
-        /// How many sites.
+        /// The number of sites.
         sites: usize,
-        /// Who asked for the look at the sites; `None` if the agent looked by itself.
+        /// The client that asked for the repair. `None` if the agent looked by itself.
         by: Option<Peer>,
     },
-    /// A client began or ended to follow names of layers.
+    /// A client began or stopped following names of layers.
     Followed {
-        /// The client that asked.
+        /// The client.
         by: Peer,
-        /// The names that it follows; `None` if it follows none any more.
+        /// The names that the client follows now. `None` if it follows none any more.
         what: Option<String>,
     },
     /// A process of another user has connected, and the agent cut it off.

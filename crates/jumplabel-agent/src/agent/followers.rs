@@ -22,11 +22,11 @@ use super::refused::Refused;
 use crate::layer;
 use crate::protocol::{Answer, Peer, Traced};
 
-/// How often records are taken.
+/// The time between two reads of the layers' records.
 const PERIOD: Duration = Duration::from_millis(50);
 /// The limit of records in a second, if a client sets none.
 const PER_SECOND: u32 = 10_000;
-/// At most this many bytes of records go into one answer. So not more than that is unsent to a client that does not read.
+/// At most this many bytes of records go into one answer. This also bounds the bytes that wait for a client that does not read.
 const PART: usize = 32 << 10;
 /// If a layer has refused to stop following something, the agent asks it again after this time.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -39,12 +39,12 @@ pub struct Followers {
     /// The clients that follow something.
     who: Vec<Peer>,
     next: Option<Instant>,
-    /// When to tell the layers again what is followed, because one has refused.
+    /// The time to tell the layers again what is followed, because one of them has refused.
     again: Option<Instant>,
 }
 
 impl Followers {
-    /// When to take records next, or to tell layers again what is followed.
+    /// The next time to take records, or to tell layers again what is followed.
     pub fn next(&self) -> Option<Instant> {
         [self.next, self.again].into_iter().flatten().min()
     }

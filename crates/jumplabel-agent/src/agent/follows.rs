@@ -15,7 +15,7 @@ use crate::subject::Subject;
 pub struct Follows {
     pub names: Vec<Name>,
     pub per_second: u32,
-    /// Whether the client follows a name, by the layer's prefix and the name. It has only names that had records.
+    /// For the prefix of a layer and a name: whether the client follows the name. Only names that had records are in it.
     known: HashMap<(&'static str, String), bool>,
     /// The records that the client has not been told.
     pub records: Vec<Box<RawValue>>,
@@ -29,7 +29,7 @@ pub struct Name {
 }
 
 impl Follows {
-    /// The names that the items choose, at most `per_second` records in a second.
+    /// Follows the names that the items choose, with at most `per_second` records in a second.
     pub fn chosen(items: &[Selector], per_second: u32) -> Result<Follows, Refused> {
         let names = chosen(&refused::all()?, items)?;
         Ok(Follows { names, per_second, known: HashMap::new(), records: Vec::new(), lost: 0 })

@@ -19,7 +19,7 @@ pub const CAPACITY: usize = 69;
 
 static OPEN: Mutex<[RawFd; CAPACITY]> = Mutex::new([-1; CAPACITY]);
 
-/// The lock's guard while a fork holds the lock. Only the thread that holds the lock accesses this.
+/// The guard of the lock from the handler before a fork to the handlers after the fork. Only the thread that holds the lock accesses this.
 struct ForksLock(UnsafeCell<Option<MutexGuard<'static, [RawFd; CAPACITY]>>>);
 
 // SAFETY: only the thread that holds the lock accesses it. The handlers of one fork run one after the other.
@@ -40,7 +40,7 @@ impl Kept {
         Ok(Kept(ManuallyDrop::new(fd)))
     }
 
-    /// True if it has the number of a standard stream.
+    /// True if the descriptor has the number of a standard stream.
     pub fn is_of_stream(&self) -> bool {
         self.0.as_raw_fd() <= libc::STDERR_FILENO
     }

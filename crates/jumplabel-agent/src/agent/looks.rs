@@ -10,7 +10,7 @@ use super::verbs;
 use crate::protocol::Verified;
 use crate::subject::Kind;
 
-/// The looks that the agent takes by itself.
+/// The regular looks at all sites, for which no client asks.
 pub struct Looks {
     interval: Option<Duration>,
     next: Option<Instant>,
@@ -19,13 +19,13 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// A look in each interval; none at all if `interval` is `None`.
+    /// Plans a look in each interval. `None` plans none.
     pub fn every(interval: Option<Duration>) -> Looks {
         let next = interval.and_then(|interval| Instant::now().checked_add(interval));
         Looks { interval, next, trouble: String::new() }
     }
 
-    /// When it is time for the next look.
+    /// The time of the next look. `None` if no look is planned.
     pub fn next(&self) -> Option<Instant> {
         self.next
     }

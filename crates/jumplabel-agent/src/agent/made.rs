@@ -15,23 +15,24 @@ pub struct Made {
     pub reverts: Reverts,
     /// The last change of each key and mode, and who asked for it.
     pub changes: Changes,
-    /// The same for names of layers.
+    /// The configurations of names of layers: who asked for each, and when it is taken back.
     pub configured: Configured,
 }
 
 impl Made {
-    /// When the next change is to be taken back.
+    /// The time at which the next change is to be taken back.
     pub fn next(&self) -> Option<Instant> {
         [self.reverts.next(), self.configured.next()].into_iter().flatten().min()
     }
 
-    /// Postpones all tries: the agent could not list the subjects, so it does not know what there is.
+    /// Postpones all tries to `until`: the agent could not list the subjects, so it does not know which there are.
     pub fn postpone(&mut self, until: Instant) {
         self.reverts.postpone(until);
         self.configured.postpone(until);
     }
 
-    /// Takes back what is due, and tries refused changes again at `again`. Returns what was done, and what was not taken back, with the reason.
+    /// Takes back the changes that are due. Refused ones are due again at `again`. Returns what was done, and what was not taken back, with the
+    /// reason.
     pub fn take_back(&mut self, all: &[Subject], now: Instant, again: Instant) -> (Vec<Done>, Vec<(String, String)>) {
         let (mut done, mut kept) = self.reverts.carry_out(all, now, again, &mut self.changes);
         let (more, others) = self.configured.carry_out(all, now, again);

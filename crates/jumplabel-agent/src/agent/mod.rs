@@ -51,7 +51,7 @@ struct Running {
     socket: CString,
     /// The options of agents in children of a fork; `None` if these get none.
     children: Option<Options>,
-    /// Held while the agent uses keys, which would vanish with an object that is unloaded.
+    /// Locked while the agent uses keys, which would vanish with an object that is unloaded.
     keys: Mutex<()>,
 }
 
@@ -61,7 +61,7 @@ struct Running {
 pub enum StartError {
     /// The process has an agent already, with this socket.
     Running(PathBuf),
-    /// Another thread is just starting one.
+    /// Another thread is starting an agent.
     Starting,
     /// `JUMPLABEL_AGENT` has a word that means nothing.
     Word(String),
@@ -123,8 +123,8 @@ pub fn start() -> Result<PathBuf, StartError> {
 impl Options {
     /// Starts the agent: a thread and a socket. Returns the socket's path.
     ///
-    /// Costs a thread that sleeps until somebody connects, and less than 64 KiB of memory. With it the process has two threads, so do first what
-    /// works only with one thread: `unshare` of a user namespace, [`jumplabel::up`]. The exit of the process removes the socket. A child of a
+    /// Costs a thread that sleeps until somebody connects, and less than 64 KiB of memory. From then on the process has two threads, so first do
+    /// what works only with one thread: `unshare` of a user namespace, [`jumplabel::up`]. The exit of the process removes the socket. A child of a
     /// fork has no agent, unless [`children`](Self::children) says so; it may start one of its own. The object that this code is in must not be
     /// unloaded. Not for signal handlers.
     ///
@@ -206,7 +206,7 @@ fn remove(running: &Running) {
     socket::remove(running.socket.as_c_str());
 }
 
-/// While it exists, the agent uses no key. See [`pause`].
+/// The result of [`pause`]: the agent uses no key until this is dropped.
 #[must_use = "the agent goes on when it is dropped"]
 pub struct Pause {
     _guard: Option<MutexGuard<'static, ()>>,

@@ -8,7 +8,8 @@ use super::StartError;
 use crate::outside::{Forbidden, OUTSIDE, Text};
 use crate::subject::Subject;
 
-/// Forbids what these selectors and those of `startup!` choose. An agent calls this when it starts, because only then can it look at all keys.
+/// Forbids changes of what these selectors and those of `startup!` choose. An agent calls this when it starts, because only then can it look at all
+/// keys.
 pub fn forbid(selectors: &[(String, Option<String>)]) -> Result<(), StartError> {
     let mut declared = OUTSIDE.declared().iter().map(|text| text.get());
     declared.try_for_each(no_remote)?;
@@ -23,8 +24,8 @@ pub fn forbid(selectors: &[(String, Option<String>)]) -> Result<(), StartError> 
 /// starts the program with the variable `JUMPLABEL`, nor the program itself.
 ///
 /// # Errors
-/// [`StartError::NoRemote`] if the selector makes no sense or chooses nothing: a misspelt word must not protect nothing unseen. If the key is in
-/// an object that is loaded later, call this once it is loaded.
+/// [`StartError::NoRemote`] if the selector makes no sense or chooses nothing: otherwise nobody would notice that a misspelt word protects nothing.
+/// If the key is in an object that is loaded later, call this once that object is loaded.
 pub fn no_remote(selector: &str) -> Result<(), StartError> {
     forbid_one(selector, None)
 }
@@ -88,7 +89,7 @@ impl Forbidden {
         format!("{name}: the program lets nobody change it from outside ({}): nothing is set", self.why())
     }
 
-    /// The selector, and the reason, if the program has given one.
+    /// The selector, with the reason if the program has given one.
     pub fn why(&self) -> String {
         let reason = self.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
         format!("`{}`{reason}", self.text.get())
@@ -101,12 +102,12 @@ pub fn forbids(subject: &Subject) -> Option<&'static Forbidden> {
     first(|what| subject.is(what).unwrap_or(true))
 }
 
-/// The element that forbids to configure a name without a key, if there is one.
+/// The element that forbids configuring a name without a key, if there is one.
 pub fn forbids_name(name: &str) -> Option<&'static Forbidden> {
     first(|what| matches!(what, What::Name(glob) if glob.matches(name)))
 }
 
-/// The newest element whose selector fits; one with a reason comes first.
+/// The newest element with a reason whose selector fits. If there is none, the newest whose selector fits.
 fn first(is_it: impl Fn(&What) -> bool) -> Option<&'static Forbidden> {
     let mut those = each().filter(|element| is_it(&element.what));
     let newest = those.next()?;

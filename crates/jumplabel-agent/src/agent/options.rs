@@ -103,16 +103,17 @@ impl Options {
     /// Starts an agent in each child of a fork, too, with the same options: for a program that becomes a daemon, whose process is a child of
     /// the one that was started.
     ///
-    /// A handler of `fork` (`pthread_atfork`) does that in the child, before the child's own code: the child gets a second thread, and its
-    /// socket. The program's allocator must work there, as those of the C libraries do. A child that calls `exec` leaves the socket's file
-    /// behind. A program that forks often should not use this option, but start an agent itself where it wants one.
+    /// A handler of `fork` (`pthread_atfork`) starts the agent in the child, before the child's own code: the child gets a second thread, and a
+    /// socket. The program's allocator must work there, as those of the C libraries do. A child that calls `exec` leaves the socket's file in the
+    /// directory. A program that forks often should not use this option, but start an agent itself where it wants one.
     pub fn children(mut self) -> Options {
         self.children = true;
         self
     }
 
-    /// Looks at all sites in this interval, and repairs those that something outside the library has changed: a uprobe that was removed, memory that
-    /// was given back to the file. The agent reports how many it has repaired; if a repair fails, it reports trouble each time.
+    /// Looks at all sites in this interval, and repairs those that something outside the library has changed: a uprobe that was removed, memory
+    /// that was given back to the file. The agent reports how many it has repaired. If a repair fails, it reports trouble, but not again while the
+    /// reason stays the same.
     ///
     /// Each look costs a read of all sites, and wakes the thread up.
     pub fn verify_every(mut self, interval: Duration) -> Options {

@@ -8,9 +8,9 @@
 //!   K+1 for 30, twice      two of -1
 //! ```
 //!
-//! The agent leaves a key alone that has changed otherwise meanwhile. It also leaves a key alone if the program itself has asked for that
-//! state: the agent's change was lent ([`Stay`]), and any request of the program ends that. If the program has added users of its own, they
-//! stay. The agent remembers a name beside each address, because an object may be unloaded, and another one may be loaded at its place.
+//! The agent leaves a key alone that something else has changed meanwhile. It also leaves a key alone if the program itself has asked for the state
+//! that the agent set: the agent's change was lent ([`Stay`]), and any request of the program ends that. If the program has added users of its own,
+//! they stay. The agent remembers a name beside each address, because an object may be unloaded, and another one may be loaded at its place.
 //!
 //! If the library refuses (a uprobe is at a site, the system forbids the writer), the change stays pending, and the agent tries again every
 //! second: the operator who asked for "30 s" is gone by then. The log has one line for each reason.
@@ -59,7 +59,7 @@ impl Change<'_> {
         }
     }
 
-    /// True if it changes anything: the subject does not have this state already.
+    /// True if the subject does not have the new state already.
     pub fn is_one(&self) -> bool {
         let shows_otherwise = |on: bool| matches!(&self.subject.kind, Kind::Key(info) if info.enabled != on);
         self.back() != self.to || matches!(self.to, To::Key(on) if shows_otherwise(on))
@@ -67,23 +67,24 @@ impl Change<'_> {
 }
 
 impl Reverts {
-    /// When the next change is to be taken back.
+    /// The time at which the next change is to be taken back.
     pub fn next(&self) -> Option<Instant> {
         self.pending.iter().map(|pending| pending.due).min()
     }
 
-    /// In how many seconds the agent takes the subject's change back.
+    /// The number of seconds until the agent takes back the subject's change. `None` if no change of the subject is pending.
     pub fn seconds_left(&self, subject: &Subject, now: Instant) -> Option<u64> {
         let of = self.pending.iter().filter(|pending| pending.is_of(subject)).map(|pending| pending.due).min()?;
         Some(of.saturating_duration_since(now).as_millis().div_ceil(1000) as u64)
     }
 
-    /// True if there is room for `count` more.
+    /// True if `count` more changes can be pending.
     pub fn has_room(&self, count: usize) -> bool {
         self.pending.len() + count <= MOST
     }
 
-    /// Notes changes that were asked for, and whether and when they are taken back. True if at least one is.
+    /// Notes changes that a client asked for. At `due`, the agent takes them back; never, if that is `None`. Returns true if at least one is
+    /// pending.
     pub fn note(&mut self, changes: &[Change<'_>], due: Option<Instant>) -> bool {
         let mut any = false;
         for change in changes {
@@ -106,12 +107,13 @@ impl Reverts {
         any
     }
 
-    /// Postpones all tries: the agent could not list the subjects, so it does not know what there is.
+    /// Postpones all tries to `until`: the agent could not list the subjects, so it does not know which there are.
     pub fn postpone(&mut self, until: Instant) {
         self.pending.iter_mut().for_each(|pending| pending.due = pending.due.max(until));
     }
 
-    /// Takes back what is due, and tries refused changes again at `again`. Returns what was done, and what was not taken back, with the reason.
+    /// Takes back the changes that are due. Refused ones are due again at `again`. Returns what was done, and what was not taken back, with the
+    /// reason.
     pub fn carry_out(
         &mut self,
         all: &[Subject],
@@ -203,7 +205,7 @@ fn returned(changes: &[Change<'_>], all: &[Subject], outcome: Outcome) -> Done {
     done
 }
 
-/// The moment in this many seconds; `None` if no clock can show it.
+/// The moment `seconds` after `now`. `None` if no clock can show it.
 pub fn due(now: Instant, seconds: u32) -> Option<Instant> {
     now.checked_add(Duration::from_secs(seconds.into()))
 }

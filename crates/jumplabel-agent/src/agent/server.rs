@@ -33,7 +33,7 @@ use crate::protocol::{Answer, Done, Happened, Hello, Peer, Request};
 const STACK: usize = 512 << 10;
 /// The agent accepts at most this many clients before it serves the clients again.
 const ACCEPTED: usize = 16;
-/// How long the agent leaves the socket alone if no descriptor is free, and waits before it tries refused changes again.
+/// If no descriptor is free, the agent leaves the socket alone for this time. It also tries refused changes again after this time.
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub struct Server {
@@ -59,7 +59,7 @@ impl Server {
         Server { listener, name, read_only, log, running, clients, made, looks, followers, paused, round }
     }
 
-    /// Starts the thread. It blocks all signals but these.
+    /// Starts the thread, with all signals blocked except `unblocked`.
     pub fn spawn(mut self, unblocked: &[i32]) -> io::Result<()> {
         let builder = std::thread::Builder::new().name("jumplabel-agent".to_owned()).stack_size(STACK);
         let mut before = std::mem::MaybeUninit::zeroed();

@@ -11,7 +11,7 @@ use rustix::process::Pid;
 use super::inherited::Kept;
 use crate::directory;
 
-/// How many clients may wait to be accepted; `connect` of further ones waits.
+/// The number of clients that may wait to be accepted; `connect` of further ones waits.
 const BACKLOG: i32 = 128;
 
 /// Listens at `path` in `directory`.
@@ -36,7 +36,7 @@ pub fn listen(directory: &Path, path: &Path) -> io::Result<Kept> {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
         }
         if is_stale(&address) {
-            // An earlier process of this number has left it, or this process has before it called `exec`.
+            // An earlier process of this number has left the socket, or this process has left it when it called `exec`.
             rustix::fs::unlink(path).map_err(with_name)?;
             bound = rustix::net::bind(&listener, &address);
         }
@@ -75,8 +75,8 @@ pub fn remove(path: impl rustix::path::Arg + Copy) {
     }
 }
 
-/// Removes the sockets of processes that are gone. A process in another container may be alive though this one cannot see it: if it listens,
-/// its socket stays.
+/// Removes the sockets of processes that are gone. A process in another container may be alive though this process cannot see it. If that process
+/// listens, its socket stays.
 fn sweep(directory: &Path) {
     for socket in directory::sockets(directory).unwrap_or_default() {
         let pid = i32::try_from(socket.pid).ok().and_then(Pid::from_raw);

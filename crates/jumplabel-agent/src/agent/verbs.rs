@@ -60,7 +60,8 @@ pub fn list(items: &[Selector], made: &Made) -> Result<Answer, Refused> {
     Ok(Answer { keys: Some(rows?), ..Answer::new() })
 }
 
-/// Answers `check`. If a state differs, that is no error, but the status is 1. If a site holds code that should not be there, the status is 4.
+/// Answers `check`. If a state is not the one asked for, the status is 1, without an error. If a site holds code that should not be there, the
+/// status is 4.
 pub fn check(items: &[Selector]) -> Result<Answer, Refused> {
     let all = all()?;
     let (mut differences, mut status) = (Vec::new(), 0);
@@ -142,7 +143,7 @@ fn each_difference(subject: &Subject, mut visit: impl FnMut(&jumplabel::Site)) -
     visited.map(|_| loading).map_err(|error| (4, format!("{}: {error}", subject.name)))
 }
 
-/// Answers `set`: all changes or none. It leaves subjects alone that have the state already.
+/// Answers `set`: all changes or none. Of a subject that has the state already, it only repairs the sites.
 pub fn set(
     items: &[Selector],
     seconds: Option<u32>,
@@ -194,7 +195,7 @@ fn bring_back<'a>(changes: impl Iterator<Item = &'a Change<'a>>, by: AskedBy) ->
         let name = &change.subject.name;
         let outcome = match change.subject.kind {
             Kind::Key(info) => info.key.verify().map_err(|error| (4, format!("{name}: {error}")))?,
-            // This keeps whether the mode has its state for a while only.
+            // `Begins` keeps whether the mode has its state for a while only.
             _ => change::commit(&[*change], Some(Stay::Begins), by).map_err(of)?,
         };
         sites += outcome.sites;

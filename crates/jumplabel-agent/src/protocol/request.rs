@@ -1,4 +1,4 @@
-//! The requests of a tool, and how a line expresses them.
+//! The requests of a tool, and their form as a line.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,8 @@ pub enum Request {
     List(Vec<Selector>),
     /// Checks that keys have the states given, and that their sites do what the keys say.
     Check(Vec<Selector>),
-    /// Repairs sites that something outside the library has changed. Without a selector, it looks at those of all keys, calls and modes.
+    /// Repairs sites that something outside the library has changed: those that the selectors choose; without a selector, those of all keys, calls
+    /// and modes.
     Verify(Vec<Selector>),
     /// Changes states in one transaction.
     Set {
@@ -22,7 +23,7 @@ pub enum Request {
         items: Vec<Selector>,
         /// After how many seconds the agent takes the changes back.
         seconds: Option<u32>,
-        /// True if the agent shall only say what would change.
+        /// True if the agent only says what would change.
         dry_run: bool,
     },
     /// Asks for an event for each change that the agent makes.
@@ -43,7 +44,7 @@ impl FromStr for Request {
         let line = line.trim_ascii();
         let (verb, rest) = line.split_at(line.find(|char: char| char.is_ascii_whitespace()).unwrap_or(line.len()));
         let first = rest.split_ascii_whitespace().next();
-        // These words follow the items, which have values.
+        // A first word that belongs after the items means that there are no items. It is no item itself, because the items of `set` have values.
         let are_items = match verb {
             "set" => !matches!(first, None | Some("for" | "dry-run")),
             "trace" => !matches!(first, None | Some("at")),

@@ -5,12 +5,12 @@ use std::io;
 
 use super::not_regular;
 
-/// Always false: a program has the rights of whoever starts it. An elevated one gets the environment of the user whose rights it has.
+/// Always false: a program has the rights of whoever starts it. An elevated program gets the environment of the user whose rights it has.
 pub(super) fn has_more_rights() -> bool {
     false
 }
 
-/// Returns why there is no agent, unless `words` ask for none.
+/// Returns the reason why there is no agent. `Ok` if `words` ask for none.
 pub fn start(words: &str) -> Result<(), &'static str> {
     if matches!(words.trim(), "" | "0" | "off") {
         return Ok(());

@@ -35,7 +35,7 @@ struct Made {
 #[derive(Clone)]
 struct Pending {
     due: Instant,
-    /// The value to go back to. `None`: no value.
+    /// The value to go back to. `None` goes back to no value.
     back: Option<String>,
     /// Why the last try was refused.
     refused: Option<String>,
@@ -46,12 +46,12 @@ struct Pending {
 pub struct Configured(BTreeMap<String, Made>);
 
 impl Configured {
-    /// True if `count` more can be taken back.
+    /// True if the agent can remember `count` more configurations.
     pub fn has_room(&self, count: usize) -> bool {
         self.0.len() + count <= MOST
     }
 
-    /// Notes a configuration, and whether and when it is taken back.
+    /// Notes a configuration. At `due`, the agent takes it back; never, if that is `None`.
     pub fn note(
         &mut self,
         layer: &Handle,
@@ -77,31 +77,31 @@ impl Configured {
         self.0.get(&subject.name).filter(|made| made.revision == said.revision)
     }
 
-    /// Who has set the value that the subject has now.
+    /// The configuration that set the subject's present value. `None` if the agent did not set that value.
     pub fn since(&self, subject: &Subject, now: Instant) -> Option<Since> {
         let made = self.of(subject)?;
         Some(Since { seconds: now.saturating_duration_since(made.when).as_secs(), by: made.by })
     }
 
-    /// In how many seconds the agent takes that value back.
+    /// The number of seconds until the agent takes back the subject's present value. `None` if the agent leaves it.
     pub fn seconds_left(&self, subject: &Subject, now: Instant) -> Option<u64> {
         let due = self.of(subject)?.pending.as_ref()?.due;
         Some(due.saturating_duration_since(now).as_millis().div_ceil(1000) as u64)
     }
 
-    /// When the next configuration is to be taken back.
+    /// The time at which the next configuration is to be taken back.
     pub fn next(&self) -> Option<Instant> {
         self.0.values().filter_map(|made| made.pending.as_ref()).map(|pending| pending.due).min()
     }
 
-    /// Postpones all tries: the agent could not list the subjects, so it does not know what there is.
+    /// Postpones all tries to `until`: the agent could not list the subjects, so it does not know which names there are.
     pub fn postpone(&mut self, until: Instant) {
         let pending = self.0.values_mut().filter_map(|made| made.pending.as_mut());
         pending.for_each(|pending| pending.due = pending.due.max(until));
     }
 
-    /// Takes back what is due: all names of a layer in one batch or, if that is refused, each name by itself. It tries refused ones again at
-    /// `again`. Returns what was done, and the names that were not taken back, with the reason.
+    /// Takes back the configurations that are due: all names of a layer in one batch or, if the layer refuses the batch, each name by itself.
+    /// Refused ones are due again at `again`. Returns what was done, and the names that were not taken back, with the reason.
     pub fn carry_out(&mut self, all: &[Subject], now: Instant, again: Instant) -> (Vec<Done>, Vec<(String, String)>) {
         let is_due = |made: &Made| made.pending.as_ref().is_some_and(|pending| pending.due <= now);
         let names: Vec<String> = self.0.iter().filter(|(_, made)| is_due(made)).map(|(name, _)| name.clone()).collect();
@@ -167,7 +167,7 @@ impl Configured {
     }
 }
 
-/// The subjects of this name (with its prefix) that a layer knows.
+/// The subjects of this name, which includes the prefix, that a layer has reported.
 fn said_of<'all>(all: &'all [Subject], name: &str) -> impl Iterator<Item = &'all Subject> {
     all.iter().filter(move |subject| subject.name == name && subject.said.is_some())
 }

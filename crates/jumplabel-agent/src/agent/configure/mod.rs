@@ -26,12 +26,12 @@ use crate::protocol::{Changed, Done, Peer, item};
 pub struct Wanted {
     /// The name without the prefix.
     name: String,
-    /// `None`: no value.
+    /// The value that the name is to have. `None` removes the present value.
     value: Option<String>,
     before: Option<String>,
-    /// The revision of its value now.
+    /// The revision of the present value.
     revision: u64,
-    /// How many sites it has. `None`: the name has no key.
+    /// The number of sites of the name's key. `None` if the name has no key.
     sites: Option<usize>,
 }
 
