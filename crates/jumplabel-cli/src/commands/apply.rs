@@ -12,7 +12,7 @@ use crate::failure::{DONE, Failure};
 use crate::input;
 use crate::process::Process;
 
-/// One line of the input: a process, and what to set there.
+/// A line of the input: a process, and the changes that it is to make.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
@@ -66,7 +66,7 @@ fn text(file: &str) -> Result<String, Failure> {
     })
 }
 
-/// Parses all lines. If some make no sense, returns what is wrong with the first of them.
+/// Parses all lines. If some lines make no sense, returns what is wrong with the first of them.
 fn requests(text: &str) -> Result<Vec<(String, Request)>, Failure> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let request = |(number, line): (usize, &str)| {

@@ -78,7 +78,7 @@ fn on_or_off(on: bool) -> String {
 }
 
 impl Site {
-    /// What the site's present bytes mean for its key, in a word or two.
+    /// The meaning of the site's present bytes for its key, in a word or two.
     fn now(&self, chosen: &Chosen<'_>) -> String {
         let Some(state) = self.state else {
             return if self.is_hooked { "not run: the function is hooked" } else { "foreign bytes" }.into();

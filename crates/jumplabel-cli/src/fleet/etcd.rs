@@ -10,10 +10,10 @@ use ureq::Agent;
 
 use crate::failure::Failure;
 
-/// How long the client waits for a connection, and for an answer. After that, it asks another member. An election may take some seconds.
+/// The longest waits for a connection and for an answer. After that, the client asks another member. An election may take some seconds.
 const PATIENCE: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(10)];
-/// How long one watch lasts. The next watch begins where the last one ended. So the client notices within this time that a member has gone without a
-/// word.
+/// The duration of one watch. The next watch begins where the last one ended, so the client notices within this time that a member has gone without
+/// a word.
 const WATCH: Duration = Duration::from_secs(60);
 
 /// The most bytes of an answer. Reports of 10,000 hosts are some 15 MB in base64.
@@ -43,7 +43,7 @@ pub enum Event {
 
 /// The reason why a watch has ended.
 pub enum Ended {
-    /// Nothing has failed: the watch may go on from where it was.
+    /// Nothing has failed: the watch may go on from the revision that it has reached.
     Quiet,
     /// etcd no longer knows the changes since that revision: read all keys anew.
     Compacted,

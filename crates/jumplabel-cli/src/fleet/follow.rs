@@ -89,7 +89,7 @@ pub fn follow(what: Following, out: &mut dyn Write) -> Result<u8, Failure> {
             has_news |= follower.look();
             looked = Instant::now();
         }
-        // Changes go first, because a report asks each process. If a report cannot be written, the next one replaces it.
+        // Changes go before the report, because a report asks each process. If a report cannot be written, the next one replaces it.
         let since = reported.map_or(REFRESH, |at| at.elapsed());
         if follower.revision > 0 && ((has_news && (!is_news || since >= LOOK)) || since >= REFRESH) {
             let report = census::take(&follower.members, &follower.wishes, follower.revision);
@@ -127,7 +127,7 @@ impl Follower<'_> {
         self.meet();
         pairs.sort_by_key(|pair| pair.revision);
         let is_there = |key: &String| pairs.iter().any(|pair| pair.key == key.as_bytes());
-        // This includes wishes that were withdrawn while nobody followed.
+        // A wish that was withdrawn while nobody followed is only in the states of the processes that have carried it out.
         for member in &self.members {
             for (key, carried) in &member.state().followed.wishes {
                 if let Some(wish) = Wish::of(&self.prefix, key, &carried.value, carried.revision) {

@@ -49,7 +49,7 @@ const VERSION: u32 = 1;
 /// The most bytes of the file. Each key that a wish has changed in a process takes some 40.
 const LONGEST: u64 = 256 << 20;
 
-/// The birth of a socket, which is that of the process that made it.
+/// The birth of a socket, which is also the birth of the process that made it.
 pub fn birth(socket: &Path) -> io::Result<Birth> {
     let found = socket.symlink_metadata()?;
     Ok((found.ino(), found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec())))

@@ -7,7 +7,7 @@ use super::worker::Outcome;
 /// The most processes that a text names.
 const NAMED: usize = 10;
 
-/// How many processes carried a wish out, and the names of those that did not.
+/// The number of processes that carried a wish out, and the names of those that did not.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     pub done: usize,

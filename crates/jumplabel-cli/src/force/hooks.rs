@@ -9,11 +9,12 @@ use crate::machine::Machine;
 use crate::table::Site;
 use crate::target::Object;
 
-/// How far in front of a site a hook can begin that has moved the site. Hooks move whole instructions until they have room for their longest jump, 14
-/// bytes (`jmp *0(%rip)`, followed by the address). So such a hook begins at most 13 bytes in front of the site's instruction, which may have a
-/// prefix of one byte.
+/// The distance in front of a site at which a hook can begin that has moved the site. Hooks move whole instructions until they have room for their
+/// longest jump, 14 bytes (`jmp *0(%rip)`, followed by the address). So such a hook begins at most 13 bytes in front of the site's instruction,
+/// which may have a prefix of one byte.
 const FAR: u64 = 14;
-/// How many bytes in front of a site are compared. They are more than [`FAR`], because an earlier hook or probe may reach into those.
+/// The number of bytes in front of a site that are compared. It is more than [`FAR`], because an earlier hook or probe may begin before the last
+/// `FAR` bytes and reach into them.
 const SEEN: u64 = FAR + NOP.len() as u64 - 1;
 const BREAKPOINT: u8 = 0xcc;
 /// A nop of five bytes, and the first byte of the call that Linux makes of it for a uprobe (the kernel's `arch_uprobe_optimize`).

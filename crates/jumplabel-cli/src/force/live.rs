@@ -37,7 +37,7 @@ pub struct Head {
     pub version: u32,
 }
 
-/// A key, with what all objects say of it.
+/// A key, with the facts that all objects give about it.
 pub struct Key {
     /// The address of the count; the flags come after it.
     pub address: u64,

@@ -10,7 +10,7 @@
 //!   present    all of a process, as commands read it         repair     check --repair
 //! ```
 //!
-//! This works only on x86-64. There, once a thread has been stopped and started again, it sees what was written in between, without further steps.
+//! This works only on x86-64. There, a thread that is stopped and started again sees what was written in between, without further steps.
 
 mod change;
 mod contents;
@@ -49,7 +49,7 @@ use threads::Stopped;
 /// The number of a process or thread.
 pub type Pid = u32;
 
-/// How often the tool tries a change while the process flips keys by itself. It waits for `PAUSE` in between.
+/// The number of times that the tool tries a change while the process flips keys by itself. It waits for `PAUSE` between two tries.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(10);
 

@@ -100,7 +100,7 @@ fn open(pid: Pid, memory: &Memory, mapping: &Mapping) -> Result<Option<(Image, S
     let range = format!("{:x}-{:x}", mapping.start, mapping.end);
     let places = [
         format!("/proc/{pid}/exe"),               // The program's own file, even if it was removed.
-        format!("/proc/{pid}/map_files/{range}"), // Any file, even if it was removed; only root may open it.
+        format!("/proc/{pid}/map_files/{range}"), // Any mapped file, even if it was removed, but for root only.
         format!("/proc/{pid}/root{name}"),
     ];
     for place in places.map(PathBuf::from) {
@@ -109,7 +109,7 @@ fn open(pid: Pid, memory: &Memory, mapping: &Mapping) -> Result<Option<(Image, S
         }
         return match Image::open(&place) {
             Ok(image) => Ok(Some((image, name.to_owned()))),
-            Err(Failure::OutOfReach(_)) => Ok(None), // Another instruction set, for example: the process has it as data.
+            Err(Failure::OutOfReach(_)) => Ok(None), // For another instruction set, for example, and mapped as data.
             Err(failure) => Err(failure.of(name)),
         };
     }

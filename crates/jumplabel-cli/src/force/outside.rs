@@ -25,7 +25,7 @@ impl Live {
                 let path = self.text(socket, None)?;
                 let path = Path::new(OsStr::from_bytes(&path)).strip_prefix("/").map(Path::to_owned);
                 let path = path.map_err(|_| self.damaged("its agent's socket has no absolute path"))?;
-                // If the first thread has ended, the system shows no root for it: so this asks for another thread.
+                // If the first thread has ended, the system shows no root for it. So another thread that is alive gives the root.
                 return Ok(Some(Path::new(&format!("/proc/{}/root", threads::alive(self.pid)?)).join(path)));
             }
         }

@@ -124,7 +124,7 @@ impl Present<'_> {
         Ok(Subject { is, name: self.names.get(&there).cloned(), now, sites })
     }
 
-    /// The target of a static call and the name of the function there, if another object has it.
+    /// The target of a static call and the name of the function there, if the function is in another object.
     fn elsewhere(&self, objects: &[Object], number: usize, is: Is) -> Option<(u64, String)> {
         let Is::Call(Some(target)) = is else { return None };
         let there = target.wrapping_add(objects[number].bias);

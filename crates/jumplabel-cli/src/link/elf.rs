@@ -91,7 +91,7 @@ impl Elf {
         self.sections.iter().any(is_left)
     }
 
-    /// The place in the file of `count` bytes at `address`, if the file has all of them.
+    /// The place in the file of `count` bytes at `address`. `None` unless the file has all of them.
     pub fn place(&self, address: u64, count: u64) -> Option<usize> {
         let loaded = self.segments.iter().filter(|segment| segment.p_type.get(LE) == elf::PT_LOAD);
         let mut places = loaded.filter_map(|segment| {

@@ -5,7 +5,7 @@
 //!                                ^ 56 bytes
 //! ```
 //!
-//! The program headers must stay behind the ELF header. Kernels before 5.18 tell the program that the headers are in its first page, at their offset
+//! The program headers must stay after the ELF header. Kernels before 5.18 tell the program that the headers are in its first page, at their offset
 //! in the file, and GNU strip writes them there whatever the file says. So this takes room from the first of these that exists:
 //!
 //! * a header without a use (PT_NULL), or free bytes behind the headers;
@@ -26,7 +26,7 @@ use crate::failure::Failure;
 pub enum Room {
     /// The place of this header, which is given up.
     Header(usize),
-    /// The place behind the other headers, once these ranges of the file are moved.
+    /// The place after the other headers, once these ranges of the file are moved.
     Behind(Vec<Range<u64>>),
 }
 

@@ -64,7 +64,7 @@ fn in_place(path: &Path, keep: Keep) -> Result<(Found, bool), Failure> {
             return Err(std::io::Error::other("it has changed meanwhile"));
         }
         fs::rename(&beside.path, path)?;
-        // This makes the rename last. If the system fails before that, the old file is still there.
+        // Syncing the directory makes the rename durable. If the system fails before that, the old file is still there.
         path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
     };
     replace().map_err(|error| refused(&error))?;

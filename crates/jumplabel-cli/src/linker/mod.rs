@@ -218,7 +218,7 @@ impl Words {
     }
 }
 
-/// The name of the output, if a word gives it. Empty if the next word is the name.
+/// The name of the output that a word gives. Empty if the next word is the name. `None` if the word is no such option.
 fn named(word: &str) -> Option<&str> {
     match word {
         "--output" => Some(""),

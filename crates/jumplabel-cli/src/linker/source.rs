@@ -15,7 +15,7 @@ const NAMES: [&str; 4] = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
 pub struct Source(Option<File>);
 
 impl Source {
-    /// Reads standard input to its end, if one of the words names it.
+    /// Reads standard input to its end if one of the words says that the compiler reads it.
     pub fn of(words: &Words) -> io::Result<Source> {
         let names = words.all.iter().any(|word| word.to_str().is_some_and(|word| NAMES.contains(&word)));
         Ok(Source(if names { Some(copied(io::stdin())?) } else { None }))

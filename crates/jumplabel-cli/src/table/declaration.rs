@@ -70,7 +70,7 @@ impl Declaration {
         })
     }
 
-    /// What tells this declaration from all others: its place, its name, and its position in the source.
+    /// The facts that distinguish this declaration from all others: place, name, and position in the source.
     pub fn identity(&self) -> (Place, u64, String, Declared) {
         (self.object.clone(), self.offset, self.name.clone(), Declared::clone(&self.declared))
     }

@@ -86,7 +86,7 @@ const LONGEST: u64 = 16;
 const SUBJECTS: usize = 1 << 20;
 
 impl Table {
-    /// Reads the tables. An object without tables has empty ones. Fails only if nothing of them can be used.
+    /// Reads the tables. An object without tables has empty ones. Fails only if nothing of the tables can be used.
     pub fn read(image: &Image) -> Result<Table, Failure> {
         let mut table = Table::default();
         let Some(bounds) = object_record::find(image)? else { return Ok(table) };

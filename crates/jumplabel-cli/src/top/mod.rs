@@ -37,11 +37,11 @@ enum Input {
     Signal(libc::c_int),
 }
 
-/// How many inputs the queue holds. If it is full, the threads wait. Agents then drop events, and say that they have dropped some.
+/// The number of inputs that the queue holds. If it is full, the threads wait. Agents then drop events, and say that they have dropped some.
 const QUEUE: usize = 256;
 /// How often the view is drawn although nothing has happened, because it shows seconds.
 const TICK: Duration = Duration::from_secs(1);
-/// After a signal, a terminal that accepts no output in so many looks in a row does not keep the tool from ending.
+/// After a signal, the tool ends even if the terminal has accepted no output in this many looks in a row.
 const LOOKS: u32 = 20;
 /// The time between two looks.
 const BETWEEN: Duration = Duration::from_millis(100);
@@ -136,7 +136,7 @@ fn listen(to: &SyncSender<Input>) {
         let signal = signals::wait();
         let mut is_sent = false;
         let mut left = LOOKS;
-        // As long as the terminal accepts output, the loop goes on, however slowly: it restores the screen, and ends the process.
+        // As long as the terminal accepts output, however slowly, the loop goes on: it restores the screen, and ends the process.
         while left > 0 {
             // The queue may be full because the terminal accepts no output.
             is_sent = is_sent || ends.try_send(Input::Signal(signal)).is_ok();

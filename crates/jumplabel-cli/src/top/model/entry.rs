@@ -10,7 +10,7 @@ use super::flips::Flips;
 /// An entry, which is a line of the view's table.
 pub struct Entry {
     pub row: Row,
-    /// When the agent gave the row.
+    /// The time at which the agent gave the row.
     pub at: Instant,
     pub flips: Flips,
     /// Whether nothing else in the process has the same name.
@@ -46,7 +46,7 @@ impl Entry {
         self.row.key == row.key && self.row.declared == row.declared
     }
 
-    /// Takes the row of a later list. Returns the old state if the state has changed, and no client of the agent has told of that.
+    /// Takes the row of a later list. Returns the old state if the state has changed and no client of the agent has told of the change.
     pub fn update(&mut self, row: Row, is_alone: bool, now: Instant) -> Option<String> {
         let before = (row.state != self.row.state).then(|| self.row.state.clone());
         if before.is_some() {

@@ -48,7 +48,7 @@ impl Now {
 /// The state of the whole view.
 pub struct Model {
     pub processes: Vec<Process>,
-    /// How often each process is asked.
+    /// The interval in which each process is asked.
     pub every: Duration,
     /// The filter: names are shown if they contain it, in small letters.
     pub filter: String,

@@ -70,8 +70,8 @@ impl Model {
         self.step(0);
     }
 
-    /// The process of the selected line, and an item for it. If the line has gone, nobody has chosen the one in its place: then this moves the
-    /// selection to that one, and returns why nothing is asked.
+    /// The process of the selected line, and an item for that line. If the selected line has gone, nobody has chosen the line in its place: then
+    /// this selects that line, and returns the reason why no process is asked.
     fn chosen(
         &mut self,
         what: &str,

@@ -27,7 +27,7 @@ pub struct Process {
     /// Whether the agent has listed the entries of the process.
     pub has_listed: bool,
     asked: VecDeque<(Asked, Instant)>,
-    /// When the process is asked for the next list.
+    /// The time at which the process is asked for the next list.
     next: Instant,
     /// Whether the agent tells of changes.
     watches: bool,
@@ -171,7 +171,7 @@ impl Process {
                     // The event comes next, if something has changed.
                     self.takes_back = takes_back && !done.changes.is_empty();
                 } else {
-                    // The list that comes next says who has asked.
+                    // It is not known yet who asked. The list that comes next says it.
                     self.take(&done, None, takes_back, now);
                 }
                 vec![News::Done(done)]

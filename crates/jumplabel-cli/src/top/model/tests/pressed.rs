@@ -136,7 +136,7 @@ fn the_first_line() {
         if at == 1 {
             model.drawn(LEAST);
         }
-        // That of the other process is not drawn yet.
+        // The answer of the other process is not drawn yet.
         let shown = model.shown();
         assert_eq!(model.cursor(&shown), if at == 1 { 0 } else { 6 });
     }
