@@ -22,7 +22,7 @@ static_key! {
 /// The calls that the allocator counted.
 static COUNTED: AtomicU64 = AtomicU64::new(0);
 
-/// What a call of the allocator before all constructors came to.
+/// The number of calls of the allocator before all constructors, if its key then behaved as it should.
 static EARLY: AtomicU64 = AtomicU64::new(0);
 
 #[used]
@@ -40,7 +40,7 @@ static BEFORE_CONSTRUCTORS: extern "C" fn() = {
 thread_local! {
     /// The calls of this thread.
     static CALLS: Cell<u64> = const { Cell::new(0) };
-    /// This thread's calls flip the key.
+    /// Whether this thread's calls flip the key.
     static FLIPS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -52,7 +52,7 @@ unsafe extern "C" {
     fn __libc_free(memory: *mut c_void);
 }
 
-/// What each function of the allocator does first.
+/// The first thing that each function of the allocator does.
 fn called() {
     CALLS.set(CALLS.get() + 1);
     if FLIPS.get() {
@@ -81,7 +81,7 @@ extern "C" fn calloc(count: usize, bytes: usize) -> *mut c_void {
 
 /// # Safety
 ///
-/// As for the C library's `realloc`.
+/// Like the C library's `realloc`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn realloc(old: *mut c_void, bytes: usize) -> *mut c_void {
     called();
@@ -103,7 +103,7 @@ extern "C" fn aligned_alloc(align: usize, bytes: usize) -> *mut c_void {
 
 /// # Safety
 ///
-/// As for the C library's `posix_memalign`.
+/// Like the C library's `posix_memalign`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn posix_memalign(memory: *mut *mut c_void, align: usize, bytes: usize) -> i32 {
     let new = memalign(align, bytes);
@@ -117,7 +117,7 @@ unsafe extern "C" fn posix_memalign(memory: *mut *mut c_void, align: usize, byte
 
 /// # Safety
 ///
-/// As for the C library's `free`.
+/// Like the C library's `free`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn free(memory: *mut c_void) {
     called();
@@ -145,7 +145,7 @@ static_call! { static CALL: fn() -> u32 = one; }
 modes! { enum Mode { Low, High } }
 static_mode! { static MODE: Mode = Low; }
 
-/// One test, because the writer and the allocator's key are the process's.
+/// This is one test, because the process has one writer, and the allocator one key.
 #[test]
 fn has_a_key() {
     assert_eq!((EARLY.load(Relaxed), COUNTED.load(Relaxed)), (2, 0));

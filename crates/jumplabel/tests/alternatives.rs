@@ -55,7 +55,7 @@ numbers! {
 
 type Each = (&'static str, fn() -> u64, u64, u64);
 
-/// All of them, with what they are before and after.
+/// All alternatives, with their results before and after.
 const EACH: &[Each] = &[
     ("same_length", same_length, 1, 2),
     ("shorter", shorter, 1, 2),
@@ -129,7 +129,7 @@ fn refused_beside_threads() {
     });
 }
 
-/// One that something else has changed stays so while there are other threads, which may be between two of its instructions.
+/// An alternative that something else has changed stays so while there are other threads, which may be between two of its instructions.
 #[test]
 #[cfg_attr(not(jumplabel_sites), ignore = "nothing is patched")]
 fn strayed_beside_threads() {
@@ -167,12 +167,12 @@ fn strayed_beside_threads() {
 /// The place of `mov eax, number` in a function.
 fn site_of(function: fn() -> u64, number: u8) -> usize {
     let entry = function as *const () as usize;
-    // SAFETY: a function of more bytes than that.
+    // SAFETY: the function is longer than that.
     let code = unsafe { (entry as *const [u8; 96]).read_volatile() };
     entry + code.windows(5).position(|bytes| bytes == [0xb8, number, 0, 0, 0]).unwrap()
 }
 
-/// What a debugger leaves at one of them keeps all of them as they are.
+/// Bytes that a debugger leaves at one alternative keep all of them as they are.
 #[test]
 #[cfg_attr(not(jumplabel_sites), ignore = "nothing is patched")]
 fn foreign_bytes() {

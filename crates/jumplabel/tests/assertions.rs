@@ -17,7 +17,7 @@ static_key! {
 /// The hook and the keys are the process's.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// How often the condition of an assertion was evaluated, and its message.
+/// The number of times that the condition of an assertion was evaluated, and its message.
 fn evaluated(holds: bool) -> (u32, u32) {
     let (conditions, messages) = (Cell::new(0), Cell::new(0));
     let count = |of: &Cell<u32>| of.set(of.get() + 1);
@@ -63,7 +63,7 @@ fn tell(assertion: &Assertion<'_>) {
     TOLD.lock().unwrap().push(format!("{} {assertion}", assertion.line));
 }
 
-/// The program goes on behind an assertion if the hook returns.
+/// The program goes on after an assertion if the hook returns.
 #[test]
 fn hooked() {
     let _alone = ONE_AT_A_TIME.lock();

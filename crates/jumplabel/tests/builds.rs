@@ -66,7 +66,7 @@ fn installed(program: &str) -> bool {
     program.is_empty() || breadth::has(program)
 }
 
-/// Builds, runs, reads the file. Returns it.
+/// Builds and runs the program, checks its file, and returns the file's path.
 fn check(build: &Build) -> PathBuf {
     let results = build.results(&["shapes"]);
     let printed = cargo::run(&mut Command::new(&results[0]));
@@ -77,7 +77,7 @@ fn check(build: &Build) -> PathBuf {
     assert!(printed.ends_with("ok\n"), "{build:?}: {printed}");
     let data = std::fs::read(&results[0]).unwrap();
     let contents = Binary::parse(&data).check().unwrap_or_else(|error| panic!("{build:?}: {error}"));
-    // More entries than the program's keys have: functions that were dropped left theirs behind.
+    // The table has more entries than the program's keys: functions that were dropped have left theirs.
     assert_eq!(contents.sites, number("sites "), "{build:?}");
     if !build.link.iter().any(|argument| argument.contains("gold")) {
         assert_eq!(number("dead "), if build.link == GNU_LD_AS_IT_IS { DEAD_SITES } else { 0 }, "{build:?}");
@@ -121,7 +121,7 @@ fn linkers_and_debuginfo() {
     check_and_discard(&shapes().env(DEBUG, "full"));
 }
 
-/// Sites alone bring the object's record with them, and with it its constructor: who has the key's address can flip it.
+/// Sites alone bring the object's record with them, and so its constructor: whoever has the key's address can flip it.
 #[test]
 fn sites_without_records() {
     for (program, link) in LINKERS {

@@ -22,7 +22,7 @@ extern "C" fn one(x: u64) -> u64 {
     x + 1
 }
 
-/// So far from `one` that the displacements differ in several bytes.
+/// Lies so far from `one` that the displacements differ in several bytes.
 #[unsafe(link_section = ".text_of_two")]
 extern "C" fn two(x: u64) -> u64 {
     x + 2
@@ -41,7 +41,7 @@ fn far(number: u8) -> Function {
     unsafe { jumplabel_testing::far::function(one as *const (), &code, number) }
 }
 
-/// Two in reach, one out of it; each adds its number.
+/// Two functions in reach, and one out of reach. Each adds its number.
 fn targets() -> [(u64, Function); 3] {
     static FAR: OnceLock<Function> = OnceLock::new();
     [(1, one), (2, two), (3, *FAR.get_or_init(|| far(3)))]
@@ -72,7 +72,7 @@ fn is_torn(displacement: usize) -> bool {
     displacement % 8 > 4
 }
 
-/// Where displacements begin, from the beginning of a line.
+/// The offsets of displacements from the beginning of a cache line.
 const OFFSETS: [usize; 11] = [0, 1, 4, 14, 30, 57, 59, 60, 61, 62, 63];
 /// Bytes of a function.
 const SLOT: usize = 192;
@@ -110,7 +110,7 @@ fn sites_in_file(to_default: bool) -> Vec<Site> {
     sites
 }
 
-/// One table in a process.
+/// All tests in a process use one table.
 fn sites() -> &'static [Site] {
     static SITES: OnceLock<Vec<Site>> = OnceLock::new();
     SITES.get_or_init(|| sites_in_file(false))
@@ -210,7 +210,7 @@ fn writers_without_a_single_store() {
     });
 }
 
-/// Where the system lets nobody change text by a mapping.
+/// The system lets nobody change text by a mapping.
 #[test]
 fn under_mdwe() {
     passes(|| {

@@ -7,12 +7,12 @@
 
 use jumplabel_testing::cargo::{self, Build};
 
-/// What one check costs.
+/// The cost of one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cost {
     /// Bytes of assembler.
     bytes: usize,
-    /// Lines of it: the compiler keeps a place in the source for each.
+    /// Lines of assembler: the compiler keeps a place in the source for each.
     lines: usize,
     operands: usize,
     /// Constants, those in constants included.
@@ -28,7 +28,7 @@ impl Cost {
         let (text, _) = text.split_once(", options(").unwrap();
         let (text, operands) = text.rsplit_once("\", ").unwrap();
         assert!(!body.split_once(", options(").unwrap().1.contains("asm!"), "{name} has more than one check");
-        // A body, or, where it is short, `const ... = value`. An item without a name comes behind its function.
+        // A constant has a body or, if it is short, is `const ... = value`. An item without a name comes after its function.
         let is_constant = |line: &&str| {
             let line = line.strip_prefix("const ").unwrap_or(line);
             line.starts_with(&format!("{name}::{{constant#")) && line.contains(" = ")

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 const CONTRACT: &str = include_str!("../src/arch/asm/mod.rs");
 const PORTING: &str = include_str!("../../../docs/porting.md");
 
-/// What several have in common: the instructions of those with a nop and a b of one word, the function of a naked key.
+/// The files that several others share: the instructions of those with a nop and a b of one word, and the function of a naked key.
 const WORD: &str = include_str!("../src/arch/asm/word.rs");
 const NAKED: &str = include_str!("../src/arch/asm/naked.rs");
 
@@ -39,7 +39,7 @@ fn sources() -> Vec<(String, String)> {
     names.chain(["x86/machine"]).map(|name| (name.to_owned(), text(name))).collect()
 }
 
-/// What a file lets others use, in order; an item that is there once for each of two instruction sets counts once.
+/// The items that a file lets others use, in order. An item that is there once for each of two instruction sets counts once.
 fn items(source: &str) -> Vec<&str> {
     let starts = ["pub const ", "pub unsafe fn ", "pub fn ", "pub type ", "macro_rules! "];
     let mut items: Vec<&str> = source.lines().filter_map(|line| name(line, &starts)).collect();
@@ -53,7 +53,7 @@ fn name<'line>(line: &'line str, starts: &[&str]) -> Option<&'line str> {
     rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
 }
 
-/// What is wrong with an arch file, which leaves `shared` to others.
+/// A sentence about an arch file that breaks the contract; `None` if the file keeps it. Other files have the items in `shared`.
 fn complaint(source: &str, shared: &[&str], contract: &[&str]) -> Option<String> {
     let found = items(source);
     let contract: Vec<&str> = contract.iter().copied().filter(|item| !shared.contains(item)).collect();
@@ -111,8 +111,9 @@ fn pieces<'source>(source: &'source str, name: &str) -> Vec<&'source str> {
     pieces
 }
 
-/// What is wrong with the lines that a check hands to the assembler: behind that of the stub, which comes back behind the site,
-/// they are those of `__jump_asm` and `__nop_asm`, for the label and the target of a site. `instructions` has those two macros.
+/// The first difference between the lines that a check hands to the assembler and the expected ones; `None` if there is none. Expected are a line
+/// of the stub, which returns to the place after the site, and then the lines of `__jump_asm` and `__nop_asm`, for the label and the target of a
+/// site. `instructions` has those two macros.
 fn difference(source: &str, instructions: &str) -> Option<String> {
     let expected = ["__jump_asm", "__nop_asm"].map(|name| {
         let text = pieces(instructions, name).into_iter().map(|piece| match piece {
@@ -120,7 +121,7 @@ fn difference(source: &str, instructions: &str) -> Option<String> {
             "$target" => r"\\t".to_owned(),
             text => text.replace(r"\n", ";"),
         });
-        // The end of a line is a semicolon, and none is needed behind a label.
+        // A line ends with a semicolon; after a label none is needed.
         text.collect::<String>().replace(":;", ": ").trim_matches(';').to_owned()
     });
     // x86 has several, one for each way to the key.

@@ -188,7 +188,7 @@ fn flags_are_listed() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// What is new, or wrong, is found out.
+/// The checks find a new block or command, and a wrong one.
 #[test]
 fn broken_twins() {
     let readme = read("README.md") + "\n```sh\nmake coffee\n```\n";
@@ -234,14 +234,14 @@ fn manual_page() {
     let include = format!("-I{}/include", prefix().display());
     succeeds(&mut run(&format!("cc -Wall -Werror -c synopsis.c {include}")));
     assert_eq!(succeeds(&mut run(&format!("{} && ./a.out", manual::command(&page)))), "work(1)\n");
-    // One that is not what the header says.
+    // A manual page that differs from the header does not compile.
     let wrong = manual::synopsis(&page.replace("int jumplabel_seal(struct", "long jumplabel_seal(struct"));
     write(&directory.join("wrong.c"), &wrong);
     assert!(!run(&format!("cc -c wrong.c {include}")).output().unwrap().status.success());
     let missing = manual::synopsis(&page.replace("DEFINE_STATIC_KEY_TRUE(", "DEFINE_STATIC_COFFEE("));
     write(&directory.join("wrong.c"), &missing);
     assert!(!run(&format!("cc -c wrong.c {include}")).output().unwrap().status.success());
-    // It is a page without mistakes of form.
+    // The manual page has no mistakes of form.
     if Command::new("man").arg("--version").output().is_ok() {
         let page = repository("crates/jumplabel-capi/docs/jumplabel.3");
         assert_eq!(succeeds(shell("man --warnings -E UTF-8 -l -Z $PAGE >/dev/null", &directory).env("PAGE", page)), "");

@@ -46,7 +46,7 @@ use walk::{follow, mixtures, walk, written};
 
 const ADDRESS: u64 = 0x5555_5004;
 
-/// What a thread does that executes a site.
+/// The effect of a site on the thread that executes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
     FallsThrough,
@@ -55,17 +55,17 @@ enum Effect {
     Loads(i32),
 }
 
-/// One way of changing a site: the bytes that a step writes.
+/// A way of changing a site: the bytes that each step writes.
 type Steps = fn(u8, CodeChange) -> Option<StepBytes>;
 
-/// What is known of an instruction set.
+/// The facts about an instruction set.
 trait Machine {
     type A: Sites;
     /// The states of a check's site.
     const STATES: &'static [State] = &[State::NOP, State::JUMP];
     /// Whether a naked key's function has an instruction of its own, which loads what it returns.
     const LOADS: bool = false;
-    /// What displacements count from, behind the site's address.
+    /// The distance from the site's address to the address from which displacements count.
     const ORIGIN: u64 = 0;
     /// The smallest distance that a jump can encode.
     const UNIT: i64;
@@ -89,7 +89,7 @@ trait Machine {
 
 const NAKED: [State; 2] = [State::FALSE, State::TRUE];
 
-/// What a thread should do.
+/// The effect that a site should have in a state.
 fn effect_of<M: Machine>(state: State) -> Effect {
     match state {
         State::FALSE if M::LOADS => Effect::Loads(0),
@@ -213,8 +213,7 @@ fn a_step_to_where_one_is_already<M: Machine>() {
     }
 }
 
-/// The two states of a naked function change in one write, in the last step: nothing is in between, and a batch takes no step
-/// more for it.
+/// The two states of a naked function change in one write, in the last step: no state is in between, and a batch takes no further step for it.
 fn a_naked_function_changes_at_once<M: Machine>() {
     for (from, to) in [(NAKED[0], NAKED[1]), (NAKED[1], NAKED[0])] {
         let change = change::<M>(from, to, 0);
@@ -233,7 +232,7 @@ fn reach<M: Machine>() {
     for inside in [0, unit, -unit, least, most] {
         assert_eq!(to(inside), Some(inside as i32));
     }
-    // Where all addresses are in reach, they wrap.
+    // On machines that reach all addresses, displacements wrap.
     if (most - least + unit) as u64 != 1 << M::BITS.min(63) {
         assert_eq!([to(least - unit), to(most + unit)], [None; 2]);
         assert_eq!([to(least * 2), to(most * 2 + unit)], [None; 2]);

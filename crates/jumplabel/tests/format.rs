@@ -27,7 +27,7 @@ const PE_SITE: &str = include_str!("../src/arch/asm/pe/site.rs");
 const READER: &str = include_str!("builds/binary.rs");
 const NOTE: &str = include_str!("../src/platform/linux/instance/note.rs");
 
-/// A text, its name, and what must be in it.
+/// A text, its name, and words that must be in it.
 type Check = (&'static str, &'static str, String);
 
 fn checks() -> Vec<Check> {
@@ -168,7 +168,7 @@ fn all_agree() {
     }
 }
 
-/// What a site of a kind is, in the document; what nobody knows is not in it.
+/// The document describes each kind of site, and no other.
 #[test]
 fn each_kind_is_in_the_document() {
     let known = |kind: &u8| jumplabel_format::Kind::of(*kind).is_some();

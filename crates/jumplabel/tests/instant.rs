@@ -10,7 +10,7 @@
 //! A key with one site a check does not keep the first promise, so the test can fail; and a writer that writes nothing does
 //! not keep the second.
 //!
-//! It takes processors that run at the same time, which emulated ones do not.
+//! The test takes processors that run at the same time, which emulated ones do not.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "x86"), jumplabel_sites))]
 
 use std::hint::black_box;
@@ -36,18 +36,18 @@ macro_rules! checks {
     ($($n:literal)*) => { [$(check::<{ $n }> as fn() -> bool),*] };
 }
 
-/// As many calls of the key's function, at as many places.
+/// `CHECKS` calls of the key's function, at as many places.
 static NAKED: [fn() -> bool; CHECKS] =
     checks!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
 
 crate::pages::pages! { spread: 1 keys, 32 sites, every 1 pages, at 0 }
 
-/// What the readers met.
+/// The counts of what the readers met.
 #[derive(Default)]
 struct Seen {
     /// Rounds of checks in which the key changed.
     changes: AtomicU64,
-    /// Rounds in which a check was old behind one that was new.
+    /// Rounds in which a check was old after one that was new.
     backwards: AtomicU64,
     /// Rounds after a flip in which a check was old.
     stale: AtomicU64,
@@ -72,7 +72,7 @@ impl Seen {
     }
 }
 
-/// No check is executed before the load in front of it, or after the load behind.
+/// No check is executed before the load in front of it, or after the load that follows it.
 fn fence() {
     // SAFETY: an instruction of SSE2, which these targets have.
     unsafe { std::arch::asm!("lfence") };

@@ -1,4 +1,4 @@
-//! What may be an operation in place on x86-64: lengths, displacements and unfit instructions, compared with another decoder.
+//! Instructions that may be an operation in place on x86-64: lengths, displacements and unfit instructions, compared with another decoder.
 
 #[path = "instructions/words.rs"]
 mod words;
@@ -21,7 +21,7 @@ fn uses_stack(instruction: &Instruction, bytes: &[u8]) -> bool {
     let mut factory = InstructionInfoFactory::new();
     let info = factory.info(instruction);
     let is_stack = |register: Register| register.full_register() == Register::RSP && register != Register::SPL;
-    // As an operand, where that is encoded in the oldest way: others name it by a register's number, which no compiler chooses.
+    // Only operands of the oldest opcodes count: others name the stack pointer by a register's number, which no compiler chooses.
     let prefix =
         |byte: &&u8| !matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3);
     let is_old = bytes.iter().find(prefix).is_some_and(|opcode| !matches!(opcode, 0x0f | 0x62 | 0xc4 | 0xc5));
@@ -30,7 +30,7 @@ fn uses_stack(instruction: &Instruction, bytes: &[u8]) -> bool {
         || is_old && info.used_memory().iter().any(|used| is_stack(used.base()))
 }
 
-/// What the library says, compared with what it has to say.
+/// Compares the library's answer with the one that follows from the other decoder.
 fn agrees(bytes: &[u8]) -> Result<(), TestCaseError> {
     let instruction = decoded(bytes);
     let len = instruction.len();
@@ -55,7 +55,7 @@ fn agrees(bytes: &[u8]) -> Result<(), TestCaseError> {
             let mut decoder = Decoder::with_ip(64, bytes, 0x40_0000, DecoderOptions::NONE);
             let one = decoder.decode();
             let place = decoder.get_constant_offsets(&one);
-            // Of a displacement behind the bytes that change, nothing can be said: it stays as the site's is.
+            // Only the first five bytes change. The bytes of the displacement after them stay as they are in the site.
             let at = place.displacement_offset();
             let distance = i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
             let new = distance.wrapping_sub((to - 0x40_0000) as i32).to_le_bytes();
@@ -79,7 +79,7 @@ fn keeps_its_meaning(bytes: &[u8]) -> Result<(), TestCaseError> {
         return Ok(());
     }
     let sequence = [&bytes[..old.len()], &[0x90]].concat();
-    // What is refused does no harm.
+    // If the instruction is refused, it does no harm.
     let code = X64::placed(&sequence[..sequence.len().min(7)], 0x40_0000, TO, 7);
     let Some(code) = code else { return Ok(()) };
     let mut decoder = Decoder::with_ip(64, &code, TO as u64, DecoderOptions::NONE);
@@ -128,7 +128,7 @@ proptest! {
     }
 }
 
-/// Those that programs use have an alternative, padded; those that lead out of themselves by a short way have none.
+/// Ordinary instructions have an alternative, padded. Those that a short jump leaves have none.
 #[test]
 fn ordinary_alternatives() {
     let placed = |bytes: &[u8]| X64::placed(bytes, 0x1000, 0x2000, 7).map(|code| code.to_vec());
@@ -149,12 +149,12 @@ fn ordinary_alternatives() {
     for bytes in [&[0xeb, 0x10][..], &[0xe3, 0xf0], &[0x75, 1], &[0x62, 0xf4, 0x7c, 0x48, 0x28, 0x07], &[0xe8, 0, 0]] {
         assert_eq!(placed(bytes), None, "{bytes:02x?}");
     }
-    // As far as it changes, and no farther.
+    // Only the first five bytes, which change, are returned.
     let long = [0x48, 0x8b, 0x05, 0, 0x20, 0, 0, 0x90, 0xeb, 0x10];
     assert_eq!(X64::placed(&long, 0x1000, 0x2000, 5).unwrap()[..], [0x48, 0x8b, 0x05, 0, 0x10]);
 }
 
-/// Those that programs use are not refused.
+/// Instructions that programs use are fit. Others are refused for the right reason.
 #[test]
 fn ordinary_instructions_are_fit() {
     for (bytes, why) in [

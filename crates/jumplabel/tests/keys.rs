@@ -43,7 +43,7 @@ fn introspection() {
         let shown = format!("{address:#x} {} -> {:#x} unlikely", site.state.unwrap().name(), site.target);
         assert_eq!((site.to_string(), format!("{site:?}")), (shown.clone(), format!("Site({shown})")));
         assert!(Site { state: None, ..site }.to_string().starts_with(&format!("{address:#x} foreign bytes [")));
-        // Where a site has more than one way to fall through, it is left in another than it came in.
+        // If there is more than one way to fall through, a site is left in another one than it had at first.
         assert_eq!(site.state, Some(State::JUMP.toward::<Native>(0, Some(0))));
         LISTED[1].enable().unwrap(); // Visited without the lock.
     })
@@ -95,7 +95,7 @@ fn a_writer_is_found_ahead() {
     assert_eq!(KEY.enable().unwrap().writer, Some(writer));
 }
 
-/// What is reserved is all bytes of a site, and neither of those beside it.
+/// All bytes of a site are reserved, and neither of those beside it.
 #[cfg(jumplabel_sites)]
 #[test]
 fn reserved_text() {

@@ -174,7 +174,7 @@ fn keys_have_names() {
     let found = jumplabel::find_key(&format!("lists::named@{}:{}:9", file!(), first.line));
     assert!(std::ptr::eq(found.unwrap().key, first.key), "{first:#}");
     first.key.disable().unwrap();
-    // What a key costs here: 8 bytes of the list, and what the element has.
+    // An element has its key, and 8 bytes for the line.
     assert_eq!(size_of::<Named>(), size_of::<jumplabel::StaticKey<true>>() + size_of::<usize>());
     assert_eq!((both(), keys()[0].enabled, keys()[1].enabled), ([false, true], false, true));
 }

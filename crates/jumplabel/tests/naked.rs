@@ -28,7 +28,7 @@ fn attributes_and_names() {
     assert_eq!(format!("{NAME:?}"), "StaticKey(on, count 1)");
 }
 
-/// One site, however many checks.
+/// A key has one site, however many checks.
 #[test]
 #[cfg_attr(not(jumplabel_sites), ignore = "no records without sites")]
 fn introspection() {
@@ -84,7 +84,7 @@ fn held_by_several_threads() {
         let users: Vec<_> = (0..3)
             .map(|_| {
                 scope.spawn(|| {
-                    // As long as it takes for the other thread to get a turn while the key is off.
+                    // Waits until the other thread had a turn while the key was off.
                     for round in 0..1000 * ROUNDS {
                         if round >= ROUNDS && seen_off.load(Ordering::Relaxed) {
                             break;

@@ -20,7 +20,7 @@ fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a function was told: an address, a state, who asked.
+/// The facts that a function was told: an address, a state, and who asked.
 type Told = (usize, u8, AskedBy);
 
 fn told(changed: &Changed<'_>, by: AskedBy) -> Told {
@@ -31,7 +31,7 @@ fn told(changed: &Changed<'_>, by: AskedBy) -> Told {
     }
 }
 
-/// What functions of a test were told, in this order.
+/// The facts that the functions of a test were told, in this order.
 struct List(Mutex<Vec<Told>>);
 
 impl List {

@@ -22,7 +22,7 @@ use jumplabel_testing::scenario::passes;
 const IN_PLACE: bool = cfg!(all(jumplabel_in_place, target_arch = "x86_64"));
 
 ops! {
-    /// How events are counted.
+    /// The ways of counting events.
     pub static COUNTER: Counting = { Plain, Silent, Twice, Closed, Slow { init: began, thread_start: started, thread_exit: ended } };
 
     /// Counts one event.
@@ -37,7 +37,7 @@ ops! {
         Slow => slow, x86_64 unsafe { "lock add dword ptr [{counter}], 100\njs {call}f" } else call;
     }
 
-    /// A value as others see it.
+    /// The value as others see it.
     fn make(inout count: u64, key: u64) -> u64 {
         Plain => nothing;
         Silent => nothing;
@@ -138,7 +138,7 @@ extern "C" fn called_silent(a: u32) -> u32 {
     a + 7
 }
 
-/// What `count` makes of a number that nobody else knows: it lies in the red zone.
+/// The result of `count` for a number that nobody else knows: the number lies in the red zone.
 #[inline(never)]
 fn counted(from: u32) -> u32 {
     let counter = from;
@@ -149,7 +149,7 @@ fn counted(from: u32) -> u32 {
     }
 }
 
-/// All operations, and what each backend makes of them.
+/// The results of all operations with the present backend.
 fn all() -> (u32, u64, u64, u32) {
     (counted(5), make(5, 2), six(1, 2, 3, 4, 5, 6), called(1))
 }
@@ -226,7 +226,7 @@ fn listed() {
         COUNTER.set(Counting::Silent).unwrap();
         let mut found = Vec::new();
         jumplabel::for_each_mode(|info| found.push(info.to_string())).unwrap();
-        // Without its calls, nobody sets it.
+        // The mode cannot be set alone, without the table's calls.
         assert_eq!(COUNTER.raw().mode().set(2), Err(Error::IsTable));
         assert_eq!((COUNTER.raw().mode().is_table(), all()), (true, EACH[1].1));
         assert!(found.iter().any(|info| info == "ops::COUNTER = 1 of 5"), "{found:?}");

@@ -12,7 +12,7 @@ use proptest::test_runner::{TestError, TestRunner};
 
 const CASES: u32 = if cfg!(miri) { 4 } else { 256 };
 
-/// One test at a time has the pool.
+/// One test at a time uses the pool.
 static FREE: Mutex<()> = Mutex::new(());
 
 fn op() -> impl Strategy<Value = Op> {
@@ -105,7 +105,7 @@ spread! {
     0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47
 }
 
-/// What an outcome says of pages, whichever sites a flip changes: so many as those begin on.
+/// The number of pages in an outcome, whichever sites a flip changes: the number of pages on which those sites begin.
 #[test]
 #[cfg_attr(miri, ignore = "no sites")]
 fn pages_are_counted_once() {

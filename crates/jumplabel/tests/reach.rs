@@ -1,5 +1,5 @@
-//! A site whose other arm is out of its reach: the first flip says so and names it, and no site of the key has changed. Where
-//! a mebibyte is out of reach; elsewhere a program would have to be made for it.
+//! The other arm of a site is out of reach: the first flip says so and names the site, and no site of the key has changed. This runs where a
+//! mebibyte is out of reach; elsewhere a program would have to be made for it.
 #![cfg(all(target_arch = "riscv64", jumplabel_sites))]
 
 use jumplabel::{Batch, Error, for_each_site, static_branch_unlikely, static_key};

@@ -117,7 +117,7 @@ fn keys_by_their_paths() {
 #[test]
 fn names_that_are_given() {
     static_key! {
-        /// With other attributes around it.
+        /// The key's attribute is between others.
         #[allow(dead_code)]
         #[key(name = "net.trace")]
         #[cfg(all())]
@@ -149,8 +149,8 @@ fn names_that_are_given() {
     }
 }
 
-/// One macro of a user's makes six keys of one name, in functions: where it is written tells them apart. Two that are made in one
-/// place need names.
+/// A user's macro makes six keys of one name, in functions: the place of the declaration tells them apart. Two keys that are made in one place need
+/// names.
 #[test]
 fn keys_that_a_macro_makes() {
     macro_rules! hook {

@@ -7,8 +7,8 @@ use jumplabel::naked_key;
 
 naked_key! { static KEY: false; }
 
-/// What the function of a key leaves alone: every register that a call may write but eax, the flags, and what lies below the
-/// stack pointer but for the return address. The twin writes ecx and the carry flag.
+/// A key's function leaves these alone: every register that a call may write except eax, the flags, and the memory below the stack pointer except
+/// the return address. The twin writes ecx and the carry flag.
 #[test]
 fn a_call_writes_nothing_but_eax() {
     assert!(!black_box(KEY.get()));

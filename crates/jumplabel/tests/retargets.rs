@@ -18,7 +18,7 @@ extern "C" fn one(x: u64) -> u64 {
     x + 1
 }
 
-/// So far from `one` that the displacements differ in several bytes.
+/// Lies so far from `one` that the displacements differ in several bytes.
 #[unsafe(link_section = ".text_of_two")]
 extern "C" fn two(x: u64) -> u64 {
     x + 2
@@ -33,7 +33,7 @@ fn far(number: u8) -> Function {
     unsafe { far::function(one as *const (), &far::adds(number), number) }
 }
 
-/// Two in reach, two out of it; each adds its number.
+/// Two functions in reach, and two out of reach. Each adds its number.
 fn targets() -> [(u64, Function); 4] {
     [(1, one), (2, two), (3, far(3)), (4, far(4))]
 }

@@ -56,7 +56,7 @@ impl Linked {
         })
     }
 
-    /// Copies of them, in a directory of their own.
+    /// Copies the files into a directory of their own.
     fn copy(self) -> Copies {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -101,7 +101,7 @@ impl Copies {
     }
 }
 
-/// Where the note is, and what is in it.
+/// The place of the note, and its contents.
 fn note(file: &Path) -> (u64, Vec<u8>) {
     let data = std::fs::read(file).unwrap();
     let file = object::File::parse(&*data).unwrap();
@@ -143,7 +143,7 @@ fn plugins(name: &str) -> bool {
 
 const BOTH: [Linked; 2] = [Linked::Usual, Linked::Fixed];
 
-/// As it was built; and that an instance which is not found is noticed.
+/// The files as they were built. A file in which no instance is found is noticed.
 #[test]
 fn not_rewritten() {
     for linked in BOTH {
@@ -169,7 +169,7 @@ fn damaged_notes() {
     let at = position(&good);
     let own = note(file).1;
     assert_eq!(good[at..at + 32], own[position(&own)..][..32], "the first one is not the note");
-    // Each word of it: lengths, version, both ways.
+    // Each word of the note in turn gets wrong values: lengths, version, both distances.
     for word in [0, 4, 8, 24, 28] {
         for bad in [0, 1, 0x7fff_fff0, 0x8000_0000, u32::MAX] {
             let mut bytes = good.clone();

@@ -35,7 +35,7 @@ static_key! {
 }
 naked_key! { static NAKED: false; }
 
-/// What the checks of a key say that is off at first, and of one that is on: in line and not.
+/// The results of the checks of a key that is off at first, and of one that is on: in line and not.
 #[inline(never)]
 fn checks() -> [bool; 4] {
     [static_branch_likely!(OFF), static_branch_unlikely!(OFF), static_branch_likely!(ON), static_branch_unlikely!(ON)]
@@ -52,7 +52,7 @@ fn each(body: impl Fn(Way)) {
     }
 }
 
-/// So many sites were brought back, and all threads see it.
+/// Asserts that this many sites were brought back, and that all threads see it.
 #[track_caller]
 fn back(result: Result<Outcome, Error>, sites: usize) {
     let outcome = result.unwrap();
@@ -160,7 +160,7 @@ fn sealed_keys() {
     });
 }
 
-/// A batch brings back what strayed of those that stay, with those that change; `set_all`, too.
+/// A batch and `set_all` bring back the strayed sites of keys that stay, together with those that change.
 #[test]
 fn batches() {
     passes(|| {
@@ -176,10 +176,10 @@ fn batches() {
             assert_eq!(many(), [true; 5]);
             way.stray();
             assert_eq!(many(), [false; 5], "nothing has strayed");
-            // One more of the last one's, in another test.
+            // One more site of the last key is in another test.
             back(set_all(MANY.iter().map(|key| (&**key, true))), 6);
             assert_eq!((many(), checks()[0]), ([true; 5], false));
-            // What stays, what changes to what is there, and what changes.
+            // The batch has keys that stay, that change to the state that they have, and that change.
             back(Batch::new().enable(&OFF).enable(&ON).commit(), 2);
             back(Batch::new().enable(&OFF).disable(&ON).commit(), 2);
             assert_eq!(checks(), [true, true, false, false]);

@@ -90,7 +90,7 @@ fn orders() {
     orders! { Fast Checked Traced }
 }
 
-/// What is dropped, moved, borrowed, or left by an arm.
+/// Values that an arm drops, moves, borrows, or leaves.
 #[test]
 fn values_of_arms() {
     static_mode! { static MODE: Mode = Fast; }
@@ -199,7 +199,7 @@ fn in_constructors() {
 #[cfg(not(target_family = "wasm"))]
 fn under_running_threads() {
     static_mode! { static MODE: Mode = Fast; }
-    /// What may be taken: two bits of three.
+    /// The arms that a switch may take now: two bits of three.
     static LEGAL: AtomicUsize = AtomicUsize::new(1);
     static STOP: AtomicUsize = AtomicUsize::new(0);
     let slow = cfg!(miri) || std::env::var_os("JUMPLABEL_EMULATOR").is_some();
@@ -216,7 +216,7 @@ fn under_running_threads() {
                             static_switch!(MODE, { Traced => 4, Checked => 2, Fast => 1 }),
                         ];
                         let after = LEGAL.load(Ordering::SeqCst);
-                        // If it changed twice meanwhile, nothing is known.
+                        // Nothing is known if the mode changed twice meanwhile.
                         if before >> 3 == after >> 3 {
                             let legal = before | after;
                             assert!(taken.iter().all(|taken| taken & legal != 0), "{taken:?} of {legal:#x}");
@@ -243,7 +243,7 @@ fn under_running_threads() {
     println!("{switches} switches");
 }
 
-/// Together with a key and a static call: all of them, or, if one is refused, none.
+/// A batch of a mode, a key and a static call changes all of them or, if one is refused, none.
 #[test]
 fn in_a_batch() {
     static_key! { static KEY: false; }

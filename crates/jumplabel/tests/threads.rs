@@ -130,7 +130,7 @@ fn a_flip_that_returned_is_seen() {
     assert_eq!(wrong.into_inner(), 0);
 }
 
-/// Everything at once on one key: only the documented refusals, a count in range, and sites that agree with it at the end.
+/// All kinds of changes at once on one key: only the documented refusals, a count in range, and sites that agree with the count at the end.
 #[test]
 fn mixed_changes_leave_sites_and_count_in_agreement() {
     static_key! { static KEY: false; }

@@ -52,7 +52,7 @@ fn is_checked() -> bool {
     jumplabel::static_branch_unlikely!(CHECKED)
 }
 
-/// What a backtrace is to name: it has more to do when the call returns.
+/// A function that a backtrace is to name: it has more to do when the call returns.
 #[inline(never)]
 fn who_calls(x: u32) -> u32 {
     std::hint::black_box(LED(x)) + 1

@@ -72,13 +72,13 @@ use report::Row;
 use run::run;
 use twins::Twin;
 
-/// Runs come one after the other: they want all processors. The rows of those that have ended.
+/// The rows of the runs that have ended. Runs come one after the other, because they need all processors.
 static RUNS: Mutex<Vec<Row>> = Mutex::new(Vec::new());
 
 /// A twin that was not found out in this time will not be.
 const TWIN: Duration = Duration::from_secs(20);
 
-/// How many writers there are.
+/// The number of writers.
 const WRITERS: u32 = if cfg!(windows) { 1 } else { 3 };
 
 #[test]

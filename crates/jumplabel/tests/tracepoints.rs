@@ -152,7 +152,7 @@ fn refused() {
     assert_eq!(probe.remove().err(), Some(Error::Sealed));
     emit!(on);
     assert_eq!((on.probes(), CALLS.load(Ordering::Relaxed)), (1, 1));
-    // What flips nothing is not refused.
+    // A change that flips nothing is not refused.
     let closure = on.add_closure(closure()).unwrap();
     emit!(on);
     closure.remove().unwrap();
@@ -208,7 +208,7 @@ fn panics() {
     synchronize_probes().unwrap();
 }
 
-/// What drops data may change tracepoints, and does not wait for itself.
+/// Code that drops data may change tracepoints, and does not wait for itself.
 #[test]
 fn from_a_drop() {
     tracepoint! { test, point(); test, other(); }

@@ -75,7 +75,7 @@ fn operations() {
     assert!(flag.load(SeqCst) && flag.into_inner());
 }
 
-/// As a program has them that knows nothing of UP mode. In UP mode: below.
+/// The atomics of a program that knows nothing of UP mode. Tests in UP mode are below.
 #[test]
 fn atomics() {
     operations();

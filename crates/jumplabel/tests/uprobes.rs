@@ -22,14 +22,14 @@ pages::pages! { bare: 1 keys, 2 sites, every 1 pages, at 0 }
 // Of another test: a probe is in all processes that have mapped the file.
 pages::pages! { broken: 1 keys, 1 sites, every 1 pages, at 0 }
 
-/// What is in front of a site.
+/// The byte in front of a site.
 const PREFIX: u8 = if cfg!(target_arch = "x86_64") { 0x40 } else { 0x65 };
 
 /// A function, and the key that it asks.
 struct Check {
     key: &'static RawKey,
     run: fn() -> bool,
-    /// What the file's instruction yields, which is what a probe carries out; `None`: it asks the key.
+    /// The result of the file's instruction, which a probe carries out. `None` if the function asks the key.
     first: Option<bool>,
 }
 
@@ -107,7 +107,7 @@ fn on_a_check() {
     });
 }
 
-/// The same without the prefix: whoever meets such a site dies, or, if the probe was hit, takes the wrong arm.
+/// Like the test above, without the prefix: a thread that meets such a site dies or, if the probe was hit, takes the wrong arm.
 #[test]
 fn twin_without_the_prefix() {
     passes(|| {

@@ -59,7 +59,7 @@ fn emit_all(pair: &'static Pair) {
     );
 }
 
-/// What the notes in the file say.
+/// The contents of the notes in the file.
 #[test]
 fn notes_say_where_arguments_are() {
     let notes = Note::all();
@@ -169,7 +169,7 @@ fn beside_probes() {
             drop(tracer);
             look(0);
             is(1, 1, 0, None);
-            // It comes second, and the probe leaves first.
+            // This tracer comes second, and the probe leaves first.
             let tracer = Tracer::attach("watched", "point");
             look(1);
             is(2, 1, 1, Some(&tracer));
@@ -214,7 +214,7 @@ fn a_probe_removes_itself() {
     });
 }
 
-/// What the system refuses is said, changes nothing, and is tried again.
+/// A refusal of the system is reported, changes nothing, and the call can be tried again.
 #[test]
 fn refused() {
     passes(|| {
@@ -235,7 +235,7 @@ fn refused() {
     });
 }
 
-/// The thread follows a tracer that comes and one that leaves, and a child of fork has one when it asks for it.
+/// The thread follows a tracer that comes and one that leaves. A child of fork has such a thread when it asks for it.
 #[test]
 fn watched() {
     fn follows() {
@@ -266,7 +266,7 @@ fn watched() {
     });
 }
 
-/// What docs/usdt.md says: bytes, and the time of a look.
+/// The numbers in docs/usdt.md: bytes, and the time of a look.
 #[test]
 #[ignore = "prints figures"]
 fn figures() {

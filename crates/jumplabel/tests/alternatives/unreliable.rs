@@ -52,7 +52,7 @@ impl Twin for ExecuteOnly {
     }
 }
 
-/// Before the first look at the table, and after it.
+/// The table may be unreadable before the library has looked at it, and after that.
 #[test]
 fn execute_only() {
     passes(|| {
@@ -67,7 +67,7 @@ fn execute_only() {
             }
             alternatives::apply().unwrap();
             each_is(true);
-            // It is not enough that they were applied: whether they still are cannot be seen.
+            // It is not enough that the alternatives were applied: nobody can see whether they still are.
             IS_HIDDEN.store(true, Ordering::Relaxed);
             assert!(matches!(alternatives::apply(), Err(Error::Unreadable { .. })));
             true

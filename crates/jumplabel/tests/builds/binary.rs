@@ -14,7 +14,7 @@ use object::elf::{PF_W, R_X86_64_RELATIVE, SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, 
 use object::read::elf::{ElfFile64, SectionHeader as _};
 use object::{Endianness, Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SegmentFlags};
 
-/// What a sound binary has.
+/// The numbers of things in a sound binary.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Contents {
     /// Entries of the table.
@@ -47,7 +47,7 @@ const RECORD: u64 = 12;
 const NAKED: u32 = 1;
 const SHORT: u32 = 7;
 const LOADING: u32 = 8;
-/// The entry's site is a jump, and shall begin as what falls through.
+/// The flag of an entry whose site was built as a jump, and is to fall through once it is linked.
 const UNLINKED: u32 = 1 << 7;
 
 impl<'data> Binary<'data> {
@@ -66,7 +66,7 @@ impl<'data> Binary<'data> {
         Ok(Contents { sites, short, unlinked, keys: names(&records) })
     }
 
-    /// What tools can find in a stripped binary.
+    /// The names of keys that tools can find in a stripped binary.
     pub fn keys(&self) -> Result<Vec<String>, String> {
         self.records().map(|records| names(&records))
     }
@@ -76,7 +76,7 @@ impl<'data> Binary<'data> {
         found.ok_or(format!("no bytes at {address:#x}"))
     }
 
-    /// What the word at `address` leads to.
+    /// The address to which the word at `address` leads.
     fn relative(&self, address: u64) -> Result<u64, String> {
         Ok(address.wrapping_add_signed(i64::from(self.word(address)? as i32)))
     }
@@ -200,7 +200,7 @@ impl<'data> Binary<'data> {
         Ok(())
     }
 
-    /// One registration of the object.
+    /// Checks that the object is registered once.
     pub fn one_constructor(&self) -> Result<(), String> {
         let init: Vec<u64> = self
             .file

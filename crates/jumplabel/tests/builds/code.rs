@@ -1,4 +1,4 @@
-//! What an optimising compiler made of the checks of naked keys, read from the program's file.
+//! The code that an optimising compiler made of the checks of naked keys, read from the program's file.
 //!
 //! ```text
 //!   a check      call f                 one instruction; no memory but the return address
@@ -40,7 +40,7 @@ impl<'data> Program<'data> {
 }
 
 impl Function {
-    /// One call, of a function of two instructions, and no other access to memory but of the stack by push and pop.
+    /// Checks that there is one call, of a function of two instructions, and no other access to memory but push and pop.
     pub fn is_one_check(&self, program: &Program<'_>) -> Result<(), String> {
         let calls: Vec<&Instruction> = self.0.iter().filter(|it| it.mnemonic() == Mnemonic::Call).collect();
         let [call] = calls[..] else { return Err(format!("{} calls", calls.len())) };

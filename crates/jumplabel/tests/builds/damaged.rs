@@ -5,7 +5,7 @@ use jumplabel_testing::cargo::{self};
 use super::{check, shapes};
 use crate::binary::Binary;
 
-/// The checks find what they are there for: one thing is broken in a copy of the file, and the check of it must fail.
+/// The checks find what they are there for: in a copy of the file one thing is broken, and its check must fail.
 #[test]
 fn damaged_files_are_found() {
     use object::{Object as _, ObjectSection as _, read::elf::ElfFile64};
@@ -35,7 +35,7 @@ fn damaged_files_are_found() {
         }
     });
     damage("wrong state", &|data| data[table..].chunks_exact_mut(16).take(20).for_each(|entry| entry[12] ^= 1));
-    // Another address in the place of the constructor's: what the relocations of .init_array put there.
+    // The relocations of .init_array put another address in the place of the constructor's.
     let (relocations, size) = range(".rela.dyn");
     let relocations = relocations as usize..(relocations + size) as usize;
     damage("0 registrations", &|data| {

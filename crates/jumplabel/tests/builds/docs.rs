@@ -1,11 +1,11 @@
-//! What rustdoc shows of a crate that declares keys: the keys, with their types, and nothing of what the macros make.
+//! The pages that rustdoc makes of a crate that declares keys: they show the keys with their types, and nothing that the macros generate.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use jumplabel_testing::cargo::{self, Build};
 
-/// Every item, as its page declares it.
+/// The declaration of each item on its page.
 const ITEMS: [&str; 13] = [
     "#[repr(u8)]pub enum Mode { Fast = 0, Checked = 1, }",
     "pub fn work() -> bool",
@@ -22,7 +22,7 @@ const ITEMS: [&str; 13] = [
     "pub struct Config { pub key: StaticKeyTrue, }",
 ];
 
-/// What a page says of an item whose type does not say it.
+/// Further text on the page of an item whose type does not say it.
 const MORE: [(&str, &str); 3] = [
     ("static.CALL.html", "Leads to: fn(&[u8]) -> u64."),
     ("static.MODE.html", "One of: Mode."),
@@ -36,7 +36,7 @@ fn text(page: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What the page of an item declares.
+/// The declaration on the page of an item.
 fn declaration(page: &str) -> Option<String> {
     let (_, rest) = page.split_once("item-decl\">")?;
     Some(text(rest.split_once("</pre>")?.0))

@@ -16,7 +16,7 @@ fn naked_checks() {
     let live = program.function("shapes_naked_live");
     live.is_one_check(&program).unwrap();
     live.keeps_nothing_in_memory().unwrap();
-    // The same with an ordinary function.
+    // An ordinary function fails the same checks.
     let call = program.function("shapes_call_live");
     assert!(call.is_one_check(&program).unwrap_err().contains("is called"));
     assert!(call.keeps_nothing_in_memory().is_err());

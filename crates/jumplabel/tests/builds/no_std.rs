@@ -7,14 +7,14 @@ use jumplabel_testing::cargo::{self, Build};
 use super::MUSL;
 use super::binary::Binary;
 
-/// Whether a file has a part of std in it: its functions (mangled, and what they print), or an allocator, Rust's or C's.
+/// Whether a file has a part of std in it: its functions (their mangled names, and what they print), or an allocator, Rust's or C's.
 fn has_std(file: &[u8]) -> bool {
     ["3std2rt", "__rust_alloc", "/library/std/src/", "\0malloc\0"]
         .iter()
         .any(|part| file.windows(part.len()).any(|at| at == part.as_bytes()))
 }
 
-/// It flips under a running thread, in a child of fork, and with each writer; no feature of a dependency brings std back.
+/// The program flips under a running thread, in a child of fork, and with each writer; no feature of a dependency brings std back.
 #[test]
 fn linux_without_std() {
     let build = Build::of("no-std");

@@ -11,7 +11,7 @@ use object::{Object as _, ObjectSection as _};
 use crate::binary::Binary;
 use crate::{LTO, OPT_LEVEL, RUSTFLAGS};
 
-/// Where what is built with profiles writes them, build scripts included.
+/// The place to which builds with profiles write these, build scripts included.
 const PROFILE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/profile");
 const FLAGS: &str = "--cfg jumplabel_short";
 

@@ -1,4 +1,4 @@
-//! How much stack the functions take that flip.
+//! The stack that functions take that flip.
 
 use std::process::Command;
 

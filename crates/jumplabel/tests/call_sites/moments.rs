@@ -9,7 +9,7 @@ use jumplabel_testing::twin::{Twin, install};
 
 use super::{Function, HOOK, Site, lead_to, sites, targets, trampoline};
 
-/// What happens at the moments of an update: before and after each write, and after each core sync.
+/// A platform that acts at each moment of an update: before and after each write, and after each core sync.
 struct AtMoments {
     /// The broken twin: writes byte by byte.
     tears: bool,
@@ -21,7 +21,7 @@ static ACT: AtomicUsize = AtomicUsize::new(0);
 const LOOK: usize = 1;
 const CLONE: usize = 2;
 const REFUSE_WRITE: usize = 3;
-/// Where sites may lead, and the results of that: the old target, and the new one.
+/// The addresses to which sites may lead now: the old target, and the new one.
 static LEGAL: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
 fn is_legal(site: &Site) -> bool {

@@ -9,10 +9,10 @@ use jumplabel_testing::scenario::{fork, passes, rounds, wait_for};
 
 use super::{Function, HOOK, sites, targets, trampoline};
 
-/// What callers may rely on: `number << 16 | before << 8 | after`.
+/// The results that callers may get: `number << 16 | before << 8 | after`.
 static PROMISE: AtomicU64 = AtomicU64::new(0x0101);
 
-/// Calls by way of all sites until told to stop; every result is one that was promised.
+/// Calls through all sites until told to stop. Every result is one that was promised.
 fn call_on(stop: &AtomicBool) -> u64 {
     let mut calls = 0;
     while !stop.load(Ordering::Relaxed) {
@@ -124,7 +124,7 @@ fn broken_twin_stores_across_lines() {
     passes(|| {
         let (start, before) = (Instant::now(), time_of_children());
         let status = store_at(62, Duration::from_secs(30));
-        // One store is torn only for a thread on another processor. Threads that had the time of one and a half ran at once.
+        // One store is torn only for a thread on another processor. Threads that had the time of one and a half processors ran at once.
         if status.success() && (time_of_children() - before).as_secs_f64() < 1.5 * start.elapsed().as_secs_f64() {
             return println!("not shown: the threads hardly ran at once");
         }
@@ -133,7 +133,7 @@ fn broken_twin_stores_across_lines() {
     });
 }
 
-/// What the processors have worked for children that have ended.
+/// The processor time of children that have ended.
 fn time_of_children() -> Duration {
     // SAFETY: plain numbers, which outlive the call.
     let usage = unsafe {

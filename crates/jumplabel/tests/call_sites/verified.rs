@@ -39,7 +39,7 @@ fn verified_without_a_writer_for_calls() {
         set_writer(Some(WriterKind::Procmem));
         assert_eq!(verify(), Err(Error::NoWriter));
         assert!(is_on() && sites.iter().filter(|site| (site.function)(0) == 1).count() == straight);
-        // Nothing is left but the calls.
+        // Only the calls remain to be repaired.
         assert_eq!(verify(), Err(Error::NoWriter));
         set_writer(None);
         assert_eq!(verify().map(|outcome| outcome.sites), Ok(straight));

@@ -1,4 +1,4 @@
-//! Defaults and targets whose code takes more than their type says, or takes it elsewhere: a call through a pointer passes all of it.
+//! Defaults and targets whose code takes more than their type says, or takes it elsewhere. A call through a pointer passes all of it.
 
 use std::panic::Location;
 
@@ -9,7 +9,7 @@ fn place(_: u64) -> &'static Location<'static> {
     Location::caller()
 }
 
-/// In other objects than the call, and copied into each that uses it.
+/// This default is in another object than the call, and copied into each that uses it.
 #[track_caller]
 #[inline]
 fn inlined(_: u64) -> &'static Location<'static> {
@@ -50,7 +50,7 @@ static_call! {
     static TAKE: fn(Option<u64>) -> u64 = Option::<u64>::unwrap;
 }
 
-/// A place in this file, or, of a trait's method, in none that matters; all of it is read.
+/// Checks that a place is in this file, and reads all of the place.
 fn is_a_place(place: &Location<'_>) {
     assert!(place.file().ends_with("hidden.rs"), "{place}");
     assert!((1..200).contains(&place.line()) && place.column() < 200, "{place}");
@@ -177,7 +177,7 @@ fn other_conventions() {
     assert_eq!(UNSIZED(Box::new(|x| x + 1)), 3);
 }
 
-/// As many arguments as the caller wants, whose number x86-64 has in a register. Elsewhere, a default in another object does not link.
+/// A caller may pass any number of arguments; x86-64 has their number in a register. Elsewhere, a default in another object does not link.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn variable_arguments() {

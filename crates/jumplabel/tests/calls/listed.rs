@@ -7,7 +7,7 @@ use super::{SITES, first, second};
 static_call! { static HERE: fn(u64) -> u64 = first; }
 const LINE: u32 = line!() - 1;
 
-/// What is listed of calls, and that keys are not among them.
+/// The list of calls has their facts, and no keys.
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "without constructors nothing is listed")]
 #[cfg_attr(

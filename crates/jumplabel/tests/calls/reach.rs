@@ -11,7 +11,7 @@ fn far(add: u8) -> fn(u64) -> u64 {
     unsafe { far::function(first as *const (), &far::adds(add), add) }
 }
 
-/// There and back, by way of the slot.
+/// A call is led to a target out of reach and back, through the slot.
 #[test]
 fn out_of_reach() {
     static_call! { static HOOK: fn(u64) -> u64 = first; }
@@ -32,7 +32,7 @@ fn out_of_reach() {
 fn under_running_threads() {
     use std::sync::atomic::{AtomicU64, Ordering};
     static_call! { static HOOK: fn(u64) -> u64 = first; }
-    /// What calls may return: two bytes.
+    /// The results that calls may return now, in two bytes.
     static LEGAL: AtomicU64 = AtomicU64::new(0x0202);
     static STOP: AtomicU64 = AtomicU64::new(0);
     let targets = [first as fn(u64) -> u64, second, far(30), far(40)];

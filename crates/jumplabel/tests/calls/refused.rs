@@ -22,7 +22,7 @@ fn to_the_same() {
     assert_eq!((OTHER(1), OTHER.reset().map(|outcome| outcome.writer)), (2, Ok(None)));
 }
 
-/// Where no code is, and back: nothing has changed.
+/// Addresses where no code is are refused as targets, and nothing changes.
 #[test]
 #[cfg(target_os = "linux")]
 #[cfg_attr(not(jumplabel_trampolines), ignore = "a platform without sites does not know where code is")]

@@ -197,7 +197,7 @@ pub fn sealed_on_and_off() {
     }
 }
 
-/// What each kind of word means, at its borders.
+/// The meaning of each kind of word, at its borders.
 pub fn words() {
     use core::sync::atomic::AtomicI32;
     use jumplabel::key::count::{sealed, users};
@@ -215,7 +215,7 @@ pub fn words() {
     }
 }
 
-/// What each change under the lock makes of each kind of word. Those that a lock-free change mostly comes before are here, too.
+/// The word that each change under the lock makes of each kind of word. This includes changes that mostly succeed without the lock.
 pub fn changes_of_words() {
     use Transition::{Done, TurnOff, TurnOn};
     use core::sync::atomic::{AtomicI32, Ordering};
@@ -266,7 +266,7 @@ pub fn changes_of_words() {
     }
 }
 
-/// What a forked process can find: a key whose last user was leaving. The user has not left, whatever is asked of the key.
+/// A state that a forked process can find: a key whose last user was leaving. The user has not left, whatever is asked of the key.
 pub fn left_behind_while_leaving() {
     use core::sync::atomic::{AtomicI32, Ordering};
     use jumplabel::key::count::{Change, Misuse, Transition, begin, seal, sealed, users};
@@ -287,7 +287,7 @@ pub fn left_behind_while_leaving() {
     assert_eq!(seal(&AtomicI32::new(i32::MAX)), Err(Misuse::Overflow));
 }
 
-/// Hands the names of all of them to a macro.
+/// Hands the names of all these tests to a macro.
 macro_rules! each {
     ($then:ident) => {
         $then! {

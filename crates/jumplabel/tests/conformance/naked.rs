@@ -28,7 +28,7 @@ pub fn defaults_and_flips() {
     }
 }
 
-/// Where checks stand, and what the default may be. The last two are one key's, in two instances.
+/// The places where checks can be, and the values that the default can have. The last two keys are one key in two instances.
 pub fn places() {
     mod deeper {
         jumplabel::naked_key! {
@@ -89,14 +89,14 @@ pub fn batches_with_site_keys() {
     naked_key! { static NAKED: false; static OTHER: true; static COUNTED: false; }
     COUNTED.inc().and_then(|_| COUNTED.inc()).unwrap();
     static_key! { static SITE: false; }
-    #[inline(never)] // One site each.
+    #[inline(never)] // The checks have one site each.
     fn checks() -> [bool; 4] {
         [NAKED.get(), OTHER.get(), static_branch_unlikely!(SITE), static_branch_likely!(SITE)]
     }
     let set = |on| Batch::new().set(&NAKED, on).set(&SITE, on).set(&OTHER, !on).set(&NAKED, on).commit();
     for round in 0..3 {
         let outcome = set(true).unwrap();
-        // Where a site that falls through has another instruction than the compiler's.
+        // After a flip, a site that falls through may have another instruction than the compiler's.
         let primes = State::JUMP.toward::<Native>(0, Some(0)) != State::NOP;
         let primed = if round == 0 && primes { SITES } else { 0 };
         assert_eq!((outcome.sites, outcome.primed), (4 * SITES, primed));
@@ -119,7 +119,7 @@ pub fn settling_changes_nothing() {
     }
 }
 
-/// Hands the names of all of them to a macro.
+/// Hands the names of all these tests to a macro.
 macro_rules! each {
     ($then:ident) => {
         $then! {

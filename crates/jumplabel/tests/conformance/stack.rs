@@ -1,4 +1,4 @@
-//! How much stack the functions take that flip. Kernels and a program of user space run this (kernels/src/stack.rs, test-crates/stack).
+//! The stack that functions take that flip. Kernels and a program of user space run this (kernels/src/stack.rs, test-crates/stack).
 //!
 //! ```text
 //!   the caller's frame
@@ -20,7 +20,7 @@ const PAINTED: usize = 14 << 10;
 const OWN: usize = 256;
 const COLOUR: usize = 0x5a5a_5a5a;
 
-/// Where a flip began.
+/// The stack pointer where a flip began.
 static BEGAN: AtomicUsize = AtomicUsize::new(0);
 
 #[inline(always)]
@@ -46,14 +46,14 @@ fn begin() {
     BEGAN.store(stack_pointer(), Relaxed);
 }
 
-/// How many bytes of stack `work` takes, from where it has called [`begin`], or with its own frame. Rounded up if that is less than
+/// The number of bytes of stack that `work` takes, from where it has called [`begin`], or with its own frame. Rounded up if that is less than
 /// [`OWN`]. Nothing else may use this stack meanwhile.
 #[inline(never)]
 pub fn taken(work: fn()) -> usize {
     begin();
     let top = stack_pointer() - OWN;
     let words = || (top - PAINTED..top).step_by(size_of::<usize>());
-    // SAFETY: memory below the frames of this function and of those that it calls here. The stack has this much room.
+    // SAFETY: memory below the frames of this function and of the functions that it calls here. The stack has this much room.
     words().for_each(|at| unsafe { (at as *mut usize).write_volatile(COLOUR) });
     work();
     // SAFETY: the same words.
@@ -76,7 +76,7 @@ fn second(value: u32) -> u32 {
     value + 2
 }
 
-/// What is measured: its name, and how to do it.
+/// A measurement: its name, and the function that is measured.
 pub type Row = (&'static str, fn());
 
 /// The most that may be taken by a change of one key, call, mode or table; by a batch and its change; by what looks at all sites.
@@ -84,7 +84,7 @@ pub const FLIP: usize = 1664;
 const BATCH: usize = 2560;
 const LOOK: usize = 2304;
 
-/// What the key is to be next.
+/// The state that the key gets next.
 fn on(key: &RawKey) -> bool {
     !key.is_enabled()
 }

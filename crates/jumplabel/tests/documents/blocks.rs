@@ -1,10 +1,10 @@
-//! What is done with a block of the documents.
+//! The way in which each block of the documents is tried.
 
 use super::kernels::{part_of_a_kernel, part_of_the_tiny_kernel, tiny_kernel, tiny_kernel_in_c};
 use super::listings;
 use super::tried::{asserting, fail_points, files_of_arch, kernel, key_names, optional_header, without_std};
 
-/// What is done with a block.
+/// The way in which a block is tried.
 pub(super) enum Rule {
     /// A whole program in Rust: it is built in the README's crate, and prints this.
     Rust(&'static str),
@@ -18,7 +18,7 @@ pub(super) enum Rule {
     Commands,
     /// Something of its own.
     Tried(fn(&str)),
-    /// Nothing prints it, and nothing reads it.
+    /// No program prints the block, and none reads it.
     Excused(&'static str),
 }
 use Rule::{C, Commands, Excused, Kernel, OwnC, Rust, Tried};

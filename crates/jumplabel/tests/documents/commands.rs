@@ -1,11 +1,11 @@
-//! What is done with a command of the documents.
+//! The way in which each command of the documents is tried.
 
 use std::path::Path;
 
 use super::desk::{block, example, install, prefix, repository, shell, succeeds, write};
 use super::exists::exists;
 
-/// What is done with a line for the shell.
+/// The way in which a line for the shell is tried.
 enum How {
     /// Run in the directory in which the reader begins; what it prints ends like this.
     AtDesk(&'static str),
@@ -202,7 +202,7 @@ pub(super) fn in_example(line: &str) -> String {
     run(line, example())
 }
 
-/// With what docs/building.md says to set where the prefix is unusual.
+/// Sets the variables that docs/building.md tells a reader to set where the prefix is unusual.
 fn run(line: &str, directory: &Path) -> String {
     let mut shell = shell(line, directory);
     shell.env("PREFIX", prefix()).env("PKG_CONFIG_PATH", prefix().join("lib/pkgconfig"));

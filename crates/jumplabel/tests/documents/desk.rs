@@ -1,4 +1,4 @@
-//! Where a reader would sit: a directory with a checkout, in which the README's steps make a crate and an installation.
+//! The reader's desk: a directory with a checkout, in which the README's steps make a crate and an installation.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ pub fn shell(line: &str, directory: &Path) -> Command {
     bash
 }
 
-/// What the line prints, if it succeeds.
+/// The text that the line prints, if it succeeds.
 pub fn printed(line: &str, directory: &Path) -> String {
     succeeds(&mut shell(line, directory))
 }
@@ -112,7 +112,7 @@ pub fn example() -> &'static Path {
     })
 }
 
-/// Where the README's step in C has put the library; its program lies beside that.
+/// The prefix to which the README's step in C has installed the library. Its program lies beside that.
 pub fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {

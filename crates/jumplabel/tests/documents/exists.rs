@@ -35,8 +35,8 @@ fn starts(line: &str) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(format!("{line}: {said}")) }
 }
 
-/// The example, or the package and what its program says of these words. If the program is there, Cargo has no part in it: it would put
-/// it in place anew, perhaps while another test runs it.
+/// Runs the example, or checks the package and what its program says of these words. If the program is there, Cargo takes no part: it would put the
+/// program in place anew, perhaps while another test runs it.
 fn run(arguments: &[&str]) -> Result<(), String> {
     let (mut package, mut example) = (None, None);
     let mut words = arguments.iter();
@@ -106,7 +106,7 @@ fn crates() -> PathBuf {
     repository("crates")
 }
 
-/// Where cargo puts programs: this test is in `deps` there.
+/// The directory where cargo puts programs. This test is in `deps` there.
 fn built() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.parent().and_then(|deps| deps.parent()).unwrap().to_owned()

@@ -51,7 +51,7 @@ pub fn tiny_kernel(program: &str) {
     }
 }
 
-/// The checkout, as the documents have it.
+/// Links to the checkout, where the documents have it.
 fn link_to_repository(link: &Path) {
     // Not one that an older checkout has left.
     let _ = std::fs::remove_file(link);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::desk::{read, repository};
 use crate::markdown::split;
 
-/// Where the links of a text lead, but for those to other hosts.
+/// The targets of the links in a text, without those on other hosts.
 pub fn links(text: &str) -> Vec<String> {
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     targets.filter(|target| !target.contains("://")).map(str::to_owned).collect()

@@ -48,7 +48,7 @@ fn columns(listing: &str) -> [Vec<Instruction>; 2] {
     columns
 }
 
-/// What `objdump -d` prints of one function.
+/// The instructions in what `objdump -d` prints of one function.
 fn of_objdump(text: &str) -> Vec<Instruction> {
     let mut start = None;
     let instruction = |line: &str| {
@@ -60,7 +60,7 @@ fn of_objdump(text: &str) -> Vec<Instruction> {
     text.lines().filter_map(instruction).collect()
 }
 
-/// What gdb's `disassemble /r` prints.
+/// The instructions in what gdb's `disassemble /r` prints.
 fn of_gdb(text: &str) -> Vec<Instruction> {
     let instruction = |line: &str| {
         let (_, rest) = line.split_once("<+")?;
@@ -104,7 +104,7 @@ fn is_documented_compiler(document: &str) -> bool {
 
 pub fn readme(listing: &str) {
     let [before, after] = both_listings();
-    // Whatever the compiler: a nop, later a jump, behind the prefix.
+    // Whatever the compiler, the site is a nop, later a jump, after the prefix.
     let site = before.iter().find(|row| row.bytes == NOP).expect("a nop");
     let flipped = after.iter().find(|row| row.offset == site.offset).expect("the site");
     assert_eq!((&flipped.bytes[..2], flipped.mnemonic.as_str()), (&[0x40, 0xe9][..], "rex"), "{after:x?}");
@@ -165,7 +165,8 @@ fn addresses(line: &str) -> (Vec<u64>, String) {
     (numbers, shape)
 }
 
-/// What it prints there: other addresses, the same distance from the site to its target; and objdump shows the nop there.
+/// Compares a listing with what the tools print here: other addresses, but the same distance from the site to its target; and objdump shows the nop
+/// there.
 pub fn table(listing: &str) {
     let (documented, today) = (addresses(listing.trim()), addresses(listed().trim()));
     assert_eq!(documented.1, today.1);

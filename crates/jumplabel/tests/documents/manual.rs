@@ -26,7 +26,7 @@ pub fn synopsis(page: &str) -> String {
     for declaration in declarations.split(';').map(str::trim).filter(|declaration| !declaration.is_empty()) {
         let (name, arguments) = declaration.split_once('(').expect("a function");
         let name = name.rsplit([' ', '*']).next().unwrap();
-        // What takes a name or a place has no types.
+        // A macro that takes a name or a place has no types.
         let is_macro = arguments.starts_with('&') || arguments.starts_with("name");
         source += &if is_macro {
             format!("#ifndef {name}\n#error no {name}\n#endif\n")

@@ -1,4 +1,4 @@
-//! What a document has in it that can be tried: fenced blocks, and commands in the text.
+//! The parts of a document that can be tried: fenced blocks, and commands in the text.
 
 /// A fenced block.
 pub struct Block {

@@ -25,7 +25,7 @@ pub fn key_names(program: &str) {
     assert_eq!(printed(line, &directory), "001\n101\n");
 }
 
-/// The program with an assertion is one that a compiler takes. (jumplabel-capi's `asserts::the_document` runs it.)
+/// A compiler accepts the program with an assertion. (jumplabel-capi's `asserts::the_document` runs it.)
 pub fn asserting(program: &str) {
     let directory = desk().join("asserting");
     write(&directory.join("queue.c"), program);

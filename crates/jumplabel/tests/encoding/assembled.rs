@@ -9,7 +9,7 @@ use object::{Object, ObjectSection};
 
 use super::{Machine, encode, step};
 
-/// As if a writer stored one half of what it should.
+/// Writes one half of a step, as a broken writer could.
 pub(super) fn half<M: Machine>(number: u8, change: CodeChange) -> Option<StepBytes> {
     let mut step_bytes = step::<M>(number, change)?;
     step_bytes.bytes[..2].copy_from_slice(&change.old[usize::from(step_bytes.offset)..][..2]);
@@ -24,7 +24,7 @@ pub(super) fn elsewhere<M: Machine>(number: u8, change: CodeChange) -> Option<St
     step::<M>(number, CodeChange { old: Code::new(0, &change.old), new })
 }
 
-/// How many jumps are assembled, `stride` apart and a last one at the far end.
+/// The number of jumps that are assembled, `stride` apart; a last one is at the far end.
 const COUNT: i64 = 8192;
 
 /// An odd number of units, so that all bits of the displacement change.
@@ -39,7 +39,7 @@ fn distances<M: Machine>() -> Vec<i32> {
     distances.chain([most]).collect()
 }
 
-/// What LLVM's assembler makes of the jumps. `None` where it does not run: where these tests run in an emulator.
+/// The bytes that LLVM's assembler makes of the jumps. `None` if it does not run here, because these tests run in an emulator.
 pub(super) fn assemble<M: Machine>(triple: &str, jump: &str) -> Option<Vec<u8>> {
     if std::env::var_os("JUMPLABEL_EMULATOR").is_some() || !cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
         return None;

@@ -1,4 +1,4 @@
-//! What holds for any displacement, any address and any bytes.
+//! Properties that hold for any displacement, any address and any bytes.
 
 use jumplabel_format::{Arch, State, Template};
 use proptest::prelude::*;

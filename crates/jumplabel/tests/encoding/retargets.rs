@@ -1,10 +1,10 @@
-//! What leads to more than two places: trampolines, switches, calls that a table lists.
+//! Sites that lead to more than two places: trampolines, switches, calls that a table lists.
 
 use jumplabel_format::{Arch, Code, CodeChange, Demand, Leads, State, StepBytes, Template};
 
 use super::{Effect, Machine, Steps, decode, encode, in_reach, step, steps, undo, walk};
 
-/// From one target of a trampoline to another: a thread goes to the old one, to the new one, or on behind, to the slot.
+/// Changes a trampoline from one target to another. A thread goes to the old one, to the new one, or falls through, to the slot.
 fn retarget<M: Machine>(there: Steps, back: Steps, from: (State, i32), to: (State, i32)) -> Result<usize, String> {
     let change = CodeChange { old: from.0.encode::<M::A>(from.1), new: to.0.encode::<M::A>(to.1) };
     walk::<M>(there, back, change, |bytes| {
@@ -16,7 +16,7 @@ fn retarget<M: Machine>(there: Steps, back: Steps, from: (State, i32), to: (Stat
     })
 }
 
-/// Trampolines, from each target to each other one, by way of the slot or not.
+/// Changes trampolines from each target to each other one, through the slot or not.
 pub(super) fn retargets<M: Machine>() {
     let ends = M::DISPLACEMENTS.iter().map(|&to| (State::DIRECT, to));
     let ends: Vec<(State, i32)> = ends.chain([(State::INDIRECT, M::DISPLACEMENTS[0])]).collect();
@@ -44,13 +44,13 @@ pub(super) fn retargets<M: Machine>() {
     assert!(retarget::<M>(step::<M>, undo::<M>, near, far).is_ok());
 }
 
-/// What a whole word asks for.
+/// The demand of a change of a whole word.
 fn demand<A: Arch>() -> Demand {
     if A::SINGLE_STORE { Demand::SingleStore } else { Demand::Nothing }
 }
 
-/// Switches, from each arm to each other one. A site of one word jumps all the time, because nothing lies behind it; others may go on
-/// behind, to the stub, from where they come back to any arm.
+/// Changes switches from each arm to each other one. A site of one word always jumps, because no code follows it. Others may fall through to the
+/// stub, from which a thread reaches any arm.
 pub(super) fn switches<M: Machine>() {
     let whole = <M::A as Arch>::SINGLE_STORE;
     let kind = State::TO_ARM.kind();

@@ -27,12 +27,12 @@ impl Machine for Oracle {
     }
 }
 
-/// As if one bit of the mask came late.
+/// Writes as if one bit of the mask came late.
 fn sometimes(_: u8, _: CodeChange) -> Option<StepBytes> {
     Some(StepBytes { offset: 1, len: 1, bytes: [0x84, 0, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing })
 }
 
-/// As if a writer stored more than the mask.
+/// Writes as if a writer stored more than the mask.
 fn opcode_too(_: u8, _: CodeChange) -> Option<StepBytes> {
     Some(StepBytes { offset: 0, len: 2, bytes: [0xa7, 0xf4, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing })
 }

@@ -57,7 +57,7 @@ fn pairs() -> impl Iterator<Item = (State, State)> {
     STATES.iter().flat_map(|&from| STATES.iter().map(move |&to| (from, to))).filter(|(from, to)| from != to)
 }
 
-/// Where a displacement is the nop's second byte, states look alike.
+/// States look alike if the displacement is the nop's second byte.
 fn look_alike(state: State, other: State, displacement: i32) -> bool {
     state == other || displacement == -112 && [state, other].iter().all(|&it| it.action::<X86<64>>() == 0)
 }
@@ -97,7 +97,7 @@ fn every_displacement<const BITS: u32>() {
         for broken in M::<BITS>::BROKEN {
             let (from, to) = (State::SHORT_NOP, State::SHORT_JUMP);
             let is_found = follow::<M<BITS>>(*broken, undo::<M<BITS>>, from, to, displacement).is_err();
-            // Where one byte changes, it cannot be torn; a jump to behind itself is found by nothing.
+            // With -112 only one byte changes, which cannot be torn. With 0 the jump leads to the place after itself. Then no twin is found.
             assert!(is_found || displacement == -112 || displacement == 0, "{displacement}");
         }
     }
@@ -121,7 +121,7 @@ fn other_bytes_are_foreign() {
         let ours = (0..=u16::MAX).map(u16::to_le_bytes).filter_map(|bytes| {
             let state = decode::<Oracle<64>>(kind, &bytes, displacement)?;
             if state == State::SHORT_TORN {
-                // One byte of each of two other states. Whatever is wanted, it does not stay.
+                // One byte of each of two other states: whatever is wanted, the site does not keep these bytes.
                 assert!(bytes == [0x66, displacement as u8] || bytes == [0xeb, 0x90]);
                 assert!([0, 1].iter().all(|&action| state.toward::<X86<64>>(action, Some(displacement)) != state));
                 return Some(bytes);
@@ -138,7 +138,7 @@ fn other_bytes_are_foreign() {
         assert_eq!(kind.decode::<X86<64>>(jump, Some(displacement)), None);
         assert!(Kind::of(BRANCH).unwrap().reaches(displacement));
     }
-    // Where there are none, all are foreign.
+    // An instruction set without such sites knows none of these bytes.
     let elsewhere = kind.decode::<jumplabel_format::arch::aarch64::Aarch64>(Code::new(SHORT, &[0x66, 0x90]), Some(0));
     assert_eq!(elsewhere, None);
 }

@@ -4,8 +4,8 @@ use jumplabel_format::{CodeChange, Demand, State, StepBytes};
 
 use super::{Machine, Steps, change, effect_of, steps};
 
-/// What the site may hold while `step_bytes` is written over `bytes`: all of it the old or the new, or, where bytes are not stored
-/// as a whole, each byte. The last is all new.
+/// All bytes that the site may hold while `step_bytes` is written over `bytes`: the old or the new ones or, if bytes are not stored as a whole, any
+/// mixture. The last is all new.
 pub(super) fn mixtures<M: Machine>(bytes: &[u8], step_bytes: StepBytes) -> Vec<Vec<u8>> {
     let all = (1u32 << step_bytes.len) - 1;
     let masks = (0..=all).filter(|new| step_bytes.demand == Demand::Nothing || [0, all].contains(new));
@@ -39,7 +39,7 @@ pub(super) fn follow<M: Machine>(
     walk::<M>(there, back, change::<M>(from, to, displacement), fetch)
 }
 
-/// The same for any change: all that a thread may fetch on the way goes to `fetch`.
+/// Like the function above, for any change: `fetch` gets everything that a thread may fetch on the way.
 pub(super) fn walk<M: Machine>(
     there: Steps,
     back: Steps,

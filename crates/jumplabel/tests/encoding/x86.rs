@@ -40,7 +40,7 @@ impl<const BITS: u32> Machine for Oracle<BITS> {
     const BROKEN_NAKED: &'static [Steps] = &[minus_one];
 
     fn effect(bytes: &[u8], displacement: i32) -> Result<Effect, String> {
-        // What follows the site is an instruction that must not be swallowed.
+        // An instruction that must not be swallowed follows the site.
         let mut code = bytes.to_vec();
         code.extend([0xcc; 16]);
         let mut decoder = Decoder::with_ip(BITS, &code, ADDRESS, DecoderOptions::NONE);
@@ -63,7 +63,7 @@ impl<const BITS: u32> Machine for Oracle<BITS> {
         }
     }
 
-    /// Where the displacement looks like the nop's tail, nothing is left to be primed.
+    /// If the displacement looks like the nop's tail, no byte is left to be primed.
     fn look_alike(state: State, decoded: State, displacement: i32) -> bool {
         displacement == 0x441f && state == State::PRIMING && decoded == State::TEST
     }
@@ -82,7 +82,7 @@ fn minus_one(number: u8, change: CodeChange) -> Option<StepBytes> {
     (number == 2).then_some(StepBytes { offset: 1, len: 4, bytes: [byte; 8], demand: Demand::Nothing })
 }
 
-/// As if a writer stored four bytes, then one: the classic mistake.
+/// Writes as if a writer stored four bytes, then one: the classic mistake.
 fn all_at_once(number: u8, change: CodeChange) -> Option<StepBytes> {
     let [b0, b1, b2, b3, b4] = *change.new else { return None };
     match number {
@@ -196,7 +196,7 @@ fn prefixes() {
     }
     let is_ours = |byte: &u8| decode::<Oracle<64>>(kind, &[*byte], 0).is_some();
     assert_eq!((0..=255).filter(is_ours).collect::<Vec<u8>>(), [0x3e, 0xf0]);
-    // Where there are none, all are foreign.
+    // An instruction set without such sites knows none of these bytes.
     let elsewhere = |byte: u8| {
         kind.decode::<jumplabel_format::arch::aarch64::Aarch64>(jumplabel_format::Code::new(PREFIX, &[byte]), Some(0))
     };

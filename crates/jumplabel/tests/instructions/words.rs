@@ -1,4 +1,4 @@
-//! What may be an operation in place where an instruction is a word. The words are an assembler's (llvm-mc) for the text beside them.
+//! Instructions that may be an operation in place where an instruction is a word. The words are an assembler's (llvm-mc) for the text beside them.
 
 use jumplabel_format::arch::aarch64::Aarch64;
 use jumplabel_format::arch::riscv64::Riscv64;

@@ -24,7 +24,7 @@ fn each_change_once() {
     let [key, other, mode] = [ONE.address(), OTHER.address(), POLICY.raw().address()];
 
     ONE.enable().unwrap();
-    ONE.enable().unwrap(); // It is on already.
+    ONE.enable().unwrap(); // The key is on already.
     assert_eq!((ALL.take(), OF_ONE.take()), (vec![(key, 1, Program)], vec![(key, 1, Program)]));
     ONE.inc().unwrap();
     assert_eq!(ONE.disable(), Err(Error::Counted { count: 2 }));
@@ -97,7 +97,7 @@ fn what_is_flipped_under_the_lock() {
     assert_eq!(list.remove(), 0);
 }
 
-/// Who asked is told for what that call has changed, and for nothing else.
+/// The one who asked is told with the changes of that call, and with no others.
 #[test]
 fn who_asked() {
     static_key! { static KEY: false; }
@@ -147,7 +147,7 @@ fn its_own_key() {
     assert_eq!(veto.remove(), 0);
 }
 
-/// A function that flips without an end comes to one: its flips are refused, and all others are not.
+/// A function whose flip calls it again without end comes to an end: its flips are refused, and all others are not.
 #[test]
 fn without_an_end() {
     static_key! { static KEY: false; static OTHER: false; }

@@ -246,7 +246,7 @@ fn a_call_that_flips() {
     assert!(OTHER.is_enabled());
 }
 
-/// The same, and another thread flips in the call.
+/// Like the test above, and another thread flips during the call.
 fn a_call_that_waits_for_a_flip() {
     KEY.on_change(&|_, _| {
         let flips = || RawKey::enable(&OTHER).map_err(|error: Error| error.to_string()).unwrap();

@@ -1,4 +1,4 @@
-//! When a function is not called any more.
+//! Removal: from when on a function is not called any more.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
@@ -50,7 +50,7 @@ fn while_it_runs() {
     assert_eq!((waits.remove(), waits.remove()), (1, 1));
     // Nobody calls it any more: else this waited for the barrier.
     KEY.disable().unwrap();
-    // Its place is not another function's as long as the call runs.
+    // No other function gets the place of this one while its call runs.
     let other = on_change(&|_, _| ()).unwrap();
     assert_eq!((other.remove(), waits.remove()), (0, 1));
     LEAVE.wait();

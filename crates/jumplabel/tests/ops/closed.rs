@@ -9,7 +9,7 @@ use jumplabel_testing::scenario::{passes, rounds};
 const IN_PLACE: bool = cfg!(jumplabel_in_place);
 
 ops! {
-    /// How numbers are changed.
+    /// The ways of changing numbers.
     static NUMBERS: Numbers = { Add, Keep, Twice, Less };
 
     /// The first with some of the second.
@@ -22,7 +22,7 @@ ops! {
         Less => less, x86_64 unsafe { "sub {number}, {by}" }, aarch64 unsafe { "sub {number}, {number}, {by}" }, riscv64 unsafe { "sub {number}, {number}, {by}" };
     }
 
-    /// Puts the number there, or behind.
+    /// Stores the number at the place, or after it.
     ///
     /// # Safety
     /// `place` is two numbers.
@@ -43,7 +43,7 @@ ops! {
         Less => one_less, x86_64 unsafe { "lea {ret}, [{number} - 1]" }, aarch64 unsafe { "sub {ret}, {number}, #1" }, riscv64 unsafe { "addi {ret}, {number}, -1" };
     }
 
-    /// Nothing, natively.
+    /// Natively, this does nothing.
     fn double(inout number: u64) -> u64 {
         Add => nothing;
         Keep => nothing;
@@ -112,7 +112,7 @@ fn unfit() {
     });
 }
 
-/// What the operations make of some numbers; in a function of its own, of which the operations' registers differ.
+/// The results of the operations for some numbers. A function of its own gives the operations other registers.
 #[inline(never)]
 fn all(number: u64) -> [u64; 5] {
     let mut place = [7, 7];
@@ -121,7 +121,7 @@ fn all(number: u64) -> [u64; 5] {
     [change(number, 100), near(change(number, 3)), double(number), place[0], place[1]]
 }
 
-/// The same of 1,000, by each backend.
+/// The results for 1,000, by each backend.
 const EACH: [(Numbers, [u64; 5]); 4] = [
     (Numbers::Add, [1_100, 1_004, 1_000, 1_001, 7]),
     (Numbers::Keep, [1_000, 1_000, 1_000, 7, 7]),
@@ -148,7 +148,7 @@ fn each_backend() {
     });
 }
 
-/// As many sites as there are operations in the text; no call takes their place.
+/// There are as many sites as operations in the text, and no call takes their place.
 #[test]
 #[cfg_attr(not(jumplabel_sites), ignore = "no sites")]
 fn in_place() {

@@ -1,5 +1,5 @@
-//! What the code around an open arm has in the processor's components (x87, SSE, AVX, AVX-512) is there behind the call, whatever is in use
-//! before it and whatever the backend writes: images of `xsave` (or `fxsave`) from before and behind, byte by byte.
+//! The contents that the code around an open arm has in the processor's components (x87, SSE, AVX, AVX-512) are there after the call, whatever is
+//! in use before it and whatever the backend writes: the images of `xsave` (or `fxsave`) before and after are compared byte by byte.
 
 use std::arch::asm;
 use std::arch::x86_64::__cpuid_count;
@@ -31,9 +31,9 @@ const UPPER: u32 = 1 << 6;
 const HIGH: u32 = 1 << 7;
 const ALL: u32 = X87 | SSE | AVX | OPMASK | UPPER | HIGH;
 
-/// What the backend writes.
+/// The components that the backend writes.
 static WRITES: AtomicU32 = AtomicU32::new(0);
-/// What it finds where `xsave` says what it has saved: nothing, if the registers were kept by hand.
+/// The components that `xsave` says it has saved, as the backend finds them: none, if the registers were kept by hand.
 static SAVED: AtomicU64 = AtomicU64::new(0);
 
 /// A naked function: nobody else writes registers. It leaves another rounding mode, and values in x87, which a compiler's function does not.
@@ -60,7 +60,7 @@ extern "C" fn backend(_: u64) -> u64 {
 
 static ONES: [u8; 32] = [0xff; 32];
 
-/// Nothing but the operation.
+/// A function with nothing but the operation.
 #[inline(never)]
 extern "C" fn operation(at: u64) -> u64 {
     operate(at)
@@ -71,12 +71,12 @@ extern "C" fn operation(at: u64) -> u64 {
 #[derive(Clone)]
 struct Image([u8; 4096]);
 
-/// What there is of this processor and system.
+/// The facts about this processor and system.
 struct Machine {
     components: u32,
     /// Whether `xsave` is there and enabled; else `fxsave` makes images of x87 and SSE.
     has_xsave: bool,
-    /// Where each component is in an image: SSE is MXCSR, too.
+    /// The place of each component in an image. SSE has MXCSR, too.
     places: Vec<(u32, std::ops::Range<usize>)>,
     /// Whether XINUSE can be read.
     tells: bool,
@@ -138,8 +138,8 @@ fn enabled() -> u32 {
     low
 }
 
-/// The components before a call with `image` in them, and behind it; and what was in use before. The stack below is full of ones, which
-/// `xrstor` refuses.
+/// Calls a function with `image` in the components. Returns the components before and after the call, and which were in use before. The stack below
+/// is full of ones, which `xrstor` refuses.
 #[inline(never)]
 fn around(image: &Image, called: extern "C" fn(u64) -> u64, machine: &Machine) -> ([Image; 2], u32) {
     let mut own = Image([0; 4096]);

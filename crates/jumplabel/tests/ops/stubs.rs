@@ -1,4 +1,4 @@
-//! What stubs keep: registers, the red zone, the way to the caller.
+//! Stubs keep registers, the red zone, and the way to the caller.
 
 use std::arch::asm;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use jumplabel_testing::scenario::passes;
 
 use super::{COUNTER, Counting, count};
 
-/// All registers that a backend may write and the compiler may keep something in: behind the operation they are as behind its native
+/// All registers that a backend may write and in which the compiler may keep something: after the operation they are as after its native
 /// instruction.
 #[test]
 fn registers() {
@@ -31,7 +31,7 @@ static WRITES: AtomicBool = AtomicBool::new(false);
 
 type Registers = ([u64; 8], [[u64; 4]; 16]);
 
-/// What they hold behind the operation.
+/// The contents of the registers after the operation.
 #[inline(never)]
 fn kept() -> Registers {
     let general: [u64; 8] = std::array::from_fn(|at| 0x1111_2222_3333_4400 + at as u64);
@@ -69,7 +69,7 @@ fn kept() -> Registers {
     (general_after, wide_after)
 }
 
-/// Nothing but the operation: what registers hold is as the caller left it.
+/// A function with nothing but the operation: registers hold what the caller put there.
 #[inline(never)]
 unsafe extern "C" fn operation(counter: *const u32) {
     // SAFETY: a number.
@@ -79,7 +79,7 @@ unsafe extern "C" fn operation(counter: *const u32) {
     }
 }
 
-/// Writes some of them.
+/// Writes some of these registers.
 fn trace_registers() {
     // SAFETY: says what it writes.
     unsafe {
@@ -88,10 +88,10 @@ fn trace_registers() {
 }
 
 ops! {
-    /// Of one operation that looks around.
+    /// A table of one operation, which looks around.
     static LOOKING: Looking = { Native, Traced };
 
-    /// Nothing, or a backtrace.
+    /// The operation does nothing, or takes a backtrace.
     fn look(at: u64) -> u64 {
         Native => nothing_there, x86_64 unsafe { "{{disp32}} lea {ret}, [{at} + 0]" };
         Traced => backend_that_traces;

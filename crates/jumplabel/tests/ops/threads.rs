@@ -162,7 +162,7 @@ fn forked_in_between() {
     });
 }
 
-/// What a debugger leaves.
+/// Bytes that a debugger leaves.
 #[test]
 fn foreign_bytes() {
     passes(|| {

@@ -1,4 +1,4 @@
-//! What `prepare`, `prepare_keys` and `restore_pristine` patch, and what goes on loading.
+//! The sites that `prepare`, `prepare_keys` and `restore_pristine` patch, and those that go on loading.
 
 use jumplabel::arch::State;
 use jumplabel::{Outcome, RawKey, find_key, for_each_site, prepare, prepare_keys, restore_pristine};

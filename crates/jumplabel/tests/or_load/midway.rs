@@ -18,7 +18,7 @@ fn unlikely() -> [bool; 2] {
     [static_branch_unlikely!(UNLIKELY), static_branch_unlikely!(UNLIKELY)]
 }
 
-/// The stubs are far behind the sites, so the displacements to the stubs and to the arms differ in several bytes.
+/// The stubs are far from the sites, so the displacements to the stubs and to the arms differ in several bytes.
 #[inline(never)]
 fn far() -> [bool; 2] {
     let checks = [static_branch_unlikely!(FAR), static_branch_unlikely!(FAR)];

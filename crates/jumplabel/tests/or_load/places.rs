@@ -136,7 +136,7 @@ fn sealed() {
     assert_eq!(SEALED_ON.disable(), Err(Error::Sealed));
 }
 
-/// They cost no more data than others, and are listed as others are.
+/// Keys of this kind cost no more data than others, and are listed as others are.
 #[test]
 fn keys_like_others() {
     fn or_load<K: Key>(_: &K) -> bool {

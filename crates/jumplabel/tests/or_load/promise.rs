@@ -1,4 +1,4 @@
-//! What other threads see of a key that nobody may patch, and of one that is patched in some flips and refused in others.
+//! The guarantees to other threads about a key that nobody may patch, and about one that is patched in some flips and refused in others.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
@@ -55,7 +55,7 @@ fn all() -> [bool; 2] {
     [static_branch_likely!(KEY), static_branch_unlikely!(KEY)]
 }
 
-/// How often a count was published that sites load, and no core sync came behind it: in flips that are refused, and in flips that are
+/// The number of times that a count was published that sites load, without a core sync after it: in flips that are refused, and in flips that are
 /// not.
 fn unsynced(forgets: bool) -> usize {
     install(Moody { refuses: |opened| opened < 40, forgets });
@@ -104,7 +104,7 @@ fn found_off(take: impl Fn() -> Result<Outcome, Error> + Sync, check: impl Fn() 
     off.into_inner()
 }
 
-/// Nothing is ever patched, or everything from some moment on.
+/// The platform patches nothing at all, or everything from some moment on.
 const MOODS: [fn(u32) -> bool; 2] = [|_| true, |opened| opened < 300];
 
 #[test]
@@ -118,8 +118,8 @@ fn inc_holds_until_dec() {
     });
 }
 
-/// One thread turns the key on; before it does anything else, a second one comes by `inc`, and checks. Whether it found what it was
-/// promised.
+/// One thread turns the key on. Before it does anything else, a second thread comes by `inc`, and checks the key. Returns whether the second thread
+/// found the key on, as `inc` promises.
 fn second_finds(check: fn() -> bool, behind_the_flip: fn()) -> bool {
     let (on, checked) = (Barrier::new(2), Barrier::new(2));
     let found = thread::scope(|scope| {
@@ -140,8 +140,8 @@ fn second_finds(check: fn() -> bool, behind_the_flip: fn()) -> bool {
     found
 }
 
-/// The twin: a word of the sites' own, which whoever turns the key on stores behind the flip. Those who come by the count do not
-/// find it.
+/// The twin: sites have a word of their own, which the thread that turns the key on stores after the flip. Threads that come by the count do not
+/// find the key on.
 #[test]
 fn broken_twin_has_a_word_behind_the_flip() {
     static WORD: AtomicBool = AtomicBool::new(false);

@@ -18,7 +18,7 @@ static_key! {
     static UNCHECKED: false;
 }
 
-/// How many writes are let through from now on.
+/// The number of writes that the platform still allows.
 static WRITES: AtomicI64 = AtomicI64::new(0);
 pub(super) const ALL: i64 = i64::MAX;
 
@@ -26,7 +26,7 @@ pub(super) fn allow(writes: i64) {
     WRITES.store(writes, Ordering::SeqCst);
 }
 
-/// How many core syncs are let through from now on.
+/// The number of core syncs that the platform still allows.
 static SYNCS: AtomicI64 = AtomicI64::new(ALL);
 
 pub(super) fn allow_syncs(syncs: i64) {
@@ -98,14 +98,14 @@ fn ordinary() -> [bool; 2] {
     [static_branch_likely!(ORDINARY), static_branch_unlikely!(ORDINARY)]
 }
 
-/// That all checks are as the counts say, and these are as expected.
+/// Asserts that all checks do what the counts say, and that the keys have the expected states.
 #[track_caller]
 pub(super) fn is(key_is: bool, on_is: bool, ordinary_is: bool) {
     assert_eq!((key(), on(), ordinary()), ([key_is; 3], [on_is; 2], [ordinary_is; 2]));
     assert_eq!((KEY.is_enabled(), ON.is_enabled(), ORDINARY.is_enabled()), (key_is, on_is, ordinary_is));
 }
 
-/// How many sites of `key` load.
+/// The number of sites of `key` that load.
 pub(super) fn loading(key: &RawKey) -> usize {
     let mut loading = 0;
     for_each_site(key, |site| {
@@ -249,13 +249,13 @@ fn not_any_more() {
     });
 }
 
-/// What a refused writer leaves is said, though the flip succeeded.
+/// A page that a refused writer leaves writable is reported, though the flip succeeded.
 #[test]
 fn a_page_that_stays_writable() {
     passes(|| {
         begin();
         allow(0);
-        // What falls through needs no load: its sites would be patched.
+        // Sites that fall through need no load: they would be patched.
         for left in [false, true] {
             LEFT.store(left, Ordering::SeqCst);
             let outcome = if left { ON.disable() } else { KEY.enable() }.unwrap();

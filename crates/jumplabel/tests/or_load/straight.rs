@@ -18,7 +18,7 @@ static_key! {
     static ON: true, or_load;
 }
 
-/// A likely and an unlikely check of each. The stubs are far behind, so a displacement to a stub and one to an arm differ in several bytes.
+/// A likely and an unlikely check of each key. The stubs are far away, so a displacement to a stub and one to an arm differ in several bytes.
 #[inline(never)]
 fn checks() -> [[bool; 2]; 2] {
     let checks = [
@@ -36,7 +36,7 @@ fn keys() -> [&'static RawKey; 2] {
     [OFF.raw(), ON.raw()]
 }
 
-/// Which of the checks load: those that follow the word of their key if nobody but this function knows that it has changed.
+/// Which of the checks load: only a check that loads follows the key's word if nobody but this function knows that the word has changed.
 fn load() -> [[bool; 2]; 2] {
     let before = checks();
     for number in [0, 1] {
@@ -96,7 +96,7 @@ fn after_a_flip() {
     }
 }
 
-/// What is to jump goes on loading until a flip of its key, because it would fall through for a moment.
+/// A site that is to jump goes on loading until a flip of its key, because it would fall through for a moment.
 #[test]
 fn without_a_flip() {
     passes(|| {

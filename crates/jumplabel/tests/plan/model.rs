@@ -28,7 +28,7 @@ mod pool {
 }
 use pool::{OFF, ON};
 
-/// What a key's checks yield.
+/// A function that returns the results of a key's checks.
 type Check = fn() -> [bool; 2];
 /// A key of the pool, and its checks.
 type Place = (fn() -> &'static RawKey, Check);
@@ -87,14 +87,14 @@ pub enum Op {
 /// Changes that a batch holds.
 pub const CAPACITY: usize = 6;
 
-/// What differs, in words.
+/// The first difference, in words.
 pub type Compared = Result<(), String>;
 
 fn same<T: PartialEq + Debug>(what: &str, is: T, should: T) -> Compared {
     if is == should { Ok(()) } else { Err(format!("{what}: {is:?} instead of {should:?}")) }
 }
 
-/// What a key should be.
+/// The state that a key should have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Model {
     count: i32,
@@ -164,7 +164,7 @@ impl Case {
         Case { keys, rules, may_seal: left > KEYS }
     }
 
-    /// Does `op`, and compares what comes of it.
+    /// Does `op`, and compares the results.
     pub fn step(&mut self, op: &Op) -> Compared {
         let before: Vec<Model> = self.keys.iter().map(|key| key.model).collect();
         match *op {
@@ -278,7 +278,7 @@ impl Case {
     }
 }
 
-/// What a flip of that many sites reports.
+/// Compares an outcome with that of a flip of `flipped` sites.
 fn compare_outcome(outcome: &Outcome, flipped: usize) -> Compared {
     same("sites flipped", outcome.sites, flipped)?;
     same("more primed than flipped", outcome.primed > outcome.sites, false)?;

@@ -98,7 +98,7 @@ fn enable_while_a_dec_is_due() {
         std::thread::sleep(2 * INTERVAL);
         assert!(SLOW.count() == 1 && slow(), "the enabler's key is off");
         assert_eq!(SLOW.flush(), Ok(None));
-        // The same in a batch; and what is deferred afterwards is due again.
+        // A batch does the same, and a dec that is deferred afterwards is due again.
         SLOW.dec_deferred().unwrap();
         Batch::new().enable(&SLOW).commit().unwrap();
         assert!(SLOW.flush() == Ok(None) && slow());
@@ -119,7 +119,7 @@ fn enable_while_a_dec_is_due() {
     });
 }
 
-/// Whoever turns the key off counts that user off: nothing is left for one who comes later to lose.
+/// Whoever turns the key off counts off the user that has left: somebody who comes later cannot lose it.
 #[test]
 fn off_while_a_dec_is_due() {
     passes(|| {
@@ -160,7 +160,7 @@ fn sealed_while_a_dec_is_due() {
     });
 }
 
-/// What a guard gives back is the state of those users that there are: the one who has left is counted off, and not for ever on.
+/// A guard restores the state of the users that still exist. The user that has left is counted off, and the key does not stay on for ever.
 #[test]
 fn guarded_while_a_dec_is_due() {
     passes(|| {
@@ -199,7 +199,7 @@ impl Twin for Refusing {
     }
 }
 
-/// What is refused is still due, whoever tried, and nothing else has changed.
+/// A dec that is refused is still due, whoever tried it, and nothing else has changed.
 #[test]
 fn refused_while_a_dec_is_due() {
     passes(|| {
@@ -221,7 +221,7 @@ fn refused_while_a_dec_is_due() {
     });
 }
 
-/// However often its last user comes and goes, the key flips once in an interval.
+/// However often the key's last user comes and goes, the key flips once in an interval.
 #[test]
 fn rate_limit() {
     passes(|| {

@@ -95,7 +95,7 @@ fn storm_of_forks_during_slow_batches() {
     });
 }
 
-/// The same with a lock that fork does not take.
+/// A twin whose lock `fork` does not take.
 #[derive(Default)]
 struct Unforked(PrivateLock);
 
@@ -198,7 +198,7 @@ fn spawned_programs() {
     });
 }
 
-/// A fork out of a callback that holds the lock: the child has it too, and lets go of it.
+/// A callback that holds the lock forks: the child has the lock, too, and lets go of it.
 #[test]
 fn fork_inside_a_callback() {
     passes(|| {

@@ -1,4 +1,4 @@
-//! What flips leave behind in the process: mappings, descriptors. And which writer they take.
+//! The mappings and descriptors that flips leave in the process, and the writers that they take.
 
 use std::ffi::c_void;
 
@@ -14,7 +14,7 @@ use crate::writers;
 
 crate::pages::pages! { many: 500 keys, 500 sites, every 1 pages, at 0 }
 
-/// How many mappings this process has.
+/// The number of mappings of this process.
 fn mappings() -> usize {
     std::fs::read_to_string("/proc/self/maps").unwrap().lines().count()
 }
@@ -61,8 +61,8 @@ fn mappings_of_mprotect() {
     passes(|| few_mappings(Some(WriterKind::Mprotect)));
 }
 
-/// A page that was moved is a mapping of its own, which cannot merge with its neighbours, and so is what lies between two
-/// of them; but it is never more than one, and pages that are moved together become one mapping again.
+/// A page that was moved is a mapping of its own, which cannot merge with its neighbours. So is the text between two such pages. But that text is
+/// never more than one mapping, and pages that are moved together become one mapping again.
 #[test]
 fn mappings_of_remap() {
     passes(|| {
@@ -113,7 +113,7 @@ impl Writer for Stores {
         }
         Ok(())
     }
-    /// One thread runs here, and a jump to what it wrote is enough for it.
+    /// One thread runs here, and it sees its own write after a jump.
     fn sync(&mut self) -> Result<(), Refusal> {
         Ok(())
     }
@@ -149,7 +149,7 @@ fn descriptors_are_closed() {
     });
 }
 
-/// What is chosen for one site.
+/// The writer that is chosen for one site.
 fn automatic() -> WriterKind {
     let procmem = !Native::SINGLE_STORE && writers::works(Some(WriterKind::Procmem));
     if procmem { WriterKind::Procmem } else { WriterKind::Mprotect }

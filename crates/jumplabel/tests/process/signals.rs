@@ -112,7 +112,7 @@ fn timer_signals_on_many_threads() {
     });
 }
 
-/// A lock that can be interrupted by a handler that wants it.
+/// A lock that a handler can interrupt which wants the lock.
 #[derive(Default)]
 struct Interruptible(PrivateLock);
 
@@ -178,7 +178,7 @@ fn broken_twin_installs_a_handler() {
     Scenario::new().fails("a signal handler was installed", || handlers_stay_as_they_are(install));
 }
 
-/// Which of the tests below this process is to run, before Rust's runtime has started.
+/// Whether this process is to run `test`, which is one of those below, before Rust's runtime has started.
 fn is(test: &std::ffi::CStr) -> bool {
     // SAFETY: a look at the environment, in the only thread.
     let name = unsafe { libc::getenv(c"JUMPLABEL_SCENARIO".as_ptr()) };

@@ -29,7 +29,7 @@ fn the_first_thread_ends_with_the_lock() {
     });
 }
 
-/// What `inc` promises: when it returns the key is on, on this thread too, until the matching `dec`.
+/// The promise of `inc`: when it returns the key is on, on this thread too, until the matching `dec`.
 #[test]
 fn the_same_key_and_different_keys() {
     passes(|| {
@@ -136,7 +136,7 @@ fn sent_to_a_waiting_thread(signal: i32) {
         });
         let lock = Lock::take().unwrap();
         held.store(1, Ordering::SeqCst);
-        // However far it has come by now, some of the signals meet it asleep.
+        // Wherever that thread is by now, some of the signals meet it asleep.
         while TAKEN.load(Ordering::SeqCst) < 50 {
             let thread = waits.load(Ordering::SeqCst);
             if thread != 0 {

@@ -1,4 +1,4 @@
-//! What declarations add to a record, with its type.
+//! The data that declarations add to a record, with their type.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -18,10 +18,10 @@ pub struct Meta {
 }
 pub static META: Meta = Meta { group: "config", number: 42 };
 
-/// What declarations add, with its type, and no other.
+/// A declaration finds the data that it adds, with their type and no other.
 #[test]
 fn meta() {
-    /// As `Meta` in every byte.
+    /// The same bytes as `Meta`, as another type.
     #[repr(align(32))]
     struct Same {
         _group: &'static str,

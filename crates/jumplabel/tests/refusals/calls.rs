@@ -96,7 +96,7 @@ impl Case {
             Ok(outcome) => {
                 assert!(sites.all(true) && sites.agree(), "{outcome:?}");
                 assert_eq!(is_open(&after.map), outcome.warnings.left_writable, "{outcome:?}");
-                // A refused core sync is owned up to, unless another way was found.
+                // The outcome reports a refused core sync, unless another way was found.
                 let another = cfg!(target_arch = "riscv64"); // riscv_flush_icache
                 if self.call == libc::SYS_membarrier
                     && !another
@@ -113,7 +113,7 @@ impl Case {
             }
             Err(error) => {
                 assert!(fired, "{error:?} without a fault");
-                // Where the system refuses to close what it let be opened, there is nothing to be done.
+                // If the system refuses to close what it let be opened, the page stays open.
                 let stuck_open = self.call == libc::SYS_mprotect && self.lasting;
                 // Where core sync fails between two steps, sites stay halfway to primed, which does what pristine does.
                 let halfway = self.call == libc::SYS_membarrier && before.behaviour() == after.behaviour();

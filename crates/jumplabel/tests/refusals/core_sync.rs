@@ -13,7 +13,7 @@ crate::pages::pages! { sites: 2 keys, 4 sites, every 1 pages, at 4093 }
 const WRITERS: [Option<WriterKind>; 4] =
     [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Remap)];
 
-/// What a flip reports where nothing is refused: no kernel of s390x has a membarrier that serialises.
+/// The visibility that a flip reports if nothing is refused: no kernel of s390x has a membarrier that serialises.
 const ALLOWED: Visibility = if cfg!(target_arch = "s390x") { Visibility::Eventual } else { Visibility::Immediate };
 
 /// Runs `body` on a thread that may not use membarrier, with `denied` besides. Others may.
@@ -26,7 +26,7 @@ fn without_membarrier(denied: &'static [Call], body: impl FnOnce() + Send) {
     });
 }
 
-/// Where a change takes several steps, with a core sync between them.
+/// Changes that take several steps, with a core sync between them.
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 mod several_steps {
     use jumplabel::{Error, Refusal};
@@ -93,8 +93,8 @@ mod several_steps {
         });
     }
 
-    /// One batch turns pristine sites on and jumping sites off, and core sync is refused from the k-th time on: those that went
-    /// off in the first step go on again.
+    /// One batch turns pristine sites on and jumping sites off, and core sync is refused from the k-th time on. The sites that went off in the
+    /// first step go on again.
     #[test]
     fn pristine_and_jumping_sites() {
         passes(|| {
@@ -148,7 +148,7 @@ fn pristine_sites_without_threads() {
     });
 }
 
-/// One byte can change at any time; but who sees it when is not known.
+/// One byte can change at any time, but it is not known when a thread sees the change.
 #[test]
 fn primed_sites() {
     passes(|| {
@@ -168,7 +168,7 @@ fn primed_sites() {
     });
 }
 
-/// What has nothing to do reports what the flip did that has done it, until a core sync has succeeded.
+/// A change with nothing to do reports the visibility of the flip that has done it, until a core sync has succeeded.
 #[test]
 fn nothing_left_to_do() {
     passes(|| {
@@ -255,7 +255,7 @@ fn by_signal() {
     });
 }
 
-/// A thread that never answers: the flip gives up on it, says so, and does not ask again.
+/// A thread never answers: the flip gives up on it, says so, and does not ask it again.
 #[test]
 fn by_signal_that_a_thread_blocks() {
     passes(|| {

@@ -1,5 +1,5 @@
-//! Programs that closed their standard input, output and error: what the library opens is none of these, or the output of another thread
-//! would go into it.
+//! Programs that closed their standard input, output and error: no descriptor that the library opens gets their numbers, because the output of
+//! another thread would go into it.
 
 use jumplabel::platform::{core_sync_by_signal, core_sync_handler};
 use jumplabel::{WriterKind, set_writer};

@@ -17,7 +17,7 @@ use crate::twin::{Twin, install};
 
 crate::pages::pages! { sites: 2 keys, 4 sites, every 1 pages, at 4093 }
 
-/// A directory, and the way back out of it.
+/// A false root directory, and the way back out of it.
 struct FalseRoot {
     directory: PathBuf,
     root: std::fs::File,
@@ -212,7 +212,7 @@ fn without_membarrier() -> Visibility {
     outcome.visibility
 }
 
-/// A directory with one directory in it: as that of a process with one thread.
+/// A directory with one directory in it, like that of a process with one thread.
 #[test]
 fn one_thread_in_a_false_directory() {
     passes(|| {
@@ -224,7 +224,7 @@ fn one_thread_in_a_false_directory() {
     });
 }
 
-/// A directory that has the flipping thread in it and no other: that one was to be waited for.
+/// A directory that has only the flipping thread in it, although a flip must wait for the other.
 #[test]
 fn no_others_in_a_false_directory() {
     static ANSWERS: AtomicU32 = AtomicU32::new(0);
@@ -236,7 +236,7 @@ fn no_others_in_a_false_directory() {
     passes(|| {
         let root = FalseRoot::new();
         sites().set(true).unwrap();
-        // SAFETY: a handler that calls what it shall, and a signal that nothing else sends.
+        // SAFETY: the handler calls `core_sync_handler`, and nothing else sends the signal.
         unsafe {
             libc::signal(libc::SIGUSR2, handler as extern "C" fn(i32) as libc::sighandler_t);
             core_sync_by_signal(libc::SIGUSR2);

@@ -1,5 +1,5 @@
-//! Pages that cannot be read although the rest of their mapping can: guards, and pages behind the end of a file that was truncated. A load
-//! from there ends the process, and no protection tells it.
+//! Pages that cannot be read although the rest of their mapping can: guards, and pages after the end of a file that was truncated. A load from such
+//! a page ends the process, and no protection tells of it.
 
 use std::ops::Range;
 use std::os::unix::process::ExitStatusExt;
@@ -12,11 +12,11 @@ use crate::scenario::{emulator, fork, passes, reap, wait_for};
 use crate::seccomp::{Fault, Faults, deny};
 use crate::twin::{Twin, install};
 
-// One key with more sites than the library asks for page by page, close together and not; several keys.
+// One key with more sites than the library asks for page by page, close together and apart; several keys.
 crate::pages::pages! { close: 1 keys, 40 sites, every 1 pages, at 0 }
 crate::pages::pages! { apart: 1 keys, 36 sites, every 5 pages, at 0 }
 crate::pages::pages! { several: 3 keys, 30 sites, every 1 pages, at 0 }
-// On so many pages that the library asks which of them are there.
+// A key on so many pages that the library asks which of them are there.
 crate::pages::pages! { wide: 1 keys, 90 sites, every 1 pages, at 0 }
 
 const ALL: [fn() -> Pages; 4] = [close, apart, several, wide];
@@ -24,8 +24,8 @@ const ALL: [fn() -> Pages; 4] = [close, apart, several, wide];
 const WRITERS: [Option<WriterKind>; 4] =
     [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Remap)];
 
-/// Guards the page of `address`, or takes the guard away again, and with it what was written to the page. False if the system has no
-/// guards for files.
+/// Guards the page of `address`, or removes the guard, and with it everything that was written to the page. False if the system has no guards for
+/// files.
 fn guard(address: usize, on: bool) -> bool {
     const INSTALL: i32 = 102;
     const REMOVE: i32 = 103;
@@ -68,7 +68,7 @@ fn guards() {
                     is_refused(pages, pages.site(number));
                     assert!(guard(pages.site(number), false));
                 }
-                // What was written to these pages went with the guards.
+                // The writes to these pages have gone with the guards.
                 verify().unwrap();
                 pages.set(on).unwrap();
                 assert!(pages.all(on));
@@ -135,7 +135,7 @@ fn scans() -> bool {
     PAGE == 4096 && emulator().is_none() && (numbers.next(), numbers.next()) >= (Some(6), Some(11))
 }
 
-/// How often the system is asked: not for each page of sites that lie close together.
+/// The number of questions to the system: not one for each page if sites lie close together.
 #[test]
 fn few_questions() {
     passes(|| {
@@ -157,7 +157,7 @@ fn few_questions() {
                 assert!(close().all(on) && faults.fired() > 0);
             }
         }
-        // Pages that are there need not be asked for. A page that is not is asked for, and those after it.
+        // The library need not ask for pages that are there. It asks for a page that is not there, and for those after it.
         let absent = |number: usize| {
             // SAFETY: a page of code of this test, which gets the file's bytes back.
             assert_eq!(unsafe { libc::madvise(wide().site(number) as *mut _, PAGE, libc::MADV_DONTNEED) }, 0);
@@ -191,7 +191,7 @@ impl Twin for OfMapping {
 #[test]
 fn broken_twin_reads_what_is_guarded() {
     if emulator().is_some() {
-        return; // It dies in its own way.
+        return; // An emulator dies in its own way.
     }
     passes(|| {
         demand_guards();

@@ -224,7 +224,7 @@ fn writable_page() {
 #[test]
 fn replaced_program() {
     if crate::scenario::emulator().is_some() {
-        return; // Its own file is the emulator's.
+        return; // Under an emulator, the process's own file is the emulator's.
     }
     passes(|| {
         let (program, name) = (std::env::current_exe().unwrap(), format!("replaced-{}", std::process::id()));

@@ -42,7 +42,7 @@ fn counts_and_seals() {
         a.dec().unwrap();
         a.inc().unwrap();
         assert_eq!(watch.refused(|| a.disable()), Error::Counted { count: i32::MAX });
-        // Nothing of a batch happens where one of its keys is refused, wherever in it that key stands.
+        // If one key of a batch is refused, nothing of the batch happens, wherever in the batch the key is.
         b.enable().unwrap();
         let batch = || Batch::new().disable(b).enable(c).disable(a).enable(d).commit();
         assert_eq!(watch.refused(batch), Error::Counted { count: i32::MAX });
@@ -62,7 +62,7 @@ fn counts_and_seals() {
     });
 }
 
-/// What this thread is refused while it is in the middle of a flip.
+/// The calls that are refused to this thread while it is in the middle of a flip.
 fn refused_in_mid_flip() {
     let keys = sites().keys;
     assert_eq!(keys[0].enable(), Err(Error::Reentrant));
@@ -160,7 +160,7 @@ fn writer_forced_by_an_unknown_name() {
         for kind in WRITERS {
             assert_eq!(WriterKind::named(kind.map_or("auto", WriterKind::name)), Ok(kind));
         }
-        // What needs no writer works.
+        // Calls that need no writer work.
         static_key! { static LONELY: false; }
         LONELY.enable().unwrap();
         set_writer(None);

@@ -38,7 +38,7 @@ fn the_lock_is_not_taken_over() {
     });
 }
 
-/// Nothing tells the number: no flip begins.
+/// No source tells the thread's number: no flip begins.
 #[test]
 fn flips_are_refused() {
     passes(|| {

@@ -36,7 +36,7 @@ const SEQUENCES: [Flips; 6] = [
     &[1..4, 0..3, 2..3],
 ];
 
-/// How many calls a pattern speaks of; fewer where each pattern is a process.
+/// The number of calls to which a pattern applies; fewer if each pattern is a process.
 fn depth(first: bool) -> u32 {
     if emulator().is_some() || slowness() > 1 {
         4
@@ -55,14 +55,14 @@ fn flip(pages: Range<usize>) -> Result<Outcome, Error> {
         .commit()
 }
 
-/// The pattern after `refused`, when it came to this many calls: the last of them that was allowed is refused. So those that differ only
-/// in calls that nobody makes are one.
+/// The pattern that follows `refused`, which met this many calls: the last allowed call is refused. So patterns that differ only in calls that
+/// nobody makes count as one.
 fn next(refused: u64, calls: u32) -> Option<u64> {
     let last = (0..calls).rev().find(|call| refused >> call & 1 == 0)?;
     Some(refused & ((1 << last) - 1) | 1 << last)
 }
 
-/// What does not hold if the flips meet this pattern, and how many calls they made.
+/// A sentence about the property that does not hold if the flips meet this pattern, and the number of calls that they made.
 fn under(refused: u64, flips: Flips, watch: &Watch, faults: Faults) -> (Option<String>, u32) {
     let before = watch.map();
     faults.pattern(libc::SYS_mprotect, refused, libc::EPERM);

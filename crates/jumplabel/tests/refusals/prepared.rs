@@ -13,7 +13,7 @@ use crate::seccomp::{CORE_SYNC, Call, Faults, MMAP, deny};
 crate::pages::pages! { few: 2 keys, 4 sites, every 1 pages, at 0 }
 crate::pages::pages! { many: 2 keys, 80 sites, every 1 pages, at 0 }
 
-/// How often each writer that can be chosen first is asked.
+/// The writers that can be chosen first.
 const WRITERS: [Option<WriterKind>; 3] = [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect)];
 
 /// In a process of its own, with a second thread: whether the first flip makes as many calls of a kind as the next flip of the
@@ -74,7 +74,7 @@ fn broken_twin_prepares_nothing() {
     });
 }
 
-/// It changes nothing, twice is as good as once, and a child can do it again.
+/// A second call changes nothing, two calls are as good as one, and a child can make one again.
 #[test]
 fn again_and_in_a_child() {
     passes(|| {
@@ -89,7 +89,7 @@ fn again_and_in_a_child() {
     });
 }
 
-/// Where flips would be refused, it says so; where only core sync would, it leaves that to them.
+/// If flips would be refused, `prepare` says so. If only core sync would be refused, it leaves that to the flips.
 #[test]
 fn refused() {
     passes(|| {

@@ -3,25 +3,25 @@
 
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
-/// What becomes of a call.
+/// The fault that a call meets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
-    /// It fails.
+    /// The call fails.
     Errno(i32),
     /// `pwrite` reports success and has written nothing.
     Lie,
     /// `pwrite` writes that many bytes less than it was asked for, and the rest is refused.
     Short(usize),
-    /// The same, and the next `pwrite` is refused, too.
+    /// Like the fault above, and the next `pwrite` is refused, too.
     Torn(usize),
-    /// It fails, and so does everything else from then on.
+    /// The call fails, and so does every later one.
     Everything(i32),
 }
 
 /// The number of a system call.
 pub type Call = libc::c_long;
 
-/// How memory and a file's status are asked for.
+/// The calls that ask for memory, and for a file's status.
 #[cfg(target_pointer_width = "64")]
 pub use libc::{SYS_mmap as MMAP, SYS_newfstatat as STATUS};
 #[cfg(target_pointer_width = "32")]
@@ -58,7 +58,7 @@ pub fn trap(calls: &[Call]) {
     install(calls, libc::SECCOMP_RET_TRAP, 0);
 }
 
-/// Old calls under the names of those that do the same today: programs use either, where there are both.
+/// Old calls, with the calls that do the same today: programs use either, if there are both.
 const OLD: &[(Call, Call)] = &[
     #[cfg(not(any(target_arch = "aarch64", target_arch = "riscv64")))]
     (libc::SYS_open, libc::SYS_openat),
@@ -104,14 +104,14 @@ struct Plan {
     /// Calls with these ordinals, counted from 1, meet the fault.
     first: AtomicU32,
     last: AtomicU32,
-    /// So do those whose bit is set, from bit 0.
+    /// Calls whose bit is set meet the fault, too. Call 0 has bit 0.
     others: AtomicU64,
-    /// 0 errno, 1 lie, 2 short, 3 everything, 4 torn, and the number that belongs to it.
+    /// The kind of the fault: 0 errno, 1 lie, 2 short, 3 everything, 4 torn. Then the number that belongs to it.
     fault: AtomicU32,
     number: AtomicI32,
     seen: AtomicU32,
     fired: AtomicU32,
-    /// Where the rest of a short write would go.
+    /// The address to which the rest of a short write would go.
     rest: AtomicU64,
     /// The lowest descriptor that a call has named.
     lowest: AtomicU32,
@@ -178,7 +178,7 @@ impl Faults {
         self.arm(call, u32::MAX, 0, Fault::Lie);
     }
 
-    /// How many calls there were since [`count`](Self::count) or [`arm`](Self::arm).
+    /// The number of calls since [`count`](Self::count) or [`arm`](Self::arm).
     pub fn seen(&self) -> u32 {
         self.0.seen.load(Ordering::SeqCst)
     }
@@ -189,12 +189,12 @@ impl Faults {
         self.fired()
     }
 
-    /// The lowest descriptor that one of [`OF_DESCRIPTORS`] has named, of those that are filtered.
+    /// The lowest descriptor that a filtered call of [`OF_DESCRIPTORS`] has named.
     pub fn lowest(&self) -> u32 {
         self.0.lowest.load(Ordering::SeqCst)
     }
 
-    /// How many faults there were since [`arm`](Self::arm).
+    /// The number of faults since [`arm`](Self::arm).
     pub fn fired(&self) -> u32 {
         self.0.fired.load(Ordering::SeqCst)
     }
@@ -212,7 +212,7 @@ fn answer(listener: i32, plan: &Plan) {
         unsafe {
             let mut call: libc::seccomp_notif = std::mem::zeroed();
             if libc::ioctl(listener, NOTIF_RECV as _, &raw mut call) != 0 {
-                continue; // The caller was killed meanwhile.
+                continue; // Somebody has killed the caller meanwhile.
             }
             let mut reply: libc::seccomp_notif_resp = std::mem::zeroed();
             reply.id = call.id;
@@ -226,7 +226,7 @@ fn answer(listener: i32, plan: &Plan) {
     }
 }
 
-/// What becomes of a call: `None` lets it happen.
+/// The result that a call gets instead. `None` lets the call happen.
 fn judge(plan: &Plan, call: &libc::seccomp_data) -> Option<Result<i64, i32>> {
     if OF_DESCRIPTORS.contains(&call.nr.into()) {
         plan.lowest.fetch_min(call.args[0] as u32, Ordering::SeqCst);

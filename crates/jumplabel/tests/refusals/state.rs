@@ -1,4 +1,4 @@
-//! What a refused flip must leave as it was: the sites, the counts, and the executable part of the process's map.
+//! The state that a refused flip must leave as it was: the sites, the counts, and the executable part of the process's map.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -9,8 +9,7 @@ use jumplabel::{Error, Outcome, RawKey, for_each_site};
 use jumplabel_format::layout::BRANCH;
 use jumplabel_format::{Arch, Code, Kind};
 
-/// Looks at some keys and their sites, and at the map by a descriptor that stays open whatever becomes of /proc or of
-/// limits.
+/// Looks at some keys and their sites, and at the map through a descriptor that stays open whatever becomes of /proc or of limits.
 pub struct Watch {
     keys: Vec<&'static RawKey>,
     /// The address of each site, and where it jumps to.
@@ -18,7 +17,7 @@ pub struct Watch {
     maps: RefCell<File>,
 }
 
-/// What was seen.
+/// The state at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
     sites: Vec<Site>,
@@ -34,7 +33,7 @@ struct Site {
     jumps: Option<bool>,
 }
 
-/// A stretch of executable addresses with one protection and one file behind it, however many mappings it takes.
+/// A range of executable addresses with one protection and one file, however many mappings it takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mapping {
     start: usize,
@@ -88,7 +87,7 @@ impl Watch {
 }
 
 impl State {
-    /// What a program can tell from what is there: which arm each site takes, and the counts. The rest is left out.
+    /// The part of the state that a program can observe: the arm that each site takes, and the counts.
     pub fn behaviour(&self) -> State {
         let arm = |&site: &Site| Site { bytes: [0; Native::SIZE], ..site };
         State { sites: self.sites.iter().map(arm).collect(), counts: self.counts.clone(), map: Vec::new() }

@@ -31,8 +31,7 @@ fn refusals(from: Mode, to: Mode, arm: impl Fn(u32), disarm: impl Fn() -> bool) 
         }
         assert!(matches!(result, Err(Error::Denied { .. })), "{result:?}");
         assert_eq!((MODE.get(), arms()), (from, [from; 2]), "write {ordinal}, {from:?} -> {to:?}");
-        // Nor do the stubs know of it.
-        // SAFETY: what they load is the first byte of a mode.
+        // The stubs do not know of the refused mode either. SAFETY: a mode begins with the byte that the stubs load.
         let shown = unsafe { std::ptr::from_ref(MODE.raw()).cast::<u8>().read_volatile() };
         assert_eq!(shown, from.index());
         assert_eq!(MODE.set(from).unwrap().sites, 0);
@@ -69,7 +68,7 @@ impl Twin for Careless {
         self.0.store(false, Ordering::Relaxed);
     }
     fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
-        // What comes behind a refusal is the way back.
+        // Writes after a refusal take back what was written.
         if self.0.load(Ordering::Relaxed) {
             return Ok(());
         }

@@ -22,7 +22,7 @@ use pattern::{Pattern, Turns};
 // Three sites of each key.
 crate::pages::pages! { sites: 2 keys, 6 sites, every 1 pages, at 0 }
 
-/// What flips came to.
+/// The results of flips.
 #[derive(Default)]
 struct Tally {
     patterns: usize,
@@ -101,7 +101,7 @@ fn set(key: &StaticKeyFalse, on: bool) -> Result<(), Error> {
     if on { key.enable() } else { key.disable() }.map(drop)
 }
 
-/// Where sites were stuck, flips fail until one may undo. Then all sites are as their keys say.
+/// If sites were stuck, flips fail until one is allowed to undo. Then all sites do what their keys say.
 fn is_restored() -> Result<(), String> {
     let agree = sites().agree();
     Pattern::EVERYTHING.begin();
@@ -131,7 +131,7 @@ fn one_flip_under_each_pattern() {
     passes(|| one_flip(Turns::new(false)));
 }
 
-/// Which is what the engine once did: an undo counted before the writer that carried it had put it in place.
+/// The engine once did this: it counted an undo before the writer that carried the undo had put it in place.
 #[test]
 fn broken_twin_believes_in_an_undo_that_was_refused() {
     Scenario::new().fails("checks differ from their keys", || {
@@ -161,7 +161,7 @@ fn two_threads_under_each_pattern() {
         install(Turns::new(false));
         let mut tally = Tally::default();
         tally.under_each_pattern(false, true, |tally| {
-            // What a key is at the end is what its last flip that succeeded said.
+            // At the end, a key has the state of its last flip that succeeded.
             let flips = |key: &'static StaticKeyFalse| move || [true, false, true].map(|on| (on, set(key, on)));
             let results = std::thread::scope(|scope| {
                 let threads = [0, 1].map(|at| scope.spawn(flips(&sites().keys[at])));

@@ -41,7 +41,7 @@ fn block_one() {
     }
 }
 
-/// What every flip says; no writer was tried.
+/// The error of every flip: no writer was tried.
 fn denied() -> Error {
     Error::Denied { refused: Refusals::default() }
 }

@@ -33,7 +33,7 @@ fn unmapped<T>(address: usize, body: impl FnOnce() -> T) -> T {
     }
 }
 
-/// All that reads the sites of a key is refused while one of them is gone. The other key flips, if a writer works.
+/// Every call that reads the sites of a key is refused while one of them is gone. The other key flips, if a writer works.
 fn is_refused(pages: Pages, number: usize, page: usize, works: bool) {
     let [key, other]: [&RawKey; 2] = [&pages.keys[number % 2], &pages.keys[1 - number % 2]];
     let expected = Error::Unreadable { address: pages.site(number) };
@@ -128,7 +128,7 @@ fn halves_of_sites_are_gone() {
     });
 }
 
-/// A filter that knows what `rt_sigprocmask` is told to do, and refuses what does not exist: so the library learns nothing by it.
+/// A filter looks at the arguments of `rt_sigprocmask`, and refuses one that does not exist: so the library learns nothing from the call.
 #[test]
 fn sites_are_gone_and_the_question_is_refused() {
     passes(|| {
@@ -149,7 +149,7 @@ impl Twin for Careless {
 #[test]
 fn broken_twin_reads_all_the_same() {
     if emulator().is_some() {
-        return; // It dies in its own way.
+        return; // An emulator dies in its own way.
     }
     passes(|| {
         install(Careless);

@@ -38,7 +38,7 @@ fn hidden<T>(address: usize, body: impl FnOnce() -> T) -> T {
     result
 }
 
-/// All that reads the sites of the first key is refused while one of them cannot be read, and the other key flips.
+/// Every call that reads the sites of the first key is refused while one of them cannot be read, and the other key flips.
 fn is_refused(pages: Pages, number: usize, page: usize) {
     let [key, other] = [&pages.keys[number % 2], &pages.keys[1 - number % 2]];
     let expected = Error::Unreadable { address: pages.site(number) };
@@ -107,7 +107,7 @@ fn nobody_reads_what_is_stuck() {
     });
 }
 
-/// What a flip has found out about a mapping is nothing for the next: that gives back what the program has set meanwhile.
+/// A flip asks anew for the protection of a mapping, and restores the one that the program has set meanwhile.
 #[test]
 fn protections_are_asked_for_anew() {
     passes(|| {
@@ -138,7 +138,7 @@ fn protections_are_asked_for_anew() {
     });
 }
 
-/// What a flip of one site asks the system for that: one call beside the two of the lock.
+/// The number of calls with which a flip of one site asks the system for protections: one, beside the two of the lock.
 #[test]
 fn one_call_for_one_site() {
     static_key! { static KEY: false; }
@@ -172,7 +172,7 @@ impl Twin for Careless {
 #[test]
 fn broken_twin_reads_all_the_same() {
     if emulator().is_some() {
-        return; // It reads through any protection, or dies in its own way.
+        return; // An emulator reads through any protection, or dies in its own way.
     }
     passes(|| {
         install(Careless);
@@ -198,7 +198,7 @@ impl Twin for Hides {
     }
 }
 
-/// The arms of a switch lie in code, too: neither an index is made of them, nor does a flip look at them.
+/// The arms of a switch are in code, too, but neither the index nor a flip reads them.
 #[test]
 fn arms_are_not_read() {
     passes(|| {
@@ -214,7 +214,7 @@ fn arms_are_not_read() {
             assert_eq!(COLOUR.set(to), Err(Error::Unreadable { address: arms }));
             assert!(COLOUR.get() == before && colour() == before);
             many().set(anew).unwrap();
-            // Whatever the index noted when it was built: what holds now counts.
+            // The present protection counts, whatever the index noted when it was built.
             assert_eq!(jumplabel::verify(), Err(Error::Unreadable { address: arms }));
             HIDDEN.store(0, Ordering::Relaxed);
             jumplabel::verify().unwrap();

@@ -116,7 +116,7 @@ fn nothing_works() {
     });
 }
 
-/// What an emulator does: `pwrite` reports success and changes nothing. The self-test finds out before any site is touched.
+/// Some emulators report success of `pwrite` and change nothing. The self-test finds out before any site is touched.
 #[test]
 fn writes_that_lie() {
     passes(|| {
@@ -140,8 +140,8 @@ fn writes_that_lie() {
     });
 }
 
-/// A write of four bytes that ends after one, two or three of them, because the next page is refused: what was written is
-/// taken back, too. If that is refused at once, it is on the way back.
+/// A write of four bytes ends after one, two or three of them, because the next page is refused: the written bytes are taken back, too. If that is
+/// refused at once, the flip does it on the way back.
 #[test]
 fn writes_that_stop_halfway() {
     passes(|| {
@@ -217,7 +217,7 @@ static REFUSED: AtomicBool = AtomicBool::new(false);
 
 impl Twin for Careless {
     fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
-        // What comes behind a refusal is the way back.
+        // Writes after a refusal take back what was written.
         if REFUSED.load(Ordering::Relaxed) {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use jumplabel_testing::writers;
 
 use super::{Function, HOOK, clone, one, targets, two};
 
-/// What callers may rely on: `number << 16 | before << 8 | after`, as in the torture.
+/// The results that callers may get: `number << 16 | before << 8 | after`, as in the torture.
 static PROMISE: AtomicU64 = AtomicU64::new(0x0101);
 
 /// Calls until told to stop; every result is one that was promised. How many calls.

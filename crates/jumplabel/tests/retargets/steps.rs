@@ -19,7 +19,7 @@ fn bytes() -> [u8; 15] {
     unsafe { (*HOOK as *const () as *const [u8; 15]).read_volatile() }
 }
 
-/// What happens at the moments of an update: before and after each write, and after each core sync.
+/// A platform that acts at each moment of an update: before and after each write, and after each core sync.
 struct AtMoments;
 
 /// The moments that are still to pass until [`ACT`]; below 0, none.
@@ -29,10 +29,10 @@ const CALL: usize = 1;
 const CLONE: usize = 2;
 const REFUSE_WRITE: usize = 3;
 const REFUSE_SYNC: usize = 4;
-/// Which results are legal: old, new.
+/// The legal results: the old one, and the new one.
 static LEGAL: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 static SEEN: AtomicU64 = AtomicU64::new(0);
-/// Whether a write was refused, so that what this writer writes is the way back; and whether the twin drops that.
+/// Whether a write was refused, so that all later writes are the way back; and whether the twin drops these.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 static DROPS_UNDO: AtomicBool = AtomicBool::new(false);
 
@@ -92,7 +92,7 @@ impl Twin for AtMoments {
     }
 }
 
-/// What was done, as the digits of a number.
+/// The events so far, as the digits of a number.
 static EVENTS: AtomicU64 = AtomicU64::new(0);
 const OPCODE: u64 = 1;
 const TAIL: u64 = 2;
@@ -102,8 +102,8 @@ fn note(event: u64) {
     EVENTS.store(EVENTS.load(Ordering::Relaxed) % 1_000_000 * 10 + event, Ordering::Relaxed);
 }
 
-/// A core sync follows each step, and what is behind the opcode changes while that is another one: hardly a processor shows what
-/// becomes of it otherwise. Where a site is a word, there is one step.
+/// A core sync follows each step, and the bytes after the opcode change only while the site has another opcode. Hardly any processor shows the
+/// effect of another order. If a site is a word, there is one step.
 #[test]
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn steps_and_core_syncs() {
@@ -206,7 +206,7 @@ fn refusals(act: usize) {
             if !happened {
                 break;
             }
-            // Another writer may have done it.
+            // Another writer may have made the change.
             let expected = match result {
                 Ok(_) => change[1],
                 Err(error) => {
@@ -229,7 +229,7 @@ fn a_write_refused_at_each_step() {
     passes(|| refusals(REFUSE_WRITE));
 }
 
-/// Where a site is a word, nothing was written that could be taken back.
+/// If a site is a word, nothing was written that could be taken back.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn broken_twin_does_not_write_back() {

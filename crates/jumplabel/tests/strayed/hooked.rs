@@ -15,7 +15,7 @@ use jumplabel::{
 use jumplabel_format::layout::PREFIXED;
 use jumplabel_testing::scenario::passes;
 
-/// The last byte of a jump to somewhere near. (The bytes in front of it can be another function's, which runs.)
+/// The last byte of a jump to a near place. (The bytes in front of it can be another function's, which runs.)
 const HOOK: [u8; 1] = [0x01];
 
 fn memory() -> File {
@@ -28,7 +28,7 @@ fn meta(site: usize) -> &'static mut i32 {
     &mut table::words().chunks_exact_mut(4).find(is_of_site).expect("the site has an entry")[3]
 }
 
-/// With each of these sites hooked, one after the other. `flips` are changes that look at each of them.
+/// Asserts that `flips`, which look at each of these sites, are refused while one of the sites is hooked.
 #[track_caller]
 fn refused(sites: &[usize], flips: &[&dyn Fn() -> Result<Outcome, Error>]) {
     let memory = memory();
@@ -106,7 +106,7 @@ fn checks() {
     });
 }
 
-/// What lists sites says it, too.
+/// Lists of sites say that a site is hooked.
 #[test]
 fn lists() {
     static_key! { static KEY: false; }

@@ -196,7 +196,7 @@ fn operations() {
             });
             true
         }));
-        // This process has a second thread. Whoever cannot bring them back says so.
+        // This process has a second thread. A call that cannot bring the sites back says so.
         set_writer(Some(WriterKind::Remap));
         let sites = ADDER.set(Adding::Twice).unwrap().sites;
         super::WAYS[0].stray();
@@ -252,7 +252,7 @@ fn instructions() {
                 // SAFETY: as above.
                 back(unsafe { up::enter() }, out);
                 way.stray();
-                // One alternative, and the prefixes.
+                // One alternative and the prefixes were brought back.
                 back(verify(), out + 1);
                 back(up::leave(), out);
             });

@@ -13,21 +13,21 @@ use jumplabel_testing::writers;
 use super::text::WAYS;
 use super::{back, each};
 
-/// How many sites load.
+/// The number of sites that load.
 fn loading(key: &RawKey) -> usize {
     let mut loading = 0;
     for_each_site(key, |site| loading += usize::from(site.loads)).unwrap();
     loading
 }
 
-/// What loads has not strayed. A flip finds what it needs, in either direction.
+/// A site that loads has not strayed. A flip finds what it needs, in either direction.
 #[test]
 fn what_loads_again_is_right() {
     static_key! { static KEY: false, or_load; }
     passes(|| {
         let on = || static_branch_unlikely!(KEY);
         each(|way| {
-            // Never patched, or again as if it had not been: nothing is done about that.
+            // A site that was never patched, or has the file's bytes again, is left alone.
             back(KEY.disable(), 0);
             back(verify(), 0);
             assert!(!on());
@@ -58,8 +58,8 @@ fn what_loads_again_is_right() {
 
 static_key! { static KEY: false, or_load; static ON: true, or_load; }
 
-/// Sites that do not lie on two pages: a torn site may do anything until it is repaired. The stub is far behind, so that a jump to it and
-/// one to an arm differ in several bytes.
+/// Sites that do not lie on two pages: a torn site may do anything until it is repaired. The stub is far away, so that a jump to it and one to an
+/// arm differ in several bytes.
 #[inline(never)]
 fn check<const NUMBER: usize>() -> [bool; 4] {
     macro_rules! aligned {

@@ -61,7 +61,7 @@ fn by_a_breakpoint() {
             let Err(Error::ForeignBytes { address, found, .. }) = result else { panic!("{result:?}") };
             assert_eq!((address, &found[..breakpoint.len()]), (site, breakpoint));
         }
-        // Nothing but this one: the other key's sites are back.
+        // Only this site is still wrong: the other key's sites are back.
         assert_eq!(checks()[2..], [false, false]);
         back(ON.disable(), 0);
         memory.write_all_at(&before[..breakpoint.len()], site as u64).unwrap();
@@ -70,7 +70,7 @@ fn by_a_breakpoint() {
     });
 }
 
-/// Code that cannot be read: a call that looks at it says so, and reads nothing.
+/// Code cannot be read: a call that looks at it says so, and reads nothing.
 #[test]
 fn by_protections() {
     jumplabel_testing::pages::pages! { sites: 2 keys, 2 sites, every 1 pages, at 0 }

@@ -1,4 +1,4 @@
-//! This program's code, and how it gets the bytes of its file back.
+//! This program's code, and ways to get the bytes of its file back.
 
 use std::fs::File;
 use std::ops::Range;
@@ -6,10 +6,10 @@ use std::os::fd::AsRawFd;
 
 use jumplabel::Lock;
 
-/// What brings the file's bytes back.
+/// A way to get the file's bytes back.
 #[derive(Clone, Copy, Debug)]
 pub enum Way {
-    /// The pages are given back: what saves memory does that.
+    /// The pages are given back, as programs do to save memory.
     Advice,
     /// The file is mapped once more, in the same place.
     Mapping,
@@ -25,7 +25,7 @@ impl Way {
         drop(lock);
     }
 
-    /// The same, while others may flip.
+    /// Like `stray`, while others may flip.
     pub fn stray_unlocked(self, mappings: &Mappings) {
         for (range, offset) in &mappings.ranges {
             let (start, bytes) = (range.start as *mut libc::c_void, range.len());
@@ -44,13 +44,13 @@ impl Way {
     }
 }
 
-/// Where this program's code is, and its file.
+/// The mappings of this program's code, and its file.
 pub struct Mappings {
     ranges: Vec<(Range<usize>, libc::off_t)>,
     file: File,
 }
 
-/// As it is now: flips may cut mappings.
+/// The mappings at this moment: flips may cut them.
 pub fn mappings() -> Mappings {
     let name = std::env::current_exe().unwrap();
     let file = File::open(&name).unwrap();

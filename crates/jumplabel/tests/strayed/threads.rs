@@ -14,7 +14,7 @@ use super::text::WAYS;
 
 pages::pages! { sites: 8 keys, 64 sites, every 1 pages, at 4093 }
 
-/// What happened.
+/// The counts of what happened.
 #[derive(Default)]
 struct Counts {
     executions: AtomicU64,
@@ -60,7 +60,7 @@ fn run(mend: fn() -> usize) -> Counts {
                 counts.strays.fetch_add(1, Ordering::Relaxed);
             }
         });
-        // This one keeps the other two from what they do, and then all sites must be right.
+        // This thread stops the other two, and then all sites must be right.
         for round in 0.. {
             set_writer(writers::turn(round));
             let held = still.lock().unwrap();

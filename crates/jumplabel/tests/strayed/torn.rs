@@ -12,7 +12,7 @@ use super::each;
 
 const PAGE: usize = 4096;
 
-/// What is behind this begins so many bytes before the end of a page.
+/// The instructions after this begin `$bytes` bytes before the end of a page.
 macro_rules! before_the_end_of_a_page {
     ($bytes:expr) => {
         // SAFETY: instructions that do nothing.
@@ -40,7 +40,7 @@ fn torn<T>(
     let mut torn = 0;
     for function in functions {
         let start = *function as usize & !(PAGE - 1);
-        // SAFETY: this program's code, behind which there is more of it.
+        // SAFETY: this program's code, after which there is more of it.
         let code = || unsafe { std::slice::from_raw_parts(start as *const u8, 3 * PAGE) }.to_vec();
         flip();
         let flipped = code();
@@ -69,7 +69,7 @@ fn give_back(start: usize, pages: usize) {
     assert_eq!(unsafe { libc::madvise(start as *mut libc::c_void, pages * PAGE, libc::MADV_DONTNEED) }, 0);
 }
 
-/// The sites of `key` are torn while it is on, and while it is off, and brought back by each change of it, and by `verify`.
+/// Tears the sites of `key` while it is on, and while it is off. Each change of the key, and `verify`, brings them back.
 fn key_is_torn(functions: &[fn() -> bool], key: &RawKey, on: &dyn Fn(), off: &dyn Fn()) {
     each(|_| {
         assert!(torn(functions, on, &|| key.enable(), [1, 1], &|on| on) >= 2);

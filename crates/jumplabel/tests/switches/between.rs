@@ -45,9 +45,9 @@ fn interrupt(mode: &RawMode) {
     }
 }
 
-/// What the stubs load.
+/// The byte that the stubs load.
 fn shown(mode: &RawMode) -> &AtomicU8 {
-    // SAFETY: a mode begins with it.
+    // SAFETY: a mode begins with this byte.
     unsafe { &*std::ptr::from_ref(mode).cast() }
 }
 
@@ -72,11 +72,11 @@ fn goes_by_the_stub() {
             assert_eq!(arms(), [other; 2]);
         }
         shown(MODE.raw()).store(mode as u8, Ordering::SeqCst);
-        // They do what they shall by a longer way: they come back, and once more they are left in between.
+        // The sites do what they should by a longer way: a change brings them back, and once more they are left in between.
         assert_eq!((MODE.set(mode).unwrap().sites, MODE.set(mode).unwrap().sites), (2, 0));
         interrupt(MODE.raw());
     }
-    // All of them again.
+    // A change writes all of the sites again.
     assert_eq!(MODE.set(Mode::Traced).unwrap().sites, 2);
     assert_eq!(arms(), [Mode::Traced; 2]);
 }
@@ -86,7 +86,7 @@ fn goes_by_the_stub() {
 fn never_a_third_arm() {
     static_mode! { static MODE: Mode = Fast; }
     static STOP: AtomicBool = AtomicBool::new(false);
-    // Each of the three is the last in one of them.
+    // Each of the three arms is the last in one of these switches.
     let arms = || {
         [
             static_switch!(MODE, { Fast => 0, Checked => 1, Traced => 2 }),

@@ -1,4 +1,4 @@
-//! What is listed of modes.
+//! The list of modes.
 
 use super::Mode;
 use jumplabel::{for_each_call, for_each_key, for_each_mode, static_mode, static_switch};
@@ -34,7 +34,7 @@ fn modes() {
     assert_eq!((info.number, arms()), (2, (3, false)));
     let shown = format!("{info:?}");
     assert!(shown.contains(&format!("::HERE@{}:{LINE}:", file!())) && shown.contains(" = 2 of 3, "), "{shown}");
-    // It may set what it is told.
+    // The callback may set the mode that it gets.
     for_each_mode(|mode| {
         if std::ptr::eq(mode.mode, HERE.raw()) {
             mode.mode.set(0).unwrap();

@@ -1,4 +1,4 @@
-//! As many modes as there can be, and few.
+//! Modes with the most arms, and with few.
 
 use jumplabel::{Modes, modes, static_mode, static_switch};
 
@@ -76,7 +76,7 @@ fn two_hundred_and_fifty_five() {
     }
 }
 
-/// What the user derives is not derived again, however it is spelled; the rest is.
+/// A trait that the user derives is not derived again, however it is spelled; the others are.
 #[test]
 fn derived_traits() {
     modes! {

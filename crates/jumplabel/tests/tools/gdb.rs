@@ -1,4 +1,4 @@
-//! gdb: it attaches and detaches, has a breakpoint on a site, and finds who called by way of a trampoline.
+//! gdb attaches and detaches, has a breakpoint on a site, and finds the caller of a call through a trampoline.
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
@@ -17,8 +17,7 @@ struct Gdb(Child, std::fs::File);
 impl Gdb {
     fn attach() -> Gdb {
         need("gdb");
-        // Where only ancestors may attach, everybody may for now.
-        // SAFETY: allows something to others.
+        // If only ancestors may attach, this lets everybody do so. SAFETY: allows something to others.
         unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
         let log = std::env::temp_dir().join(format!("jumplabel-gdb-{}", std::process::id()));
         let output = std::fs::File::options().create(true).truncate(true).read(true).write(true).open(&log).unwrap();
@@ -28,7 +27,7 @@ impl Gdb {
         gdb.args(["-ex", "set confirm off", "-ex", "set pagination off", "-ex", "set auto-solib-add off"]);
         gdb.args(["-ex", "handle SIGUSR1 stop nopass", "-p", &std::process::id().to_string()]);
         gdb.stdin(Stdio::piped()).stdout(output.try_clone().unwrap()).stderr(output.try_clone().unwrap());
-        // gdb is stopped while this process is; nobody waits for it but the deadline of the scenario.
+        // gdb is stopped while this process is; only the deadline of the scenario waits for it.
         Gdb(gdb.spawn().unwrap(), output)
     }
 
@@ -125,7 +124,7 @@ fn gdb_breakpoint_on_a_site() {
     });
 }
 
-/// In a trampoline that was patched, and in the target behind it: the caller is found, and the trampoline has a name.
+/// In a trampoline that was patched, and in its target: gdb finds the caller, and the trampoline has a name.
 #[test]
 #[cfg(jumplabel_trampolines)]
 fn gdb_backtrace_through_a_trampoline() {

@@ -1,4 +1,4 @@
-//! perf: it names what runs, and finds who called by way of a trampoline.
+//! perf names the code that runs, and finds the caller of a call through a trampoline.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use jumplabel_testing::scenario::passes;
 
 use super::{WRITERS, need};
 
-/// What perf says of this process while `work` runs; `None`, with a message, where it cannot sample.
+/// The samples that perf prints of this process while `work` runs. `None`, with a message, if perf cannot sample.
 fn sampled(flags: &[&str], fields: &str, mut work: impl FnMut()) -> Option<String> {
     need("perf");
     let data = std::env::temp_dir().join(format!("jumplabel-perf-{}", std::process::id()));
@@ -57,7 +57,7 @@ fn for_a_while(mut work: impl FnMut()) {
     }
 }
 
-/// What perf is to find.
+/// The function that perf is to find.
 #[inline(never)]
 fn the_hot_loop() {
     let mut on = 0;

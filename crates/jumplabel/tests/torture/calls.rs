@@ -9,9 +9,9 @@
 //!                    └► 8 * number + target: a jump that is half old, half new leads to neither, but to what traps
 //! ```
 //!
-//! What readers may rely on is a word for each call: the number of the change, the target before it, and the one after it. A reader
-//! that finds the same word before and after its call must have reached one of the two, and they are the same while nobody updates: no
-//! call that begins after an update has returned goes to the old target.
+//! Readers rely on a word for each call: the number of the change, the target before it, and the target after it. A reader that finds the same word
+//! before and after its call must have reached one of these two targets. They are the same while nobody updates: no call that begins after an
+//! update has returned goes to the old target.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,15 +28,15 @@ use crate::tally::Tally;
 
 type Function = extern "C" fn(u64) -> u64;
 
-/// How many there are.
+/// The number of calls.
 const COUNT: usize = 32; // a batch
-/// Bytes from one to the next.
+/// Bytes from one trampoline to the next.
 const STRIDE: usize = 128;
-/// Where the first one begins; its jump begins four bytes before the boundary.
+/// The offset of the first trampoline; its jump begins four bytes before the boundary.
 const FIRST: usize = 56;
 /// From one to the next a boundary moves through the five bytes of the jump.
 const SPLITS: usize = 5;
-/// The functions that they are led to. The first is the default, those from `FAR` on are out of reach.
+/// The number of functions to which the calls are led. The first is the default; those from `FAR` on are out of reach.
 const TARGETS: usize = 5;
 const FAR: usize = 3;
 

@@ -2,7 +2,7 @@
 
 use crate::sites::*;
 
-/// How the keys of a cell are flipped.
+/// The way in which the keys of a cell are flipped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// One by one.
@@ -31,7 +31,7 @@ impl Kind {
 
 /// One cell.
 pub struct Cell {
-    /// Where the sites lie, or what else is special.
+    /// The place of the sites, or another property of the cell.
     pub name: &'static str,
     /// Sites of a flip.
     pub sites: usize,
@@ -47,7 +47,7 @@ const fn batch(sites: usize, arrays: &'static [&'static Array]) -> Cell {
     Cell { name: "batch", sites, kind: Kind::Batch, arrays }
 }
 
-/// How many cells have short sites.
+/// The number of cells with short sites.
 const SHORT: usize = 5 * cfg!(all(unix, any(target_arch = "x86_64", target_arch = "x86"))) as usize;
 
 static BATCH: [&Array; 6] =

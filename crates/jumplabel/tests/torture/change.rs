@@ -4,7 +4,7 @@ use jumplabel::{Batch, Error, Outcome};
 
 use crate::sites::Array;
 
-/// One key that a transaction flips.
+/// A change of one key in a transaction.
 #[derive(Clone, Copy)]
 pub struct Change {
     pub array: &'static Array,
@@ -13,7 +13,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// To the other state.
+    /// A change to the other state.
     pub fn toggle(array: &'static Array, key: usize) -> Change {
         Change { array, key, on: !array.keys[key].is_enabled() }
     }
@@ -24,7 +24,7 @@ impl Change {
     }
 }
 
-/// All of them at once.
+/// A batch of all changes.
 pub fn batch(changes: &[Change]) -> Batch<'static> {
     changes.iter().fold(Batch::new(), |batch, change| batch.set(&change.array.keys[change.key], change.on))
 }

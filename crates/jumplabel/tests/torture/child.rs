@@ -1,5 +1,5 @@
-//! Runs in processes of their own: each test starts this binary again for itself alone, reads what the run prints, and
-//! judges how it ended. A run that crashes is a report with a signal in it.
+//! Runs in processes of their own: each test starts this binary again for itself alone, reads what the run prints, and judges its end. A run that
+//! crashes is a report with a signal in it.
 
 use std::io::{BufRead, BufReader};
 use std::process::{ExitStatus, Stdio};
@@ -18,7 +18,7 @@ const LATE: Duration = Duration::from_secs(120);
 /// A sign of life of a long run.
 const PROGRESS: Duration = Duration::from_secs(60);
 
-/// How a run ended.
+/// The end of a run.
 pub struct Report {
     /// `None` where it had to be killed.
     pub status: Option<ExitStatus>,

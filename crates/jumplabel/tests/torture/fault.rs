@@ -1,8 +1,8 @@
-//! How a process ends that executes a torn instruction: by a signal or, on Windows, an exception.
+//! The end of a process that executes a torn instruction: by a signal or, on Windows, an exception.
 
 use std::process::ExitStatus;
 
-/// What has ended the process, and whether a torn instruction does that. `None` if the process has ended itself.
+/// The signal that ended the process, and whether a torn instruction causes it. `None` if the process ended by itself.
 #[cfg(unix)]
 pub fn fault(status: ExitStatus) -> Option<(String, bool)> {
     use std::os::unix::process::ExitStatusExt;

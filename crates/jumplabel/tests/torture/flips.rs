@@ -36,7 +36,7 @@ pub fn visit(watch: &Watch, cell: usize, writer: WriterKind, until: Instant) -> 
     flipper.tally
 }
 
-/// Who works in a cell.
+/// A thread that flips the keys of a cell.
 pub struct Flipper<'a> {
     watch: &'a Watch,
     pub cell: usize,
@@ -86,7 +86,7 @@ impl Flipper<'_> {
         }
     }
 
-    /// The first key of each array at once; now and then one of them alone, or pristine.
+    /// Flips the first key of each array at once; now and then one of them alone, or restores pristine sites.
     fn batch(&mut self) {
         for array in self.arrays() {
             match self.random.u8(..12) {
@@ -102,7 +102,7 @@ impl Flipper<'_> {
         self.flip(&changes, || batch(&changes).commit());
     }
 
-    /// One transaction over all keys, refused at a site and step somewhere in it. On the error, all sites must be old.
+    /// Makes one transaction over all keys, which is refused at some site and step. After the error, all sites must be old.
     fn refused(&mut self) {
         for array in self.arrays() {
             if self.random.u8(..3) == 0 {
@@ -178,8 +178,8 @@ impl Flipper<'_> {
         }
     }
 
-    /// A flip must succeed, have written all sites, with this writer, and be visible at once, if there is core sync. An
-    /// emulator passes membarrier on to its host's kernel, which has it.
+    /// Checks that a flip succeeded, has written all sites with this writer, and is visible at once, if there is core sync. An emulator passes
+    /// membarrier on to its host's kernel, which has it.
     fn judge(&mut self, result: Result<Outcome, Error>, sites: usize) {
         match result {
             Ok(outcome) => {

@@ -1,12 +1,12 @@
-//! What the flipper promises the readers about one key: a word that says that the key is on, is off, or is being flipped.
+//! The flipper's promise to the readers about one key: a word that says that the key is on, is off, or is being flipped.
 //!
 //! ```text
 //!   flipper    withdraw, flip, give(on)            a number that never comes back, so that a reader notices any change
 //!   reader     a = read, execute sites, b = read   a == b and a promise: every site must have taken that arm
 //! ```
 //!
-//! The reader began after the flip had returned, and no other flip had begun when it ended. Where Linux has no core sync, so
-//! that a flip is visible in the end only, a reader that serialises after it has read sees it.
+//! A promise applies if the reader began after the flip had returned, and no other flip had begun when the reader ended. If Linux has no core sync,
+//! so that a flip is visible in the end only, a reader that serialises after it has read sees the flip.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -46,7 +46,7 @@ impl Promise {
         word
     }
 
-    /// What a word promises.
+    /// The promise in a word. `None` if there is none now.
     pub fn meaning(word: u64) -> Option<bool> {
         (word & NONE == 0).then_some(word & 1 != 0)
     }

@@ -20,7 +20,7 @@ const CHUNK: usize = 32;
 /// No processor in particular.
 pub const ANY: usize = usize::MAX;
 
-/// A restless reader does something else after so many chunks, on average.
+/// A restless reader does something else after this many chunks, on average.
 const RESTLESS: u64 = 2000;
 
 /// Random numbers that no other run has, and no other thread of this one.
@@ -28,7 +28,7 @@ pub fn seeded(thread: u64) -> Rng {
     Rng::with_seed(u64::from(std::process::id()) << 32 | thread)
 }
 
-/// What the threads of a run share.
+/// The data that the threads of a run share.
 pub struct Watch {
     /// The cell that is being visited.
     pub cell: AtomicUsize,
@@ -42,7 +42,7 @@ pub struct Watch {
     messages: Mutex<Vec<String>>,
 }
 
-/// What one reader executed, for each cell. On cache lines of its own.
+/// The executions of one reader, for each cell, on cache lines of their own.
 #[repr(align(128))]
 struct Executions([AtomicU64; CELLS.len()]);
 
@@ -87,7 +87,7 @@ impl Watch {
         self.messages.lock().unwrap().clone()
     }
 
-    /// One reader's life.
+    /// Executes the cells until the run ends.
     pub fn read(&self, reader: usize, restless: bool) {
         let mut random = seeded(reader as u64 + 1);
         let processors = clock::processors();

@@ -1,5 +1,5 @@
-//! A writer that refuses in the middle of a transaction: it carries out so many writes, at however many sites and steps
-//! that is, and refuses the next. Taking back what was written is left to the engine and the real writer below.
+//! A writer that refuses in the middle of a transaction: it carries out a number of writes, at any number of sites and steps, and refuses the next
+//! one. The engine and the real writer below take back what was written.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -15,20 +15,20 @@ static LEFT: AtomicI64 = AtomicI64::new(i64::MAX);
 /// Whether a write was refused, so that what follows is the way back.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// The broken twin: what was written is not taken back, although the engine asks for it.
+/// The broken twin: writes are not taken back, although the engine asks for it.
 pub static DROPS_UNDO: AtomicBool = AtomicBool::new(false);
 
 static REFUSING: LazyLock<&'static &'static dyn Platform> = LazyLock::new(|| platform(Refusing));
 static BUILTIN: LazyLock<&dyn Platform> = LazyLock::new(builtin);
 
-/// Refuses after so many writes from now on.
+/// Refuses after this many further writes.
 pub fn after(writes: i64) {
     LEFT.store(writes, Ordering::Relaxed);
 }
 
 /// Calls `flip`, the only one who flips, with this writer in place.
 pub fn during(flip: impl FnOnce()) {
-    // SAFETY: nobody else flips; it keeps the contract, unless it is asked to break it.
+    // SAFETY: nobody else flips. The platform keeps the contract, unless it is asked to break it.
     unsafe { set_platform(*REFUSING) };
     flip();
     // SAFETY: as above.

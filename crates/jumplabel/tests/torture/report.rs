@@ -1,4 +1,4 @@
-//! What a run prints, and what its parent makes of it: a table, one row for each cell.
+//! The lines that a run prints, and the table that its parent makes of them: one row for each cell.
 
 use crate::cells::CELLS;
 use crate::readers::Watch;

@@ -1,6 +1,6 @@
-//! What was done in a cell.
+//! The counts of what was done in a cell.
 
-/// What was done in a cell.
+/// The counts of what was done in a cell.
 #[derive(Clone, Copy, Default)]
 pub struct Tally {
     /// Keys that were flipped.
@@ -16,7 +16,7 @@ pub struct Tally {
     pub met: u64,
     /// Nanoseconds of all transactions.
     pub time: u64,
-    /// Nanoseconds of those that met readers.
+    /// Nanoseconds of the flips that met readers.
     pub met_time: u64,
     /// Transactions that were refused in the middle, and undone.
     pub refused: u64,

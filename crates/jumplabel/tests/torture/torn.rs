@@ -1,5 +1,5 @@
-//! Twins that tear an instruction of several bytes, by how they store it. They ignore the steps: all is written at once, when the
-//! last one was asked for.
+//! Twins that tear an instruction of several bytes by the way in which they store it. They ignore the steps, and write everything at once, when the
+//! last step is due.
 //!
 //! | twin | what it does | found out by |
 //! |---|---|---|
@@ -57,7 +57,7 @@ pub fn bytes(site: usize, bytes: &[u8]) {
 }
 
 fn word(site: usize, bytes: &[u8]) {
-    // SAFETY: the site and the bytes behind it, which are of its function.
+    // SAFETY: the site and the bytes after it, which are of its function.
     let mut word = unsafe { (site as *const [u8; 8]).read_volatile() };
     word[..bytes.len()].copy_from_slice(bytes);
     compiler_fence(Ordering::SeqCst);

@@ -1,5 +1,5 @@
-//! Broken twins: writers that do what the real ones must not do. The suite has to find each of them out. All have pages
-//! opened by `mprotect`, and write on their own.
+//! Broken twins: writers that do what the real ones must not do. The suite has to find each of them out. All of them let `mprotect` open the pages,
+//! and write by themselves.
 //!
 //! | twin | what it does | found out by |
 //! |---|---|---|
@@ -67,7 +67,7 @@ impl twin::Twin for Twin {
         held: &mut Held,
         body: &mut Body<'_>,
     ) -> Result<WriteReport, Failure> {
-        // In all steps: a site that takes a part of them holds nothing that can be run.
+        // The twin leaves the last site out of all steps: a site that takes only some of them holds bytes that cannot be run.
         let last = extents.last().map_or(0, |extent| extent.end - Native::SIZE);
         let mut body = |real: &mut dyn Writer| {
             let mut own = Own { twin: *self, last, real, kept: BTreeMap::new() };

@@ -1,4 +1,4 @@
-//! What a declaration makes: a name in a list, one site, any arguments.
+//! The things that a declaration makes: a name in a list, one site, any arguments.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -70,7 +70,7 @@ fn one_site_and_listed() {
     assert!(jumplabel::TracepointInfo::of(*key).is_none());
 }
 
-/// Arguments arrive, in registers and in memory, straight and by way of the list.
+/// Arguments arrive, in registers and in memory, straight and through the list.
 #[test]
 fn arguments() {
     static CALLS: AtomicUsize = AtomicUsize::new(0);

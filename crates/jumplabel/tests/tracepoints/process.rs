@@ -85,7 +85,7 @@ fn is_counted() -> bool {
 #[test]
 fn a_child_has_no_readers() {
     if emulator().is_some() {
-        return; // It accepts the advice to wipe, and does not wipe.
+        return; // The emulator accepts the advice to wipe, and does not wipe.
     }
     passes(|| one_forks());
 }
@@ -118,7 +118,7 @@ fn a_child_with_the_counters_of_its_parent_hangs() {
     });
 }
 
-/// A probe forks. In the child its data stay as long as the thread is in it, whoever changes lists there.
+/// A probe forks. In the child, the probe's data stay as long as the thread is in it, whoever changes lists there.
 #[test]
 fn data_stay_in_a_probe_that_forks() {
     passes(|| {
@@ -193,7 +193,7 @@ fn from_a_handler() {
         let timer = |pause| {
             let pause = libc::timeval { tv_sec: 0, tv_usec: pause };
             let timer = libc::itimerval { it_interval: pause, it_value: pause };
-            // SAFETY: a handler that does what handlers may, and a timer for it.
+            // SAFETY: the handler does only what handlers may, and the timer is for it.
             unsafe {
                 libc::signal(libc::SIGALRM, handler as *const () as usize);
                 assert_eq!(libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()), 0);
@@ -220,8 +220,8 @@ fn from_a_handler() {
     });
 }
 
-/// What drops data may panic. That arrives at whoever frees them; all others are dropped, and no probe stays that nobody can remove. Functions
-/// hear of the flip.
+/// The drop of a probe's data may panic. The panic reaches whoever frees the data. All other data are dropped, and no probe stays that nobody can
+/// remove. Functions hear of the flip.
 #[test]
 fn drops_that_panic() {
     static HEARD: Mutex<Vec<bool>> = Mutex::new(Vec::new());

@@ -1,4 +1,4 @@
-//! Where prefixes are sites.
+//! UP mode on platforms where prefixes are sites.
 
 #![cfg_attr(jumplabel_dylib, allow(named_asm_labels))]
 
@@ -13,7 +13,7 @@ use jumplabel::{Error, Outcome, lock_prefix};
 use jumplabel_testing::beside::{ENOUGH, Watch};
 use jumplabel_testing::scenario::{self, Scenario, passes};
 
-/// Prefixes of one's own, in all that instructions may have behind one.
+/// Prefixes in a program's own assembler, before everything that an instruction may have after one.
 #[inline(never)]
 fn adds(number: &mut usize) {
     let (mut one, mut found) = (1_usize, 0_usize);
@@ -55,13 +55,13 @@ fn alone(body: fn()) {
     }));
 }
 
-/// Takes the prefixes out. Where updates shall be lost, what it demands is not kept.
+/// Takes the prefixes out. Tests that are to lose updates break the promise of `enter`.
 fn enter() -> Result<Outcome, Error> {
-    // SAFETY: threads are started behind `leave`; or the test says that they lose updates, which are numbers.
+    // SAFETY: threads are started after `leave`. Otherwise the test says that they lose updates, which are numbers.
     unsafe { up::enter() }
 }
 
-/// What is where before, between and after: nothing changes but the prefix, and nothing is left of it.
+/// The bytes before, between and after: only the prefix changes, and no change is left at the end.
 #[test]
 fn bytes() {
     passes(|| {
@@ -97,12 +97,12 @@ fn bytes() {
     });
 }
 
-/// Threads that add to one number, all at once; whether the number is right.
+/// Threads add to one number, all at once. Returns whether the number is right.
 fn is_exact(threads: usize, rounds: usize) -> bool {
     watched(threads, rounds).0
 }
 
-/// The same, and how often one ran beside another, at least.
+/// Like `is_exact`. Also returns the number of times, at least, that one thread ran beside another.
 fn watched(threads: usize, rounds: usize) -> (bool, u64) {
     let (number, barrier) = (Arc::new(AtomicUsize::new(0)), Arc::new(Barrier::new(threads)));
     let start = |_| {
@@ -124,7 +124,7 @@ fn watched(threads: usize, rounds: usize) -> (bool, u64) {
     (number.load(Relaxed) == threads * rounds, beside)
 }
 
-/// Neither in a program that knows nothing of UP mode, nor behind it.
+/// No update is lost in a program that knows nothing of UP mode, nor after UP mode.
 #[test]
 fn threads_lose_nothing() {
     passes(|| {
@@ -153,7 +153,7 @@ fn loses() -> bool {
     true
 }
 
-/// So many times, threads try to run at once.
+/// The number of times that threads try to run at once.
 const ROUNDS: usize = 500;
 
 /// The broken twins: one that never puts the prefixes in, and one that puts them in when its threads run.

@@ -50,7 +50,7 @@ fn set_and_removed() {
             let (start, mut all) = (Instant::now(), 0);
             while all < rounds(100) && start.elapsed() < Duration::from_secs(4) {
                 let probe = Probe::set(By::Kernel, front).unwrap();
-                // While the probe is there, so that flips meet it.
+                // The probe stays for a while, so that flips meet it.
                 std::thread::sleep(Duration::from_millis(2));
                 drop(probe);
                 all += 1;

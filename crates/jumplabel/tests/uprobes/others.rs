@@ -128,7 +128,7 @@ mod in_place {
         change(9, 2)
     }
 
-    /// The kernel refuses a probe on an operation in place, because of its prefix, which gives itself back if somebody else takes it.
+    /// The kernel refuses a probe on an operation in place, because of the operation's prefix. Another probe leaves the prefix as it was.
     #[test]
     fn on_an_operation() {
         passes(|| {
@@ -146,7 +146,7 @@ mod in_place {
         });
     }
 
-    /// The same on its own bytes: the site holds none of its states any more.
+    /// Without the prefix, the probe is on the site's own bytes: the site holds none of its states any more.
     #[test]
     fn twin_behind_the_prefix() {
         passes(|| {

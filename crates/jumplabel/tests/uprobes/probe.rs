@@ -17,16 +17,16 @@ use std::os::unix::fs::FileExt;
 pub enum By {
     /// The kernel.
     Kernel,
-    /// This process. It must not execute the instruction meanwhile.
+    /// This process writes. It must not execute the instruction meanwhile.
     Writes,
 }
 
-/// What a directory of this name holds is made by writing into it; it can be mounted by root alone.
+/// A write to a file in this directory makes a probe. Only root can mount it.
 const TRACEFS: &str = "/sys/kernel/tracing";
 
 const NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0, 0];
 
-/// Both; or, where tracefs cannot be had, with a message, the second.
+/// Both. Without tracefs, prints a message, and returns only the second.
 pub fn all() -> &'static [By] {
     let events = || OpenOptions::new().append(true).open(format!("{TRACEFS}/uprobe_events"));
     // In a namespace of its own, so that the system stays as it is.
@@ -51,7 +51,7 @@ pub fn all() -> &'static [By] {
 pub struct Probe {
     by: By,
     address: usize,
-    /// What the file has there.
+    /// The bytes of the file at the place.
     file: [u8; 5],
     name: String,
 }
@@ -132,7 +132,7 @@ fn tell(file: &str, line: &str) -> std::io::Result<()> {
     }
 }
 
-/// The file that is mapped at the address, and where in it the address is. Asks again if the page is just being moved.
+/// The file that is mapped at the address, and the address's place in the file. Asks again if the page is just being moved.
 fn place(address: usize) -> (String, u64) {
     let path = std::env::current_exe().unwrap().display().to_string();
     let offset = (0..1000).find_map(|_| offset(address)).expect("code of this program");

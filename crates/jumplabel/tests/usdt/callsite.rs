@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU16;
 
 use crate::note::{NOP, Note, PLACE, read};
 
-/// As the patched tracing has one: its semaphore is somewhere in it.
+/// A callsite like that of the patched tracing: its semaphore is somewhere in it.
 struct Callsite {
     note: Option<fn(&[u64; 4])>,
     semaphore: AtomicU16,
@@ -14,7 +14,7 @@ static CALLSITE: Callsite = Callsite {
     note: jumplabel::__usdt_callsite!(CALLSITE, std::mem::offset_of!(Callsite, semaphore), "net::streams::a"),
     semaphore: AtomicU16::new(0),
 };
-/// Where that is.
+/// The line of the callsite.
 const LINE: u32 = line!() - 4;
 
 pub fn semaphore() -> usize {

@@ -8,7 +8,7 @@ use jumplabel_testing::scenario::emulator;
 use object::read::elf::{ElfFile64, FileHeader as _};
 use object::{Endianness, Object as _, ObjectSection as _, ObjectSegment as _, elf};
 
-/// What an instruction set has: its number in a file, the nop of a note, and what stands before and after the offset in a place.
+/// The facts of an instruction set: its number in a file, the nop of a note, and the text before and after the offset in a place.
 #[cfg(target_arch = "x86_64")]
 const HERE: (u16, [u8; 5], [&str; 2]) = (elf::EM_X86_64, [0x0f, 0x1f, 0x44, 0, 0], ["", "(%rax)"]);
 #[cfg(target_arch = "aarch64")]
@@ -30,7 +30,7 @@ pub struct Note {
     pub semaphore: usize,
     pub offset: u64,
     pub semaphore_offset: u64,
-    /// How many the note has, with its head.
+    /// The size of the note with its head, in bytes.
     pub bytes: usize,
     probes: std::ops::Range<u64>,
     in_file: u64,
@@ -89,7 +89,7 @@ impl Note {
         self.provider == provider && self.name == name
     }
 
-    /// What is at its address.
+    /// The bytes at the note's address.
     pub fn nop(&self) -> [u8; NOP.len()] {
         read(self.address)
     }
@@ -99,7 +99,7 @@ impl Note {
     }
 }
 
-/// How far the program lies from where its file says, whose first segment has that address.
+/// The distance of the program from the addresses in its file, whose first segment has that address.
 fn bias(segment: u64) -> usize {
     let path: PathBuf = std::env::current_exe().unwrap();
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
@@ -112,7 +112,7 @@ pub fn read<const N: usize>(address: usize) -> [u8; N] {
     unsafe { (address as *const [u8; N]).read_volatile() }
 }
 
-/// As a debugger or a tool writes. An emulator notices only what the program writes by itself.
+/// Writes as a debugger or a tool does. An emulator notices only what the program writes by itself.
 pub fn write(address: usize, bytes: &[u8]) {
     if emulator().is_none() {
         let memory = OpenOptions::new().write(true).open("/proc/self/mem").unwrap();

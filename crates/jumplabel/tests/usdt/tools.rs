@@ -44,7 +44,7 @@ fn emitting(command: &str) -> Output {
     })
 }
 
-/// It lists tracepoints, attaches, which turns the tracepoint on, gets its arguments, and leaves.
+/// bpftrace lists tracepoints, attaches, which turns the tracepoint on, gets its arguments, and leaves.
 #[test]
 fn bpftrace() {
     passes(|| {
@@ -69,7 +69,7 @@ fn bpftrace() {
     });
 }
 
-/// It lists tracepoints, attaches, which turns the tracepoint on, prints an argument, and leaves.
+/// gdb lists tracepoints, attaches, which turns the tracepoint on, prints an argument, and leaves.
 #[test]
 fn gdb() {
     passes(|| {
@@ -91,7 +91,7 @@ fn gdb() {
     });
 }
 
-/// It lists tracepoints.
+/// perf lists tracepoints.
 #[test]
 fn perf() {
     passes(|| {

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 
 use super::note::{NOP, Note, PLACE, read, write};
 
-/// What it finds there.
+/// The data that the tracer finds at the note.
 struct Seen {
     arguments: Vec<(i32, usize)>,
     also: fn(&mut Vec<u64>),

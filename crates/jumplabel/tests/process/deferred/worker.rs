@@ -1,4 +1,4 @@
-//! The thread that carries out what is due: flush waits for it, children of fork have none, and it may be impossible to start one.
+//! The thread that carries out deferred decs: flush waits for it, children of fork have none, and it may be impossible to start one.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use jumplabel::Error;
 use super::{AT_ONCE, MANY_LATE, NEVER, SLOW, at_once, never, slow, wait_until};
 use crate::scenario::{fork, passes, reap};
 
-/// One dec is due; whoever carries it out, the worker or `flush`, it happens once, and a user who came meanwhile stays.
+/// One dec is due. It happens once, whether the worker or `flush` carries it out, and a user who came meanwhile stays.
 #[test]
 fn flush_against_the_worker() {
     passes(|| {

@@ -20,7 +20,7 @@ extern "C" fn flip(_: *mut libc::c_void) -> i32 {
     }
 }
 
-/// When somebody waits for a child that was killed.
+/// The moment at which somebody waits for a child that was killed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
     Before,
@@ -29,7 +29,7 @@ enum Wait {
     Never,
 }
 
-/// Starts it on a stack of its own, kills it after so many microseconds, and waits for its end before or after `then`.
+/// Starts a child on a stack of its own, kills it after this many microseconds, and waits for its end before or after `then`.
 fn killed_after(microseconds: u64, wait: Wait, then: impl FnOnce()) {
     // SAFETY: a new mapping; the child lives in it, and is gone when it is unmapped.
     unsafe {
@@ -43,12 +43,12 @@ fn killed_after(microseconds: u64, wait: Wait, then: impl FnOnce()) {
         assert_eq!(libc::kill(child, libc::SIGKILL), 0);
         if wait == Wait::Before {
             wait_for(child);
-            assert_eq!(libc::munmap(stack, STACK), 0); // What it left behind must not be looked for there.
+            assert_eq!(libc::munmap(stack, STACK), 0); // Then nobody may look for the child's remains there.
             return then();
         }
         then();
         if wait == Wait::Never {
-            return; // It may be about to end, on its stack.
+            return; // The child may be about to end, on its stack.
         }
         wait_for(child);
         libc::munmap(stack, STACK);
@@ -72,7 +72,7 @@ fn killed_while_they_share_memory() {
     passes(|| storm(rounds(200), &[Wait::Before, Wait::After]));
 }
 
-/// Those stay zombies until this process's parent ends.
+/// These children stay zombies until this process's parent ends.
 #[test]
 fn killed_and_nobody_waits() {
     passes(|| storm(rounds(40), &[Wait::Never]));

@@ -56,7 +56,7 @@ fn cancelled() {
     assert_eq!(FLIPS.load(Ordering::SeqCst), writers::all().len());
 }
 
-/// A thread that is cancelled while it flips ends behind the flip: to close a descriptor is a cancellation point.
+/// A thread that is cancelled while it flips ends after the flip: to close a descriptor is a cancellation point.
 #[test]
 fn cancelled_threads() {
     passes(|| {
@@ -104,7 +104,7 @@ unsafe extern "C" {
 
 static CHECKS: AtomicUsize = AtomicUsize::new(0);
 
-/// Nothing but checks, and the thread may be ended at any instruction.
+/// Only checks, in a thread that may be ended at any instruction.
 extern "C-unwind" fn check_for_ever(_: *mut libc::c_void) -> *mut libc::c_void {
     let mut before = 0;
     // SAFETY: writes to a place of ours; nothing below is harmed by the thread's end.

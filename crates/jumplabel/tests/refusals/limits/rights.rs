@@ -105,7 +105,7 @@ fn setuid_ignores_the_environment() {
     });
 }
 
-/// What the test above runs as another user.
+/// The part of the test above that runs as another user.
 #[test]
 #[ignore = "only of use to setuid_ignores_the_environment"]
 fn flips_with_a_bogus_writer() {

@@ -1,4 +1,4 @@
-//! Text that is mapped `MAP_SHARED`: what is written there goes to the file, and to every process that maps it.
+//! Text that is mapped `MAP_SHARED`: a write goes to the file, and to every process that maps it.
 
 use jumplabel::{WriterKind, set_writer};
 
@@ -31,7 +31,7 @@ fn content((file, bytes): (i32, usize)) -> Vec<u8> {
     content
 }
 
-/// With /proc and without it.
+/// Flips of shared text are refused, with /proc and without it.
 #[test]
 fn shared_text() {
     passes(|| {
@@ -54,7 +54,7 @@ fn shared_text() {
     });
 }
 
-/// The same with a private mapping works.
+/// Flips of the same text in a private mapping succeed.
 #[test]
 fn private_text() {
     passes(|| {

@@ -8,7 +8,7 @@ use crate::scenario::passes;
 use crate::seccomp::{Fault, Faults};
 use crate::state::{Watch, is_open};
 
-// So many in one span that the automatic choice begins with `mprotect`.
+// There are so many sites in one span that the automatic choice begins with `mprotect`.
 crate::pages::pages! { many: 1 keys, 40 sites, every 1 pages, at 0 }
 
 /// The kernel finds that a store would fault, wherever in the flip and in the writer's self-test.

@@ -1,4 +1,4 @@
-//! What is refused because the table says what cannot be.
+//! Flips that are refused because the table contradicts itself.
 
 use jumplabel::{Error, RawKey, for_each_key, for_each_site, text_reserved};
 
@@ -20,8 +20,8 @@ fn header() -> usize {
     usize::from_str_radix(line.split('-').next().unwrap(), 16).unwrap()
 }
 
-/// Each word of an entry in turn leads out of the object, as a tool that moves code and forgets the table leaves it. Only the
-/// flips are refused that may need its site; the rest works.
+/// Each word of an entry in turn leads out of the object, as after a tool that moves code and forgets the table. Only flips are refused that may
+/// need the site of the entry; all others work.
 #[test]
 fn damaged_tables() {
     #[derive(Clone, Copy, PartialEq, Debug)]
@@ -68,7 +68,7 @@ fn damaged_tables() {
                     assert_eq!(for_each_site(key, |_| ()), Ok(sites));
                     key.disable().unwrap();
                 };
-                // Twice: without the index, and with it.
+                // Each check runs twice: without the index, and with it.
                 for _ in 0..2 {
                     match blocks {
                         Nothing => works(key, 1),

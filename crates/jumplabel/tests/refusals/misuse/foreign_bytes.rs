@@ -1,4 +1,4 @@
-//! What is refused because a site holds what the library did not write: a breakpoint, another patcher's bytes.
+//! Flips that are refused because a site holds bytes that the library did not write: a breakpoint, another patcher's bytes.
 
 use jumplabel::arch::Native;
 use jumplabel::format;
@@ -22,7 +22,7 @@ const STATES: &[(State, bool)] = &[
     (State::TEST, false),
 ];
 
-/// What a debugger's breakpoint, a uprobe or another patcher leaves, on each byte of a site, in each state.
+/// The bytes that a debugger's breakpoint, a uprobe or another patcher leaves, on each byte of a site, in each state.
 #[test]
 fn foreign_bytes() {
     passes(|| {
@@ -66,7 +66,7 @@ fn foreign_bytes() {
     });
 }
 
-/// The same in a naked key's function; and neither kind of site may hold what is only the other's.
+/// The same bytes in a naked key's function. Neither kind of site may hold a state that only the other kind has.
 #[test]
 fn foreign_bytes_in_a_naked_function() {
     jumplabel::naked_key! { static NAKED: false; }

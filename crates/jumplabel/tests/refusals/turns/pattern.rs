@@ -9,7 +9,7 @@ use jumplabel::{Refusal, WriterKind};
 use crate::scenario::{emulator, slowness};
 use crate::twin::Twin;
 
-/// How many calls a pattern speaks of one by one. An emulator takes as long for a few hundred flips as a processor for all.
+/// The number of calls that a pattern names one by one. An emulator takes as long for a few hundred flips as a processor for all.
 fn depth() -> u32 {
     if emulator().is_some() || slowness() > 1 { 3 } else { 9 }
 }
@@ -17,14 +17,14 @@ fn depth() -> u32 {
 /// The one that writes to copies.
 const COPIES: WriterKind = WriterKind::Remap;
 
-/// What is refused, from a moment on.
+/// The calls that are refused from a moment on.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern {
     /// The order in which writers are tried.
     order: [Option<WriterKind>; 3],
     /// Bit n: call n is refused.
     refused: u32,
-    /// How many calls that speaks of. All later ones are refused if `rest`.
+    /// The number of calls that `refused` describes. All later ones are refused if `rest`.
     depth: u32,
     rest: bool,
     /// Whether core syncs are calls. If not, none is refused.
@@ -37,8 +37,8 @@ impl Pattern {
         Pattern { order: [Some(WriterKind::Procmem), None, None], refused: 0, depth: 0, rest: false, syncs: false };
     pub const EVERYTHING: Pattern = Pattern { rest: true, ..Pattern::NOTHING };
 
-    /// The first of them: for each order of one, two or three writers, with and without core syncs, and with all or none of the later
-    /// calls refused.
+    /// The first patterns: one for each order of one, two or three writers, with and without core syncs, and with all or none of the later calls
+    /// refused.
     pub fn firsts() -> impl Iterator<Item = Pattern> {
         let either = || [false, true].into_iter();
         orders().into_iter().flat_map(move |order| {
@@ -53,8 +53,8 @@ impl Pattern {
         *NOW.lock().unwrap() = (self, 0);
     }
 
-    /// The next one, after the calls of this one were made: the last of them that was allowed is refused. So those that differ only in
-    /// calls that nobody makes are one.
+    /// The pattern that follows this one, after its calls were made: the last allowed call is refused. So patterns that differ only in calls that
+    /// nobody makes count as one.
     pub fn next(self) -> Option<Pattern> {
         let calls = NOW.lock().unwrap().1.min(self.depth);
         let last = (0..calls).rev().find(|call| self.refused >> call & 1 == 0)?;
@@ -67,7 +67,7 @@ fn orders() -> Vec<[Option<WriterKind>; 3]> {
     let mut orders = Vec::new();
     for order in (0..64).map(|number| [number / 16, number / 4 % 4, number % 4].map(|digit: usize| kinds[digit])) {
         let twice = |at: usize| order[at].is_some() && order[..at].contains(&order[at]);
-        // Those that are there come first, each once.
+        // In an order, the writers come before the places without one, each once.
         if order[0].is_some() && (order[1].is_some() || order[2].is_none()) && !twice(1) && !twice(2) {
             orders.push(order);
         }
@@ -168,7 +168,7 @@ impl Writer for InPlace<'_> {
     }
 }
 
-/// What is to be written, until it is put in place.
+/// The writes that are still to be put in place.
 struct Copy(Vec<Write>);
 
 impl Writer for Copy {

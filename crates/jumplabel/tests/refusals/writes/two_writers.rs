@@ -1,4 +1,4 @@
-//! What one writer leaves is what the next begins at.
+//! The next writer begins with the bytes that the one before has left.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -16,7 +16,7 @@ use crate::twin::{Twin, install};
 /// sync. What the first leaves is what the second begins at.
 struct Unlucky;
 
-/// How many writers were opened, and how many writes and core syncs the last one has had.
+/// The number of writers that were opened, and the numbers of writes and core syncs of the last one.
 static OPENED: AtomicU32 = AtomicU32::new(0);
 static WRITES: AtomicU32 = AtomicU32::new(0);
 static SYNCS: AtomicU32 = AtomicU32::new(0);

@@ -1,4 +1,4 @@
-//! What the kernel does for a tracer from 6.18 on: the nop of the note becomes a call, which pushes what it needs onto the stack.
+//! The kernel's work for a tracer from 6.18 on: the nop of the note becomes a call, which pushes what it needs onto the stack.
 
 use std::arch::global_asm;
 

@@ -1,4 +1,4 @@
-//! What the kernel does for a tracer: the nop of the note becomes a breakpoint. Its handler here is that of the signal.
+//! The kernel's work for a tracer: the nop of the note becomes a breakpoint. Its handler here is that of the signal.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
