@@ -157,7 +157,7 @@ fn has_a_key() {
     }
 }
 
-/// The twin: the same operations, and one allocation.
+/// The twin counts the same operations, and one allocation.
 fn no_call_allocates() {
     assert_eq!(calls(operations), 0);
     assert!(calls(|| drop((operations(), Box::new(black_box(1))))) >= 2);

@@ -1,4 +1,4 @@
-//! Instructions that others take the place of if the processor has a feature.
+//! Instructions whose place others take if the processor has a feature.
 #![cfg(target_arch = "x86_64")]
 
 #[cfg(jumplabel_sites)]
@@ -81,7 +81,7 @@ fn each_is(applied: bool) {
     }
 }
 
-/// Once, by any writer; the second time there is nothing to do.
+/// Any writer applies the alternatives once; the second time there is nothing to do.
 #[test]
 fn applied() {
     passes(|| {
@@ -104,7 +104,7 @@ fn applied() {
     });
 }
 
-/// A thread may be between two instructions: not even `remap`.
+/// A thread may be between two instructions: not even `remap` may write.
 #[test]
 #[cfg_attr(not(jumplabel_sites), ignore = "nothing is patched")]
 fn refused_beside_threads() {
@@ -201,14 +201,14 @@ fn write(address: usize, byte: u8) {
     }
 }
 
-/// The names that are known, and no others.
+/// The names of features that the library knows, and no others.
 #[test]
 fn features() {
     assert!(!alternatives::has("coffee") && !alternatives::has(""));
     assert_eq!(alternatives::has("avx2"), PATCHED && std::is_x86_feature_detected!("avx2"));
 }
 
-/// In several functions, and in one several times; with operands that the compiler chooses.
+/// Alternatives in several functions, and several times in one, with operands that the compiler chooses.
 #[test]
 fn operands() {
     #[inline(always)]

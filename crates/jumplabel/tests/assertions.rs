@@ -14,7 +14,7 @@ static_key! {
     static TREE: false;
 }
 
-/// The hook and the keys are the process's.
+/// One test at a time, because the process has one hook and one set of keys.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// The number of times that the condition of an assertion was evaluated, and its message.

@@ -235,7 +235,7 @@ fn fallback() {
     let error = Binary::parse(&std::fs::read(&results[0]).unwrap()).check().unwrap_err();
     assert_eq!(error, "no section __jump_keys");
     cargo::discard(&results);
-    // No arch file and no std: builds, and nothing looks unused.
+    // The program builds without an arch file and std, and nothing looks unused.
     if cargo::has_target(None, WASM) {
         let strict = Build::of("fallback").env(RUSTFLAGS, "-Dwarnings");
         cargo::discard(&Build { target: Some(WASM), ..strict }.results(&["libfallback.rlib"]));
@@ -261,7 +261,7 @@ fn no_std() {
     );
     let names: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(names, ["kernel", "jumplabel", "jumplabel-format", "jumplabel-kernel", "jumplabel"]);
-    // And it is possible for a dependency to show there.
+    // The twin: a dependency does show there.
     let tree = cargo::run(shapes().command("tree").args(["--quiet", "--edges", "normal", "--prefix", "none"]));
     assert!(tree.lines().any(|line| line.starts_with("rustix ")), "{tree}");
 }
@@ -274,7 +274,7 @@ fn two_versions_are_refused() {
     assert!(!output.status.success() && printed.contains("package `jumplabel` links to"), "{printed}");
 }
 
-/// Everything with everything.
+/// All combinations of the options.
 #[test]
 #[ignore = "about 20 minutes; JUMPLABEL_ALL_BUILDS=1 cargo test --test builds -- --ignored"]
 fn all_builds() {

@@ -116,7 +116,7 @@ fn sites() -> &'static [Site] {
     SITES.get_or_init(|| sites_in_file(false))
 }
 
-/// All functions call the target with that number, and those sites lead straight there that may, if it is in reach.
+/// All functions call the target with that number. The sites that may do so lead straight to the target, if it is in reach.
 fn lead_to((number, target): (u64, Function), sites: &[Site]) {
     let target = target as *const () as usize;
     let in_reach = (target.wrapping_sub(trampoline()) as isize).abs() < 1 << 30;
@@ -134,7 +134,7 @@ fn straight_where_one_store_can_say_so() {
         let torn = sites.iter().filter(|site| site.is_torn()).count();
         assert_eq!(torn, 10);
         assert!(sites.iter().all(|site| site.leads_to() == trampoline()));
-        // An update to where a call leads already changes nothing, not even sites that could be led straight.
+        // An update to the present target changes nothing, not even sites that could be led straight.
         HOOK.update(one).unwrap();
         assert!(sites.iter().all(|site| site.leads_to() == trampoline()));
         HOOK.update(two).unwrap();
@@ -150,7 +150,7 @@ fn straight_where_one_store_can_say_so() {
                     assert_eq!(outcome.sites, if same { 0 } else { sites.len() - torn + 1 }, "{writer:?}");
                 }
             }
-            // Back where the file has it: the default is known now.
+            // A reset leads to the target of the file: now the default is known.
             HOOK.reset().unwrap();
             lead_to(targets()[0], sites);
         }
@@ -228,8 +228,8 @@ fn under_mdwe() {
     });
 }
 
-/// Calls that the file leads straight to the default, as a tool writes them: nothing has strayed. If the bytes of the file come back later,
-/// they are known for what they are.
+/// Calls that the file leads straight to the default, as a tool writes them: nothing has strayed. If the bytes of the file come back later, the
+/// library recognises them.
 #[test]
 fn led_to_the_default_in_the_file() {
     use std::os::unix::fs::FileExt;
@@ -267,8 +267,8 @@ fn led_to_the_default_in_the_file() {
     });
 }
 
-/// A jump that hooks the function of a call, and that ends with the call's opcode: who comes that way runs a copy of the call, which nobody
-/// leads elsewhere.
+/// A jump hooks the function of a call, and ends with the call's opcode: a thread that comes that way runs a copy of the call, which nobody leads
+/// elsewhere.
 #[test]
 fn hooked() {
     use std::os::unix::fs::FileExt;

@@ -1,4 +1,4 @@
-//! Static calls: what they lead to, and to whom.
+//! Static calls: their targets, and the callers that reach them.
 
 #[path = "calls/hidden.rs"]
 mod hidden;
@@ -42,7 +42,7 @@ fn leads_where_it_was_told() {
     assert_eq!(HOOK(1), 2);
 }
 
-/// By any signature: what is returned in memory, floats, `unsafe`, C.
+/// Calls of any signature: a result in memory, floats, `unsafe`, C.
 #[test]
 fn signatures() {
     #[derive(Debug, PartialEq, Clone, Copy)]
@@ -191,7 +191,7 @@ fn nowhere_and_zero() {
     assert!(unsafe { POINTER(1.0, 2) }.is_null());
 }
 
-/// Without the type, by its address.
+/// Updates without the type, by address.
 #[test]
 fn by_address() {
     static_call! {
@@ -215,7 +215,7 @@ fn by_address() {
     assert_eq!(HOOK(1), 2);
 }
 
-/// By a caller that holds the lock, whom `update` refuses.
+/// An update by a caller that holds the lock. `update` refuses such a caller.
 #[test]
 fn under_the_lock() {
     static_call! { static HOOK: fn(u64) -> u64 = first; }
@@ -228,7 +228,7 @@ fn under_the_lock() {
     assert_eq!(HOOK.update(first).unwrap().sites, SITES);
 }
 
-/// Together with keys: both, or, if one is refused, neither.
+/// A batch changes both calls and keys or, if one is refused, neither.
 #[test]
 fn in_a_batch() {
     static_key! { static KEY: false; static SEALED: false; }

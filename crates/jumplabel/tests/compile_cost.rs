@@ -20,7 +20,7 @@ struct Cost {
 }
 
 impl Cost {
-    /// Of the function `name`, from the text of all functions.
+    /// The cost of the function `name`, from the text of all functions.
     fn of(name: &str, mir: &str) -> Cost {
         let body = mir.split_once(&format!("\nfn {name}() -> bool")).expect(name).1;
         let (body, rest) = body.split_at(body.find("\n}\n").unwrap());
@@ -50,9 +50,9 @@ impl Cost {
     }
 }
 
-/// Of a check of a key by its name.
+/// The cost of a check of a key by its name.
 const NAME: Cost = Cost { bytes: 790, lines: 10, operands: 3, constants: 1 };
-/// Of one of an element: the second constant is for the messages.
+/// The cost of a check of an element: the second constant is for the messages.
 const ELEMENT: Cost = Cost { constants: 2, ..NAME };
 /// Where the arm is the caller's constant, which is there three times.
 const MAYBE: Cost = Cost { constants: 4, ..NAME };

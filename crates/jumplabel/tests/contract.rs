@@ -14,7 +14,7 @@ const NAKED: &str = include_str!("../src/arch/asm/naked.rs");
 /// The macro of trampolines, which powerpc64le has none of: docs/porting.md says why.
 const CALLS: [&str; 1] = ["__trampoline"];
 
-/// The macros that a file leaves to those two, or has not.
+/// The macros that a file leaves to those two files, or does not have.
 fn shared(name: &str) -> Vec<&'static str> {
     let naked = items(NAKED).into_iter().filter(|item| *item == "__naked_asm");
     match name {

@@ -51,7 +51,7 @@ const ADDRESS: u64 = 0x5555_5004;
 enum Effect {
     FallsThrough,
     Jumps,
-    /// Loads the number that a naked function returns, where that is what changes.
+    /// Loads the number that a naked function returns, if the instruction that loads it is the one that changes.
     Loads(i32),
 }
 
@@ -145,7 +145,7 @@ fn every_fetch_is_one_legal_instruction<M: Machine>() {
     println!("{fetches} fetches");
 }
 
-/// A site that was never reached by a step is undone with the others when a second writer cleans up.
+/// If a step never reached a site, the site is undone with the others when a second writer cleans up: that does no harm.
 fn undo_is_harmless_where_nothing_was_done<M: Machine>() {
     for &displacement in M::DISPLACEMENTS {
         for (from, to) in pairs::<M>() {

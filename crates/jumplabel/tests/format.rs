@@ -1,5 +1,5 @@
-//! src/format.rs against all else that writes the layouts down: the macros, the C header, the document. Each text is checked for what
-//! the constants say; with another constant, each check must fail.
+//! src/format.rs against all other places that describe the layouts: the macros, the C header, the document. Each text is checked for the values of
+//! the constants; with another value, each check must fail.
 #![cfg(not(miri))]
 
 use jumplabel::format::{Declaration, Entry, KeyRecord, Object};
@@ -177,7 +177,7 @@ fn each_kind_is_in_the_document() {
     assert!(missing.count() > 5);
 }
 
-/// Broken twins: another number, or another name, is missed by each check that has one.
+/// Broken twins: with another number or another name, each check that contains it fails.
 #[test]
 fn another_constant_is_found_out() {
     for (name, text, part) in checks() {

@@ -7,8 +7,7 @@
 //!                 a odd    it has returned: all are new
 //! ```
 //!
-//! A key with one site a check does not keep the first promise, so the test can fail; and a writer that writes nothing does
-//! not keep the second.
+//! A key with one site for each check breaks the first promise, so the test can fail. A writer that writes nothing breaks the second.
 //!
 //! The test takes processors that run at the same time, which emulated ones do not.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "x86"), jumplabel_sites))]
@@ -58,7 +57,7 @@ impl Seen {
         self.backwards.load(Ordering::Relaxed) + self.stale.load(Ordering::Relaxed) > 0
     }
 
-    /// Bit n of `met` is what check number n yielded.
+    /// Bit n of `met` is the result of check number n.
     fn note(&self, stage: u64, met: u32) {
         let count = |counter: &AtomicU64, when: bool| counter.fetch_add(u64::from(when), Ordering::Relaxed);
         let new = if stage >> 1 & 1 == 1 { met } else { !met };

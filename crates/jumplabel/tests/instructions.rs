@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 type X64 = X86<64>;
 
-/// Ten million found nothing.
+/// Ten million cases found nothing.
 const CASES: u32 = 20_000;
 
 fn decoded(bytes: &[u8]) -> Instruction {
@@ -44,7 +44,7 @@ fn agrees(bytes: &[u8]) -> Result<(), TestCaseError> {
         prop_assert!(verdict.is_err(), "{bytes:02x?} {instruction} is taken");
     }
     if verdict.is_ok() {
-        // Not a byte more or less is one.
+        // With a byte more or less, it is not one instruction.
         prop_assert_eq!(X64::examine(&[bytes, &[0x90]].concat()), Err(Fault::Length));
         prop_assert!(X64::examine(&bytes[..len - 1]).is_err());
         let to = 0x12_3456_789a;
@@ -71,7 +71,7 @@ fn agrees(bytes: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// An instruction that an alternative has means the same where it is put, and a nop follows.
+/// An instruction of an alternative means the same in its new place, and a nop follows it.
 fn keeps_its_meaning(bytes: &[u8]) -> Result<(), TestCaseError> {
     const TO: usize = 0x41_2345;
     let old = decoded(bytes);
@@ -89,7 +89,7 @@ fn keeps_its_meaning(bytes: &[u8]) -> Result<(), TestCaseError> {
         prop_assert_eq!(new.ip_rel_memory_address(), old.ip_rel_memory_address(), "{}", old);
     }
     if old.near_branch_target() != 0 {
-        // Inside of the sequence, or where it was.
+        // A jump leads into the sequence, or to its old target.
         let inside =
             new.near_branch_target().wrapping_sub(TO as u64) == old.near_branch_target().wrapping_sub(0x40_0000);
         prop_assert!(
@@ -113,7 +113,7 @@ proptest! {
         keeps_its_meaning(&bytes)?;
     }
 
-    /// With prefixes and escapes that random bytes seldom have.
+    /// Instructions with prefixes and escapes that random bytes seldom have.
     #[test]
     fn likely_bytes(
         prefixes in proptest::collection::vec(prop_oneof![Just(0x66_u8), Just(0xf0), Just(0xf2), Just(0xf3), Just(0x2e), Just(0x65)], 0..3),
@@ -184,7 +184,7 @@ fn ordinary_instructions_are_fit() {
         let instruction = decoded(bytes);
         assert_eq!(X64::examine(bytes).err(), why, "{bytes:02x?} {instruction}");
     }
-    // Shorter ones never are.
+    // No instruction of fewer than five bytes is fit.
     for len in 0..5 {
         assert!(X64::examine(&[0x0f, 0x1f, 0x44, 0][..len.min(4)]).is_err());
     }

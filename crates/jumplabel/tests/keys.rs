@@ -130,7 +130,7 @@ fn reserved_text() {
     }
 }
 
-/// A dec that is due is carried out by itself, on every platform that has threads and a clock.
+/// A dec that is due is carried out without a further call, on every platform that has threads and a clock.
 #[test]
 fn deferred() {
     use std::time::{Duration, Instant};
@@ -145,13 +145,13 @@ fn deferred() {
     std::thread::sleep(Duration::from_millis(50)); // Miri wants the worker to end before its process.
 }
 
-/// A key that is sealed may lie in memory that cannot be written: what is refused writes nothing.
+/// A sealed key may lie in memory that cannot be written: a refused change writes nothing.
 #[test]
 #[cfg(all(target_os = "linux", not(miri)))]
 fn sealed_in_read_only_memory() {
     use jumplabel::{Batch, Error, StaticKeyFalse};
 
-    const PAGE: usize = 1 << 16; // The largest there is.
+    const PAGE: usize = 1 << 16; // The largest page that there is.
     #[repr(C, align(65536))]
     struct Page(StaticKeyFalse, [u8; PAGE - 8]);
     static SEALED: Page = Page(StaticKeyFalse::new(), [0; PAGE - 8]);

@@ -104,7 +104,7 @@ fn keys_of_elements() {
     let of = |point: &Point| point.name.starts_with("flipped.");
     POINTS.for_each(|point| keys.extend(of(point).then(|| (point.key.raw(), point.name == "flipped.on")))).unwrap();
     assert_eq!(set_all(keys.iter().copied()).map(|_| flipped()), Ok([true, false]));
-    // While the elements are visited, keys can be flipped.
+    // While the list is visited, keys can be flipped.
     POINTS
         .for_each(|point| {
             if of(point) {

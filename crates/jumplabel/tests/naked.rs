@@ -69,7 +69,7 @@ fn introspection() {
     assert!(text_reserved(address..address + 1).unwrap());
     assert!(text_reserved(address + Native::SIZE - 1..address + Native::SIZE).unwrap());
     assert!(!text_reserved(address + Native::SIZE..address + 8).unwrap());
-    // Nobody checks it, and it is flipped like any other.
+    // A key that nobody checks is flipped like any other.
     let outcome = LONELY.enable().unwrap();
     assert!(LONELY.is_enabled() && outcome.sites <= 1);
 }

@@ -146,7 +146,7 @@ fn flipped_in_a_constructor() {
     passes(&["early"], "auto");
 }
 
-/// Functions that hear of flips: by any instance, of any object's keys. Those of a plugin that goes are removed.
+/// Functions hear of flips by any instance, of any object's keys. The functions of a plugin are removed with the plugin.
 #[test]
 fn heard_of_in_all_instances() {
     passes(&["heard_program_first"], "auto");
@@ -173,7 +173,7 @@ fn a_target_goes() {
     host_passes("target_goes", "auto");
 }
 
-/// A flip waits for no fork that waits for what the flip's caller holds.
+/// A flip never waits for a fork that waits for a lock of the flip's caller.
 #[test]
 fn any_order_of_locks() {
     host_passes("order_of_locks", "auto");
@@ -192,13 +192,13 @@ fn flipped_while_the_process_ends() {
     }
 }
 
-/// A child that ends by `exit` asks the loader for nothing: what that knows was copied in the middle of a `dlopen`.
+/// A child that ends by `exit` asks the loader for nothing, because the loader's data were copied in the middle of a `dlopen`.
 #[test]
 fn children_exit_beside_dlopen() {
     host_passes("exit_in_children", "auto");
 }
 
-/// With musl, which unloads nothing, and runs all destructors at the end of the process all the same.
+/// With musl, `dlclose` unloads nothing, and all destructors still run at the end of the process.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn plugins_on_musl() {
@@ -221,8 +221,8 @@ fn plugins_on_musl() {
     cargo::discard(&results);
 }
 
-/// A directory with what Rust asks the linker for: the machine's own unwinder is for glibc. What it asks of that says that
-/// nothing can be unwound, and nothing is.
+/// A directory with the library for which Rust asks the linker: the machine's own unwinder is for glibc. This one says that nothing can be unwound,
+/// and nothing is.
 #[cfg(target_arch = "x86_64")]
 fn unwinder_for_musl() -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("unwinder-for-musl");

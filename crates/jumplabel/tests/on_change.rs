@@ -1,4 +1,4 @@
-//! Functions that hear of flips: which flips, when, who asked; what they may do; when they may be freed.
+//! Functions that hear of flips: which flips, when, who asked; the calls that they may make; when they may be freed.
 //!
 //! The table of functions is the process's, so one test runs at a time.
 

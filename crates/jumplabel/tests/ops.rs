@@ -55,7 +55,7 @@ ops! {
         Slow => six_sum;
     }
 
-    /// Never in place.
+    /// An operation that is never in place.
     fn called(a: u32) -> u32 {
         Plain => called_plain;
         Silent => called_silent;

@@ -1,6 +1,6 @@
 //! Flips and the process that they happen in: forks, clones, signals, constructors, threads, timers, mappings, descriptors.
 //!
-//! Under an emulator (JUMPLABEL_EMULATOR names it, for the processes that are started) some of them have nothing to say; see
+//! Under an emulator (JUMPLABEL_EMULATOR names it, for the processes that are started) some of these tests show nothing; see
 //! crates/xtask/src/targets.rs.
 #![cfg(all(target_os = "linux", jumplabel_sites))]
 

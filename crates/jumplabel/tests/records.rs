@@ -113,7 +113,7 @@ fn keys_by_their_paths() {
     }
 }
 
-/// A name that is given is the name; the path is not found any more, but shown.
+/// A name that is given is the key's name. The path no longer finds the key, but lists still show it.
 #[test]
 fn names_that_are_given() {
     static_key! {

@@ -1,5 +1,5 @@
-//! Every way in which a flip can be refused, reached for real: after each one the sites, the counts and the map are as
-//! before, and a later flip works once the cause is gone.
+//! Every way in which a flip can be refused, reached for real: after each refusal the sites, the counts and the map are as before, and a later flip
+//! works once the cause is gone.
 #![cfg(all(target_os = "linux", jumplabel_sites))]
 
 use jumplabel_testing::{pages, scenario, twin, writers};

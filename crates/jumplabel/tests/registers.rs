@@ -39,7 +39,7 @@ type Registers = ([u64; 9], u64, [u64; 16]);
 const LEFT_ALONE: Registers =
     ([1, 2, 3, 4, 5, 6, 7, 8, 9], 1, [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25]);
 
-/// Calls `function` with known values everywhere: what it returns in rax, and what it leaves in the rest.
+/// Calls `function` with known values in all registers. Returns its result in rax, and the values in the other registers.
 fn call(function: usize) -> (u64, Registers) {
     let ([mut rcx, mut rdx, mut rsi, mut rdi, mut r8, mut r9, mut r10, mut r11, mut r12], _, vectors) = LEFT_ALONE;
     let (mut rax, mut carry) = (u64::MAX, 0_u64);

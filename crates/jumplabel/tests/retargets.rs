@@ -38,7 +38,7 @@ fn targets() -> [(u64, Function); 4] {
     [(1, one), (2, two), (3, far(3)), (4, far(4))]
 }
 
-/// Each target after each other one.
+/// All changes from one target to another.
 fn changes() -> Vec<[(u64, Function); 2]> {
     let all = targets();
     let pairs = all.iter().flat_map(|&from| all.map(|to| [from, to]));

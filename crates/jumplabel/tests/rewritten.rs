@@ -27,9 +27,9 @@ const LOADER: &str = "/lib64/../lib64/../lib64/../lib64/../lib64/../lib64/ld-lin
 /// A way to link the program. Its plugins are linked by the same linker.
 #[derive(Clone, Copy, Debug)]
 enum Linked {
-    /// Position-independent, by the compiler's own linker.
+    /// The program is position-independent, linked by the compiler's own linker.
     Usual,
-    /// To a fixed address, by GNU ld.
+    /// The program has a fixed address, linked by GNU ld.
     Fixed,
 }
 
@@ -88,7 +88,7 @@ impl Copies {
 
     #[track_caller]
     fn passes(&self, what: &str) {
-        // Flips of its own; flips with two plugins, in any order, and whether there is one lock.
+        // The program flips by itself; then with two plugins, in any order, and checks that there is one lock.
         for case in ["early", "two"] {
             let output = self.run(case);
             let printed = cargo::printed(&output);
@@ -109,8 +109,8 @@ fn note(file: &Path) -> (u64, Vec<u8>) {
     (section.address(), section.data().unwrap().to_vec())
 }
 
-/// Rewrites copies of all files with `tool` and `arguments`, in which `{}` stands for the file, and runs them. The number of
-/// notes that were moved.
+/// Rewrites copies of all files with `tool` and `arguments`, in which `{}` stands for the file, and runs them. Returns the number of notes that
+/// were moved.
 fn rewritten(linked: Linked, tool: &Path, arguments: &[&str], touches: fn(&str) -> bool) -> usize {
     let copies = linked.copy();
     let mut moved = 0;
@@ -157,7 +157,7 @@ fn not_rewritten() {
     }
 }
 
-/// A note that leads anywhere is not followed: the program alone runs as ever.
+/// A note that leads to a wrong place is not followed: the program alone runs as ever.
 #[test]
 fn damaged_notes() {
     let copies = Linked::Usual.copy();

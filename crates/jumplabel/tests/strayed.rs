@@ -1,7 +1,7 @@
-//! Sites that something outside the library has given the bytes of the file back: what a removed uprobe, `madvise(MADV_DONTNEED)` and a new
-//! mapping of the same file do. A change to the state that a key, a call or a mode has brings its sites back, and so does `verify`.
+//! Sites to which something outside the library has given the file's bytes back, as a removed uprobe, `madvise(MADV_DONTNEED)` and a new mapping of
+//! the same file do. A change of a key, call or mode to its present state brings its sites back, and so does `verify`.
 //!
-//! Each test first shows that the sites do go astray: what finds "nothing to do" by the count alone would fail there.
+//! Each test first shows that the sites do go astray: code that finds "nothing to do" by the count alone would fail there.
 #![cfg(all(target_os = "linux", jumplabel_sites))]
 
 #[path = "strayed/hooked.rs"]
@@ -41,7 +41,7 @@ fn checks() -> [bool; 4] {
     [static_branch_likely!(OFF), static_branch_unlikely!(OFF), static_branch_likely!(ON), static_branch_unlikely!(ON)]
 }
 
-/// Each way, with each writer, in a process of its own that is in this state.
+/// Runs `body` for each way and with each writer, each time in a process of its own that is in this state.
 fn each(body: impl Fn(Way)) {
     let all = [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Remap)];
     for way in WAYS {
@@ -74,7 +74,7 @@ fn keys() {
             assert_eq!(checks(), [true, true, false, false]);
             back(OFF.enable(), 0);
             back(ON.disable(), 0);
-            // A change to the other state finds what it wants; one back does not.
+            // A change to the other state finds the bytes that it wants; a change back does not.
             way.stray();
             back(OFF.disable(), 0);
             back(ON.enable(), 0);
@@ -82,7 +82,7 @@ fn keys() {
             back(OFF.enable(), 2);
             back(ON.disable(), 2);
             assert_eq!(checks(), [true, true, false, false]);
-            // With the lock.
+            // The `_locked` methods bring the sites back, too.
             way.stray();
             let mut lock = jumplabel::Lock::take().unwrap();
             back(OFF.enable_locked(&mut lock), 2);
@@ -137,7 +137,7 @@ fn counts() {
     });
 }
 
-/// A sealed key does not change, and its sites do not either.
+/// A sealed key does not change, and neither do its sites.
 #[test]
 fn sealed_keys() {
     passes(|| {

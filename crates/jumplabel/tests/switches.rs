@@ -1,4 +1,4 @@
-//! N-way switches: which arm is taken, and when.
+//! N-way switches: the arm that is taken, and when.
 
 #[cfg(jumplabel_sites)]
 #[path = "switches/between.rs"]
@@ -15,11 +15,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use jumplabel::{Batch, Error, modes, static_branch_unlikely, static_call, static_key, static_mode, static_switch};
 
 modes! {
-    /// Of most tests.
+    /// The mode of most tests.
     enum Mode { Fast, Checked, Traced }
 }
 
-/// Of a mode with one switch.
+/// The sites of a mode with one switch.
 const SITE: usize = cfg!(jumplabel_sites) as usize;
 
 #[test]
@@ -51,7 +51,7 @@ fn sealed() {
     assert!(MODE.is_sealed() && arm() == 2);
 }
 
-/// By number, as from C.
+/// Sets the mode by number, as from C.
 #[test]
 fn by_number() {
     static_mode! { static MODE: Mode = Fast; }
@@ -163,7 +163,7 @@ fn many_sites() {
     assert_eq!(all(), (11, 11, 11, 11, 11.0));
 }
 
-/// The mode of another crate, and a switch of its.
+/// A mode of another crate, and a switch in that crate.
 #[test]
 fn of_another_crate() {
     use jumplabel_testing::switch::{COLOUR, Colour, colour};

@@ -1,4 +1,4 @@
-//! Threads that flip and check the same keys at once: what one thread was promised holds whatever the others do.
+//! Threads that flip and check the same keys at once: a promise to one thread holds whatever the others do.
 //!
 //! ```text
 //!   promise                                            kept by
@@ -36,7 +36,7 @@ fn together(body: impl Fn(usize) + Sync) {
     });
 }
 
-/// Each thread takes, checks, gives back; how many checks found the key off in between.
+/// Each thread takes the key, checks it, and gives it back. Returns how many checks found the key off in between.
 fn found_off(take: impl Fn() -> Flip + Sync, check: impl Fn() -> bool + Sync, give: impl Fn() -> Flip + Sync) -> usize {
     let off = AtomicUsize::new(0);
     together(|_| {

@@ -16,14 +16,14 @@ pages::pages! { sites: 2 keys, 4 sites, every 1 pages, at 0 }
 const WRITERS: [Option<WriterKind>; 4] =
     [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Remap)];
 
-/// Skips the scenario where `tool` cannot be started.
+/// Skips the scenario if `tool` cannot be started.
 fn need(tool: &str) {
     if !jumplabel_testing::breadth::has(tool) {
         skip();
     }
 }
 
-/// There and back with each writer.
+/// Flips there and back with each writer.
 fn flip() {
     for writer in WRITERS {
         set_writer(writer);

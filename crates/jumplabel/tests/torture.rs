@@ -176,7 +176,7 @@ fn twin(test: &str, time: Duration, twin: Twin) -> Report {
     })
 }
 
-/// The suite itself reported the fault.
+/// Asserts that the suite itself reported the fault.
 fn complained(report: &Report, complaint: &str) {
     let found = report.failures.iter().any(|failure| failure.contains(complaint));
     assert!(found, "not found out: {}", report.ended());

@@ -1,4 +1,4 @@
-//! Tracepoints: who is called, with what, and when data are dropped.
+//! Tracepoints: the functions that are called, their arguments, and the moment at which data are dropped.
 
 #[path = "tracepoints/declared.rs"]
 mod declared;
@@ -75,7 +75,7 @@ impl Drop for Data {
     }
 }
 
-/// Probes with data, beside one without: in the order in which they came, and each datum is dropped once.
+/// Probes with data, beside one without: they are called in the order in which they came, and each datum is dropped once.
 #[test]
 fn data() {
     static DROPS: AtomicUsize = AtomicUsize::new(0);
@@ -128,7 +128,7 @@ fn twice_and_for_good() {
     assert_eq!((CALLS.load(Ordering::Relaxed), point.probes()), (3, 1));
 }
 
-/// A key or a call that may not change: the probe is not added, or not removed, and its data are dropped, or not.
+/// A key or a call may not change: the probe is not added, and its data are dropped; or it is not removed, and its data are not dropped.
 #[test]
 fn refused() {
     static DROPS: AtomicUsize = AtomicUsize::new(0);
@@ -160,7 +160,7 @@ fn refused() {
     synchronize_probes().unwrap();
     assert_eq!((on.probes(), DROPS.load(Ordering::SeqCst), CALLS.load(Ordering::Relaxed)), (1, 2, 3));
 
-    // The key could go on, but the call cannot be led to the probe.
+    // The key could change, but the call cannot be led to the probe.
     call.call.seal().unwrap();
     assert_eq!(call.add(count).err(), Some(Error::Sealed));
     assert!(!call.key().is_enabled() && call.probes() == 0);

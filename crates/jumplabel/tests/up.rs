@@ -1,4 +1,4 @@
-//! UP mode: atomics in both modes and in the fallback; the bytes of prefixes; numbers that threads add to; what refuses.
+//! UP mode: atomics in both modes and in the fallback; the bytes of prefixes; numbers that threads add to; the calls that are refused.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
@@ -14,7 +14,7 @@ mod patched;
 #[path = "up/unreliable.rs"]
 mod unreliable;
 
-/// Each operation, against what the standard library's does.
+/// Compares each operation with the standard library's.
 fn operations() {
     macro_rules! numbers {
         ($Atomic:ident, $Other:ident, $value:ident) => {
@@ -83,7 +83,7 @@ fn atomics() {
     assert_eq!(up::leave().unwrap(), Outcome::default());
 }
 
-/// The wrapper starts a thread, and hands over what it returns.
+/// The wrapper starts a thread, and passes on its result.
 #[test]
 fn spawned() {
     static COUNT: AtomicU32 = AtomicU32::new(0);

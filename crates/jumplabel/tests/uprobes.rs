@@ -1,6 +1,6 @@
-//! A uprobe or a breakpoint on a patch point, set and removed, hit or not, while the key is on or off and while it changes: nobody dies, and
-//! each check is right as soon as it is gone. With the kernel's own probes where tracefs can be had, and everywhere with what they write.
-//! (How a debugger does it: tools.rs.)
+//! A uprobe or a breakpoint on a patch point, set and removed, hit or not, while the key is on or off and while it changes: no thread dies, and
+//! each check is right as soon as the probe is gone. With the kernel's own probes where tracefs can be had, and everywhere with the bytes that
+//! these write. (How a debugger does it: tools.rs.)
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "x86"), jumplabel_sites))]
 
 #[path = "uprobes/moving.rs"]
@@ -19,7 +19,7 @@ use probe::{By, Probe, bytes};
 
 // Sites without the prefix.
 pages::pages! { bare: 1 keys, 2 sites, every 1 pages, at 0 }
-// Of another test: a probe is in all processes that have mapped the file.
+// A site for another test alone, because a probe is in all processes that have mapped the file.
 pages::pages! { broken: 1 keys, 1 sites, every 1 pages, at 0 }
 
 /// The byte in front of a site.
@@ -52,7 +52,7 @@ fn checks() -> [Check; 5] {
 }
 
 impl Check {
-    /// The address of its site.
+    /// The address of the function's site.
     fn site(&self) -> usize {
         let mut sites = Vec::new();
         for_each_site(self.key, |site| sites.push(site.address)).unwrap();
@@ -76,7 +76,7 @@ impl Check {
     }
 }
 
-/// Set, hit or not, while the key stays or changes, and removed: in each state that the site can be in.
+/// A probe is set, hit or not, while the key stays or changes, and removed: in each state that the site can have.
 #[test]
 fn on_a_check() {
     passes(|| {
@@ -119,7 +119,7 @@ fn twin_without_the_prefix() {
                 let probe = Probe::set(by, site).unwrap();
                 assert_eq!(bytes(site), [0xcc]);
                 if *hit {
-                    // While it is set, the arm of the file.
+                    // While the probe is set, the check takes the arm of the file.
                     assert!(probe.hit(|| broken().check(0)).iter().all(|&on| !on));
                 }
                 drop(probe);
@@ -131,7 +131,7 @@ fn twin_without_the_prefix() {
             let is_wrong = *hit && status.code() == Some(1);
             assert!(died || is_wrong, "{by:?}, hit {hit}: went unnoticed: {status}");
         }
-        // And off again it does not die if it was hit, and is right.
+        // Once the key is off again, the process does not die if the probe was hit, and the check is right.
         broken().set(true).unwrap();
         broken().set(false).unwrap();
         let probe = Probe::set(By::Writes, site).unwrap();

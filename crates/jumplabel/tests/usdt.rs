@@ -1,5 +1,5 @@
-//! Tracers: what the notes of tracepoints say, what a tracer gets, and that a tracepoint is on while there is a tracer or a probe. With a tracer
-//! of this process's own everywhere, and with the kernel's uprobes where it allows them. (C and C++: `capi::usdt`.)
+//! Tracers: the contents of the notes of tracepoints, the arguments that a tracer gets, and that a tracepoint is on while there is a tracer or a
+//! probe. With a tracer of this process's own everywhere, and with the kernel's uprobes where it allows them. (C and C++: `capi::usdt`.)
 #![cfg(jumplabel_usdt)]
 
 #[path = "usdt/callsite.rs"]
@@ -90,7 +90,7 @@ fn notes_say_where_arguments_are() {
     }
 }
 
-/// A tracer reads the arguments of each emission, whose words no call that it makes of the nop overwrites.
+/// A tracer reads the arguments of each emission. If it makes a call of the nop, that call does not overwrite them.
 #[test]
 fn arguments_arrive() {
     passes(|| {
@@ -131,14 +131,14 @@ fn arguments_arrive() {
     });
 }
 
-/// A note whose words are below the stack pointer, where compilers keep them in a function that calls nothing: the tracer gets others.
+/// A note whose words are below the stack pointer, where compilers keep them in a function that calls nothing: the tracer gets other words.
 #[cfg(target_arch = "x86_64")] // No other has a red zone.
 #[test]
 fn twin_in_the_red_zone() {
     passes(|| assert!(!tracer::nop::arrive_in_the_red_zone()));
 }
 
-/// A tracepoint is on if there is a tracer, or if the program has a probe. Neither takes away what the other wants.
+/// A tracepoint is on if there is a tracer, or if the program has a probe. Neither turns it off while the other needs it.
 #[test]
 fn beside_probes() {
     passes(|| {
@@ -191,7 +191,7 @@ fn beside_probes() {
     });
 }
 
-/// A probe that removes itself while it is called beside a tracer's.
+/// A probe removes itself while it is called, and a tracer is attached.
 #[test]
 fn a_probe_removes_itself() {
     passes(|| {
@@ -222,7 +222,7 @@ fn refused() {
         for_each_site(point.key(), |site| front = site.address).unwrap();
         let before: [u8; 1] = note::read(front);
         let tracer = Tracer::attach("watched", "point");
-        // Of somebody else.
+        // These bytes are somebody else's.
         note::write(front, &[0xcc]);
         let looked = usdt::look().unwrap();
         assert!(matches!(looked.error, Some(jumplabel::Error::ForeignBytes { .. })), "{looked:?}");

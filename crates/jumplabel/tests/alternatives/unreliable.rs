@@ -13,7 +13,7 @@ use super::each_is;
 #[path = "../refusals/misuse/table.rs"]
 mod table;
 
-/// Whether the meta word is an alternative's: the kind of an operation, and how many bytes change.
+/// Whether the meta word is an alternative's: the kind of an operation, and the number of bytes that change.
 fn is_alternative(meta: u32) -> bool {
     meta >> 2 & 0xf == 5 && meta >> 8 & 7 != 0
 }
@@ -41,7 +41,7 @@ fn damaged() {
     });
 }
 
-/// A platform that says of all code that it cannot be read.
+/// A platform that says that no code can be read.
 struct ExecuteOnly;
 
 static IS_HIDDEN: AtomicBool = AtomicBool::new(false);

@@ -19,7 +19,7 @@ use object::{Endianness, Object as _, ObjectSection as _, ObjectSegment as _, Ob
 pub struct Contents {
     /// Entries of the table.
     pub sites: usize,
-    /// Of them, those of two bytes, and those that were built as jumps and are to be linked.
+    /// The number of these entries that are for sites of two bytes, and of those that were built as jumps and are to be linked.
     pub short: usize,
     pub unlinked: usize,
     /// Names of the key records, sorted.
@@ -36,7 +36,7 @@ struct Record {
 
 pub struct Binary<'data> {
     file: ElfFile64<'data>,
-    /// Address and addend of each dynamic relocation; the addend is none where it stands in the place itself.
+    /// Address and addend of each dynamic relocation. The addend is `None` if it is in the place itself.
     relocations: HashMap<u64, Option<u64>>,
 }
 
@@ -57,7 +57,7 @@ impl<'data> Binary<'data> {
         Binary { file, relocations }
     }
 
-    /// Everything above. An error says what is wrong.
+    /// Runs all checks. An error says what is wrong.
     pub fn check(&self) -> Result<Contents, String> {
         let records = self.records()?;
         let [sites, short, unlinked] = self.table(&records)?;
@@ -85,7 +85,7 @@ impl<'data> Binary<'data> {
         Ok(u32::from_le_bytes(self.bytes(address, 4)?.try_into().unwrap()))
     }
 
-    /// Bounds of a section that must be read-only.
+    /// The bounds of a section that must be read-only.
     fn read_only(&self, name: &str, unit: u64) -> Result<(u64, u64), String> {
         let section = self.file.section_by_name(name).ok_or(format!("no section {name}"))?;
         let flags = section.elf_section_header().sh_flags(Endianness::Little) as u32;
@@ -127,7 +127,7 @@ impl<'data> Binary<'data> {
         (start..end).step_by(RECORD as usize).map(record).collect()
     }
 
-    /// Checks each entry, and the bytes that it leads to. Returns how many there are, are short, and are to be linked.
+    /// Checks each entry, and the bytes to which it leads. Returns the numbers of entries: all, the short ones, and those that are to be linked.
     fn table(&self, records: &[Record]) -> Result<[usize; 3], String> {
         let (start, end) = self.read_only("__jump_table", 16)?;
         let mut seen = Vec::new();

@@ -1,4 +1,4 @@
-//! The checks of files find what they are there for.
+//! The checks of files find the damage for which they are there.
 
 use jumplabel_testing::cargo::{self};
 

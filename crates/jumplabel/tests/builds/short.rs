@@ -15,7 +15,7 @@ use crate::{LTO, OPT_LEVEL, RUSTFLAGS};
 const PROFILE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/profile");
 const FLAGS: &str = "--cfg jumplabel_short";
 
-/// Runs it, and returns how many sites of two and of five bytes it counts.
+/// Runs the program, and returns the numbers of sites of two and of five bytes that it counts.
 fn counts(program: &Path) -> [usize; 2] {
     let printed = cargo::run(Command::new(program).env("LLVM_PROFILE_FILE", "/dev/null"));
     assert!(printed.ends_with("ok\n"), "{printed}");
@@ -53,7 +53,7 @@ fn refused(program: &Path) -> Output {
     command.output().unwrap()
 }
 
-/// From now on, `mprotect` refuses to make memory executable (EPERM): what MDWE does, on every kernel.
+/// From now on, `mprotect` refuses to make memory executable (EPERM), as MDWE does, on every kernel.
 fn refuse_code() -> std::io::Result<()> {
     let statement = |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter { code: code as u16, jt, jf, k };
     let mut filter = [

@@ -15,7 +15,7 @@ struct AtMoments {
     tears: bool,
 }
 
-/// The moments that are still to pass until [`ACT`]; below 0, none.
+/// The number of moments until [`ACT`] happens; below 0, it does not happen.
 static MOMENTS: AtomicI64 = AtomicI64::new(-1);
 static ACT: AtomicUsize = AtomicUsize::new(0);
 const LOOK: usize = 1;
@@ -84,7 +84,7 @@ impl Twin for AtMoments {
     }
 }
 
-/// Leads the call from each target to each other one, while `act` happens at moment `at`, for as long as there is such a moment. How many.
+/// Leads the call from each target to each other one, while `act` happens at moment `at`, for each such moment. Returns how many there were.
 fn at_each_moment(act: usize, then: impl Fn(Result<Outcome, Error>, [(u64, Function); 2])) -> usize {
     let mut happened = 0;
     for from in targets() {

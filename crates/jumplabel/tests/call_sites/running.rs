@@ -64,8 +64,8 @@ fn many_updates_under_running_threads() {
     });
 }
 
-/// Stores the displacements of two functions in turn into one instruction, by single stores, while another thread executes it, for so
-/// long. How the process ends: a displacement that is half the one and half the other leads to a trap.
+/// Stores the displacements of two functions in turn into one instruction, by single stores, while another thread executes it, for this time.
+/// Returns how the process ends: a displacement that is half the one and half the other leads to a trap.
 fn store_at(offset_in_line: usize, time: Duration) -> std::process::ExitStatus {
     const BYTES: usize = 4096;
     let trap = |bytes: &mut [u8]| bytes.fill(0xcc);
@@ -118,7 +118,7 @@ fn one_store_in_eight_bytes() {
     });
 }
 
-/// Across two lines, it does not; across two halves of one, it depends on the processor: that is why such calls stay on the trampoline.
+/// A store across two cache lines is torn. One across two halves of a line depends on the processor. That is why such calls stay on the trampoline.
 #[test]
 fn broken_twin_stores_across_lines() {
     passes(|| {

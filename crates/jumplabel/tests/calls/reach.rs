@@ -27,7 +27,7 @@ fn out_of_reach() {
     }
 }
 
-/// While it is updated, every call goes to the old target or to the new one.
+/// While the call is updated, each use of it goes to the old target or to the new one.
 #[test]
 fn under_running_threads() {
     use std::sync::atomic::{AtomicU64, Ordering};

@@ -4,7 +4,7 @@ use jumplabel::{Error, static_call};
 
 use super::{first, second};
 
-/// To where it leads, nothing is to do, and a seal forbids nothing: to its default, too, by whatever name.
+/// An update to the present target has nothing to do, and a seal does not forbid it. This includes the default, by whatever name.
 #[test]
 #[cfg_attr(miri, ignore = "a function has another address each time that it is named")]
 fn to_the_same() {
@@ -54,7 +54,7 @@ fn not_code() {
     assert_eq!(unsafe { LENGTH(c"four".as_ptr()) }, 4);
 }
 
-/// To its own trampoline, where it would go round for ever.
+/// An update to the call's own trampoline, where a thread would go round for ever.
 #[test]
 #[cfg_attr(not(jumplabel_trampolines), ignore = "there is none")]
 fn to_itself() {

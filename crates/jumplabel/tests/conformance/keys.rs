@@ -5,7 +5,7 @@ use jumplabel::{
     static_key, text_reserved_locked,
 };
 
-/// All four combinations, flipped there and back.
+/// All four combinations of default and arm, flipped there and back.
 pub fn arms_and_defaults() {
     static_key! {
         static OFF: false;
@@ -94,7 +94,7 @@ pub fn sealed() {
     assert!(!OTHER.is_enabled() && !static_branch_unlikely!(OTHER));
 }
 
-/// Several changes under one lock, and what takes the lock itself.
+/// Several changes under one lock, and operations that take the lock themselves.
 pub fn locked() {
     static_key! { static KEY: false; }
     let is_on = || static_branch_unlikely!(KEY);
@@ -153,11 +153,11 @@ pub fn batch_last_wins_and_limits() {
     assert!(!KEYS[0].is_enabled() && KEYS[1].is_enabled() && KEYS[2].count() == 2);
 }
 
-/// More than a batch holds, and all or nothing.
+/// More keys than a batch holds change together, all or nothing.
 pub fn any_number_of_keys() {
     static_key! { static MANY: [false; 200]; static SEALED: false; }
     assert_eq!(set_all([]).unwrap().sites, 0);
-    // On the stack, and from the 33rd on in memory of their own.
+    // The list of changes is on the stack, and from 33 changes on in memory of its own.
     for len in [1, 2, 31, 32, 33, 34, 64, 200] {
         for on in [true, false] {
             set_all(MANY.iter().take(len).map(|key| (key.raw(), on))).unwrap();
@@ -283,7 +283,7 @@ pub fn left_behind_while_leaving() {
         let word = leaving();
         assert_eq!((begin(&word, change), users(word.load(Ordering::Relaxed))), (expected, count), "{change:?}");
     }
-    // A count that is sealed would be this mark.
+    // A count that is sealed would become this mark.
     assert_eq!(seal(&AtomicI32::new(i32::MAX)), Err(Misuse::Overflow));
 }
 

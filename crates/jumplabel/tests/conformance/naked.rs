@@ -19,7 +19,7 @@ pub fn defaults_and_flips() {
     for _ in 0..3 {
         assert_eq!(checks(), [false, false, true, true]);
         let outcome = OFF.enable().unwrap();
-        // No first flip: where there is something to prime, functions have nothing.
+        // There is no first flip: functions of naked keys have nothing to prime.
         assert_eq!((outcome.sites, outcome.pages, outcome.primed), (SITES, SITES, 0));
         assert_eq!(checks(), [true, true, true, true]);
         ON.disable().unwrap();
@@ -84,7 +84,7 @@ pub fn sealed() {
     assert!(!OTHER.is_enabled() && !OTHER.get() && KEY.get());
 }
 
-/// Both kinds together, all or nothing, in any order; what is pristine is primed on the way.
+/// A batch of both kinds of keys changes all or nothing, in any order; pristine sites are primed on the way.
 pub fn batches_with_site_keys() {
     naked_key! { static NAKED: false; static OTHER: true; static COUNTED: false; }
     COUNTED.inc().and_then(|_| COUNTED.inc()).unwrap();

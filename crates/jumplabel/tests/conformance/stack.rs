@@ -79,7 +79,7 @@ fn second(value: u32) -> u32 {
 /// A measurement: its name, and the function that is measured.
 pub type Row = (&'static str, fn());
 
-/// The most that may be taken by a change of one key, call, mode or table; by a batch and its change; by what looks at all sites.
+/// The most stack for a change of one key, call, mode or table; for a batch and its change; for a look at all sites.
 pub const FLIP: usize = 1664;
 const BATCH: usize = 2560;
 const LOOK: usize = 2304;
@@ -143,8 +143,8 @@ const ALL: &[Row] = &[
     }),
 ];
 
-/// Measures each row, there and back, so that sites change both times. Reports each, and the most that it may take. The
-/// caller adds rows of its own.
+/// Measures each row, there and back, so that sites change both times. Reports each row, and the most that it may take. The caller adds rows of its
+/// own.
 pub fn rows(flips: &[Row], batches: &[Row], report: fn(&str, usize, usize)) {
     let sites = || static_branch_unlikely!(KEY) | static_branch_unlikely!(KEYS[39]);
     assert!(!sites() && CALL(1) == 2 && static_switch!(MODE, { Fast => true, Checked => false, Traced => false }));

@@ -7,19 +7,19 @@ use super::exists::exists;
 
 /// The way in which a line for the shell is tried.
 enum How {
-    /// Run in the directory in which the reader begins; what it prints ends like this.
+    /// Is run in the directory in which the reader begins. The output ends like this.
     AtDesk(&'static str),
-    /// Run there by the function, before anything that needs what it makes.
+    /// The function runs it there, before anything that needs the result.
     Ahead(fn() -> &'static Path),
-    /// Run in the directory of the README's example; what it prints ends like this.
+    /// Is run in the directory of the README's example. The output ends like this.
     InExample(&'static str),
-    /// Run like this there, for the reason.
+    /// Is run there in this form instead, for this reason.
     Instead(&'static str, &'static str),
-    /// `make install` like this, for the reason; it goes into the prefix that the variable stands for.
+    /// Is `make install`, run in this form for this reason; it installs into the prefix that the variable stands for.
     Install(&'static str, &'static str),
-    /// Only looked up, for the reason.
+    /// Is only looked up, for this reason.
     Exists(&'static str),
-    /// Not even that.
+    /// Is not even looked up.
     Nothing(&'static str),
 }
 use How::{Ahead, AtDesk, Exists, InExample, Install, Instead, Nothing};
@@ -191,7 +191,7 @@ fn ends(said: &str, end: &str) -> Result<(), String> {
     if said.ends_with(end) { Ok(()) } else { Err(format!("not {end:?}, but {said}")) }
 }
 
-/// Runs a line where the README's program in C lies.
+/// Runs a line in the directory of the README's program in C.
 pub(super) fn at_desk(line: &str) -> String {
     run(line, prefix().parent().unwrap())
 }

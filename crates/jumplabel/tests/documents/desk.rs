@@ -12,7 +12,7 @@ pub fn repository(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name).canonicalize().unwrap()
 }
 
-/// A directory below the one for tests.
+/// A directory in the directory for tests.
 pub fn scratch(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&path).unwrap();
@@ -44,7 +44,7 @@ pub fn block(document: &str, words: &str) -> Block {
     blocks.find(|block| block.text.contains(words)).unwrap_or_else(|| panic!("{document} has no block with {words}"))
 }
 
-/// Writes a file that has not these contents already, so that nothing is built again.
+/// Writes a file, unless it has these contents already: then nothing is built again.
 pub fn write(path: &Path, contents: &str) {
     if std::fs::read_to_string(path).is_ok_and(|found| found == contents) {
         return;
@@ -61,11 +61,11 @@ pub fn shell(line: &str, directory: &Path) -> Command {
     for (name, _) in std::env::vars().filter(|(name, _)| of_cargo(name) || name.starts_with("MAKE")) {
         bash.env_remove(name);
     }
-    // The reader's crates need the same ones, built in the same way (cargo 1.91; before, each builds them for itself).
+    // The reader's crates need the same dependencies, built in the same way (cargo 1.91; before, each builds them for itself).
     if directory.starts_with(desk()) {
         bash.env("CARGO_BUILD_BUILD_DIR", scratch("documents/built"));
     }
-    // All that is needed was fetched for the build of this test.
+    // The build of this test has fetched everything that is needed.
     bash.env("CARGO_NET_OFFLINE", "true").env("DEBUGINFOD_URLS", "").stdin(std::process::Stdio::null());
     bash
 }

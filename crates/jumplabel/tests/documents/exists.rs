@@ -1,4 +1,4 @@
-//! Commands that are not run, because they take an hour or are parts of `make test` or `make test-all`: what they name must exist.
+//! Commands that are not run, because they take an hour or are parts of `make test` or `make test-all`: the things that they name must exist.
 
 use std::path::PathBuf;
 

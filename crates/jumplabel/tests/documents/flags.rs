@@ -1,4 +1,4 @@
-//! The names by which sources ask what a build or an environment says.
+//! The names with which sources ask for settings of a build or an environment.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn names<'a>(text: &'a str, begins: &'a str) -> impl Iterator<Item = &'a str> {
     })
 }
 
-/// Cfgs that the core's build script asks for; macros that the headers ask for; variables that programs, the library and its builds read.
+/// Cfgs for which the core's build script asks, macros for which the headers ask, and variables that programs, the library and its builds read.
 pub fn all() -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     let asked = read("crates/jumplabel/build.rs");

@@ -14,7 +14,7 @@ pub struct Instruction {
     mnemonic: String,
 }
 
-/// With its prefix.
+/// The nop with its prefix.
 const NOP: [u8; 6] = [0x40, 0x0f, 0x1f, 0x44, 0, 0];
 
 /// Words that are bytes, then the first that is not. A listing leaves bytes out by three dots.
@@ -112,7 +112,7 @@ pub fn readme(listing: &str) {
     if is_documented_compiler("README.md") {
         agrees(&documented_before, &before).unwrap();
         agrees(&documented_after, &after).unwrap();
-        // Of what was wrong on purpose, it says so.
+        // The comparison finds errors that are made on purpose.
         let lie = |change: fn(&mut Instruction)| {
             let mut lies = columns(listing)[1].split_off(2);
             change(&mut lies[0]);
@@ -197,7 +197,7 @@ pub fn fields(listing: &str, size: usize) -> Result<(), String> {
     if end == size { Ok(()) } else { Err(format!("{end} bytes of {size}")) }
 }
 
-/// The words that a note in the section begins with, as the document has them: `n_namesz 10    n_descsz 4    n_type 1 ...`.
+/// The words with which a note in the section begins, as the document has them: `n_namesz 10    n_descsz 4    n_type 1 ...`.
 pub fn note(listing: &str) {
     let words: Vec<&str> = listing.split_whitespace().collect();
     let after = |name: &str| words[words.iter().position(|&word| word == name).unwrap() + 1].parse().unwrap();

@@ -1,4 +1,4 @@
-//! jumplabel(3): what stands in its synopsis as C that a compiler checks, and its example.
+//! jumplabel(3): its synopsis as C that a compiler checks, and its example.
 
 /// The text of a line of `.B` or `.BI`: its words in two fonts, which have no blanks between them but those in quotes.
 fn text(line: &str) -> Option<String> {

@@ -28,13 +28,13 @@ pub fn split(document: &str) -> (Vec<Block>, String) {
     (blocks, rest)
 }
 
-/// The commands of a block: its lines, without remarks.
+/// The commands of a block: its lines, without comments.
 pub fn lines(block: &str) -> Vec<String> {
     let command = |line: &str| line.split(" #").next().unwrap_or_default().trim().to_owned();
     block.lines().map(command).filter(|line| !line.is_empty()).collect()
 }
 
-/// The commands in the text: what stands between backquotes and begins with a program of ours or with cargo or make.
+/// The commands in the text: words between backquotes that begin with a program of ours or with cargo or make.
 pub fn commands(text: &str) -> Vec<String> {
     let spans = text.split('`').skip(1).step_by(2);
     let words = spans.map(|span| span.split_whitespace().collect::<Vec<_>>());

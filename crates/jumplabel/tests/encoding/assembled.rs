@@ -1,5 +1,5 @@
-//! Sites of two states, nop and jump: what an assembler, which knows nothing of this project, makes of `jump` to
-//! everywhere in reach, against `encode`. Also the broken twins of such sites.
+//! Sites of two states, nop and jump: an assembler, which knows nothing of this project, assembles `jump` to everywhere in reach, and `encode` must
+//! agree. Also the broken twins of such sites.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ pub(super) fn half<M: Machine>(number: u8, change: CodeChange) -> Option<StepByt
     Some(step_bytes)
 }
 
-/// The jump of another site.
+/// Writes the jump of another site.
 pub(super) fn elsewhere<M: Machine>(number: u8, change: CodeChange) -> Option<StepBytes> {
     let mut bytes = change.new.to_vec();
     bytes[1] ^= 0x40;
@@ -82,7 +82,7 @@ pub(super) fn differences<M: Machine>(assembled: &[u8], encode: impl Fn(i32) -> 
     distances.iter().zip(jumps).filter(differs).map(|(distance, _)| *distance).take(8).collect()
 }
 
-/// Compares, and sees that an encoder that is wrong about one bit of the displacement is found out.
+/// Compares all jumps. The twin: an encoder that is wrong about one bit of the displacement is found out.
 pub(super) fn compare<M: Machine>(triple: &str, jump: &str) {
     let (least, most) = (*M::REACH.start(), *M::REACH.end());
     assert!(i64::from(least) + (COUNT - 1) * stride::<M>() <= most.into());

@@ -11,12 +11,12 @@ pub(super) fn in_reach<M: Machine>(any: i32) -> i32 {
     (least + (i64::from(any) - i64::from(i32::MIN)) * M::UNIT % (most - least + M::UNIT)) as i32
 }
 
-/// `address` as there is one.
+/// `address` without the bits that an address does not have.
 pub(super) fn wrapped<M: Machine>(address: u64) -> u64 {
     address & u64::MAX >> (64 - M::BITS)
 }
 
-/// Anywhere, and near the ends of what addresses and signed numbers can be.
+/// Addresses anywhere, and near the ends of the ranges of addresses and of signed numbers.
 fn addresses<M: Machine>() -> impl Strategy<Value = u64> {
     let largest = u64::MAX >> (64 - M::BITS);
     let ends = [0, largest / 2, largest];
@@ -41,7 +41,7 @@ pub(super) fn any_displacement<M: Machine>() {
     });
 }
 
-/// No panic, and an answer that leads back, for whatever a damaged table says.
+/// Whatever a damaged table says, there is no panic, and an answer leads back.
 pub(super) fn any_addresses<M: Machine>() {
     property((addresses::<M>(), any::<i32>(), addresses::<M>()), |(address, near, far)| {
         let (near, word) = (in_reach::<M>(near), address & !3);
@@ -55,7 +55,7 @@ pub(super) fn any_addresses<M: Machine>() {
     });
 }
 
-/// Foreign bytes are seen as such: only what has the effect of a state is taken for one.
+/// Foreign bytes count as foreign: only bytes with the effect of a state are taken for that state.
 pub(super) fn any_bytes<M: Machine>() {
     let inputs = (any::<[u8; 7]>(), any::<i32>(), any::<prop::sample::Index>(), any::<u8>());
     property(inputs, |(bytes, any, state, kept)| {
@@ -74,7 +74,7 @@ pub(super) fn any_bytes<M: Machine>() {
     });
 }
 
-/// Sites of templates that are like each other change in the same bytes, by the same: one speaks for all.
+/// Sites of similar templates change in the same bytes, by the same amount: one of them stands for all.
 pub(super) fn templates_that_are_like<M: Machine>() {
     let template = |state| Template::of::<M::A>(state);
     for (from, to) in pairs::<M>() {

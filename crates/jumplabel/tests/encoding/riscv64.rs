@@ -37,7 +37,7 @@ impl Machine for Oracle {
     }
 }
 
-/// A naked function that returned another number for true.
+/// A broken twin: a naked function that returns another number for true.
 fn two(_: u8, change: CodeChange) -> Option<StepBytes> {
     let returns_true = change.new[2] != 0;
     let [a, b, c, d] = if returns_true { 0x20_0513_u32 } else { 0x513 }.to_le_bytes();

@@ -42,7 +42,7 @@ impl<const BITS: u32> Machine for Oracle<BITS> {
     }
 }
 
-/// Both bytes one by one.
+/// A broken twin: writes both bytes one by one.
 fn at_once(number: u8, change: CodeChange) -> Option<StepBytes> {
     let [b0, b1] = *change.new else { return None };
     let bytes = [b0, b1, 0, 0, 0, 0, 0, 0];
@@ -113,7 +113,7 @@ fn every_displacement_on_i686() {
     every_displacement::<32>();
 }
 
-/// Of all two bytes, those that do what a state does are ours, and two that are torn; nothing that leads further is.
+/// Of all pairs of bytes, the library knows those that do what a state does, and two that are torn, but none that leads further.
 #[test]
 fn other_bytes_are_foreign() {
     let kind = Kind::of(SHORT).unwrap();

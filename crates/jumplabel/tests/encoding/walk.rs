@@ -1,4 +1,4 @@
-//! All that a thread may fetch while a site goes from one state to another, and back.
+//! All bytes that a thread may fetch while a site goes from one state to another, and back.
 
 use jumplabel_format::{CodeChange, Demand, State, StepBytes};
 
@@ -23,7 +23,7 @@ pub(super) fn written<M: Machine>(bytes: &[u8], step_bytes: StepBytes) -> Vec<u8
     mixtures::<M>(bytes, step_bytes).pop().unwrap()
 }
 
-/// Follows `there` from one state to another, and `back` from every point on the way. How many fetches were looked at.
+/// Follows `there` from one state to another, and `back` from every point on the way. Returns the number of fetches.
 pub(super) fn follow<M: Machine>(
     there: Steps,
     back: Steps,
@@ -56,7 +56,7 @@ pub(super) fn walk<M: Machine>(
         let Some(step_bytes) = there(number, change) else { continue };
         for mixed in mixtures::<M>(&bytes, step_bytes) {
             fetch(&mixed)?;
-            // Refused here: the writer got as far as `mixed`.
+            // The write is refused here: the writer got as far as `mixed`.
             let mut undone = mixed.clone();
             for number in (0..=number).rev() {
                 let Some(step_bytes) = back(number, change) else { continue };

@@ -19,7 +19,7 @@ impl<const BITS: u32> Machine for Oracle<BITS> {
     const UNIT: i64 = 1;
     const REACH: RangeInclusive<i32> = i32::MIN..=i32::MAX;
     const BITS: u32 = BITS;
-    /// The ends, around zero, the tail of the nop and one byte of it, opcodes.
+    /// The ends, around zero, the tail of the nop and one byte of it, and opcodes.
     const DISPLACEMENTS: &'static [i32] = &[
         i32::MIN,
         i32::MIN + 1,
@@ -69,7 +69,7 @@ impl<const BITS: u32> Machine for Oracle<BITS> {
     }
 }
 
-/// No value but these two is ours.
+/// The library knows no value but these two.
 #[test]
 fn other_values_are_foreign() {
     let is_ours = |&value: &u8| decode::<Oracle<64>>(Kind::of(NAKED).unwrap(), &[0xb8, value, 0, 0, 0], 0).is_some();
@@ -132,8 +132,8 @@ fn from_any_mixture() {
     assert!(mixed > 50, "hardly a mixture was met: {mixed}");
 }
 
-/// The beginning of one state and the end of another, as a site on two pages holds them if one page strayed: it is known, no action leaves
-/// it there unless it does what is wanted, and each flip from it ends right.
+/// The beginning of one state and the end of another, as a site on two pages holds them if one page strayed. The library knows such bytes. No
+/// action leaves a site with them unless they do what is wanted, and each flip from them ends right.
 #[test]
 fn from_the_halves_of_two_states() {
     type M = Oracle<64>;
@@ -163,8 +163,8 @@ fn from_the_halves_of_two_states() {
     assert!(torn > 100, "hardly a site was torn: {torn}");
 }
 
-/// In front of each instruction that may have `lock`, either prefix makes one instruction of it, the same but for the lock; a change is one
-/// byte in one step; nothing else is ours.
+/// In front of each instruction that may have `lock`, either prefix makes one instruction of it, which differs only in the lock. A change is one
+/// byte in one step. The library knows no other bytes.
 #[test]
 fn prefixes() {
     let kind = Kind::of(PREFIX).unwrap();

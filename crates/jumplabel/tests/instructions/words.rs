@@ -11,7 +11,7 @@ fn each<A: Op>(all: &[(Verdict, &[(u32, &str)])]) {
         for (word, text) in *words {
             let bytes = word.to_le_bytes();
             assert_eq!(A::examine(&bytes), *verdict, "{text}");
-            // Not a byte more or less is one.
+            // With a byte more or less, it is not one instruction.
             assert_eq!(A::examine(&bytes[..3]), Err(Fault::Length), "{text}");
             assert_eq!(A::examine(&[bytes, bytes].concat()), Err(Fault::Length), "{text}");
             assert_eq!(&A::moved(&bytes, 0x1000, 0x2000)[..], bytes, "{text}");

@@ -1,4 +1,4 @@
-//! Which flips are told, when, and what a function may do.
+//! The flips of which functions are told, when, and the calls that a function may make.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -44,7 +44,7 @@ fn each_change_once() {
     assert_eq!((ALL.take(), OF_ONE.take()), (vec![], vec![]));
 }
 
-/// When the first key of a batch is told, all of it has changed. A batch that is refused is not told.
+/// When a function is told of the first key of a batch, the whole batch has changed. A function is not told of a batch that is refused.
 #[test]
 fn batches() {
     static_key! { static KEYS: [false; 40]; static SEALED: false; }
@@ -66,7 +66,7 @@ fn batches() {
         let refused = set_all(KEYS.iter().map(|key| (key.raw(), !on)).chain([(SEALED.raw(), true)]));
         assert_eq!((refused, COUNT.load(Ordering::Relaxed)), (Err(Error::Sealed), 0));
     }
-    // A key that is named twice is told once, and not at all if it stays.
+    // A function is told once of a key that is named twice, and not at all if the key stays.
     Batch::<4>::with_capacity().set(&KEYS[0], true).set(&KEYS[0], false).set(&KEYS[1], false).commit().unwrap();
     assert_eq!(COUNT.load(Ordering::Relaxed), 0);
     assert_eq!(count.remove(), 0);
@@ -118,7 +118,7 @@ fn who_asked() {
         LIST.take(),
         [(key, 1, Operator { uid: 1000 }), (key, 0, Program), (key, 1, Startup), (key, 0, AskedBy::Revert)]
     );
-    // A change for a while: only what it changes.
+    // A change for a while: only its own flips are told with it.
     set(Operator { uid: 7 }, RawChange::For(jumplabel::Stay::Begins, &KEY, true));
     set(AskedBy::Revert, RawChange::For(jumplabel::Stay::Ends, &KEY, false));
     set(AskedBy::Revert, RawChange::For(jumplabel::Stay::Ends, &KEY, false));
@@ -126,7 +126,7 @@ fn who_asked() {
     assert_eq!(list.remove(), 0);
 }
 
-/// A function that does not let its key stay on. Its own flip is told inside of its call.
+/// A function that does not let its key stay on. It is told of its own flip within its call.
 #[test]
 fn its_own_key() {
     static_key! { static KEY: false; }
@@ -175,8 +175,8 @@ fn without_an_end() {
     assert_eq!(toggle.remove(), 0);
 }
 
-/// A function waits for a lock of the program's, whose holder flips: nobody waits for ever, because the function is called without the
-/// library's lock.
+/// A function waits for a lock of the program, whose holder flips. Nobody waits for ever, because the function is called without the library's
+/// lock.
 #[test]
 fn a_lock_that_a_flipper_holds() {
     static_key! { static KEY: false; static OTHER: false; }
@@ -203,8 +203,8 @@ fn a_lock_that_a_flipper_holds() {
     assert_eq!(waits.remove(), 0);
 }
 
-/// A copy of the state, kept by a function that reads what the key is now, is right in the end, whoever flips beside whom; also if the
-/// function is registered in the middle.
+/// A function copies the state that the key has when it is called. The copy is right in the end, whichever threads flip at the same time, even if
+/// the function is registered in the middle.
 #[test]
 fn a_copy_is_right() {
     static_key! { static KEY: false; }

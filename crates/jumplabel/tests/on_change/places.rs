@@ -1,4 +1,4 @@
-//! Where flips come from: signal handlers, handlers of `fork`, constructors, the thread of deferred keys. Each in a process of its own.
+//! The places from which flips come: signal handlers, handlers of `fork`, constructors, the thread of deferred keys. Each in a process of its own.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -43,8 +43,8 @@ fn in_a_signal_handler() {
     });
 }
 
-/// A signal that comes while a function runs: the function's flips and the handler's are told, because nobody has the lock. The function is
-/// called with the signals that the flipping thread allows.
+/// A signal comes while a function runs. Functions are told of that function's flips and of the handler's, because nobody has the lock. The
+/// function is called with the signals that the flipping thread allows.
 #[test]
 fn a_signal_in_a_call() {
     extern "C" fn flip(_: i32) {
@@ -65,7 +65,7 @@ fn a_signal_in_a_call() {
     });
 }
 
-/// A child keeps the functions, and counts no calls that its parent's other threads are in; the parent does.
+/// A child keeps the functions, and does not count calls in which its parent's other threads are; the parent does.
 #[test]
 fn in_a_child_of_fork() {
     static IS_IN: AtomicBool = AtomicBool::new(false);
@@ -138,7 +138,7 @@ fn in_handlers_of_fork() {
     });
 }
 
-/// A constructor of the program registers, and flips; what was registered stays.
+/// A constructor of the program registers a function, and flips. The function stays registered.
 mod constructor {
     use super::{AskedBy, Changed, List, Ordering, told};
 
@@ -160,7 +160,7 @@ mod constructor {
     const _: fn(&Changed<'_>, AskedBy) -> super::super::Told = told;
 }
 
-/// Only the scenario's process: the constructor runs in each.
+/// Whether this is the scenario's process: the constructor runs in every process.
 fn is_registering() -> bool {
     // SAFETY: a string.
     !unsafe { libc::getenv(c"JUMPLABEL_TEST_EARLY".as_ptr()) }.is_null()
@@ -175,7 +175,7 @@ fn in_a_constructor() {
     });
 }
 
-/// A deferred `dec` is told in the library's thread; a `flush` in the caller's.
+/// The library's thread tells functions of a deferred `dec`; the caller's thread tells them of a `flush`.
 #[test]
 fn of_deferred_keys() {
     static_key! {

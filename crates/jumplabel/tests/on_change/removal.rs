@@ -7,7 +7,7 @@ use jumplabel::{Changed, Error, OnChange, on_change, static_key};
 
 use crate::alone;
 
-/// A function that removes itself, in its call: that does not wait, and counts the call.
+/// A function that removes itself in its call: this does not wait, and counts the call.
 #[test]
 fn in_its_own_call() {
     static_key! { static KEY: false; }
@@ -29,7 +29,7 @@ fn in_its_own_call() {
     assert_eq!((itself.remove(), itself.remove()), (0, 0));
 }
 
-/// The count of calls that run is what tells when the function's data may go.
+/// The number of calls that run says when the function's data may be freed.
 #[test]
 fn while_it_runs() {
     static_key! { static KEY: false; }
@@ -62,7 +62,7 @@ fn while_it_runs() {
     assert!(!USED_FREED.load(Ordering::SeqCst));
 }
 
-/// Registered twice, it is called twice. A full table refuses; a place that was freed has another number.
+/// A function that is registered twice is called twice. A full table refuses. A place that was freed has another number.
 #[test]
 fn places() {
     static_key! { static KEY: false; }

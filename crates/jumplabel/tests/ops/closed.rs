@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use jumplabel::{Error, WriterKind, for_each_mode_site, ops, set_writer};
 use jumplabel_testing::scenario::{passes, rounds};
 
-/// Whether they are.
+/// Whether these operations are in place.
 const IN_PLACE: bool = cfg!(jumplabel_in_place);
 
 ops! {
     /// The ways of changing numbers.
     static NUMBERS: Numbers = { Add, Keep, Twice, Less };
 
-    /// The first with some of the second.
+    /// Changes the first number by the second.
     fn change(inout number: u64, by: u64) -> u64 {
         Add => add, x86_64 unsafe { "{{disp32}} lea {number}, [{number} + {by} + 0]" }, aarch64 unsafe { "add {number}, {number}, {by}" },
             riscv64 unsafe { "add {number}, {number}, {by}" };
@@ -90,10 +90,10 @@ extern "C" fn twice_of(number: u64) -> u64 {
 }
 
 ops! {
-    /// Of an operation that cannot be in place.
+    /// A table of an operation that cannot be in place.
     static STACK: Stack = { Native, Other };
 
-    /// Reads what lies on the stack.
+    /// Reads a number on the stack.
     fn on_stack(at: u64) -> u64 {
         Native => one_more, x86_64 unsafe { "mov {ret}, [rsp + {at} - 8]" }, aarch64 unsafe { "ldr {ret}, [sp]" }, riscv64 unsafe { "ld {ret}, 0(sp)" };
         Other => one_less, x86_64 unsafe { "mov {ret}, {at}" }, aarch64 unsafe { "mov {ret}, {at}" }, riscv64 unsafe { "mv {ret}, {at}" };
@@ -160,7 +160,7 @@ fn in_place() {
     });
 }
 
-/// Old or new, whatever the threads are at; by no writer but `remap`.
+/// Each operation is old or new, wherever the threads are. No writer but `remap` can do this.
 #[test]
 #[cfg_attr(not(jumplabel_sites), ignore = "no sites")]
 fn under_running_threads() {

@@ -9,7 +9,7 @@ use jumplabel::ops;
 use jumplabel_testing::scenario::passes;
 
 ops! {
-    /// Of one operation whose backend writes what it is told to.
+    /// A table of one operation whose backend writes the components that it is told to.
     static WRITTEN: WriteReport = { Native, Called };
 
     fn operate(at: u64) -> u64 {
@@ -123,7 +123,7 @@ impl Machine {
         self.places.iter().filter(|(_, place)| differs(place)).fold(0, |found, (component, _)| found | component)
     }
 
-    /// Whether what is in use may be kept by hand; with protection keys, which nobody writes here.
+    /// Whether the components in use may be kept by hand, together with protection keys, which nobody writes here.
     fn by_hand(&self, in_use: u32) -> bool {
         const KEYS: u32 = 1 << 9;
         self.tells && self.moves && in_use & !(SSE | OPMASK | HIGH | KEYS) == 0
@@ -177,7 +177,7 @@ fn around(image: &Image, called: extern "C" fn(u64) -> u64, machine: &Machine) -
     (seen, in_use as u32)
 }
 
-/// All pairs of a state and of what the backend writes.
+/// Visits all pairs of a state and of the components that the backend writes.
 fn each(mut body: impl FnMut(&Machine, u32, u32)) {
     let machine = Machine::this();
     let single = (0..8).map(|at| 1 << at).filter(|component| ALL & component != 0);
@@ -205,7 +205,7 @@ fn kept() {
     });
 }
 
-/// The broken twin: without what keeps them, each component that is written is found out.
+/// The broken twin: without the code that keeps components, each written component is found out.
 #[test]
 fn broken_twin_keeps_nothing() {
     passes(|| {
@@ -216,7 +216,7 @@ fn broken_twin_keeps_nothing() {
     });
 }
 
-/// By hand if little is in use, and by `xsave` else. A processor may say for a moment that more is in use than is.
+/// Components are kept by hand if few are in use, and by `xsave` otherwise. A processor may say for a moment that more are in use than really are.
 #[test]
 fn by_hand() {
     passes(|| {

@@ -81,7 +81,7 @@ unsafe extern "C" fn operation(counter: *const u32) {
 
 /// Writes some of these registers.
 fn trace_registers() {
-    // SAFETY: says what it writes.
+    // SAFETY: the operands list every register that this writes.
     unsafe {
         asm!("pcmpeqd xmm0, xmm0", "pcmpeqd xmm15, xmm15", out("xmm0") _, out("xmm15") _, options(nomem, nostack))
     };
@@ -102,7 +102,7 @@ extern "C" fn nothing_there(_: u64) -> u64 {
     0
 }
 
-/// Writes everything that it may, and unwinds inside of itself.
+/// Writes all registers that it may write, and unwinds its own stack.
 extern "C" fn backend_that_traces(at: u64) -> u64 {
     assert!(std::panic::catch_unwind(|| std::panic::resume_unwind(Box::new(1))).is_err());
     let trace = std::backtrace::Backtrace::force_capture().to_string();
@@ -139,7 +139,7 @@ fn backtraces() {
 }
 
 ops! {
-    /// Of an operation that cannot be in place.
+    /// A table of an operation that cannot be in place.
     static BAD: Bad = { Native, Other };
 
     /// Two instructions.

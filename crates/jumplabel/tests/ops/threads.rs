@@ -9,7 +9,7 @@ use jumplabel_testing::twin::{Twin, install};
 
 use super::{COUNTER, Counting, EACH, all, count, counted};
 
-/// Counts with two threads, while `change` is called: no event is lost, or counted in a way that no backend has.
+/// Counts with two threads while `change` is called: no event is lost, and none is counted in a way that no backend has.
 fn under_threads(change: impl Fn(usize)) {
     let (stop, events, counter) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU32::new(0));
     std::thread::scope(|scope| {
@@ -102,7 +102,7 @@ fn alone() {
     });
 }
 
-/// The library is told that there is one thread.
+/// A platform that says that there is one thread.
 struct Alone;
 
 impl Twin for Alone {
@@ -110,7 +110,7 @@ impl Twin for Alone {
         true
     }
 
-    /// Byte by byte, as a writer may that nobody watches.
+    /// Writes byte by byte, as a writer may if no other thread runs.
     fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         for (number, write) in writes.iter().enumerate() {
             for (at, byte) in write.bytes().iter().enumerate() {
@@ -135,7 +135,7 @@ fn twin_that_does_not_look_for_threads() {
     });
 }
 
-/// A child of the process that is made while the table changes is in the one state or the other.
+/// A child of the process that is made while the table changes has one state or the other.
 #[test]
 fn forked_in_between() {
     passes(|| {

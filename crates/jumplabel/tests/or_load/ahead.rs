@@ -6,7 +6,7 @@ use jumplabel_testing::scenario::passes;
 
 use super::refused::{ALL, KEY, ON, ORDINARY, allow, begin, denied, is, loading};
 
-/// `prepare_keys` patches what need not load, of these keys and of no others, and does so whole or not at all.
+/// `prepare_keys` patches the sites of these keys that need not load, and no others. It patches all of them or none.
 #[test]
 fn some_patched_ahead() {
     passes(|| {
@@ -34,7 +34,7 @@ fn some_patched_ahead() {
     });
 }
 
-/// `prepare` and `restore_pristine` patch what need not load, and nothing else.
+/// `prepare` and `restore_pristine` patch the sites that need not load, and no others.
 #[test]
 fn patched_ahead() {
     passes(|| {

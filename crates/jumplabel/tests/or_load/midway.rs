@@ -29,8 +29,8 @@ fn far() -> [bool; 2] {
     checks
 }
 
-/// Refused in the middle, with no way back: if each site takes one step, or shall fall through, those that were written are right in the new
-/// state, and so are those that load. Not so if some are in between, or beside an ordinary key.
+/// A flip is refused in the middle, and so is its way back. If each site takes one step, or is to fall through, the written sites are right in the
+/// new state, and so are those that load. This is not so if some are in between, or beside an ordinary key.
 #[test]
 fn in_the_middle() {
     passes(|| {
@@ -40,7 +40,7 @@ fn in_the_middle() {
         assert_eq!((outcome.loading, unlikely()), (2, [false; 2]));
         is(false, true, false);
         allow(0);
-        // The one that was written is patched for good.
+        // The site that was written is patched for good.
         assert_eq!(loading(&UNLIKELY), 1);
         denied(UNLIKELY.enable());
         assert_eq!(unlikely(), [false; 2]);
@@ -72,7 +72,7 @@ fn in_the_middle() {
 }
 
 /// Core sync is refused after the second step, and on the way back: the sites stay between two steps, where they fall through and do not load. So
-/// it is not a success that others load.
+/// the flip does not succeed although other sites load.
 #[test]
 fn between_two_steps() {
     passes(|| {

@@ -124,7 +124,7 @@ fn a_deferred_key_goes_off_when_it_is_due() {
     agree(&places);
 }
 
-/// A sealed key's count has its highest bit set: what the stub tests must not be that one.
+/// A sealed key's count has its highest bit set: the stub must not test that bit.
 #[test]
 fn sealed() {
     static_key! { static SEALED: false, or_load; static SEALED_ON: true, or_load; }

@@ -16,10 +16,10 @@ static_key! {
     static ON: true, or_load;
 }
 
-/// Refuses every write, or some, and notes at which counts a core sync was made.
+/// A platform that refuses every write, or some, and notes the counts at which a core sync was made.
 struct Moody {
     refuses: fn(u32) -> bool,
-    /// Whether core sync is left out that no writer makes.
+    /// Whether core syncs are left out that no writer makes.
     forgets: bool,
 }
 
@@ -84,7 +84,7 @@ fn broken_twin_forgets_the_core_sync() {
 
 const THREADS: usize = 3;
 
-/// Each thread takes, checks, gives back; how many checks found the key off in between.
+/// Each thread takes the key, checks it, and gives it back. Returns how many checks found the key off in between.
 fn found_off(take: impl Fn() -> Result<Outcome, Error> + Sync, check: impl Fn() -> bool + Sync) -> usize {
     let off = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -155,8 +155,8 @@ fn broken_twin_has_a_word_behind_the_flip() {
     });
 }
 
-/// When `enable` or `disable` has returned, no thread finds the old arm; a thread that has found the new arm of a check by a
-/// flip that nobody could patch does not find the old one again.
+/// When `enable` or `disable` has returned, no thread finds the old arm. A thread that has found the new arm of a check, after a flip that nobody
+/// could patch, does not find the old arm again.
 #[test]
 fn flips_are_seen() {
     passes(|| {
@@ -172,7 +172,8 @@ fn flips_are_seen() {
                         scope.spawn(|| {
                             let mut looks = 0;
                             while !STOP.load(Ordering::SeqCst) {
-                                // Even: off; odd: on; the same before and after: no flip began in between.
+                                // The number is even while the key is off, odd while it is on, and the same before and after if no flip began in
+                                // between.
                                 let before = DONE.load(Ordering::SeqCst);
                                 let seen = [all(), [static_branch_likely!(ON), static_branch_unlikely!(ON)]];
                                 let flipping = DONE.load(Ordering::SeqCst) != before;
@@ -205,7 +206,7 @@ static HANDLED: AtomicU32 = AtomicU32::new(0);
 static WRONG: AtomicU32 = AtomicU32::new(0);
 static FLIPPED: AtomicUsize = AtomicUsize::new(0);
 
-/// Takes, checks, gives back. In the middle of another flip, it can only check.
+/// Takes the key, checks it, and gives it back. In the middle of another flip, it can only check.
 extern "C" fn handler(_signal: i32) {
     HANDLED.fetch_add(1, Ordering::SeqCst);
     match KEY.inc() {
@@ -237,7 +238,7 @@ fn in_signal_handlers() {
                 while FLIPPED.load(Ordering::SeqCst) < repeats(500) || HANDLED.load(Ordering::SeqCst) < 50 {
                     // SAFETY: as above.
                     assert_eq!(unsafe { libc::pthread_kill(this as libc::pthread_t, libc::SIGUSR1) }, 0);
-                    // Longer than the handler takes, or nothing else gets on.
+                    // The pause is longer than the handler takes. Otherwise nothing else would get on.
                     thread::sleep(std::time::Duration::from_micros(500) * slowness());
                 }
             });

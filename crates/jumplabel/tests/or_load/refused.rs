@@ -1,4 +1,4 @@
-//! A platform that refuses to write code, on command: what flips of keys declared `or_load` come to, alone and beside others.
+//! A platform that refuses to write code, on command: the results of flips of keys declared `or_load`, alone and beside others.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
@@ -36,7 +36,7 @@ pub(super) fn allow_syncs(syncs: i64) {
 /// A page of text stays writable.
 static LEFT: AtomicBool = AtomicBool::new(false);
 
-/// Writes as long as it is allowed, and refuses to undo, too, when it is not.
+/// A platform that writes as long as it is allowed to; otherwise it refuses to undo, too.
 struct Refusing;
 
 const EACCES: Refusal = Refusal::errno(libc::EACCES);
@@ -157,7 +157,7 @@ fn from_the_start() {
             done(KEY.disable(), 3);
             is(false, true, false);
             denied(ORDINARY.enable());
-            // A key without sites is nobody's obstacle.
+            // A key without sites does not keep others from flipping.
             done(Batch::new().enable(&KEY).enable(&UNCHECKED).commit(), 3);
             done(Batch::new().disable(&KEY).disable(&UNCHECKED).commit(), 3);
             denied(restore_pristine(&KEY));
@@ -167,7 +167,7 @@ fn from_the_start() {
     });
 }
 
-/// All or nothing, whichever comes first, in both directions.
+/// A batch beside an ordinary key changes all or nothing, whichever comes first, in both directions.
 #[test]
 fn beside_an_ordinary_key() {
     passes(|| {
@@ -188,7 +188,7 @@ fn beside_an_ordinary_key() {
     });
 }
 
-/// Sites that were patched cannot be made to load again: an error, and everything is as it was. Those that load still follow.
+/// Sites that were patched cannot be made to load again: the flip returns an error, and everything is as it was. Sites that load still follow.
 #[test]
 fn later() {
     passes(|| {
@@ -228,7 +228,7 @@ fn later() {
     });
 }
 
-/// A refusal that ends: the next flip patches all sites.
+/// A refusal ends: the next flip patches all sites.
 #[test]
 fn not_any_more() {
     passes(|| {

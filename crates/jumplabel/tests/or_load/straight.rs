@@ -80,7 +80,7 @@ fn flip(on: bool) {
     assert_eq!((load(), listed()), (NONE, 0));
 }
 
-/// Likely and unlikely, from either default, with each writer.
+/// Likely and unlikely checks, from either default, with each writer.
 #[test]
 fn after_a_flip() {
     let all = [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Remap)];
@@ -100,7 +100,7 @@ fn after_a_flip() {
 #[test]
 fn without_a_flip() {
     passes(|| {
-        // Nothing changes, and nobody repairs what is right.
+        // A change to the present state changes nothing, and no site that is right is repaired.
         assert_eq!(OFF.disable().unwrap().sites, 0);
         assert_eq!(ON.enable().unwrap().sites, 0);
         assert_eq!(verify().unwrap().sites, 0);

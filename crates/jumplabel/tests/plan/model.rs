@@ -1,5 +1,5 @@
-//! The reference model: what keys should be after a sequence of changes, in plain numbers, and the comparison with what they
-//! are: results, counts, what the checks yield, what their sites hold.
+//! The reference model: the states that keys should have after a sequence of changes, in plain numbers. It is compared with the real states:
+//! results, counts, what the checks yield, what the sites hold.
 //!
 //! A process has one set of statics, and a sealed key stays sealed, so that each case takes fresh keys from a pool, and
 //! leaves those that it did not seal in their default state.

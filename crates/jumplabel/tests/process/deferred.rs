@@ -60,7 +60,7 @@ fn the_last_dec_waits() {
         SLOW.dec_deferred().unwrap();
         assert!(SLOW.count() == 1 && slow());
         let start = Instant::now();
-        // The first is due; the others are absorbed.
+        // The first dec becomes due; the others are absorbed.
         for _ in 0..3 {
             SLOW.dec_deferred().unwrap();
         }
@@ -109,7 +109,7 @@ fn enable_while_a_dec_is_due() {
         NEVER.dec_deferred().unwrap();
         assert!(NEVER.enable().unwrap().sites == 0 && NEVER.flush() == Ok(None) && never());
         NEVER.disable().unwrap();
-        // With another user it is a key of several, as without a dec that is due.
+        // With another user, the key has several users, as without a dec that is due.
         NEVER.inc().unwrap();
         NEVER.dec_deferred().unwrap();
         NEVER.inc().unwrap();
@@ -141,7 +141,7 @@ fn off_while_a_dec_is_due() {
     });
 }
 
-/// A sealed key has the users that there are. None has left and is still counted.
+/// A sealed key has the users that still exist. A user that has left is not counted any more.
 #[test]
 fn sealed_while_a_dec_is_due() {
     passes(|| {

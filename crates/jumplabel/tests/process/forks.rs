@@ -78,7 +78,7 @@ fn storm_of_forks() {
     passes(|| storm(rounds(400), true));
 }
 
-/// The built-in lock under batches that take their time.
+/// The built-in lock, under batches that take long.
 struct Slow;
 
 impl Twin for Slow {
@@ -119,7 +119,7 @@ fn broken_twin_fork_does_not_take_the_lock() {
     });
 }
 
-/// A child made by a system call, without the handlers that `fork` runs, whatever the other threads were doing.
+/// Makes a child by a system call, without the handlers that `fork` runs, whatever the other threads are doing.
 fn clone(body: impl FnOnce() -> bool) -> i32 {
     // The flags come second on s390x, after a stack, which is this one.
     let (first, second) = if cfg!(target_arch = "s390x") { (0, libc::SIGCHLD) } else { (libc::SIGCHLD, 0) };
@@ -217,7 +217,7 @@ fn fork_inside_a_callback() {
     });
 }
 
-/// A thread that has the lock for long does not keep another from forking; the child has all to itself.
+/// A thread that has the lock for long does not keep another from forking. The child has the lock to itself.
 #[test]
 fn forks_do_not_wait_for_ever() {
     passes(|| {

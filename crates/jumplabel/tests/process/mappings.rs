@@ -19,7 +19,7 @@ fn mappings() -> usize {
     std::fs::read_to_string("/proc/self/maps").unwrap().lines().count()
 }
 
-/// Single flips on 500 pages, in an order that never meets a neighbour, there and back. The mappings before and after.
+/// Single flips on 500 pages, in an order that never meets a neighbour, there and back. Returns the numbers of mappings before and after.
 fn single_flips(writer: Option<WriterKind>) -> (usize, usize) {
     set_writer(writer);
     many().keys[0].enable().unwrap();

@@ -12,7 +12,7 @@ crate::pages::pages! { sites: 2 keys, 8 sites, every 1 pages, at 0 }
 /// 0 not run, 1 refused as it should be, 2 not so.
 static TOO_EARLY: AtomicI32 = AtomicI32::new(0);
 
-/// The C library has no environment yet, and hands it over.
+/// Tries a flip, if the environment asks for this scenario. The C library has no environment yet, and passes it here.
 extern "C" fn before_constructors(_: i32, _: *const *const i8, mut environment: *const *const i8) {
     let mut asked = false;
     // SAFETY: strings, and then NULL.

@@ -38,7 +38,7 @@ static HANDLING: AtomicU32 = AtomicU32::new(0);
 /// get on.
 static ONE_BY_ONE: AtomicBool = AtomicBool::new(false);
 
-/// From one signal to the next, in microseconds.
+/// The time from one signal to the next, in microseconds.
 const PAUSE: i16 = 700;
 
 /// 0: no more signals.
@@ -139,7 +139,7 @@ fn caught() -> String {
     status.lines().find(|line| line.starts_with("SigCgt:")).unwrap().to_owned()
 }
 
-/// Flips with each writer, with threads, children and a dec that is left to the worker; `handler` may install one.
+/// Flips with each writer, with threads, children and a dec that is left to the worker. `handler` may install a signal handler.
 fn handlers_stay_as_they_are(handler: impl FnOnce()) {
     static_key! { static LATER: false, deferred std::time::Duration::from_millis(1); }
     let before = caught();
@@ -190,7 +190,7 @@ fn is(test: &std::ffi::CStr) -> bool {
 static BEFORE_ALL: AtomicI32 = AtomicI32::new(0);
 static BEFORE_MAIN: AtomicI32 = AtomicI32::new(0);
 
-/// There and back, and on again.
+/// Flips there and back, and on again.
 fn flips() -> i32 {
     let well = [true, false, true].iter().all(|&on| sites().set(on).is_ok() && sites().all(on) && sites().agree());
     if well { 1 } else { 2 }
@@ -254,7 +254,8 @@ fn exit() {
     });
 }
 
-/// In the middle of a flip all signals are blocked, but for SIGSYS and those that the C library keeps for itself; afterwards, those that were.
+/// In the middle of a flip all signals are blocked except SIGSYS and those that the C library keeps for itself. Afterwards, the thread blocks the
+/// same signals as before.
 #[test]
 fn blocked_in_mid_flip() {
     static SEEN: AtomicU64 = AtomicU64::new(0);
@@ -279,7 +280,8 @@ fn blocked_in_mid_flip() {
         let before = mask();
         MASKED.enable().unwrap();
         assert!(masked());
-        // The kernel's own, SIGSYS, and the C library's. qemu-user puts the last two in the place of the C library's.
+        // Signals that are never blocked: the kernel's own, SIGSYS, and the C library's. qemu-user puts the last two in the place of the C
+        // library's.
         let never = [libc::SIGKILL, libc::SIGSTOP, libc::SIGSYS, 32, 33, 34].into_iter();
         let never = never.chain([63, 64].into_iter().filter(|_| emulator().is_some()));
         let may_come = never.fold(0, |mask, signal| mask | 1_u64 << (signal - 1));

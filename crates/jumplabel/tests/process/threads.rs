@@ -81,8 +81,7 @@ fn threads_that_come_and_go() {
     });
 }
 
-/// The first thread of a process has ended: /proc/self has no memory and no maps any more. Each writer goes on all the same, and
-/// the map says what it said before.
+/// The first thread of a process has ended: /proc/self has no memory and no maps any more. Each writer still works, and the map is read as before.
 #[test]
 fn the_first_thread_has_ended() {
     passes(|| {
@@ -124,7 +123,7 @@ fn sent_to_a_waiting_thread(signal: i32) {
     unsafe { libc::signal(signal, take as *const () as usize) };
     let (waits, done, held) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
-        // Started without the lock: who has it blocks signals, and hands that down.
+        // The thread is started without the lock: a thread that has the lock blocks signals, and its new threads inherit that.
         scope.spawn(|| {
             while held.load(Ordering::SeqCst) == 0 {
                 std::thread::yield_now();
@@ -156,7 +155,7 @@ fn waiting_threads_take_signals() {
     passes(|| sent_to_a_waiting_thread(libc::SIGUSR1));
 }
 
-/// Blocks signals, then waits.
+/// A platform whose lock blocks signals, and then waits.
 struct Deaf;
 
 impl Twin for Deaf {

@@ -2,7 +2,7 @@
 
 use crate::seccomp::{Call, load};
 
-/// From now on, `rt_sigprocmask` of this thread fails with `errno` if it is told to do what does not exist.
+/// From now on, `rt_sigprocmask` of this thread fails with `errno` if its first argument is an operation that does not exist.
 pub fn deny_unknown_masks(errno: i32) {
     deny_with(libc::SYS_rt_sigprocmask, 0, u32::MAX, errno);
 }

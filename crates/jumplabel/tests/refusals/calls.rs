@@ -11,11 +11,11 @@ use crate::scenario::{fork, passes, slowness, wait_for};
 use crate::seccomp::{Call, Fault, Faults, MMAP, STATUS};
 use crate::state::{Watch, is_open};
 
-// Too far apart to share a span or a run; few enough that the automatic choice begins with `procmem`, or too many.
+// Sites too far apart to share a span or a run: few enough that the automatic choice begins with `procmem`, or too many.
 crate::pages::pages! { few: 3 keys, 4 sites, every 18 pages, at 0 }
 crate::pages::pages! { many: 3 keys, 18 sites, every 18 pages, at 4093 }
 
-/// All that the patcher asks of the system.
+/// All system calls that the patcher makes.
 pub const CALLS: [Call; 10] = [
     libc::SYS_mprotect,
     libc::SYS_madvise,
@@ -37,7 +37,7 @@ struct Case {
     ordinal: u32,
     /// All later calls of the kind fail, too.
     lasting: bool,
-    /// Not the process's first flip.
+    /// The process has flipped before.
     used: bool,
     /// Sites that are primed already.
     primed: bool,
@@ -46,7 +46,7 @@ struct Case {
 }
 
 impl Case {
-    /// In a child of its own: whether all was well, and whether the fault was met.
+    /// Runs in a child of its own. Returns whether all was well, and whether the fault was met.
     fn run(self, faults: Faults) -> (bool, bool) {
         let child = fork(|| {
             let (there, done) = (Barrier::new(2), Barrier::new(2));

@@ -1,4 +1,4 @@
-//! Systems without membarrier: what may still be flipped, and what is said of its visibility.
+//! Systems without membarrier: the sites that may still be flipped, and the visibility that is reported.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -54,7 +54,7 @@ mod several_steps {
                     sites().restore_pristine();
                 }
             });
-            // The cause is gone: this thread may.
+            // This thread may use membarrier: the cause is gone.
             set_writer(None);
             assert_eq!(sites().set(true).unwrap().visibility, Visibility::Immediate);
             assert!(sites().all(true));
@@ -191,8 +191,8 @@ fn nothing_left_to_do() {
             assert_eq!(a.disable().unwrap().visibility, Eventual);
             assert_eq!(a.disable().unwrap().visibility, Eventual);
         });
-        // The cause is gone. Nobody knows yet but who asks; and then it is so for the key that was asked for, and for another
-        // as soon as it is asked for.
+        // The cause is gone, but the library finds out only when it asks. Then the key for which it has asked is visible, and another one as soon
+        // as it is asked for.
         if ALLOWED == Visibility::Immediate {
             assert_eq!(b.inc().unwrap().visibility, Eventual);
         }

@@ -9,7 +9,7 @@ use crate::seccomp::{CORE_SYNC, Faults, OF_DESCRIPTORS, deny};
 
 crate::pages::pages! { sites: 2 keys, 4 sites, every 18 pages, at 0 }
 
-/// The standard ones are closed.
+/// Whether the standard descriptors are closed.
 fn are_closed() -> bool {
     // SAFETY: asks for a flag.
     (0..=2).all(|number| unsafe { libc::fcntl(number, libc::F_GETFD) } == -1)

@@ -1,5 +1,5 @@
-//! A root directory in which something else lies where the kernel's /proc should: what is written there changes nothing,
-//! and what is read there is not about this process. The process enters it after its first flip, or before.
+//! A root directory that has something else in the place of the kernel's /proc: a write there changes nothing, and a read there is not about this
+//! process. The process enters it after its first flip, or before.
 
 use std::fmt::Write;
 use std::os::fd::AsRawFd;
@@ -33,7 +33,7 @@ fn is_possible() -> bool {
 }
 
 impl FalseRoot {
-    /// With an empty `/proc/self` and `/proc/thread-self`. On a file system whose files can be as long as addresses are large.
+    /// Makes the directory with an empty `/proc/self` and `/proc/thread-self`, on a file system whose files can be as long as addresses are large.
     fn new() -> FalseRoot {
         let directory = PathBuf::from(format!("/dev/shm/jumplabel-{}", std::process::id()));
         if !is_possible() {
@@ -102,7 +102,7 @@ fn memory_is_a_file(used: bool) {
     }
     assert_eq!(watch.state().behaviour(), before.behaviour());
     root.leave();
-    // Once a liar, never asked again.
+    // A writer that has lied once is never asked again.
     assert_eq!(sites().set(true).unwrap().writer, Some(WriterKind::Mprotect));
     assert!(sites().all(true));
 }
@@ -117,7 +117,7 @@ fn memory_is_a_file_from_the_start() {
     passes(|| memory_is_a_file(false));
 }
 
-/// Believes that a write that went to a file was one to memory.
+/// A platform that takes a write to a file for one to memory.
 struct Credulous;
 
 impl Twin for Credulous {
@@ -141,8 +141,8 @@ fn broken_twin_believes() {
     });
 }
 
-/// A map that calls platform writable, and much more than platform: whoever believes it leaves platform writable, or takes the right to
-/// write from data.
+/// A map that says that the sites' pages are writable, and one that has much more than these pages: a library that believes it leaves the pages
+/// writable, or takes the right to write from data.
 fn map_is_a_file(place: &str) {
     let watch = Watch::new(sites().raw());
     let platform = sites().site(0) & !(PAGE - 1);
@@ -180,7 +180,7 @@ fn map_of_the_thread_is_a_file() {
     passes(|| map_is_a_file("thread-self/maps"));
 }
 
-/// A pipe whose other end nobody has: who opens it waits for ever, with all signals blocked.
+/// A pipe whose other end nobody has: to open it waits for ever, with all signals blocked.
 #[test]
 fn map_is_a_pipe() {
     passes(|| {
@@ -203,7 +203,7 @@ fn map_is_a_pipe() {
     });
 }
 
-/// Flips primed sites where membarrier is refused and another thread runs. What is said of their visibility.
+/// Flips primed sites where membarrier is refused and another thread runs. Returns the visibility that is reported.
 fn without_membarrier() -> Visibility {
     deny(CORE_SYNC, libc::EPERM);
     set_writer(Some(WriterKind::Mprotect));

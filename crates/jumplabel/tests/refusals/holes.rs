@@ -42,7 +42,7 @@ fn demand_guards() {
     guard(close().site(0), false);
 }
 
-/// All that reads the sites is refused, and names `site`.
+/// Asserts that every call that reads the sites is refused, and names `site`.
 fn is_refused(pages: Pages, site: usize) {
     let expected = Error::Unreadable { address: site };
     let on = pages.keys[0].is_enabled();
@@ -77,7 +77,7 @@ fn guards() {
     });
 }
 
-/// A guard between the sites, where nothing is to be read.
+/// A guard between the sites, where the library reads nothing.
 #[test]
 fn guards_elsewhere() {
     passes(|| {
@@ -179,7 +179,7 @@ fn few_questions() {
     });
 }
 
-/// The broken twin: a platform that takes all pages of a mapping to be like the first that it looks at.
+/// The broken twin: a platform that expects all pages of a mapping to be like the first one at which it looks.
 struct OfMapping;
 
 impl Twin for OfMapping {

@@ -1,5 +1,5 @@
-//! Systems that do not allow what a writer needs: limits on descriptors and memory, no /proc, no right to one's own memory,
-//! MDWE, sealed pages. A writer forced by name is refused; the automatic choice finds another one.
+//! Systems that do not allow what a writer needs: limits on descriptors and memory, no /proc, no right to one's own memory, MDWE, sealed pages. A
+//! writer that is set by name is refused; the automatic choice finds another one.
 
 #[path = "limits/rights.rs"]
 mod rights;
@@ -82,7 +82,7 @@ fn no_descriptors() {
     });
 }
 
-/// The table of descriptors is full but for one: what needs one works, and gives it back.
+/// The table of descriptors is full but for one: a writer that needs one works, and gives it back.
 #[test]
 fn one_descriptor_left() {
     passes(|| {
@@ -97,7 +97,7 @@ fn one_descriptor_left() {
                 assert!(sites.all(on));
             }
         }
-        // Two at a time: the map and the file.
+        // This writer needs two at a time: the map and the file.
         set_writer(REMAP);
         assert!(denied(REMAP, libc::EMFILE)(watch.refused(|| sites.set(true))));
         limit(libc::RLIMIT_NOFILE, Some(first_free as u64 + 2));
@@ -142,7 +142,7 @@ fn no_memory() {
             sites.set(on).unwrap();
             assert!(sites.all(on));
         }
-        // All memory is there now, and a flip needs no more.
+        // The library has all its memory now: a flip needs no more.
         limit(libc::RLIMIT_AS, Some(0));
         sites.set(true).unwrap();
         limit(libc::RLIMIT_AS, None);
@@ -180,7 +180,7 @@ fn sealed_page() {
             }
         };
         refuses(&[(MPROTECT, libc::EPERM), (REMAP, libc::EPERM)], PROCMEM, begin, None);
-        // Keys without a site there do not mind.
+        // Flips of keys without a site on that page succeed.
         for writer in [MPROTECT, REMAP] {
             set_writer(writer);
             sites().keys[1].enable().unwrap();
@@ -189,7 +189,7 @@ fn sealed_page() {
     });
 }
 
-/// A page of code that the program writes to: what it writes while the page is copied would be lost.
+/// The program writes to a page of code: its writes while the page is copied would be lost.
 #[test]
 fn writable_page() {
     passes(|| {

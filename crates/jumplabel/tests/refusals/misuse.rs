@@ -21,7 +21,7 @@ crate::pages::pages! { sites: 4 keys, 8 sites, every 1 pages, at 0 }
 const WRITERS: [Option<WriterKind>; 4] =
     [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Remap)];
 
-/// The word of a key: what 2^31 calls of `inc` would bring it to, in no time.
+/// The word of a key, to give it at once the value that 2^31 calls of `inc` would give it.
 fn word(key: &'static RawKey) -> &'static AtomicI32 {
     // SAFETY: a RawKey begins with its word, and nobody else is there.
     unsafe { &*std::ptr::from_ref(key).cast() }
@@ -95,7 +95,7 @@ fn reentry() {
     });
 }
 
-/// Visitors of sites may flip, and may panic.
+/// Functions that visit sites may flip, and may panic.
 #[test]
 fn visitors() {
     passes(|| {
@@ -109,8 +109,8 @@ fn visitors() {
     });
 }
 
-/// Handlers of `fork` that run while the patcher's own hold the lock: those that were registered before it. In the child
-/// the lock is free from the start.
+/// Handlers of `fork` that were registered before the patcher's run while the patcher's hold the lock. In the child the lock is free from the
+/// start.
 #[test]
 fn handlers_of_fork() {
     passes(|| {

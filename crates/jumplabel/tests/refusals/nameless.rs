@@ -1,5 +1,5 @@
-//! A filter refuses `gettid` to a thread, by whose number others judge whether the owner of the lock still exists. The lock is not taken
-//! from the thread all the same, and if nothing tells the number, flips are refused.
+//! A filter refuses `gettid` to a thread. By this number, others judge whether the owner of the lock still exists. Still nobody takes the lock from
+//! the thread, and if nothing tells the number, flips are refused.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -52,7 +52,7 @@ fn flips_are_refused() {
     });
 }
 
-/// Work that must be done takes the lock all the same, and nobody takes it over.
+/// Work that cannot be refused takes the lock all the same, and nobody takes it over.
 #[test]
 fn the_lock_is_taken_anyway() {
     passes(|| {
@@ -63,7 +63,7 @@ fn the_lock_is_taken_anyway() {
             let released = &released;
             scope.spawn(move || {
                 deny(&[libc::SYS_gettid], libc::EPERM);
-                // Only the question for the number: others wait by the same system call.
+                // Only the question for the number is refused: others wait by the same system call.
                 crate::arguments::deny_locks_with_inheritance(libc::EPERM);
                 let token = platform.lock_anyway().unwrap();
                 send.send(()).unwrap();

@@ -1,5 +1,5 @@
-//! All patterns of refused `mprotect`, counted and not sampled, over flips of pages that neighbour and overlap: what could not be closed
-//! gets the protection back that it had before it was opened, whatever is opened and refused meanwhile.
+//! All patterns of refused `mprotect`, counted and not sampled, over flips of pages that neighbour and overlap: a span that could not be closed
+//! gets back the protection that it had before it was opened, whatever is opened and refused meanwhile.
 //!
 //! ```text
 //!   a flip      of the keys of some pages, which the writer opens together
@@ -73,15 +73,15 @@ fn under(refused: u64, flips: Flips, watch: &Watch, faults: Faults) -> (Option<S
     let calls = faults.seen();
     faults.disarm();
     let complaint = untold.map(|result| format!("{result:?}, and the map is {:x?}", watch.map()));
-    // Either closes what is open, though `verify` has nothing to write.
+    // Either change closes the open span, though `verify` has nothing to write.
     let last = if refused.count_ones().is_multiple_of(2) { flip(0..1) } else { verify() };
     let restored =
         last.is_ok_and(|outcome| !outcome.warnings.left_writable) && watch.map() == before && sites().agree();
     (complaint.or_else(|| (!restored).then(|| format!("{last:?}, and the map stays {:x?}", watch.map()))), calls)
 }
 
-/// All patterns over all sequences, in this process, or, if `first`, each in a process of its own, which has not flipped yet. If `own`, the
-/// program has made a page of code writable for itself: so that stays.
+/// Runs all patterns over all sequences, in this process or, if `first`, each in a process of its own, which has not flipped yet. If `own`, the
+/// program has made a page of code writable for itself, and the page stays so.
 fn under_each_pattern(first: bool, own: bool) {
     set_writer(Some(WriterKind::Mprotect));
     if own {
@@ -131,7 +131,7 @@ fn each_pattern_from_the_first_flip() {
     passes(|| under_each_pattern(true, true));
 }
 
-/// Says nothing of what stays open.
+/// A platform that does not report spans that stay open.
 struct Silent;
 
 impl Twin for Silent {

@@ -1,5 +1,5 @@
-//! `prepare`: what it takes off the first flip of a process, by the number of its system calls, and what it says of systems on
-//! which flips fail. One child for each kind of call.
+//! `prepare`: the system calls that it takes off the first flip of a process, and its result on systems on which flips fail. One child for each
+//! kind of call.
 
 use std::sync::Barrier;
 
@@ -16,8 +16,8 @@ crate::pages::pages! { many: 2 keys, 80 sites, every 1 pages, at 0 }
 /// The writers that can be chosen first.
 const WRITERS: [Option<WriterKind>; 3] = [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect)];
 
-/// In a process of its own, with a second thread: whether the first flip makes as many calls of a kind as the next flip of the
-/// same pristine sites.
+/// Runs in a process of its own, with a second thread. Returns whether the first flip makes as many calls of a kind as the next flip of the same
+/// pristine sites.
 fn is_like_the_next(
     faults: Faults,
     call: Call,

@@ -40,7 +40,7 @@ pub const OF_DESCRIPTORS: &[Call] = &[
     libc::SYS_newfstatat,
 ];
 
-/// All that gives a core sync.
+/// All system calls that can give a core sync.
 pub const CORE_SYNC: &[Call] = &[
     libc::SYS_membarrier,
     #[cfg(target_arch = "riscv64")]
@@ -142,7 +142,7 @@ impl Faults {
             }
             answer(LISTENER.load(Ordering::SeqCst), plan);
         });
-        // A thread that begins waits for the dynamic loader, and whoever has that waits for an answer.
+        // A thread that begins waits for the dynamic loader, and the thread that holds the loader's lock may wait for an answer.
         is_running.recv().unwrap();
         LISTENER.store(install(calls, libc::SECCOMP_RET_USER_NOTIF, FILTER_FLAG_NEW_LISTENER), Ordering::SeqCst);
         Faults(plan)
@@ -183,7 +183,7 @@ impl Faults {
         self.0.seen.load(Ordering::SeqCst)
     }
 
-    /// No more faults; how many there were.
+    /// No more faults. Returns how many there were.
     pub fn disarm(&self) -> u32 {
         self.0.call.store(-1, Ordering::SeqCst);
         self.fired()
@@ -241,7 +241,7 @@ fn judge(plan: &Plan, call: &libc::seccomp_data) -> Option<Result<i64, i32>> {
         return None;
     }
     let ordinal = plan.seen.fetch_add(1, Ordering::SeqCst) + 1;
-    // 64 bits lie in two registers where that is the size of two, on arm in an even and an odd one.
+    // An argument of 64 bits takes two registers if registers have 32, on arm an even and an odd one.
     let offset = if cfg!(target_arch = "arm") { 4 } else { 3 };
     let (length, address) = (call.args[2], call.args[offset]);
     if fault == 2 && plan.rest.swap(0, Ordering::SeqCst) == address {

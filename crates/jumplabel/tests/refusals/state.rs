@@ -12,7 +12,7 @@ use jumplabel_format::{Arch, Code, Kind};
 /// Looks at some keys and their sites, and at the map through a descriptor that stays open whatever becomes of /proc or of limits.
 pub struct Watch {
     keys: Vec<&'static RawKey>,
-    /// The address of each site, and where it jumps to.
+    /// The address of each site, and the target of its jump.
     sites: Vec<(usize, usize)>,
     maps: RefCell<File>,
 }
@@ -29,7 +29,7 @@ pub struct State {
 struct Site {
     address: usize,
     bytes: [u8; Native::SIZE],
-    /// `None`: another instruction.
+    /// Whether the site jumps. `None`: it holds another instruction.
     jumps: Option<bool>,
 }
 
@@ -59,7 +59,7 @@ impl Watch {
         State { sites, counts, map: self.map() }
     }
 
-    /// Demands that `flip` is refused and has changed nothing. The error.
+    /// Asserts that `flip` is refused and has changed nothing. Returns the error.
     #[track_caller]
     pub fn refused(&self, flip: impl FnOnce() -> Result<Outcome, Error>) -> Error {
         let before = self.state();

@@ -1,4 +1,4 @@
-//! A mode whose change is refused, at each write: it stays, and its switches take the arm that they took.
+//! A mode whose change is refused, at each write: the mode stays, and its switches take the same arm as before.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,7 +19,7 @@ fn arms() -> [Mode; 2] {
     ]
 }
 
-/// Sets `to` until it is not refused any more. How often it was.
+/// Sets `to` until the change is not refused any more. Returns how often it was refused.
 fn refusals(from: Mode, to: Mode, arm: impl Fn(u32), disarm: impl Fn() -> bool) -> usize {
     MODE.set(from).unwrap();
     for ordinal in 1.. {
@@ -50,7 +50,7 @@ fn every_write() {
             met += refusals(from, to, arm, || faults.disarm() > 0);
         }
     }
-    // Two sites, and six ways.
+    // There are two sites, and six changes.
     assert!(met >= 12, "{met} writes");
 }
 

@@ -1,4 +1,4 @@
-//! All patterns of refusals over all orders of writers, counted and not sampled, against what must hold.
+//! All patterns of refusals over all orders of writers, counted and not sampled: after each, the invariants must hold.
 //!
 //! ```text
 //!   a call     to open a writer, to write in place, to sync, to put a copy in the place of the text
@@ -27,7 +27,7 @@ crate::pages::pages! { sites: 2 keys, 6 sites, every 1 pages, at 0 }
 struct Tally {
     patterns: usize,
     results: BTreeMap<&'static str, usize>,
-    /// Flips that said RollbackFailed, and left checks that differ from their keys.
+    /// Flips that failed with RollbackFailed, and left checks that differ from their keys.
     stuck: usize,
     /// Patterns after which something does not hold, and the first complaint.
     wrong: usize,
@@ -139,7 +139,7 @@ fn broken_twin_believes_in_an_undo_that_was_refused() {
     });
 }
 
-/// Two keys in turn: what one flip leaves is what the next begins at.
+/// Two keys in turn: one flip begins with the bytes that the flip before has left.
 #[test]
 fn two_keys_under_each_pattern() {
     passes(|| {

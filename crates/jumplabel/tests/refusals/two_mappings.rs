@@ -9,7 +9,7 @@ use crate::state::Watch;
 
 crate::pages::pages! { sites: 3 keys, 6 sites, every 18 pages, at 4094 }
 
-// Sites of one run on two pages, of which one has another mapping: nothing is cut.
+// Sites of one run on two pages, of which one has another mapping: no site is cut.
 crate::pages::pages! { neighbours: 1 keys, 2 sites, every 1 pages, at 0 }
 
 fn part_from_its_file(second: usize) {

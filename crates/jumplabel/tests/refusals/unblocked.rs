@@ -1,5 +1,5 @@
-//! The system refuses to block signals, which whoever takes the lock does first. Flips are refused before anything is read or written;
-//! what cannot be refused goes on.
+//! The system refuses to block signals, with which every taking of the lock begins. Flips are refused before anything is read or written;
+//! operations that cannot be refused go on.
 
 use jumplabel::platform::{Token, builtin};
 use jumplabel::{Error, Lock, Refusals, for_each_site, set_writer, text_reserved};
@@ -31,7 +31,7 @@ fn mask() -> Vec<i32> {
     }
 }
 
-/// Blocks one signal for good, so that a mask that is lost shows.
+/// Blocks one signal for good, so that the test notices a mask that is lost.
 fn block_one() {
     // SAFETY: as above.
     unsafe {
@@ -72,7 +72,7 @@ fn flips_are_refused() {
     });
 }
 
-/// Takes the lock all the same.
+/// A platform that takes the lock all the same.
 struct Open;
 
 impl Twin for Open {

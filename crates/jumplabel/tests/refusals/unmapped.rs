@@ -1,5 +1,5 @@
-//! Pages with sites that the program has unmapped. Flips say so before they read or write anything, also where /proc is not to be had and
-//! where a filter keeps the library from asking in its usual way; other keys flip.
+//! Pages with sites that the program has unmapped. Flips say so before they read or write anything, even without /proc, and even if a filter keeps
+//! the library from asking in its usual way. Other keys flip.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -87,7 +87,7 @@ fn mapped_but_refused() {
     });
 }
 
-/// With each writer, while all calls with this number are refused.
+/// Runs the test with each writer, while all calls with this number are refused.
 fn each_writer(pages: Pages, refused: Option<Call>, halves: &[usize]) {
     let faults = refused.map(|call| (call, Faults::new(&[call])));
     for writer in WRITERS {
@@ -137,7 +137,7 @@ fn sites_are_gone_and_the_question_is_refused() {
     });
 }
 
-/// The broken twin: a platform that says of all code that it is there.
+/// The broken twin: a platform that says that all code is there.
 struct Careless;
 
 impl Twin for Careless {

@@ -1,4 +1,4 @@
-//! Code that cannot be read. Flips have to read it, and say so; nothing is read or written, and other keys flip.
+//! Code that cannot be read. Flips have to read it, and fail with an error that says so; nothing is read or written, and other keys flip.
 
 use std::ops::Range;
 use std::os::unix::process::ExitStatusExt;
@@ -96,7 +96,7 @@ fn nobody_reads_what_is_stuck() {
         set_writer(Some(WriterKind::Procmem));
         sites.set(true).unwrap();
         sites.set(false).unwrap();
-        // Behind one write to each page.
+        // The fault comes after one write to each page.
         faults.arm(libc::SYS_pwrite64, 24 + 3, u32::MAX, Fault::Errno(libc::EIO));
         let is_stuck = |result| matches!(result, Err(Error::RollbackFailed { .. }));
         assert!(is_stuck(sites.set(true)));
@@ -160,7 +160,7 @@ fn one_call_for_one_site() {
     });
 }
 
-/// The broken twin: a platform that says of all code that it can be read.
+/// The broken twin: a platform that says that all code can be read.
 struct Careless;
 
 impl Twin for Careless {
@@ -181,7 +181,7 @@ fn broken_twin_reads_all_the_same() {
     });
 }
 
-/// A platform that says of one address that it cannot be read.
+/// A platform that says that one address cannot be read.
 struct Hides;
 
 static HIDDEN: AtomicUsize = AtomicUsize::new(0);
@@ -228,7 +228,7 @@ fn arms_are_not_read() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn protection_keys() {
-    /// Lets this thread do with all code what it likes, or not read any that has a key.
+    /// Lets this thread access all code, or not read any code that has a key.
     fn allow(all: bool) {
         // SAFETY: there are protection keys. Nothing else in this process has one.
         unsafe { std::arch::asm!("wrpkru", in("eax") if all { 0 } else { 0x5555_5554 }, in("ecx") 0, in("edx") 0) };

@@ -1,4 +1,4 @@
-//! Core sync is refused on the way back: then the step before it is not undone, because a thread may not have seen that it was taken.
+//! Core sync is refused on the way back: then the step before is not undone, because a thread may not have seen that step.
 #![cfg(any(target_arch = "x86_64", target_arch = "x86"))] // where there are several steps
 
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -23,7 +23,7 @@ crate::pages::pages! { crossing: 2 keys, 4 sites, every 2 pages, at 4093 }
 const CALLS: [Call; 6] =
     [libc::SYS_pwrite64, libc::SYS_mprotect, libc::SYS_openat, libc::SYS_mremap, MMAP, libc::SYS_membarrier];
 
-/// Turns all off, primed or pristine.
+/// Turns all keys off, primed or pristine.
 fn off(pages: Pages, primed: bool) {
     if primed {
         pages.set(false).unwrap();
@@ -32,8 +32,8 @@ fn off(pages: Pages, primed: bool) {
     }
 }
 
-/// From the k-th write on nothing may write any more: the way back is refused, too. The count stays as it was, and a flip
-/// that may write again, in either direction, puts the sites right.
+/// From the k-th write on no write is allowed: the way back is refused, too. The count stays as it was, and a later flip that may write, in either
+/// direction, puts the sites right.
 #[test]
 fn no_way_back() {
     passes(|| {
@@ -71,7 +71,7 @@ fn no_way_back() {
     });
 }
 
-/// From the k-th call of a kind on nothing works any more, not even core sync: whatever the error says is true.
+/// From the k-th call of a kind on no call works, not even core sync: whatever the error says is true.
 #[test]
 fn nothing_works() {
     passes(|| {
@@ -107,7 +107,7 @@ fn nothing_works() {
                             sites.set(on).unwrap();
                             assert!(sites.all(on) && sites.agree(), "{result:?}, call {call} number {ordinal}");
                         }
-                        // Mprotect cannot close where nothing works, and says so or is closed by the next flip.
+                        // `mprotect` cannot close pages if no call works. It says so, or the next flip closes them.
                         assert!(!is_open(&watch.map()), "{result:?}");
                     }
                 }
@@ -133,7 +133,7 @@ fn writes_that_lie() {
         set_writer(None);
         let outcome = sites.set(true).unwrap();
         assert!(outcome.writer == Some(WriterKind::Mprotect) && sites.all(true));
-        // Once a liar, never asked again.
+        // A writer that has lied once is never asked again.
         faults.disarm();
         assert_eq!(sites.set(false).unwrap().writer, Some(WriterKind::Mprotect));
         assert!(sites.all(false));
@@ -173,8 +173,8 @@ fn writes_that_stop_halfway() {
     });
 }
 
-/// From the k-th call on, no protection can be changed: where pages were opened and cannot be closed, the flip has happened
-/// and a warning says so. The next flip closes them, whichever writer it takes.
+/// From the k-th call on, no protection can be changed: if pages were opened and cannot be closed, the flip has happened and a warning says so. The
+/// next flip closes them, whichever writer it takes.
 #[test]
 fn left_writable() {
     passes(|| {
@@ -210,7 +210,7 @@ fn left_writable() {
     });
 }
 
-/// Says that it has undone what it has not.
+/// A platform that reports an undo that it has not made.
 struct Careless;
 
 static REFUSED: AtomicBool = AtomicBool::new(false);

@@ -1,4 +1,4 @@
-//! Under threads that call, while processes are forked, and from signal handlers.
+//! Updates while threads call, while processes are forked, and from signal handlers.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -11,7 +11,7 @@ use super::{Function, HOOK, clone, one, targets, two};
 /// The results that callers may get: `number << 16 | before << 8 | after`, as in the torture.
 static PROMISE: AtomicU64 = AtomicU64::new(0x0101);
 
-/// Calls until told to stop; every result is one that was promised. How many calls.
+/// Calls until told to stop. Every result is one that was promised. Returns the number of calls.
 fn call_on(stop: &AtomicBool) -> u64 {
     let mut calls = 0;
     while !stop.load(Ordering::Relaxed) {
@@ -25,7 +25,7 @@ fn call_on(stop: &AtomicBool) -> u64 {
     calls
 }
 
-/// Updates the call so often, round all targets, and says so to callers.
+/// Updates the call this many times, round all targets, and tells callers before each.
 fn update_often(updates: u64) {
     let targets = targets();
     let mut now = targets[0];

@@ -22,7 +22,7 @@ fn bytes() -> [u8; 15] {
 /// A platform that acts at each moment of an update: before and after each write, and after each core sync.
 struct AtMoments;
 
-/// The moments that are still to pass until [`ACT`]; below 0, none.
+/// The number of moments until [`ACT`] happens; below 0, it does not happen.
 static MOMENTS: AtomicI64 = AtomicI64::new(-1);
 static ACT: AtomicUsize = AtomicUsize::new(0);
 const CALL: usize = 1;
@@ -110,7 +110,7 @@ fn steps_and_core_syncs() {
     passes(|| {
         install(AtMoments);
         let [one, two, three, four] = super::targets();
-        // Out of reach, the jump of x86 keeps where it led: it comes back in one step, or elsewhere in two.
+        // If the target is out of reach, the jump of x86 keeps its old target: a change back to that takes one step, and to another one two.
         let [there, out, again, elsewhere] =
             if cfg!(target_arch = "x86_64") { [19_29_19, 19, 19, 29_19] } else { [29; 4] };
         let changes = [
@@ -136,7 +136,7 @@ fn steps_and_core_syncs() {
     });
 }
 
-/// Leads the call from the one to the other, while `act` happens at moment `at`; whether there was such a moment.
+/// Leads the call from one target to the other, while `act` happens at moment `at`. Also returns whether there was such a moment.
 fn update([from, to]: [(u64, Function); 2], act: usize, at: i64) -> (Result<jumplabel::Outcome, Error>, bool) {
     ACT.store(0, Ordering::Relaxed);
     HOOK.update(from.1).unwrap();
@@ -158,7 +158,7 @@ fn for_each_change(mut body: impl FnMut([(u64, Function); 2])) {
     }
 }
 
-/// The old target or the new one, and both are met.
+/// Each call reaches the old target or the new one, and both are met.
 #[test]
 fn a_call_at_each_step() {
     passes(|| {
@@ -194,7 +194,7 @@ fn a_raw_clone_at_each_step() {
     });
 }
 
-/// Refuses the write, or the core sync, of each step, and looks at what is left.
+/// Refuses the write, or the core sync, of each step, and looks at the result.
 fn refusals(act: usize) {
     install(AtMoments);
     let mut refused = 0;
@@ -239,7 +239,7 @@ fn broken_twin_does_not_write_back() {
     });
 }
 
-/// Beside another thread: alone, a process needs no core sync.
+/// This runs beside another thread: a process of one thread needs no core sync.
 #[test]
 fn a_core_sync_refused_at_each_step() {
     passes(|| {

@@ -1,4 +1,4 @@
-//! BOLT, which copies code and leaves the table.
+//! BOLT, which copies code and does not change the table.
 
 use std::path::Path;
 use std::process::Command;

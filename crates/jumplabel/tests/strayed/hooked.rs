@@ -1,5 +1,5 @@
-//! Functions that are hooked: a jump over their first instructions, a copy of which runs elsewhere. If the jump ends with the prefix of a
-//! site, the site's own bytes stay, and nobody runs them. A flip says so, and so does `verify`. A breakpoint on the prefix is none of this.
+//! Functions that are hooked: a jump replaces their first instructions, a copy of which runs elsewhere. If the jump ends with the prefix of a site,
+//! the site's own bytes stay, and no thread runs them. A flip says so, and so does `verify`. A breakpoint on the prefix is no hook.
 #![cfg(all(any(target_arch = "x86_64", target_arch = "x86"), not(jumplabel_no_site_prefix)))]
 
 #[path = "../refusals/misuse/table.rs"]
@@ -43,7 +43,7 @@ fn refused(sites: &[usize], flips: &[&dyn Fn() -> Result<Outcome, Error>]) {
             let Err(Error::ForeignBytes { address, found, .. }) = result else { panic!("{site:#x}: {result:?}") };
             assert_eq!((address, &found[..]), (site - 1, &HOOK[..]));
         }
-        // The twin: a table that does not say that there is a prefix. Then nobody notices.
+        // The twin: a table that does not say that there is a prefix. Then no flip notices the hook.
         let meta = meta(site);
         *meta &= !PREFIXED.cast_signed();
         flips.iter().for_each(|flip| assert!(flip().is_ok(), "the table does not decide"));

@@ -25,7 +25,7 @@ mod calls {
         x + 1000
     }
 
-    /// To what it is, to anything else, to the default, and back by `verify`.
+    /// Changes of a call to its present target, to another one, to the default, and `verify`: each brings the sites back.
     #[test]
     fn static_calls() {
         static_call! {
@@ -125,7 +125,8 @@ fn switches() {
     });
 }
 
-/// A probe that is not called comes back. A second one changes no state, so that it brings nothing back.
+/// A probe that is no longer called, because its site strayed, is called again once the site is brought back. A second probe changes no state, so
+/// adding it brings nothing back.
 #[test]
 fn tracepoints() {
     use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,4 @@
-//! Sites of keys declared `or_load` that load again. That is right whatever their key says, and each flip patches them.
+//! Sites of keys declared `or_load` that load again. Such a site is right whatever its key says, and each flip patches it.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

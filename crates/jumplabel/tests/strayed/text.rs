@@ -18,7 +18,7 @@ pub enum Way {
 pub const WAYS: [Way; 2] = [Way::Advice, Way::Mapping];
 
 impl Way {
-    /// All of this program's code is as in its file. Whoever does that holds the lock.
+    /// Gives all of this program's code the bytes of its file, while this thread holds the lock.
     pub fn stray(self) {
         let (mappings, lock) = (mappings(), Lock::take().unwrap());
         self.stray_unlocked(&mappings);

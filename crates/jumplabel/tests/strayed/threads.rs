@@ -23,7 +23,7 @@ struct Counts {
     repaired: AtomicU64,
 }
 
-/// Until the time is over and all of that has happened. `mend` is what brings the sites back.
+/// Runs until the time is over and all of that has happened. `mend` brings the sites back.
 fn run(mend: fn() -> usize) -> Counts {
     let seconds = std::env::var("JUMPLABEL_STRAY_SECONDS").map_or(1, |seconds| seconds.parse().unwrap());
     let end = Instant::now() + Duration::from_secs(seconds);

@@ -75,7 +75,7 @@ fn key_is_torn(functions: &[fn() -> bool], key: &RawKey, on: &dyn Fn(), off: &dy
         assert!(torn(functions, on, &|| key.enable(), [1, 1], &|on| on) >= 2);
         assert!(torn(functions, on, &|| key.disable(), [functions.len(); 2], &|on| !on) >= 2);
         assert!(torn(functions, on, &verify, [1, 1], &|on| on) >= 2);
-        // If the first byte is left, the site falls through, whatever the others are.
+        // If the first byte is left, the site falls through, whatever the other bytes are.
         assert!(torn(functions, off, &|| key.disable(), [1, 0], &|on| !on) >= 2);
         assert!(torn(functions, off, &verify, [1, 0], &|on| !on) >= 2);
     });

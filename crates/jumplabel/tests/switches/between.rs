@@ -1,4 +1,4 @@
-//! Sites in between, where a thread goes by the stub: as a process finds them that was copied while they changed.
+//! Sites in between, where a thread goes through the stub: a process finds such sites that was copied while they changed.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "x86", target_arch = "s390x")))]
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -102,7 +102,7 @@ fn never_a_third_arm() {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for at in (0..2).cycle() {
-                    // A moment each, so that a loop of a few instructions sees both.
+                    // Each mode stays for a moment, so that a loop of a few instructions sees both.
                     shown(MODE.raw()).store(two[at], Ordering::SeqCst);
                     if STOP.load(Ordering::Relaxed) {
                         break;
@@ -131,7 +131,7 @@ fn begins_again() {
     let arm = || static_switch!(MODE, { Checked => 1, Fast => 0, Traced => 2 });
     interrupt(MODE.raw());
     for mode in [2, 0, 1] {
-        // None of the modes, for as long as a thread needs to come to the end of the stub.
+        // The byte is none of the modes, for as long as a thread needs to come to the end of the stub.
         shown(MODE.raw()).store(3, Ordering::SeqCst);
         std::thread::scope(|scope| {
             let taker = scope.spawn(arm);

@@ -181,7 +181,7 @@ fn gdb_breakpoint_on_a_check() {
             CHECKED.disable().unwrap();
         }
         CHECKED.enable().unwrap();
-        // gdb steps over the breakpoint by the memory that is there: it takes the arm of now.
+        // gdb steps over the breakpoint with the bytes that are in memory now: it takes the present arm.
         assert!(is_checked());
         gdb.wait_for("hit", || std::thread::sleep(Duration::from_millis(5)));
         CHECKED.disable().unwrap();

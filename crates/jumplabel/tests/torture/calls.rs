@@ -1,5 +1,5 @@
-//! Retargets: trampolines of static calls, laid out so that the displacement of each jump lies where the test wants it, in or across
-//! a boundary, which are led to functions before and behind them, and out of reach.
+//! Retargets: trampolines of static calls, laid out so that the displacement of each jump lies where the test wants it, in or across a boundary.
+//! They are led to functions before and after them, and out of reach.
 //!
 //! ```text
 //!              boundary
@@ -100,7 +100,7 @@ macro_rules! target {
     };
 }
 
-// The traps: where a displacement leads of which a part is another's.
+// Traps at the places to which a displacement leads that is in part another's.
 std::arch::global_asm!(
     format_asm!(code ".torture"),
     ".balign 4096, 0xcc",
@@ -183,7 +183,7 @@ impl Word {
     }
 }
 
-/// Calls some of a cell's, one after the other, and compares with what was promised.
+/// Makes some calls of a cell, one after the other, and compares the results with the promises.
 pub fn chunk(cell: usize, calls: usize, random: &mut Rng) -> Result<(), String> {
     let mut number = random.usize(..CELLS[cell].sites.max(SPLITS));
     for x in 0..calls as u64 {
@@ -203,8 +203,8 @@ pub fn chunk(cell: usize, calls: usize, random: &mut Rng) -> Result<(), String> 
 }
 
 impl Flipper<'_> {
-    /// Leads some calls elsewhere: one alone, sometimes back to its default, or all of the cell at once; refused in the middle, if the
-    /// cell is of that kind.
+    /// Leads some calls elsewhere: one alone, sometimes back to its default, or all of the cell at once. If the cell is of that kind, the change is
+    /// refused in the middle.
     pub fn retarget(&mut self) {
         let cell = &CELLS[self.cell];
         let alone = cell.sites == 1;
@@ -245,7 +245,7 @@ impl Flipper<'_> {
         self.judge_retarget(result, changed, || numbers.map(bytes).collect::<Vec<_>>() == old);
     }
 
-    /// All sites that had to change were written, by this writer and visibly, or none was, because a write was refused.
+    /// Checks that all sites that had to change were written, by this writer and visibly, or that none was, because a write was refused.
     fn judge_retarget(&mut self, result: Result<Outcome, Error>, changed: usize, as_before: impl FnOnce() -> bool) {
         match result {
             Ok(outcome) => {
@@ -267,8 +267,8 @@ impl Flipper<'_> {
     }
 }
 
-/// The broken twin: no sooner is the first byte of a trampoline written than the slot is what it was at first, as if nobody had stored
-/// the target there.
+/// The broken twin: as soon as the first byte of a trampoline is written, the slot has its first value again, as if nobody had stored the target
+/// there.
 pub fn forget_slots() {
     for call in &CALLS {
         // SAFETY: the slot is the first word of a call; nobody else updates meanwhile.

@@ -1,4 +1,4 @@
-//! The cells of the table: what is flipped, and where its sites lie. Each is visited again and again, with every writer.
+//! The cells of the table: the keys that are flipped, and the places of their sites. Each is visited again and again, with every writer.
 
 use crate::sites::*;
 

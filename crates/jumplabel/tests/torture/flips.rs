@@ -18,7 +18,7 @@ use crate::{clock, promise, refusing, scenario, twins};
 /// A visit goes on until readers ran during one of its flips, but not longer than this.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Visits a cell until the time is over. What the calling thread flips, it flips on the processor that it is on.
+/// Visits a cell until the time is over. The calling thread makes its flips on the processor that it is on.
 pub fn visit(watch: &Watch, cell: usize, writer: WriterKind, until: Instant) -> Tally {
     watch.cell.store(cell, Ordering::Relaxed);
     let random = seeded(100 + watch.executions(cell));
@@ -165,7 +165,7 @@ impl Flipper<'_> {
         result
     }
 
-    /// Carries `changes` out by `flip`, and checks what it reports.
+    /// Makes `changes` by calling `flip`, and checks the outcome.
     fn flip(&mut self, changes: &[Change], flip: impl FnOnce() -> Result<Outcome, Error>) {
         changes.iter().for_each(|change| change.array.promises[change.key].withdraw());
         let result = self.timed(flip);

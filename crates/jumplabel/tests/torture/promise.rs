@@ -33,7 +33,7 @@ impl Promise {
         self.0.store(next | NONE, Ordering::SeqCst);
     }
 
-    /// The key has been flipped: what every check that starts from now on must yield.
+    /// The key has been flipped: every check that starts from now on must yield `on`.
     pub fn give(&self, on: bool) {
         let next = (self.0.load(Ordering::Relaxed) | MASK) + 1;
         self.0.store(next | u64::from(on), Ordering::SeqCst);
@@ -52,7 +52,7 @@ impl Promise {
     }
 }
 
-/// Makes this thread see all flips that have returned, where they do not do so themselves.
+/// Makes this thread see all flips that have returned, if flips do not do that themselves.
 pub fn serialise() {
     if !CORE_SYNC {
         // SAFETY: nothing changes but what was fetched ahead.

@@ -1,7 +1,7 @@
 //! The readers: threads that execute the sites of the cell that is being visited, and hold the flipper to its promises.
 //!
-//! Steady readers stay on other processors than the flipper. The restless one sleeps, moves, and takes page faults. All
-//! count what they execute, so that a quiet run is told from a calm one.
+//! Steady readers stay on other processors than the flipper. The restless one sleeps, moves, and takes page faults. All count their executions, so
+//! that a run without readers differs from one without faults.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -33,7 +33,7 @@ pub struct Watch {
     /// The cell that is being visited.
     pub cell: AtomicUsize,
     pub stop: AtomicBool,
-    /// The processor that the flipper keeps to, and steady readers keep away from; `ANY` where it roams.
+    /// The processor on which the flipper stays, and which steady readers avoid; `ANY` if the flipper moves.
     pub home: AtomicUsize,
     /// Processor time of all threads that have ended.
     pub busy: AtomicU64,
@@ -131,7 +131,7 @@ fn chunk_of(cell: usize, random: &mut Rng) -> Result<(), String> {
     chunk(array, key, random)
 }
 
-/// Executes some sites of a key, one after the other, and compares with what was promised.
+/// Executes some sites of a key, one after the other, and compares the results with the promises.
 pub fn chunk(array: &Array, key: usize, random: &mut Rng) -> Result<(), String> {
     let (promise, keys, sites) = (&array.promises[key], array.keys.len(), array.sites_of_key());
     let mut at = random.usize(..sites);

@@ -9,10 +9,10 @@ use jumplabel::{Refusal, set_platform};
 
 use jumplabel_testing::twin::{Twin, platform};
 
-/// Writes that are still carried out.
+/// The number of writes that are still carried out.
 static LEFT: AtomicI64 = AtomicI64::new(i64::MAX);
 
-/// Whether a write was refused, so that what follows is the way back.
+/// Whether a write was refused, so that all later writes are the way back.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// The broken twin: writes are not taken back, although the engine asks for it.
@@ -26,7 +26,7 @@ pub fn after(writes: i64) {
     LEFT.store(writes, Ordering::Relaxed);
 }
 
-/// Calls `flip`, the only one who flips, with this writer in place.
+/// Calls `flip` with this writer in place. Nobody else may flip meanwhile.
 pub fn during(flip: impl FnOnce()) {
     // SAFETY: nobody else flips. The platform keeps the contract, unless it is asked to break it.
     unsafe { set_platform(*REFUSING) };

@@ -1,5 +1,5 @@
-//! A run, in a process of its own: readers are started, cells are visited in turn until the time is over, and what was
-//! done is printed, one line for each cell.
+//! A run, in a process of its own: it starts readers, visits cells in turn until the time is over, and prints what was done, one line for each
+//! cell.
 
 use std::slice::from_ref;
 use std::sync::atomic::Ordering;
@@ -15,11 +15,11 @@ use crate::readers::{ANY, Watch};
 use crate::report::Row;
 use crate::tally::Tally;
 
-/// A visit of a cell takes so long, or less where there is not the time to visit each of them.
+/// The time of a visit to a cell, or less if there is not the time to visit each of them.
 const VISIT: Duration = Duration::from_millis(250);
 
-/// Visits the chosen cells in turn for so long, all of them once at least, with `writer`, which is what outcomes have to
-/// name. Stops at a failure. Ends the process: code 0 where nothing failed.
+/// Visits the chosen cells in turn for this time, all of them once at least, with `writer`, which outcomes have to name. Stops at a failure. Ends
+/// the process: with code 0 if nothing failed.
 pub fn run(writer: WriterKind, time: Duration, chosen: impl Fn(&Cell) -> bool) -> ! {
     end_at_once();
     println!(); // libtest has begun a line

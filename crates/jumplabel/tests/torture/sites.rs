@@ -9,9 +9,9 @@
 //!             returns 2 * number + !arm
 //! ```
 //!
-//! What lies between the functions traps, and every function returns a number of its own, so a thread that executes a torn
-//! instruction traps or gives itself away. The target lies before the site: on x86 the displacement, -11, differs from the
-//! nop in all four bytes. Half of the sites are likely (arm 1), half unlikely. The short sites of x86 have two bytes, and no other splits.
+//! The bytes between the functions trap, and every function returns a number of its own, so a thread that executes a torn instruction traps or
+//! gives itself away. The target lies before the site: on x86 the displacement, -11, differs from the nop in all four bytes. Half of the sites are
+//! likely (arm 1), half unlikely. The short sites of x86 have two bytes, and no other splits.
 //!
 //! Where instructions are aligned, so are the sites. A word crosses no boundary: it is the last one before it.
 //!
@@ -25,7 +25,7 @@ use crate::number_asm::{LENGTH, TRAP, number_asm};
 use crate::pages::{ALIGN, fixed_asm, format_asm};
 use crate::promise::Promise;
 
-/// How many splits of a boundary there are, where `bytes` of a site may lie before it.
+/// The number of splits of a boundary, where `bytes` of a site may lie before it.
 const fn splits(bytes: usize) -> usize {
     bytes.div_ceil(ALIGN)
 }
@@ -34,20 +34,20 @@ const fn splits(bytes: usize) -> usize {
 pub struct Array {
     /// The first site, which is the first function.
     start: unsafe extern "C" fn() -> u32,
-    /// How many sites.
+    /// The number of sites.
     pub sites: usize,
-    /// Bytes from one site to the next, but for the split.
+    /// The distance from one site to the next, in bytes, without the split.
     stride: usize,
     /// The site's distance from where the first one lies goes round from 0 to one less than so many times [`ALIGN`].
     splits: usize,
     /// The keys.
     pub keys: &'static [StaticKeyFalse],
-    /// What readers may rely on, for each key.
+    /// The promises to readers, one for each key.
     pub promises: &'static [Promise],
 }
 
 impl Array {
-    /// Executes site `number`: 2 * `number` + whether its key is on.
+    /// Executes site `number`. Returns 2 * `number` + whether its key is on.
     pub fn execute(&self, number: usize) -> u32 {
         debug_assert!(number < self.sites);
         let address = self.start as usize + number * self.stride + number % self.splits * ALIGN;
@@ -57,7 +57,7 @@ impl Array {
         unsafe { function() }
     }
 
-    /// How many sites one key has.
+    /// The number of sites of one key.
     pub fn sites_of_key(&self) -> usize {
         self.sites / self.keys.len()
     }

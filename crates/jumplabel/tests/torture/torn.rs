@@ -20,7 +20,7 @@ fn bytes_one_by_one_are_found_out() {
     trapped(&twin("torn::bytes_one_by_one_are_found_out", TWIN, Twin { store: Some(bytes), ..Twin::STEPS }));
 }
 
-/// Both bytes of short sites.
+/// Short sites: both bytes are written one by one.
 #[test]
 #[cfg(unix)]
 fn short_sites_byte_by_byte_are_found_out() {
@@ -47,7 +47,7 @@ fn unaligned_words_are_found_out() {
     trapped(&report);
 }
 
-/// Byte by byte.
+/// Writes byte by byte.
 pub fn bytes(site: usize, bytes: &[u8]) {
     for (byte, address) in bytes.iter().zip(site..) {
         // SAFETY: a byte of a site on a page that is open.
@@ -67,7 +67,7 @@ fn word(site: usize, bytes: &[u8]) {
     }
 }
 
-/// A torn instruction was executed: a signal, or a result that is none of the site's.
+/// Asserts that a torn instruction was executed: there was a signal, or a result that is none of the site's.
 pub fn trapped(report: &Report) {
     let trapped = report.status.and_then(fault).is_some_and(|(_, is_trap)| is_trap);
     assert!(trapped || !report.failures.is_empty(), "not found out: {}", report.ended());

@@ -23,11 +23,11 @@ use jumplabel_testing::twin::{self, platform};
 
 #[derive(Clone, Copy)]
 pub struct Twin {
-    /// Undoes what the engine stores in the slots of static calls.
+    /// Whether the twin undoes the engine's stores in the slots of static calls.
     pub forgets_slots: bool,
-    /// Leaves the last site out.
+    /// Whether the twin leaves the last site out.
     pub forgets: bool,
-    /// Stores all bytes of a site that change, from an address on, like this.
+    /// The function that stores all bytes of a site that change, from an address on.
     pub store: Option<fn(usize, &[u8])>,
 }
 
@@ -50,7 +50,7 @@ impl Twin {
 
 static FORGETS: AtomicBool = AtomicBool::new(false);
 
-/// Whether the flipper, which would see from the outcomes that sites were left out, is to leave it to the readers.
+/// Whether the flipper leaves it to the readers to find that sites were left out. The flipper would see it from the outcomes.
 pub fn is_for_readers() -> bool {
     FORGETS.load(Ordering::Relaxed)
 }

@@ -43,7 +43,7 @@ fn enter() -> std::thread::JoinHandle<()> {
     thread
 }
 
-/// Some changes, each of which frees what it can.
+/// Makes some changes, each of which frees the data that can be freed.
 fn change() {
     (0..4).for_each(|_| drop(other.add_closure(Arc::new(|| ())).unwrap()));
 }
@@ -134,7 +134,7 @@ fn data_stay_in_a_probe_that_forks() {
             if child == 0 {
                 PROBE.lock().unwrap().take().unwrap().remove().unwrap();
                 change();
-                // Without sites, nobody is told of forks.
+                // Without sites, the library does not hear of forks.
                 if cfg!(jumplabel_sites) {
                     std::thread::spawn(change).join().unwrap();
                 }
@@ -238,7 +238,7 @@ fn drops_that_panic() {
             other.add_closure(Arc::new(move || _ = &data)).unwrap()
         };
         let held = Mutex::new(vec![panics(), panics(), panics()]);
-        // In a probe nothing is freed.
+        // Nothing is freed while the thread is in a probe.
         let probe = point.add_closure(Arc::new(move || held.lock().unwrap().drain(..).for_each(drop))).unwrap();
         emit!(point);
         assert_eq!((drops(), other.probes()), (0, 0));

@@ -27,7 +27,7 @@ fn adds(number: &mut usize) {
     assert_eq!((*number, one, found), (3, 1, 3));
 }
 
-/// The instructions of `adds` that lock, or could: with their bytes.
+/// The instructions of `adds` that have a lock, or could have one, with their bytes.
 fn prefixed() -> Vec<(Instruction, Vec<u8>)> {
     let start = adds as *const () as usize;
     // SAFETY: code of this program, and what follows it is, too.
@@ -47,7 +47,7 @@ fn prefixed() -> Vec<(Instruction, Vec<u8>)> {
     }
 }
 
-/// A scenario in a child of the test's process: that has a second thread, the harness's.
+/// Runs a scenario in a child of the test's process, because that process has a second thread, the harness's.
 fn alone(body: fn()) {
     scenario::reap(scenario::fork(move || {
         body();
@@ -88,7 +88,7 @@ fn bytes() {
             }
             adds(&mut 0);
             super::operations();
-            // Once is enough.
+            // A second call changes nothing.
             assert_eq!(enter().unwrap().sites, 0);
             assert_eq!(up::leave().unwrap().sites, outcome.sites);
             assert!(!up::is_on());
@@ -139,7 +139,7 @@ fn threads_lose_nothing() {
     });
 }
 
-/// Whether updates are lost before the threads have run beside each other for long. If they do not, nothing is shown.
+/// Whether updates are lost before the threads have run beside each other for long. If the threads do not run so, nothing is shown.
 fn loses() -> bool {
     let mut beside = 0;
     for _ in 0..ROUNDS {
@@ -197,7 +197,7 @@ fn broken_twins_lose_updates() {
     });
 }
 
-/// `enter` once the process has one thread: one that was joined may be on its way out for some microseconds more.
+/// Calls `enter` until the process has one thread: a thread that was joined may be on its way out for some microseconds more.
 fn enter_at_last() {
     let start = Instant::now();
     while let Err(error) = enter() {

@@ -10,10 +10,10 @@ use jumplabel_testing::stop::Stop;
 use super::probe::{self, By, Probe, bytes};
 use super::{Check, PREFIX};
 
-// Of this test alone: a probe is in all processes that have mapped the file.
+// A key for this test alone, because a probe is in all processes that have mapped the file.
 static_key! { static MOVED: false; }
 
-/// A probe is there, or comes or goes just now.
+/// A probe is there, or is just being set or removed.
 const BUSY: [Refusal; 2] = [Refusal::errno(libc::EBUSY), Refusal::errno(libc::EAGAIN)];
 
 /// The kernel sets a probe and removes it, while the page is moved as fast as this goes and another thread executes the check. Nobody dies of
@@ -62,7 +62,7 @@ fn set_and_removed() {
     });
 }
 
-/// A probe that stays: flips of keys on its page are refused, and go on when it is gone.
+/// A probe stays set: flips of keys on its page are refused, and succeed when it is gone.
 #[test]
 fn refused_while_it_is_set() {
     passes(|| {

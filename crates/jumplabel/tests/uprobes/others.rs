@@ -76,7 +76,7 @@ mod calls {
         x + 1
     }
 
-    /// A trampoline begins with an instruction that is not ours; on i686 with a jump, whatever it leads to.
+    /// A trampoline begins with an instruction that no update changes; on i686 with a jump, whatever its target.
     #[test]
     fn on_a_trampoline() {
         passes(|| {

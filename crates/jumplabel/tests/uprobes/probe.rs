@@ -29,7 +29,7 @@ const NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0, 0];
 /// Both. Without tracefs, prints a message, and returns only the second.
 pub fn all() -> &'static [By] {
     let events = || OpenOptions::new().append(true).open(format!("{TRACEFS}/uprobe_events"));
-    // In a namespace of its own, so that the system stays as it is.
+    // In a mount namespace of its own, so that the system stays as it is.
     let mount = || {
         // SAFETY: only this process, whose thread this is, sees the other mounts.
         unsafe {
@@ -47,7 +47,7 @@ pub fn all() -> &'static [By] {
     &[By::Writes]
 }
 
-/// A probe that is set. Removed when it is dropped.
+/// A probe that is set. It is removed when this is dropped.
 pub struct Probe {
     by: By,
     address: usize,
@@ -59,8 +59,7 @@ pub struct Probe {
 impl Probe {
     /// Sets a probe.
     ///
-    /// # Errors
-    /// The kernel's, if it does not want one there.
+    /// # Errors The kernel's error, if it does not want a probe there.
     pub fn set(by: By, address: usize) -> std::io::Result<Probe> {
         let (path, offset) = place(address);
         let mut file = [0; 5];
@@ -82,7 +81,7 @@ impl Probe {
         Ok(probe)
     }
 
-    /// `run` executes the instruction. Returns what it returned each time; nothing where only the writes are made.
+    /// Calls `run`, which executes the instruction. Returns its results; none if only the writes are made.
     pub fn hit<T>(&self, run: impl Fn() -> T) -> Vec<T> {
         if self.by == By::Kernel {
             return (0..5).map(|_| run()).collect();

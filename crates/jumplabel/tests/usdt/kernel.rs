@@ -1,4 +1,4 @@
-//! With the kernel's uprobes, as `perf` and `bpftrace` set them: an event that names the nop and the semaphore.
+//! Tracers by the kernel's uprobes, as `perf` and `bpftrace` set them: an event that names the nop and the semaphore.
 
 use std::fs::File;
 use std::io::{Error, Read, Write};
@@ -20,7 +20,7 @@ tracepoint! {
 /// `PERF_FLAG_FD_CLOEXEC` of linux/perf_event.h.
 const CLOSE_ON_EXEC: i32 = 8;
 
-/// Counts how often a thread of a process executes the nop. While it is open, the kernel has counted the semaphore up.
+/// Counts how often a thread of the process executes the nop. While this is open, the kernel has counted the semaphore up.
 struct Event(File);
 
 impl Event {
@@ -60,7 +60,7 @@ fn semaphore(note: &Note) -> u16 {
     u16::from_le_bytes(read(note.semaphore))
 }
 
-/// Comes, counts each emission, and leaves: the nop is as it was.
+/// A tracer comes, counts each emission, and leaves: the nop is as it was.
 #[test]
 fn counts_emissions() {
     passes(|| {

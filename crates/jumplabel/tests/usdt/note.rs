@@ -1,4 +1,4 @@
-//! The notes of this program's file, and the memory that they lead to.
+//! The notes of this program's file, and the memory to which they lead.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;

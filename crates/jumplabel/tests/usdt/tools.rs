@@ -57,7 +57,7 @@ fn bpftrace() {
         assert_eq!(printed(format!("bpftrace -l 'usdt:{program}:tools:*'")).trim(), place);
         assert!(printed(format!("bpftrace -l -p {own} 'usdt:*'")).contains(":tools:said\n"));
 
-        // Several, because the first one comes by a breakpoint, and later ones by a call.
+        // Several emissions, because the first one reaches the tracer by a breakpoint, and later ones by a call.
         let show = "{ printf(\"%d %s\\n\", arg0, str(arg1, arg2)); @n++; if (@n > 5) { exit(); } }";
         let output = emitting(&format!("bpftrace -p {own} -e '{place} {show}'"));
         let text = String::from_utf8_lossy(&output.stdout);

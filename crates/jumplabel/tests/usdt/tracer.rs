@@ -1,4 +1,4 @@
-//! A tracer within the process: the nop of the note becomes what leads here. One at a time.
+//! A tracer within the process: the nop of the note becomes an instruction that leads here. One at a time.
 
 #[cfg(target_arch = "x86_64")]
 #[path = "tracer/call.rs"]
@@ -21,7 +21,7 @@ struct Seen {
 
 static SEEN: Mutex<Option<Seen>> = Mutex::new(None);
 
-/// The nop was executed, with `words` in the register that the notes of Rust lead from.
+/// The nop was executed, with `words` in the register from which the notes of Rust lead to the arguments.
 extern "C" fn seen(words: usize) {
     let mut all = SEEN.lock().unwrap();
     let seen = all.as_mut().unwrap();
@@ -30,7 +30,7 @@ extern "C" fn seen(words: usize) {
     (seen.also)(&mut seen.words);
 }
 
-/// The value of a size that a note says.
+/// The value at an address, of a size as notes give it.
 fn value(size: i32, at: usize) -> u64 {
     match size {
         1 => u8::from_le_bytes(read(at)).into(),
@@ -70,7 +70,7 @@ impl Tracer {
         write(self.0.semaphore, &(now + by).to_le_bytes());
     }
 
-    /// Has more be read while the arguments are there.
+    /// Lets a function read more while the arguments are there.
     pub fn read_also(&self, also: fn(&mut Vec<u64>)) {
         SEEN.lock().unwrap().as_mut().unwrap().also = also;
     }
@@ -86,7 +86,7 @@ impl Tracer {
 }
 
 impl Drop for Tracer {
-    /// Counts down, and puts the nop back.
+    /// Counts the semaphore down, and puts the nop back.
     fn drop(&mut self) {
         self.count(-1);
         write(self.0.address, &NOP);

@@ -74,8 +74,8 @@ fn children_of_fork() {
     });
 }
 
-/// A dec that no worker will carry out is never reported as one that will be: not by a thread either that finds another one in
-/// the middle of starting the worker, in vain.
+/// A dec that no worker will carry out is never reported as one that will be. This includes a thread that finds another one in the middle of
+/// starting the worker, in vain.
 #[test]
 fn no_worker_can_be_started() {
     passes(|| {

@@ -25,7 +25,7 @@ extern "C" fn flip(_: *mut libc::c_void) -> i32 {
 enum Wait {
     Before,
     After,
-    /// Nobody here can: it is a child of this process's parent.
+    /// No process here can wait: the child is one of this process's parent.
     Never,
 }
 
@@ -55,7 +55,7 @@ fn killed_after(microseconds: u64, wait: Wait, then: impl FnOnce()) {
     }
 }
 
-/// With each writer, in all moments of a flip.
+/// Kills children with each writer, at all moments of a flip.
 fn storm(killings: usize, waits: &[Wait]) {
     for number in 0..killings {
         set_writer(writers::turn(number / 2));

@@ -24,7 +24,7 @@ unsafe extern "C" {
     fn pthread_setcancelstate(state: i32, old: *mut i32) -> i32;
 }
 
-/// Flips with a cancellation pending, by each writer.
+/// Flips while a cancellation of this thread is pending, with each writer.
 extern "C-unwind" fn flip_cancelled(_: *mut libc::c_void) -> *mut libc::c_void {
     // SAFETY: this thread, which does nothing between here and the end that a cancellation could interrupt, but flip.
     unsafe { pthread_cancel(libc::pthread_self()) };
@@ -115,7 +115,7 @@ extern "C-unwind" fn check_for_ever(_: *mut libc::c_void) -> *mut libc::c_void {
     }
 }
 
-/// Flips with an asynchronous cancellation pending that is off, as a thread must have it around them.
+/// Flips while cancellation is off and an asynchronous one is pending, as a thread must do around flips.
 extern "C-unwind" fn flip_with_cancellation_off(_: *mut libc::c_void) -> *mut libc::c_void {
     let (mut state, mut kind) = (-1, -1);
     // SAFETY: writes to places of ours; the thread's own cancellation, which stays off.
@@ -138,7 +138,7 @@ extern "C-unwind" fn flip_with_cancellation_off(_: *mut libc::c_void) -> *mut li
     std::ptr::null_mut()
 }
 
-/// A thread that is cancelled asynchronously may check; it must turn cancellation off to flip, and a flip leaves it so.
+/// A thread that is cancelled asynchronously may check. To flip, it must turn cancellation off, and a flip leaves it off.
 #[test]
 #[cfg_attr(
     target_arch = "arm",

@@ -1,4 +1,4 @@
-//! Processes with other rights: not to be looked into, or with those of another user.
+//! Processes with other rights: nobody may look into them, or they have the rights of another user.
 
 use std::ffi::CStr;
 use std::os::unix::process::CommandExt;

@@ -8,7 +8,7 @@ use crate::scenario::passes;
 use crate::seccomp::{Fault, Faults};
 use crate::state::Watch;
 
-/// Maps a file with the same bytes in the place of the pages of the sites. The file.
+/// Maps a file with the same bytes in the place of the pages of the sites. Returns the file.
 fn share(flags: i32) -> (i32, usize) {
     let start = sites().site(0) & !(PAGE - 1);
     let bytes = sites().stride * sites().count;

@@ -11,7 +11,7 @@ use crate::state::{Watch, is_open};
 // There are so many sites in one span that the automatic choice begins with `mprotect`.
 crate::pages::pages! { many: 1 keys, 40 sites, every 1 pages, at 0 }
 
-/// The kernel finds that a store would fault, wherever in the flip and in the writer's self-test.
+/// The kernel says that a store would fault: at any point of the flip, and in the writer's self-test.
 #[test]
 fn stores_would_fault() {
     passes(|| {
@@ -37,7 +37,7 @@ fn stores_would_fault() {
     });
 }
 
-/// A kernel older than 5.14 does not know the question. The writer works there.
+/// A kernel older than 5.14 does not know the question whether a store would fault. The writer works there.
 #[test]
 fn nobody_says_whether_stores_would_fault() {
     passes(|| {
@@ -73,7 +73,7 @@ fn a_protection_key_forbids_stores() {
         assert_eq!(many().set(true).unwrap().writer, MPROTECT);
         let pages = sites().site(0) & !(PAGE - 1);
         let bytes = sites().stride * sites().count;
-        // The sites alone, and then all of the program: the self-test cannot be passed, either.
+        // The pages of the sites alone, and then all of the program: then the self-test does not pass either.
         refuses(
             &[(MPROTECT, libc::EFAULT)],
             PROCMEM,

@@ -55,7 +55,7 @@ fn damaged_tables() {
             reap(fork(|| {
                 let words = table::words();
                 words[entry * 4 + word] = bad;
-                // Without the slot for its key's address, it may be of any key.
+                // Without the slot for its key's address, the entry may be of any key.
                 words[entry * 4 + 3] = if word == 2 && bad == far { 2 } else { 0 };
                 let error = Error::DamagedTable { entry: &raw const words[entry * 4] as usize };
                 let refused = |key: &'static RawKey| {

@@ -14,7 +14,7 @@ fn depth() -> u32 {
     if emulator().is_some() || slowness() > 1 { 3 } else { 9 }
 }
 
-/// The one that writes to copies.
+/// The writer that writes to copies.
 const COPIES: WriterKind = WriterKind::Remap;
 
 /// The calls that are refused from a moment on.
@@ -93,7 +93,7 @@ fn call() -> Result<(), Refusal> {
 pub struct Turns {
     /// The broken twin: a copy that undoes what an earlier writer left is said to be in place, though that was refused.
     believes: bool,
-    /// The last writer left something.
+    /// Whether the last writer left something.
     left: AtomicBool,
 }
 

@@ -12,8 +12,8 @@ use crate::scenario::passes;
 use crate::seccomp::{Fault, Faults, deny};
 use crate::twin::{Twin, install};
 
-/// Two writers in turn: the first is refused in the last step, and core sync on the way back; the second is refused its first core
-/// sync. What the first leaves is what the second begins at.
+/// Two writers in turn: the first is refused in the last step, and core sync on the way back; the second is refused its first core sync. The second
+/// begins with the bytes that the first leaves.
 struct Unlucky;
 
 /// The number of writers that were opened, and the numbers of writes and core syncs of the last one.
@@ -36,7 +36,7 @@ impl Twin for Unlucky {
         SYNCS.store(0, Ordering::Relaxed);
     }
     fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
-        // Once in each of the steps before the last, and then one of six, is what is allowed; the way back is.
+        // Allowed are one write in each of the steps before the last, one of six in the last step, and the way back.
         let calls = WRITES.fetch_add(1, Ordering::Relaxed);
         if OPENED.load(Ordering::Relaxed) == 1 && calls == u32::from(Native::STEPS) - 1 {
             // SAFETY: a part of what the writer was opened for.

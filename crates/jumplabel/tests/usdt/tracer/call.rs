@@ -5,7 +5,7 @@ use std::arch::global_asm;
 use super::{SEEN, Seen, seen};
 use crate::note::write;
 
-// Pushes as much as fits below the stack pointer where no function may keep anything, were it not for the red zone.
+// Pushes words below the stack pointer, where a function may keep something only in the red zone.
 global_asm!(
     ".globl usdt_tracer_call",
     "usdt_tracer_call:",
@@ -27,7 +27,7 @@ pub fn hook(address: usize) {
     write(address, &call);
 }
 
-/// Emits as a tracepoint would whose words may be in the red zone, as if its nop were a call. Whether the tracer gets them.
+/// Emits like a tracepoint whose words may be in the red zone, as if its nop were a call. Returns whether the tracer gets the words.
 pub fn arrive_in_the_red_zone() -> bool {
     #[inline(never)]
     fn emission(first: u64, second: u64) {
