@@ -88,7 +88,7 @@ struct Sections {
     marks: Range<u64>,
 }
 
-/// Candidates for records in data that begins at `start`: the address of each one's eight words, and the sections that these lead to.
+/// Candidates for records in data that begins at `start`: for each, the address of the eight words, and the sections to which they lead.
 fn candidates<'image>(
     image: &'image Image,
     start: u64,
