@@ -1,6 +1,6 @@
-//! What a check is to its compiler, in things that can be counted: text for the assembler, its lines, operands, and constants,
-//! each of which is a function of its own to the borrow checker. Programs have checks by the thousand: twice the text
-//! was twice the time and the memory. (How much it is in seconds, beside other crates: `jumplabel-bench compile`.)
+//! The cost of a check for its compiler, in things that can be counted: the text for the assembler, its lines, operands, and constants, each of
+//! which is a function of its own to the borrow checker. Programs have checks by the thousand: twice the text took twice the time and the memory.
+//! (`jumplabel-bench compile` measures seconds, beside other crates.)
 //!
 //! Read from rustc's MIR of test-crates/cost, which has a function for each kind of place.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", not(any(miri, jumplabel_dylib))))]

@@ -19,7 +19,7 @@ pub fn part_of_the_tiny_kernel(lines: &str) {
 /// The kernel of docs/kernels.md: built of its blocks, and booted.
 pub fn tiny_kernel(program: &str) {
     let text = |words| block("docs/kernels.md", words).text;
-    // Not beside the README's crates: their directory of what was built has another name.
+    // This is not beside the README's crates, because the target directory has another name there.
     let directory = scratch("kernel-of-documents");
     // The checkout lies in the kernel's directory: cargo hashes what lies in the workspace by its path from there, so the kernel's size does
     // not depend on where the checkout really is.
