@@ -169,10 +169,7 @@ pub(crate) fn demand_sound(
     let image = object.image(held);
     for entry in object.table().iter().filter(|entry| is_one(entry)) {
         let verdict = Verdict::of(entry, object, image.as_ref());
-        let concerns = key.is_none_or(|key| match verdict {
-            Verdict::Lost { anywhere } => anywhere || image.as_ref().is_some_and(|image| image.contains_key(key)),
-            _ => verdict.key() == Some(key),
-        });
+        let concerns = verdict.concerns(key, image.as_ref());
         match verdict {
             Verdict::Copied(_) if concerns => return Err(Error::CopiedCode { address: entry.code() }),
             Verdict::Unknown(_) if concerns => return entry.known_kind().map(drop),

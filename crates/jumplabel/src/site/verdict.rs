@@ -74,6 +74,15 @@ impl Verdict {
         if entry.known_kind().is_ok() { Verdict::Sound(key) } else { Verdict::Unknown(key) }
     }
 
+    /// Whether the entry belongs, or may belong, to the key at `key`. True if that is `None`.
+    #[inline(never)] // Inlined, the loop around it would exist once with a key, and once without.
+    pub(super) fn concerns(self, key: Option<usize>, image: Option<&Image>) -> bool {
+        key.is_none_or(|key| match self {
+            Verdict::Lost { anywhere } => anywhere || image.is_some_and(|image| image.contains_key(key)),
+            _ => self.key() == Some(key),
+        })
+    }
+
     pub(super) fn key(self) -> Option<usize> {
         match self {
             Verdict::Sound(key) | Verdict::Damaged(key) | Verdict::Copied(key) | Verdict::Unknown(key) => Some(key),

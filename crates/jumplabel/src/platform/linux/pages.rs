@@ -28,6 +28,7 @@ pub(super) fn size() -> usize {
 }
 
 /// `address` rounded down to a page.
+#[inline(never)]
 pub(super) fn floor(address: usize) -> usize {
     address & !(size() - 1)
 }

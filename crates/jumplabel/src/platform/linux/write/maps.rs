@@ -141,6 +141,7 @@ impl Maps {
 /// Whether code is mapped at `address`. True if the system does not say, because there is no /proc, or because an emulator shows its own mappings.
 /// The function recognises an emulator by this: in its mappings, not even this function is code. The answer "nothing is mapped" counts only if
 /// `msync` agrees, because a filter of system calls, or a lack of memory, can cause the same answer.
+#[inline(never)] // It contains its own address, so it would not go away if it were inlined.
 pub(crate) fn is_code(address: usize) -> bool {
     let Ok(maps) = Maps::open() else { return true };
     !maps.lacks_code(address) || maps.lacks_code(is_code as fn(usize) -> bool as usize)

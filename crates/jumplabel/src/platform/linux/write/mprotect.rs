@@ -149,27 +149,28 @@ impl Spans {
 
     /// Puts spans on the list, so that they cover `extents`. Each span lies in one mapping.
     fn find(&mut self, extents: &[Extent]) -> Result<(), Refusal> {
+        let gap = SPAN_GAP_PAGES * pages::size();
         let mut maps = None;
+        // The last span on the list can grow up to this address.
         let mut limit = 0;
-        let mut current: Option<Span> = None;
         for extent in extents {
             let end = pages::ceil(extent.end);
             let mut start = pages::floor(extent.first);
             while start < end {
-                if let Some(span) = &mut current {
-                    if start < limit && start <= span.end + SPAN_GAP_PAGES * pages::size() {
+                match self.list.as_mut_slice().last_mut() {
+                    Some(span) if start < limit && start <= span.end + gap => {
                         span.end = span.end.max(end.min(limit));
                         start = start.max(span.end);
-                        continue;
                     }
-                    self.push(*span)?;
+                    _ => {
+                        let found = self.bounds(&mut maps, start)?;
+                        limit = found.end;
+                        self.push(Span { start, end: start, ..found })?;
+                    }
                 }
-                let found = self.bounds(&mut maps, start)?;
-                limit = found.end;
-                current = Some(Span { start, end: start, ..found });
             }
         }
-        current.map_or(Ok(()), |span| self.push(span))
+        Ok(())
     }
 
     /// The part of the mapping at `address` to which a span there can grow, with the protection that the part has while it is closed.

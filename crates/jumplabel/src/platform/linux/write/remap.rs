@@ -182,10 +182,11 @@ impl Reserve {
         let memory = pages::allocate(Self::PAGES * pages::size()).ok_or(rustix::io::Errno::NOMEM)?;
         let reserve = Reserve(memory);
         // Every second page gets another protection, so that neighbours do not merge into one mapping.
-        for page in (1..Self::PAGES).step_by(2) {
-            let address = memory.as_ptr() as usize + page * pages::size();
+        let page = pages::size();
+        for number in (1..Self::PAGES).step_by(2) {
+            let address = memory.as_ptr() as usize + number * page;
             // SAFETY: this is one page of the mapping made above.
-            unsafe { pages::protect(address, pages::size(), MprotectFlags::empty()) }?;
+            unsafe { pages::protect(address, page, MprotectFlags::empty()) }?;
         }
         Ok(reserve)
     }
