@@ -61,7 +61,9 @@ pub(crate) fn close_remaining(held: &mut Held) -> bool {
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
     let spans = SPANS.get(held);
     let is_other = |start: usize, end: usize| end <= addresses.start || addresses.end <= start;
-    spans.keep(&|span| is_other(span.start, span.end));
+    let gone = spans.list.as_mut_slice().iter_mut().filter(|span| !is_other(span.start, span.end));
+    gone.for_each(|span| span.open = false);
+    spans.keep_open();
     spans.opened.retain(is_other);
 }
 
@@ -225,16 +227,16 @@ impl Spans {
         for span in self.list.as_mut_slice() {
             span.close();
         }
-        self.keep(&|span| span.open);
+        self.keep_open();
         self.list.is_empty()
     }
 
-    /// Keeps the spans for which `keep` returns true. Drops a span that lies inside a span before it on the list.
+    /// Keeps the spans that are open. Drops a span that lies inside a span before it on the list.
     #[inline(never)]
-    fn keep(&mut self, keep: &dyn Fn(&Span) -> bool) {
+    fn keep_open(&mut self) {
         self.list.retain(|span, kept| {
             let known = kept.iter().any(|other| other.start <= span.start && span.end <= other.end);
-            keep(span) && !known
+            span.open && !known
         });
     }
 }

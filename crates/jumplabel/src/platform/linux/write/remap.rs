@@ -153,12 +153,16 @@ impl Drop for Remap {
 
 impl Writer for Remap {
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
-        let mut runs = self.runs.iter().peekable();
+        let mut runs = &*self.runs;
         for (number, write) in writes.iter().enumerate() {
             // Each site lies in one run, and the writes come in the order of the runs.
-            while runs.next_if(|run| run.text + run.bytes <= write.address).is_some() {}
-            let holds = |run: &&&PageRun| run.text <= write.address;
-            let run = runs.peek().filter(holds).ok_or((number, rustix::io::Errno::FAULT.into()))?;
+            while let [run, others @ ..] = runs
+                && run.text + run.bytes <= write.address
+            {
+                runs = others;
+            }
+            let run = runs.first().filter(|run| run.text <= write.address);
+            let run = run.ok_or((number, rustix::io::Errno::FAULT.into()))?;
             let (copy, bytes) = (run.forward + (write.address - run.text), write.bytes());
             // SAFETY: the bytes are inside the run's copy. The copy is writable until it is moved, and no thread runs it before that.
             unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), copy as *mut u8, bytes.len()) };

@@ -67,6 +67,7 @@ pub(super) fn doubt(kind: WriterKind, failure: Failure) {
 
 /// Sets the site of the self-test to `state`, whatever the site holds. Writes all its bytes at once, which is safe because no other thread runs the
 /// site. For the same reason, a refused core sync does no harm here.
+#[inline(never)] // Inlined, the program would contain it once for each of the two states.
 fn write(kind: WriterKind, state: State, held: &mut Held) -> Result<(), Refusal> {
     let first = self_test::site();
     let target = self_test::target() as u64;
