@@ -9,6 +9,7 @@
 //!     AliasWriter   writes through the kernel's alias, and compares it with the text      alias_writer.rs
 //!     Memory    pages for lists and indexes, in a static of the kernel's              memory.rs
 //!   Machine     the functions that a kernel gives: interrupts, alias, barrier, clock   machine.rs
+//!     riscv     such functions, ready-made                                             riscv.rs
 //! ```
 //!
 //! | phase | who runs | what a flip does |
@@ -33,6 +34,8 @@ mod machine;
 mod memory;
 mod objects;
 mod rendezvous;
+#[cfg(target_arch = "riscv64")]
+pub mod riscv;
 #[cfg(test)]
 mod tests;
 
