@@ -6,6 +6,7 @@
 //!   include/jumplabel.h                 what Linux lacks                         result, batch, list, on_change, warn, say, hook
 //!   include/jumplabel/assert.h          assertions that can be turned on         assert
 //!   include/jumplabel/kernel.h          the platform of a kernel                 kernel
+//!   include/jumplabel/riscv.h           its machine, on RISC-V                   riscv
 //!   include/jumplabel/agent.h           what operators do                        crate jumplabel-agent-capi
 //! ```
 //!
@@ -48,6 +49,8 @@ pub mod object;
 pub mod on_change;
 pub mod ops;
 pub mod result;
+#[cfg(all(feature = "kernel", target_arch = "riscv64"))]
+mod riscv;
 mod say;
 pub mod switch;
 mod system;

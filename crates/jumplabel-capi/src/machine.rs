@@ -115,7 +115,7 @@ unsafe impl Machine for Given {
 }
 
 /// The error number ENOSYS.
-const NO_SYSTEM: c_int = 38;
+pub(crate) const NO_SYSTEM: c_int = 38;
 
 /// The function that returns the number of the calling CPU.
 static CPU: AtomicPtr<()> = AtomicPtr::new(null_mut());

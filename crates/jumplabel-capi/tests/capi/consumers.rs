@@ -160,7 +160,7 @@ fn staged_and_uninstalled() {
     let run = |goal: &str| make(&[goal, &variables[0], &variables[1]]);
     run("install");
     let installed = files(&stage);
-    assert_eq!(installed.len(), 48, "{installed:#?}");
+    assert_eq!(installed.len(), 49, "{installed:#?}");
     let config = std::fs::read_to_string(stage.join("opt/jumplabel/lib/pkgconfig/jumplabel.pc")).unwrap();
     assert!(config.contains("libdir=/opt/jumplabel/lib\n") && !config.contains('@'), "{config}");
     run("uninstall");
