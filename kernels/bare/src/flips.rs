@@ -110,12 +110,23 @@ pub fn run() -> Result<(), Error> {
     Ok(())
 }
 
+#[inline(never)]
+fn seen_of_harts() -> [bool; HARTS] {
+    [
+        static_branch_unlikely!(OF_HART[0]),
+        static_branch_unlikely!(OF_HART[1]),
+        static_branch_unlikely!(OF_HART[2]),
+        static_branch_unlikely!(OF_HART[3]),
+    ]
+}
+
 /// Each hart flips a key of its own.
 fn flips_of_all() -> Result<(), Error> {
-    let key = &OF_HART[hart::number()];
+    let hart = hart::number();
     for number in 0..50 {
-        if number & 1 == 0 { key.enable() } else { key.disable() }?;
-        assert!(key.is_enabled() == (number & 1 == 0));
+        let on = number & 1 == 0;
+        if on { OF_HART[hart].enable() } else { OF_HART[hart].disable() }?;
+        assert!(OF_HART[hart].is_enabled() == on && seen_of_harts()[hart] == on);
     }
     DONE.fetch_add(1, Release);
     Ok(())

@@ -4,9 +4,10 @@ use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use jumplabel::{static_branch_unlikely, static_key};
+use jumplabel_kernel::riscv;
 
 use crate::hart::{self, HARTS};
-use crate::{boot, machine};
+use crate::machine;
 
 global_asm!(
     ".pushsection .text, \"ax\", %progbits",
@@ -47,15 +48,13 @@ pub static TICKS: [[AtomicU32; 2]; HARTS] = [const { [const { AtomicU32::new(0) 
 extern "C" fn trap(cause: usize, address: usize) {
     const SOFTWARE_INTERRUPT: usize = 1 << 63 | 1;
     assert!(cause == SOFTWARE_INTERRUPT, "trap {cause:#x} at {address:#x}");
-    // SAFETY: cleared before the flags are looked at: a request that comes now interrupts again.
-    unsafe { asm!("csrci sip, 2", options(nostack)) };
+    // This clears the interrupt first: a request that comes after it interrupts again.
+    let ticked = riscv::acknowledge();
     // Here may be sites, if this hart is online: it does not stand still yet.
-    if boot::ticked() {
+    if ticked {
         tick();
     }
-    if boot::requested() {
-        machine::answer(); // In there is none.
-    }
+    machine::answer(); // In there is none. It returns at once if nobody wants this hart to stand still.
     // Here may be sites again.
 }
 

@@ -1,6 +1,6 @@
 //! The way in which each block of the documents is tried.
 
-use super::kernels::{part_of_a_kernel, part_of_the_tiny_kernel, tiny_kernel, tiny_kernel_in_c};
+use super::kernels::{glue_in_c, part_of_a_kernel, part_of_the_tiny_kernel, tiny_kernel, tiny_kernel_in_c};
 use super::listings;
 use super::tried::{asserting, fail_points, files_of_arch, kernel, key_names, optional_header, without_std};
 
@@ -146,9 +146,10 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/kernels.md", "ENTRY(start)", OF_THE_KERNEL),
     ("docs/kernels.md", "impl Machine for Hart", Kernel(tiny_kernel)),
     ("docs/kernels.md", "cargo build --release\nqemu", OF_THE_KERNEL),
-    ("docs/kernels.md", "#include <jumplabel/kernel.h>", OwnC(tiny_kernel_in_c)),
+    ("docs/kernels.md", "DEFINE_STATIC_KEY_FALSE(trace)", OwnC(tiny_kernel_in_c)),
     ("docs/kernels.md", "--features kernel-alone", OF_THE_KERNEL),
-    ("docs/kernels.md", "csrci sip, 2\", options", Kernel(part_of_a_kernel)),
+    ("docs/kernels.md", "JUMPLABEL_RISCV_FORWARD(timer_entry)", OwnC(glue_in_c)),
+    ("docs/kernels.md", "riscv::acknowledge()", Kernel(part_of_a_kernel)),
     ("docs/kernels.md", "pub fn open", Kernel(part_of_a_kernel)),
     ("docs/kernels.md", "while self.0.swap", Kernel(part_of_a_kernel)),
     ("docs/kernels.md", "lock.try_lock()", Kernel(part_of_a_kernel)),

@@ -135,3 +135,28 @@ pub fn part_of_a_kernel(lines: &str) {
         std::fs::read_dir(&folder).unwrap().map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
     assert!(sources.into_iter().any(|source| source.contains(lines)), "no file of {} has\n{lines}", folder.display());
 }
+
+/// What a kernel in C gives without firmware: it compiles, and refers to what the library has. (kernels/bare boots with the same in Rust.)
+pub fn glue_in_c(program: &str) {
+    let directory = scratch("glue-in-c-of-documents");
+    write(&directory.join("glue.c"), program);
+    let include = repository("crates/jumplabel-capi/include");
+    let flags = "-std=gnu11 -Wall -Wextra -Werror -Os -march=rv64gc -mabi=lp64d -mcmodel=medany -ffreestanding";
+    printed(&format!("riscv64-linux-gnu-gcc {flags} -c -I {} glue.c", include.display()), &directory);
+    let names = printed("riscv64-linux-gnu-nm glue.o", &directory);
+    assert!(names.contains(" T jumplabel_riscv_entry\n") && names.contains(" U timer_entry\n"), "{names}");
+    let library = std::fs::read_to_string(repository("crates/jumplabel-capi/src/riscv.rs")).unwrap();
+    for name in names.lines().filter_map(|line| line.trim().strip_prefix("U jumplabel_riscv_")) {
+        let is_there = name == "ticked_" || library.contains(&format!("fn jumplabel_riscv_{name}("));
+        assert!(is_there, "the library has no jumplabel_riscv_{name}");
+    }
+    // The handler in machine mode has the same instructions in both languages.
+    let handler = |file: &str| -> Vec<String> {
+        let text = std::fs::read_to_string(repository(file)).unwrap();
+        let lines = text.lines().filter_map(|line| line.split('"').nth(1).map(|line| line.replace("\\n", "")));
+        lines.skip_while(|line| !line.starts_with("csrrw")).take_while(|line| line != "j ").collect()
+    };
+    let [rust, c] =
+        [handler("crates/jumplabel-kernel/src/riscv.rs"), handler("crates/jumplabel-capi/include/jumplabel/riscv.h")];
+    assert!(rust == c && rust.len() == 30, "{rust:#?}\n{c:#?}");
+}

@@ -2,10 +2,13 @@
 
 use core::arch::{asm, global_asm};
 
+use jumplabel_kernel::riscv;
+
 use crate::memory::{STACK, STACKS};
 
 mod paging;
 
+pub use jumplabel_kernel::riscv::{interrupts_off, nanoseconds, restore, sbi as interrupt, serialise, wait};
 pub use paging::{alias, map};
 
 // Each hart keeps its number in tp. QEMU starts at the lowest address of the image, whatever its entry says. Both harts begin there, and `started`
@@ -99,10 +102,7 @@ pub fn exit(status: u32) -> ! {
 }
 
 pub fn cpu() -> usize {
-    let cpu;
-    // SAFETY: it reads tp, which holds the hart's number, because nobody else uses tp.
-    unsafe { asm!("mv {}, tp", out(reg) cpu, options(nomem, nostack, preserves_flags)) };
-    cpu
+    riscv::tp()
 }
 
 /// Starts the other hart.
@@ -111,48 +111,10 @@ pub fn start_other_cpu() {
     assert!(firmware(HART_STATE_MANAGEMENT, 0, [1 - cpu(), start as *const () as usize, 0]) == 0);
 }
 
-/// Sends a software interrupt.
-pub fn interrupt(cpu: usize) {
-    const INTERRUPTS: usize = 0x73_5049;
-    assert!(firmware(INTERRUPTS, 0, [1 << cpu, 0, 0]) == 0);
-}
-
-/// Waits, with interrupts off, until an interrupt comes. If an order is given after the caller's look and before this, its interrupt stays pending
-/// and ends the wait.
-pub fn wait() {
-    // SAFETY: it waits, then clears a software interrupt.
-    unsafe { asm!("wfi", "csrci sip, 2", options(nostack)) };
-}
-
-pub fn interrupts_off() -> u64 {
-    let status: u64;
-    // SAFETY: it turns interrupts off, and the caller turns them on again.
-    unsafe { asm!("csrrci {}, sstatus, 2", out(reg) status, options(nostack)) };
-    status & 2
-}
-
-pub fn restore(interrupts: u64) {
-    // SAFETY: it turns interrupts on if they were on before.
-    unsafe { asm!("csrs sstatus, {}", in(reg) interrupts, options(nostack)) };
-}
-
-/// Makes this hart fetch what was stored to memory before.
-pub fn serialise() {
-    // SAFETY: fences change no memory.
-    unsafe { asm!("fence rw, rw", "fence.i", options(nostack)) };
-}
-
 /// Makes all stores visible to the fetches of harts that serialise from now on.
 pub fn clean(_address: usize, _alias: usize, _bytes: usize) {
     // SAFETY: fences change no memory.
     unsafe { asm!("fence rw, rw", options(nostack)) };
-}
-
-pub fn nanoseconds() -> u64 {
-    let ticks: u64;
-    // SAFETY: it only reads a counter of 10 MHz.
-    unsafe { asm!("rdtime {}", out(reg) ticks, options(nomem, nostack)) };
-    ticks * 100
 }
 
 /// An instruction that no site may hold.
@@ -168,8 +130,8 @@ extern "C" fn trap(cause: usize, address: usize) -> usize {
     const SOFTWARE_INTERRUPT: usize = 1 << 63 | 1;
     match cause {
         SOFTWARE_INTERRUPT => {
-            // SAFETY: this clears the interrupt before the order is looked at, so that the next order interrupts again.
-            unsafe { asm!("csrci sip, 2", options(nostack)) };
+            // This clears the interrupt before the order is looked at, so that the next order interrupts again.
+            let _ = riscv::acknowledge();
             crate::interrupted();
             address
         }
