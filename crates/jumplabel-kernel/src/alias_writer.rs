@@ -31,10 +31,12 @@ const COMPARED: usize = WORDS * size_of::<usize>();
 /// The pages of both addresses can be read.
 #[inline(never)]
 unsafe fn demand_same(address: usize, alias: usize) -> Result<(), Refusal> {
-    let words = [address, alias].map(|place| (place & !(COMPARED - 1)) as *const [usize; WORDS]);
+    let words = |place: usize| (place & !(COMPARED - 1)) as *const usize;
+    let (text, memory) = (words(address), words(alias));
+    // Word by word: all of them at once would be on the stack of each flip, below all else.
     // SAFETY: all words lie in the page of `address`, or in that of `alias`, which the caller says can be read.
-    let [text, memory] = unsafe { words.map(|words| words.read_volatile()) };
-    if text == memory { Ok(()) } else { Err(Refusal::NO_EFFECT) }
+    let is_same = (0..WORDS).all(|at| unsafe { text.add(at).read_volatile() == memory.add(at).read_volatile() });
+    if is_same { Ok(()) } else { Err(Refusal::NO_EFFECT) }
 }
 
 impl<M: Machine> AliasWriter<'_, M> {
