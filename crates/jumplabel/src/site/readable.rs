@@ -46,17 +46,21 @@ pub(crate) fn forget() {
 }
 
 fn known(stretch: &Stretch) -> [usize; 2] {
-    stretch.each_ref().map(|word| word.load(Ordering::Relaxed))
+    let [start, end] = stretch;
+    [start.load(Ordering::Relaxed), end.load(Ordering::Relaxed)]
 }
 
 /// The end of a stretch that contains `address`. 0 if `address` cannot be read. If no known stretch contains it, asks the platform, and stores
 /// the answer in `stretch`. The caller will ask about `bytes` bytes, or about as many as it must look through.
 #[inline(never)]
 fn end_of(address: usize, bytes: usize, stretch: &Stretch) -> usize {
-    for [start, end] in [known(&SITES), known(&OTHERS)] {
-        if start <= address && address < end {
-            return end;
-        }
+    // Without a loop: it would keep both on the stack, and this is the deepest point of a first flip.
+    let end_in = |stretch: &Stretch| {
+        let [start, end] = known(stretch);
+        (start <= address && address < end).then_some(end)
+    };
+    if let Some(end) = end_in(&SITES).or_else(|| end_in(&OTHERS)) {
+        return end;
     }
     ASKED.fetch_add(1, Ordering::Relaxed);
     let found = platform().readable(address..address.saturating_add(bytes));
