@@ -9,7 +9,7 @@
 //!     AliasWriter   writes through the kernel's alias, and compares it with the text      alias_writer.rs
 //!     Memory    pages for lists and indexes, in a static of the kernel's              memory.rs
 //!   Machine     the functions that a kernel gives: interrupts, alias, barrier, clock   machine.rs
-//!     riscv     such functions, ready-made                                             riscv.rs
+//!     such functions, ready-made                                         riscv.rs, aarch64.rs, x86.rs
 //! ```
 //!
 //! | phase | who runs | what a flip does |
@@ -26,6 +26,8 @@
 #[cfg(test)]
 extern crate std;
 
+#[cfg(target_arch = "aarch64")]
+pub mod aarch64;
 mod alias_writer;
 mod bounds;
 mod kernel;
@@ -38,6 +40,8 @@ mod rendezvous;
 pub mod riscv;
 #[cfg(test)]
 mod tests;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+pub mod x86;
 
 pub use bounds::Bounds;
 pub use kernel::Kernel;

@@ -2,6 +2,8 @@
 
 use core::arch::{asm, global_asm};
 
+use jumplabel_kernel::aarch64;
+
 use crate::memory::{STACK, STACKS};
 
 #[path = "../arm_board/cores.rs"]
@@ -12,9 +14,10 @@ mod paging;
 #[path = "../arm_board/tables.rs"]
 mod tables;
 
+pub use cores::map;
 use cores::{first, other};
-pub use cores::{map, serialise};
 pub use gic::{interrupt, put, wait};
+pub use jumplabel_kernel::aarch64::{interrupts_off, restore, serialise};
 use paging::translate;
 pub use tables::alias;
 
@@ -120,33 +123,13 @@ pub fn start_other_cpu() {
     assert!(error == 0);
 }
 
-pub fn interrupts_off() -> u64 {
-    let mask: u64;
-    // SAFETY: it turns interrupts off, and the caller turns them on again.
-    unsafe { asm!("mrs {}, daif", "msr daifset, #2", out(reg) mask, options(nostack)) };
-    mask
-}
-
-pub fn restore(interrupts: u64) {
-    // SAFETY: it restores the interrupts that were on before.
-    unsafe { asm!("msr daif, {}", in(reg) interrupts, options(nostack)) };
-}
-
-/// Makes a write reach the instruction caches of all cores. A site lies in one line.
+/// Makes a write reach the instruction caches of all cores.
 pub fn clean(address: usize, alias: usize, _bytes: usize) {
-    // SAFETY: cleaning caches changes no memory.
-    unsafe {
-        asm!("dc cvau, {}", "dsb ish", "ic ivau, {}", "dsb ish", in(reg) alias, in(reg) address, options(nostack));
-    }
+    aarch64::clean(address, alias);
 }
 
 pub fn nanoseconds() -> u64 {
-    let (ticks, frequency): (u64, u64);
-    // SAFETY: it only reads registers.
-    unsafe {
-        asm!("isb", "mrs {}, cntvct_el0", "mrs {}, cntfrq_el0", out(reg) ticks, out(reg) frequency, options(nostack))
-    };
-    (u128::from(ticks) * 1_000_000_000 / u128::from(frequency)) as u64
+    aarch64::now().as_nanos() as u64
 }
 
 /// An instruction that no site may hold.

@@ -12,8 +12,8 @@ mod paging;
 #[path = "../arm_board/tables.rs"]
 mod tables;
 
+pub use cores::map;
 use cores::{first, other};
-pub use cores::{map, serialise};
 pub use gic::{interrupt, put, wait};
 use paging::translate;
 pub use tables::alias;
@@ -114,6 +114,12 @@ pub fn start_other_cpu() {
              inlateout("r3") 0 => _, out("r12") _, options(nostack));
     }
     assert!(error == 0);
+}
+
+/// Makes this core forget instructions that it has fetched ahead.
+pub fn serialise() {
+    // SAFETY: a barrier changes no memory.
+    unsafe { asm!("isb", options(nostack)) };
 }
 
 pub fn interrupts_off() -> u64 {

@@ -1,7 +1,5 @@
 //! QEMU's `virt` of Arm: the start of a core, and the code that is the same for both instruction sets.
 
-use core::arch::asm;
-
 use super::{tables, translate, trap_on};
 
 pub extern "C" fn first() -> ! {
@@ -21,10 +19,4 @@ pub extern "C" fn other() -> ! {
 pub fn map() {
     translate(true);
     tables::protect();
-}
-
-/// Makes this core forget instructions that it has fetched ahead.
-pub fn serialise() {
-    // SAFETY: a barrier changes no memory.
-    unsafe { asm!("isb", options(nostack)) };
 }

@@ -2,9 +2,9 @@
 
 use core::arch::asm;
 #[cfg(target_arch = "x86")]
-use core::arch::x86::{__cpuid, _rdtsc};
+use core::arch::x86::_rdtsc;
 #[cfg(target_arch = "x86_64")]
-use core::arch::x86_64::{__cpuid, _rdtsc};
+use core::arch::x86_64::_rdtsc;
 use core::ptr::copy_nonoverlapping;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -22,6 +22,7 @@ mod paging;
 mod traps;
 
 pub use boot::cpu;
+pub use jumplabel_kernel::x86::{interrupts_off, restore, serialise};
 pub use paging::{alias, map};
 
 extern "C" fn first() -> ! {
@@ -165,33 +166,6 @@ pub fn wait() {
     // SAFETY: interrupts are on only for the wait, and the handler returns at once.
     unsafe { asm!("sti", "hlt", "cli") };
     waits.store(false, Relaxed);
-}
-
-pub fn interrupts_off() -> u64 {
-    let flags: usize;
-    // SAFETY: it turns interrupts off, and the caller turns them on again.
-    #[cfg(target_arch = "x86")]
-    unsafe {
-        asm!("pushfd", "pop {}", "cli", out(reg) flags)
-    };
-    // SAFETY: it turns interrupts off, and the caller turns them on again.
-    #[cfg(target_arch = "x86_64")]
-    unsafe {
-        asm!("pushfq", "pop {}", "cli", out(reg) flags)
-    };
-    flags as u64 & 1 << 9
-}
-
-pub fn restore(interrupts: u64) {
-    if interrupts != 0 {
-        // SAFETY: it turns interrupts on if they were on before.
-        unsafe { asm!("sti", options(nostack)) };
-    }
-}
-
-/// Makes this CPU forget instructions that it has fetched ahead.
-pub fn serialise() {
-    let _ = __cpuid(0);
 }
 
 /// Does nothing: on this machine, fetches see stores.
