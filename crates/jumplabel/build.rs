@@ -55,7 +55,7 @@ fn main() {
     // The targets that were run. Others have an object format of the same family, but other linkers, or another assembler file.
     let were_run = ["x86_64-pc-windows-gnu", "x86_64-pc-windows-gnullvm"];
     let is_proven = var("TARGET").is_ok_and(|target| were_run.contains(&&*target));
-    // `make elsewhere` looks at what a compiler makes of sites on others.
+    // For MSVC: `make elsewhere` looks at what a compiler makes of sites, and `make wine` runs what lld-link makes of that.
     let is_tried = arch == "x86_64" && os == "windows" && var("CARGO_CFG_JUMPLABEL_UNPROVEN").is_ok();
     let has_windows = (is_proven || is_tried) && !miri && var("CARGO_FEATURE_WINDOWS").is_ok();
     let is_pe = has_windows && var("CARGO_CFG_JUMPLABEL_DYLIB").is_err();

@@ -237,6 +237,10 @@ core::arch::global_asm!(crate::__object_asm!(), runtime = sym RUNTIME);
 #[unsafe(link_section = ".CRT$XLAB")]
 static CALLBACK: extern "system" fn(*const c_void, u32, *const c_void) = called_by_loader;
 
+// MSVC's C library has the beginning and the end of that list in a file that is linked only if somebody names this symbol.
+#[cfg(all(jumplabel_sites, jumplabel_windows, target_env = "msvc"))]
+core::arch::global_asm!(".pushsection .drectve,\"yn\"", ".ascii \" /INCLUDE:_tls_used \"", ".popsection");
+
 /// The function that Windows calls. Its arguments are those of `DllMain`.
 #[cfg(all(jumplabel_sites, jumplabel_windows))]
 extern "system" fn called_by_loader(_: *const c_void, occasion: u32, is_ending: *const c_void) {

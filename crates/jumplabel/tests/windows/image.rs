@@ -65,7 +65,7 @@ fn checks() -> [bool; 4] {
 }
 
 /// The address in the file of something in memory.
-fn address_in_file(address: usize) -> u32 {
+pub fn address_in_file(address: usize) -> u32 {
     #[link(name = "kernel32")]
     unsafe extern "system" {
         fn GetModuleHandleW(name: *const u16) -> usize;
@@ -115,8 +115,7 @@ fn what_a_check_is() {
     let firsts = sites.iter().map(|(_, bytes)| bytes.as_ref()[0]).collect::<Vec<_>>();
     assert_eq!((sites[0].1.as_ref(), &firsts[..]), (&[0x0f, 0x1f, 0x44, 0, 0][..], &[0x0f, 0xe9, 0xe9][..]));
     assert!(sites.iter().all(|(_, bytes)| bytes.as_ref().len() == 5));
-    // SAFETY: the record of this program.
-    let object = unsafe { &*__jumplabel_object.get() };
+    let object = object();
     for (address, _) in sites {
         let entry = object.table().iter().find(|entry| entry.code() == address).unwrap();
         let words = std::ptr::from_ref(entry).cast::<[u32; 4]>();
@@ -126,8 +125,13 @@ fn what_a_check_is() {
     }
 }
 
-unsafe extern "C" {
-    static __jumplabel_object: std::cell::UnsafeCell<Object>;
+/// The record of this program.
+pub fn object() -> &'static Object {
+    unsafe extern "C" {
+        static __jumplabel_object: std::cell::UnsafeCell<Object>;
+    }
+    // SAFETY: the library has the record, and changes it only by atomics.
+    unsafe { &*__jumplabel_object.get() }
 }
 
 static DROPPED: StaticKey<false> = StaticKey::new();
@@ -149,14 +153,14 @@ std::arch::global_asm!(
 );
 
 /// How many sites that function has.
-const KEPT: usize = if cfg!(target_abi = "llvm") { 1 } else { 0 };
+const KEPT: usize = if cfg!(any(target_abi = "llvm", target_env = "msvc")) { 1 } else { 0 };
 
 /// GNU ld drops code, and keeps its entries: they belong to nobody, and stand in nobody's way. lld keeps both.
 #[test]
 fn code_that_the_linker_dropped() {
     let file = std::fs::read(std::env::current_exe().unwrap()).unwrap();
     let table = find(&sections(&file), ".rsrc_jt").bytes.to_vec();
-    let dropped = table.chunks(16).filter(|entry| word(entry, 12) == 0x8000_0000).collect::<Vec<_>>();
+    let dropped = table.chunks_exact(16).filter(|entry| word(entry, 12) == 0x8000_0000).collect::<Vec<_>>();
     assert_eq!(dropped.len(), 2);
     let is_kept = |entry: &[u8]| word(entry, 0) != 0 && word(entry, 4) != 0;
     let is_zero = |entry: &[u8]| word(entry, 0) == 0 && word(entry, 4) == 0;
@@ -165,4 +169,28 @@ fn code_that_the_linker_dropped() {
     assert_eq!((outcome.sites, for_each_site(&DROPPED, |_| ())), (KEPT, Ok(KEPT)));
     assert!(DROPPED.is_enabled());
     jumplabel::verify().unwrap();
+}
+
+static_key! { static LEFT: false; static RIGHT: false; }
+
+#[inline(never)]
+fn left() -> u32 {
+    if static_branch_unlikely!(LEFT) { 3 } else { 4 }
+}
+
+#[inline(never)]
+fn right() -> u32 {
+    if static_branch_unlikely!(RIGHT) { 3 } else { 4 }
+}
+
+/// Functions that differ in nothing but their keys. lld-link folds functions that look alike, in optimised builds for MSVC.
+#[test]
+fn functions_that_look_alike() {
+    for (key, expected) in [(&LEFT, (3, 4)), (&RIGHT, (4, 3))] {
+        key.enable().unwrap();
+        assert_eq!((left(), right()), expected);
+        key.disable().unwrap();
+        assert_eq!((left(), right()), (4, 4));
+    }
+    assert_ne!(left as *const (), right as *const ());
 }

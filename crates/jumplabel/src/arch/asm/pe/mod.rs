@@ -34,13 +34,13 @@ macro_rules! __object_asm {
     () => {
         ::core::concat!(
             ".pushsection .rsrc_jt$a,\"dr\"\n.balign 4\n.Ljumplabel_table:\n.popsection\n",
-            ".pushsection .rsrc_jt$z,\"dr\"\n.balign 4\n.Ljumplabel_table_end:\n.popsection\n",
+            ".pushsection .rsrc_jt$z,\"dr\"\n.balign 4\n.Ljumplabel_table_end:\n.long 0\n.popsection\n",
             ".pushsection .vectors$jka,\"dr\"\n.balign 4\n.Ljumplabel_keys:\n.popsection\n",
             ".pushsection .vectors$jkz,\"dr\"\n.balign 4\n.Ljumplabel_keys_end:\n.popsection\n",
             ".pushsection .vectors$jfa,\"dr\"\n.balign 4\n.Ljumplabel_foreign:\n.popsection\n",
             ".pushsection .vectors$jfz,\"dr\"\n.balign 4\n.Ljumplabel_foreign_end:\n.popsection\n",
             ".pushsection .vectors$jla,\"dr\"\n.balign 4\n.Ljumplabel_lists:\n.popsection\n",
-            ".pushsection .vectors$jlz,\"dr\"\n.balign 4\n.Ljumplabel_lists_end:\n.popsection\n",
+            ".pushsection .vectors$jlz,\"dr\"\n.balign 4\n.Ljumplabel_lists_end:\n.long 0\n.popsection\n",
             ".pushsection .jumplbl,\"dw\"\n",
             ".balign 8\n",
             ".ascii \"jumplabel\"\n.byte 0, 0, 0\n",
