@@ -3,12 +3,16 @@
 
 #[path = "windows/cost.rs"]
 mod cost;
+#[path = "windows/damaged.rs"]
+mod damaged;
 #[path = "windows/image.rs"]
 mod image;
 #[path = "windows/modules.rs"]
 mod modules;
 #[path = "windows/protection.rs"]
 mod protection;
+#[path = "windows/unwind.rs"]
+mod unwind;
 
 use jumplabel::{Error, WriterKind, set_writer, static_branch_unlikely, static_key};
 use jumplabel_testing::scenario::{Scenario, passes};

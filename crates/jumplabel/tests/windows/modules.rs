@@ -129,3 +129,31 @@ fn come_and_go_beside_flips() {
         });
     });
 }
+
+/// Two copies of one DLL want the same addresses, so the loader relocates at least one: nothing of its sites, tables and records needs that.
+#[test]
+fn relocated() {
+    passes(|| {
+        let Some(path) = path() else { return };
+        let file = std::fs::read(path.to_str().unwrap()).unwrap();
+        let header = u32::from_le_bytes(file[60..64].try_into().unwrap()) as usize;
+        let wanted = usize::from_le_bytes(file[header + 48..header + 56].try_into().unwrap());
+        let copy = std::env::temp_dir().join(format!("jumplabel-copy-{}.dll", std::process::id()));
+        std::fs::write(&copy, &file).unwrap();
+        let before = listed();
+        let [one, other] = [&path, &CString::new(copy.to_str().unwrap()).unwrap()].map(|path| Dll::load(path));
+        let at = [&one, &other].map(|dll| dll.module as usize);
+        assert!(at[0] != at[1] && at.iter().any(|at| *at != wanted), "{at:x?} {wanted:x}");
+        assert_eq!(listed(), before + 2);
+        for on in [true, false, true] {
+            assert_eq!(((one.set)(on), (one.check)(), (other.check)()), (1, on, false));
+            for other_on in [true, false] {
+                assert_eq!(((other.set)(other_on), (one.check)(), (other.check)()), (1, on, other_on));
+            }
+        }
+        one.unload();
+        assert_eq!(((other.set)(true), (other.check)(), listed()), (1, true, before + 1));
+        other.unload();
+        std::fs::remove_file(copy).unwrap();
+    });
+}
