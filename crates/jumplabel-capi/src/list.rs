@@ -106,7 +106,7 @@ pub unsafe extern "C" fn jumplabel_for_each_site(
         };
         Ok(for_each_site(key, visit)?)
     });
-    visited.map_or_else(|refusal| refusal.code().into(), |count| count as c_long)
+    visited.map_or_else(|refusal| refusal.long_code(), |count| count as c_long)
 }
 
 /// Calls `visit`, if it is not null, for each key that has a record. Returns the number of keys, or an error.
@@ -129,7 +129,7 @@ fn counted(each: impl FnOnce(&mut dyn FnMut(&dyn Fn())) -> Result<(), Error>) ->
         count += 1;
         visit();
     });
-    visited.map_or_else(|error| Refusal::from(error).code().into(), |()| count)
+    visited.map_or_else(|error| Refusal::from(error).long_code(), |()| count)
 }
 
 /// `struct jumplabel_call_info`.
@@ -250,7 +250,7 @@ pub unsafe extern "C" fn jumplabel_prepare_key(at: Key) -> c_long {
 pub extern "C" fn jumplabel_loading() -> c_long {
     match jumplabel::loading() {
         Ok(sites) => c_long::try_from(sites).unwrap_or(c_long::MAX),
-        Err(error) => Refusal::from(error).code().into(),
+        Err(error) => Refusal::from(error).long_code(),
     }
 }
 
@@ -273,7 +273,7 @@ pub unsafe extern "C" fn jumplabel_verify_key(at: Key) -> c_long {
 fn changed(outcome: Result<Outcome, Refusal>) -> c_long {
     match outcome.inspect(Heed::heed) {
         Ok(outcome) => c_long::try_from(outcome.sites).unwrap_or(c_long::MAX),
-        Err(refusal) => refusal.code().into(),
+        Err(refusal) => refusal.long_code(),
     }
 }
 

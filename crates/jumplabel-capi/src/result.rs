@@ -2,7 +2,7 @@
 //!
 //! This file also has the functions that change one key and return such an error.
 
-use core::ffi::{CStr, c_char, c_int};
+use core::ffi::{CStr, c_char, c_int, c_long};
 
 use jumplabel::text::Pieces;
 use jumplabel::{Error, RawKey, same_in_c};
@@ -51,6 +51,12 @@ impl Refusal {
             Refusal::NotRegistered => pieces("the tracepoint has no such probe with these data"),
             refusal => jumplabel::text::name(text(refusal.code()), pieces),
         }
+    }
+
+    /// The error number as a function returns it whose other results are counts. On Windows, both types have 32 bits.
+    #[must_use]
+    pub fn long_code(self) -> c_long {
+        self.code() as c_long
     }
 
     /// The error number. All Linux architectures that have sites use the same values.

@@ -16,8 +16,6 @@ pub extern "C" fn jumplabel_usdt_watch() -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_usdt_look() -> c_long {
     let looked = usdt::look().and_then(|looked| looked.error.map_or(Ok(looked.traced), Err));
-    looked.map_or_else(
-        |error| Refusal::from(error).code().into(),
-        |traced| c_long::try_from(traced).unwrap_or(c_long::MAX),
-    )
+    looked
+        .map_or_else(|error| Refusal::from(error).long_code(), |traced| c_long::try_from(traced).unwrap_or(c_long::MAX))
 }
