@@ -1,4 +1,4 @@
-//! Runs programs for Windows (x86_64-pc-windows-gnu and -gnullvm) under Wine: the core's tests, the tests of the C headers, and any other program.
+//! Runs programs for Windows (x86_64-pc-windows-gnu, -gnullvm and -msvc) under Wine: the core's tests, the tests of the C headers, and any other program.
 //!
 //! ```text
 //!   target/wine/            what cargo builds
@@ -7,6 +7,7 @@
 
 pub mod c;
 pub mod llvm;
+pub mod msvc;
 mod startup;
 pub mod wine32;
 
@@ -55,9 +56,8 @@ fn missing(sh: &Shell) -> Result<Option<&'static str>> {
         () if !has(CXX_COMPILER) => Some("g++-mingw-w64-x86-64"),
         () if !has(c::CLANG) => Some("clang-19"),
         () if !has(c::LLD) => Some("lld-19"),
-        () if !installed.lines().any(|line| line == RUST) => Some(RUST),
-        () if !installed.lines().any(|line| line == llvm::RUST) => Some(llvm::RUST),
-        () => None,
+        () if !has(msvc::LLD) => Some("lld-19"),
+        () => [RUST, llvm::RUST, msvc::RUST].into_iter().find(|target| !installed.lines().any(|line| line == *target)),
     })
 }
 
@@ -119,6 +119,7 @@ fn with<'a>(command: Cmd<'a>, prefix: &Path) -> Cmd<'a> {
 fn tests(sh: &Shell, prefix: &Path) -> Result<()> {
     Target::gnu().tests(sh, prefix, &format!("{SETS} {TORTURE}"))?;
     llvm::target(sh)?.tests(sh, prefix, SETS)?;
+    msvc::target(sh, prefix)?.tests(sh, prefix, SETS)?;
     readme(sh, prefix)?;
     let headers = c::Headers::new(sh, prefix)?;
     headers.readme()?;

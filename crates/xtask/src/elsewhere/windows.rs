@@ -1,4 +1,4 @@
-//! Looks at the code that the compiler makes of a check, for targets of Windows without sites. Also looks at the sites that the compiler would make
+//! Looks at the code that the compiler makes of a check, for targets of Windows without sites. Also looks at the sites that the compiler makes
 //! for MSVC's linker. That linker cannot be run here, so the sites must have the same bytes, sections and relocations as for GNU ld and lld.
 
 use anyhow::{Context, Result, ensure};
@@ -8,7 +8,7 @@ use crate::programs::dependent;
 use crate::wine::OBJDUMP;
 use crate::{has, printed};
 
-pub const MSVC: &str = "x86_64-pc-windows-msvc";
+pub const MSVC: &str = crate::wine::msvc::RUST;
 pub const I686: &str = "i686-pc-windows-gnu";
 pub const AARCH64: &str = "aarch64-pc-windows-gnullvm";
 
