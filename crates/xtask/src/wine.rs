@@ -124,6 +124,7 @@ fn tests(sh: &Shell, prefix: &Path) -> Result<()> {
     let headers = c::Headers::new(sh, prefix)?;
     headers.readme()?;
     headers.tests()?;
+    c::Headers::of(sh, prefix, &llvm::target(sh)?, "jumplabel-capi")?.few()?;
     startup::test(sh, prefix)?;
     let demo = ["--release", "-p", "jumplabel-demo", "--", "--seconds", "3"];
     let log = printed(cargo(sh, prefix, "run").args(demo)).context("the demo")?;

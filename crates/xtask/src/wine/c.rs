@@ -1,11 +1,13 @@
 //! Tests the C headers under Wine: sites by clang, in programs that GNU ld and lld link, and the fallback by mingw's gcc.
 
+mod bytes;
+
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use xshell::{Shell, cmd};
 
-use super::{COMPILER, LIMIT, OBJDUMP, RUST, cargo, wine, with};
+use super::{COMPILER, LIMIT, OBJDUMP, RUST, Target, wine, with};
 use crate::{has, printed};
 
 /// The first clang whose assembler is known to support sites in PE files, and (`LLD`) the linker of the same version.
@@ -26,26 +28,28 @@ pub(super) struct Program<'a> {
     pub(super) files: &'a str,
 }
 
-/// A shell, Wine's prefix, and the library that the programs link.
+/// A shell, Wine's prefix, and the library that the programs link: its target and its path.
 pub(super) struct Headers<'a> {
     sh: &'a Shell,
     prefix: &'a Path,
+    rust: &'static str,
     library: String,
 }
 
 impl<'a> Headers<'a> {
     /// Builds the library of jumplabel-capi.
     pub(super) fn new(sh: &'a Shell, prefix: &'a Path) -> Result<Headers<'a>> {
-        Headers::of(sh, prefix, "jumplabel-capi")
+        Headers::of(sh, prefix, &Target::gnu(), "jumplabel-capi")
     }
 
     /// Builds the library of `package`, which contains jumplabel-capi and more.
-    pub(super) fn of(sh: &'a Shell, prefix: &'a Path, package: &str) -> Result<Headers<'a>> {
+    pub(super) fn of(sh: &'a Shell, prefix: &'a Path, target: &Target, package: &str) -> Result<Headers<'a>> {
         let capi = if package == "jumplabel-capi" { &[][..] } else { &["--features", "capi"] };
         let kind = ["--release", "-p", package, "--lib", "--crate-type", "staticlib"];
-        printed(cargo(sh, prefix, "rustc").args(kind).args(capi))?;
-        let library = format!("target/wine/{RUST}/release/lib{}.a", package.replace('-', "_"));
-        Ok(Headers { sh, prefix, library })
+        printed(target.cargo(sh, prefix, "rustc").args(kind).args(capi))?;
+        let rust = target.rust;
+        let library = format!("target/wine/{rust}/release/lib{}.a", package.replace('-', "_"));
+        Ok(Headers { sh, prefix, rust, library })
     }
 
     /// Tests the README's program in C: with sites by clang, with the fallback by gcc.
@@ -108,12 +112,22 @@ impl<'a> Headers<'a> {
         self.instructions()
     }
 
+    /// Runs a part of the tests, where the library is for another target than mingw's.
+    pub(super) fn few(&self) -> Result<()> {
+        for (compiler, flags) in [("clang-19", "-O2 -fuse-ld=lld-19"), (CLANG, "-O0 -fuse-ld=lld-19")] {
+            self.conforms(compiler, flags)?;
+            self.ok(&Program { compiler: CLANG, flags, files: "calls.cc" })?;
+            self.discarded(flags)?;
+        }
+        Ok(())
+    }
+
     /// Runs tests/c/conformance.c. It must make at least as many checks as on Linux.
     fn conforms(&self, compiler: &str, flags: &str) -> Result<()> {
         let numbers = self.ok(&Program { compiler, flags, files: CONFORMANCE })?;
         let least = if flags.contains("FALLBACK") { 300 } else { 20_000 };
         ensure!(numbers.first().is_some_and(|&count| count >= least), "{compiler} {flags}: {numbers:?}");
-        println!("{RUST}, conformance.c by {compiler} {flags}: {numbers:?} checks");
+        println!("{}, conformance.c by {compiler} {flags}: {numbers:?} checks", self.rust);
         Ok(())
     }
 
@@ -190,53 +204,6 @@ impl<'a> Headers<'a> {
     fn is_refused(&self, what: &Program<'_>, expected: &str) -> Result<()> {
         let said = self.build(what).err().map(|error| format!("{error:#}")).unwrap_or_default();
         ensure!(said.contains(expected), "{} {} {}: {said}", what.compiler, what.flags, what.files);
-        Ok(())
-    }
-
-    /// Tests that more sites add no relocations for the loader. A table of pointers is the control.
-    fn relocations(&self) -> Result<()> {
-        let count = |flags: &str| -> Result<(usize, usize)> {
-            let program = self.build(&Program { compiler: "clang-19", flags, files: "many.c" })?;
-            let said = self.objdump("-p", &program)?;
-            let relocations = said.lines().filter(|line| line.contains(" DIR64")).count();
-            let sections = self.objdump("-h", &program)?;
-            let table = sections.lines().find_map(|line| line.split_once(" .rsrc_jt "));
-            let bytes = table.and_then(|(_, rest)| usize::from_str_radix(rest.split_whitespace().next()?, 16).ok());
-            Ok((relocations, bytes.context("no .rsrc_jt")?))
-        };
-        let (few, many, pointers) = (count("-O1")?, count("-O1 -DCHECKS")?, count("-O1 -DPOINTERS")?);
-        ensure!(few.0 > 10 && pointers.0 == few.0 + 1024, "{few:?} {pointers:?}");
-        ensure!(many == (few.0, few.1 + 2 * 1023 * 16), "{few:?} {many:?}");
-        println!(
-            "{RUST}, in C: 2,046 more checks, {} relocations more, {} bytes of table",
-            many.0 - few.0,
-            many.1 - few.1
-        );
-        Ok(())
-    }
-
-    /// Tests that a check is one nop of five bytes, and that the rest of the function is the same as without a check.
-    fn instructions(&self) -> Result<()> {
-        let source = format!("{}/target/wine/nop.c", crate::root().display());
-        self.sh.write_file(
-            &source,
-            "#include <jumplabel.h>\nstatic DEFINE_STATIC_KEY_FALSE(key);\nint check(void)\n{\n#ifdef CHECKS\n\t\
-             if (static_branch_unlikely(&key))\n\t\treturn 2;\n#endif\n\treturn 1;\n}\n\n\
-             int main(void)\n{\n\tstatic_branch_enable(&key);\n\treturn check();\n}\n",
-        )?;
-        let hot = |flags: &str| -> Result<Vec<String>> {
-            let program = self.build(&Program { compiler: "clang-19", flags, files: &source })?;
-            let said = self.objdump("-d", &program)?;
-            let (_, function) = said.split_once("<check>:\n").context("no function")?;
-            let bytes = function.lines().map(|line| line.split('\t').nth(1).unwrap_or_default().trim().to_owned());
-            let end = |line: &String| line.as_str() != "c3";
-            Ok(bytes.take_while(end).collect())
-        };
-        let (with, without) = (hot("-O2 -fomit-frame-pointer -DCHECKS")?, hot("-O2 -fomit-frame-pointer")?);
-        let nops = with.iter().filter(|bytes| *bytes == "0f 1f 44 00 00").count();
-        let others = with.iter().filter(|bytes| *bytes != "0f 1f 44 00 00");
-        ensure!(nops == 1 && others.eq(&without), "{with:?} {without:?}");
-        println!("{RUST}, in C: a check is one nop");
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use xshell::{Cmd, Shell, cmd};
 
 use super::c::{Headers, Program};
-use super::{COMPILER, LIMIT, RUST, cargo, wine, with};
+use super::{COMPILER, LIMIT, RUST, Target, cargo, wine, with};
 use crate::printed;
 
 const PROGRAM: &str = "use jumplabel::{static_branch_likely, static_branch_unlikely, static_key};
@@ -98,7 +98,7 @@ const CASES_OF_C: &[(&str, &str, &[&str])] = &[
 ];
 
 fn of_c(sh: &Shell, prefix: &Path) -> Result<()> {
-    let headers = Headers::of(sh, prefix, "jumplabel-agent-capi")?;
+    let headers = Headers::of(sh, prefix, &Target::gnu(), "jumplabel-agent-capi")?;
     let wine = wine().context("wine64")?;
     let run = |program: &str, arguments: &[&str]| {
         with(cmd!(sh, "timeout {LIMIT} {wine} {program}"), prefix).args(arguments).stdin("\n")
