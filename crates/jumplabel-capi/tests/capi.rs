@@ -86,6 +86,8 @@ mod up;
 mod usdt;
 #[path = "capi/verify.rs"]
 mod verify;
+#[path = "capi/versions.rs"]
+mod versions;
 #[path = "capi/vlog.rs"]
 mod vlog;
 #[path = "capi/words.rs"]

@@ -6,6 +6,7 @@ use std::sync::Once;
 
 use crate::compiler::{Compiler, GCC, Language};
 use crate::prefix::{file, prefix, printed, scratch, succeeds};
+use crate::versions::exported;
 
 /// All of it: anything else is an accident, anything missing breaks programs.
 pub const EXPORTS: &str = "\
@@ -23,11 +24,7 @@ static_key_slow_inc_cpuslocked";
 
 #[test]
 fn exported_symbols() {
-    let library = prefix().join("lib/libjumplabel.so");
-    let symbols = printed(&succeeds(Command::new("nm").args(["-D", "--defined-only"]).arg(library)));
-    let mut names: Vec<_> = symbols.lines().filter_map(|line| line.split_whitespace().last()).collect();
-    names.sort_unstable();
-    assert_eq!(names.join(" "), EXPORTS);
+    assert_eq!(exported(&prefix().join("lib/libjumplabel.so")).join(" "), EXPORTS);
 }
 
 #[test]

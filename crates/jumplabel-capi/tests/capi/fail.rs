@@ -1,7 +1,7 @@
 //! Fail points in C and C++: tests/c/failing.c and what belongs to it, and examples/c/fail.c.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use jumplabel_testing::breadth;
@@ -10,6 +10,7 @@ use crate::agent::{Directory, ask};
 use crate::compiler::{Compiler, GCC, Language};
 use crate::prefix::{file, prefix, printed, scratch, succeeds};
 use crate::rust::cargo;
+use crate::versions::exported;
 
 const SHARED: &str = "-ljumplabel-fail -ljumplabel";
 const ARCHIVE: &str = "-l:libjumplabel-fail.a";
@@ -144,13 +145,6 @@ fn c_and_rust_in_one_program() {
 /// All that others see of it. A plugin with the archive in it shows nothing of that.
 #[test]
 fn exported_symbols() {
-    let names = |library: &Path| {
-        let symbols = printed(&succeeds(Command::new("nm").args(["-D", "--defined-only"]).arg(library)));
-        let mut names: Vec<_> =
-            symbols.lines().filter_map(|line| line.split_whitespace().last().map(str::to_owned)).collect();
-        names.sort_unstable();
-        names
-    };
     let functions = [
         "cfg",
         "cfg_callback",
@@ -168,12 +162,12 @@ fn exported_symbols() {
     ];
     let expected = functions.map(|name| format!("jumplabel_fail_{name}"));
     let library = prefix().join("lib/libjumplabel-fail.so");
-    assert_eq!(names(&library), expected);
+    assert_eq!(exported(&library), expected);
     let dynamic = printed(&succeeds(Command::new("readelf").arg("-dW").arg(library)));
     assert!(dynamic.contains("Library soname: [libjumplabel-fail.so.0]"), "{dynamic}");
     let plugin = scratch("failing").join("hidden.so");
     GCC.build(Language::C, "-O2 -fPIC -shared", &["failing_plugin.c"], ARCHIVE, &plugin);
-    assert_eq!(names(&plugin), ["plugin_configure", "plugin_point"]);
+    assert_eq!(exported(&plugin), ["plugin_configure", "plugin_point"]);
 }
 
 /// A program without fail points has nothing of them, with each library as before.

@@ -10,7 +10,7 @@ use super::{printed, root, scratch, shell};
 const PACKAGES: [&str; 5] =
     ["libjumplabel0", "libjumplabel-agent0", "libjumplabel-fail0", "libjumplabel-dev", "jumplabel"];
 
-/// The next version of the libraries: a function more, a line more in the list of symbols, an entry more in the changelog.
+/// The next version of the libraries: a function more, in a version of its own, lines more in the list of symbols, an entry more in the changelog.
 const NEWER: &str = r#"
 cat >>crates/jumplabel-capi/src/lib.rs <<'END'
 
@@ -18,7 +18,8 @@ cat >>crates/jumplabel-capi/src/lib.rs <<'END'
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_newer() -> core::ffi::c_int { 1 }
 END
-echo ' jumplabel_newer@Base 0.1.0+1' >>debian/libjumplabel0.symbols
+printf '%s\n' 'JUMPLABEL_0.2 {' 'global:' '    jumplabel_newer;' '} JUMPLABEL_0.1;' >>crates/jumplabel-capi/install/libjumplabel.map
+printf ' %s 0.1.0+1\n' JUMPLABEL_0.2@JUMPLABEL_0.2 jumplabel_newer@JUMPLABEL_0.2 >>debian/libjumplabel0.symbols
 { echo 'jumplabel (0.1.0+1) bookworm; urgency=medium'; echo; echo '  * A function more.'; echo
   echo ' -- Nobody <nobody@example.org>  Sat, 28 Nov 2026 12:00:00 +0000'; echo; } | cat - debian/changelog >changelog
 mv changelog debian/changelog
@@ -193,9 +194,11 @@ fn exchanged(bookworm: &Bookworm) {
     assert_eq!((version().as_str(), running.answer().as_str()), ("0.1.0", "on\n"));
     once();
     running.end();
+    // Without that dependency, the older library tells the program what it lacks, before the program runs.
+    bookworm.run("/tmp/new 2>&1 | grep \"version .JUMPLABEL_0.2' not found\"");
 }
 
-/// Debian's lists have what the libraries export, as the sources have it: a new function needs a line, with the version that brings it.
+/// Debian's lists have what the libraries export, as the sources have it: a new function needs a line there, and one in the map of versions.
 #[test]
 fn lists_of_symbols() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
@@ -209,14 +212,36 @@ fn lists_of_symbols() {
         names.collect()
     };
     for (library, mut exports) in [
-        ("libjumplabel0", of_core),
-        ("libjumplabel-agent0", hidden("crates/jumplabel-agent-capi/src/archive.rs")),
-        ("libjumplabel-fail0", hidden("crates/jumplabel-fail-capi/src/archive.rs")),
+        ("libjumplabel", of_core),
+        ("libjumplabel-agent", hidden("crates/jumplabel-agent-capi/src/archive.rs")),
+        ("libjumplabel-fail", hidden("crates/jumplabel-fail-capi/src/archive.rs")),
     ] {
         exports.sort_unstable();
-        let list = read(&format!("debian/{library}.symbols"));
-        let listed: Vec<_> = list.lines().skip(1).map(|line| line.trim().split('@').next().unwrap()).collect();
+        let list = read(&format!("debian/{library}0.symbols"));
+        let listed: Vec<_> = list.lines().skip(1).map(|line| line.trim().split(' ').next().unwrap()).collect();
+        let names: Vec<_> = listed.iter().map(|name| name.split_once('@').expect("a version")).collect();
+        let names: Vec<_> = names.iter().filter(|(name, version)| name != version).map(|(name, _)| *name).collect();
         assert!(exports.len() > 5, "{exports:?}");
-        assert_eq!(listed, exports, "{library}");
+        assert_eq!(names, exports, "{library}");
+
+        let map = read(&format!("crates/jumplabel-capi/install/{library}.map"));
+        assert_eq!(listed, versions(&map), "{library}");
+        let later = versions(&format!("{map}JUMPLABEL_9 {{\nglobal:\n    a;\n}} JUMPLABEL_8;\n"));
+        let new: Vec<_> = later.iter().filter(|name| !listed.contains(&name.as_str())).collect();
+        assert_eq!(new, ["JUMPLABEL_9@JUMPLABEL_9", "a@JUMPLABEL_9"]);
     }
+}
+
+/// `NAME@VERSION` of all that a map of versions shows, and of the versions, sorted.
+fn versions(map: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for part in map.split("\nJUMPLABEL_").skip(1) {
+        let (version, names) = part.split_once(" {\nglobal:\n").expect("a version's names");
+        let names = names.split(['}', '\n']).take_while(|line| line.starts_with("    "));
+        let names = names.map(|line| line.trim().trim_end_matches(';'));
+        let version = format!("JUMPLABEL_{version}");
+        found.extend(names.chain([version.as_str()]).map(|name| format!("{name}@{version}")));
+    }
+    found.sort_unstable();
+    found
 }

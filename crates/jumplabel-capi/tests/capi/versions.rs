@@ -1,0 +1,126 @@
+//! The versions of the names that the shared libraries show: install/NAME.map has them, install/versions hands them to the linker.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::compiler::{GCC, Language};
+use crate::exports::{linked, not_installed};
+use crate::prefix::{file, prefix, printed, scratch, succeeds};
+
+const LIBRARIES: [&str; 3] = ["libjumplabel", "libjumplabel-agent", "libjumplabel-fail"];
+
+/// `NAME@VERSION` of each name that a shared library defines, sorted. GNU ld lists the versions as names, too, and lld does not.
+fn versioned(library: &Path) -> Vec<String> {
+    let symbols = printed(&succeeds(Command::new("nm").args(["-D", "--defined-only"]).arg(library)));
+    let names = symbols.lines().map(|line| line.split_whitespace().last().unwrap().replace("@@", "@"));
+    let mut names: Vec<_> =
+        names.filter(|name| name.split_once('@').is_none_or(|(name, version)| name != version)).collect();
+    names.sort_unstable();
+    names
+}
+
+/// All that a shared library shows to others, sorted, without the versions.
+pub fn exported(library: &Path) -> Vec<String> {
+    versioned(library).iter().map(|name| name.split('@').next().unwrap().to_owned()).collect()
+}
+
+/// The same of a map.
+fn of_map(text: &str) -> Vec<String> {
+    let (mut found, mut version) = (Vec::new(), None);
+    for line in text.lines() {
+        if let Some((name, _)) = line.split_once(" {").filter(|(name, _)| name.starts_with("JUMPLABEL_")) {
+            version = Some(name);
+        } else if line.starts_with("local:") {
+            version = None;
+        } else if let (Some(version), Some(name)) = (version, line.trim_start().strip_suffix(';')) {
+            found.push(format!("{name}@{version}"));
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+fn map(library: &str) -> String {
+    std::fs::read_to_string(file("install").join(library).with_extension("map")).unwrap()
+}
+
+#[test]
+fn as_in_the_maps() {
+    for library in LIBRARIES {
+        let listed = of_map(&map(library));
+        assert!(listed.len() > 7, "{listed:?}");
+        assert_eq!(versioned(&prefix().join("lib").join(format!("{library}.so"))), listed, "{library}");
+    }
+}
+
+/// What install/versions says as the linker, with this list of rustc and a command in the place of the linker, which prints the list that it gets.
+fn with_list(list: &str, name: &str) -> Output {
+    let stage = scratch(name);
+    std::fs::write(stage.join("of-rustc"), list).unwrap();
+    let mut linker = Command::new(file("install/versions"));
+    linker.arg(format!("--version-script={}", stage.join("of-rustc").display()));
+    linker.env("JUMPLABEL_MAP", file("install/libjumplabel-agent.map")).env("JUMPLABEL_STAGE", &stage);
+    let print = stage.join("print");
+    let text = "#!/bin/sh\nexec cat \"${1#--version-script=}\"\n";
+    // Written elsewhere and moved: nobody may have it open while it runs.
+    std::fs::write(stage.join("print.new"), text).unwrap();
+    succeeds(Command::new("sh").args(["-c", "chmod 755 print.new && mv print.new print"]).current_dir(&stage));
+    linker.env("JUMPLABEL_LINKER", print).output().unwrap()
+}
+
+#[test]
+fn each_name_needs_one() {
+    let list = |names: &[&str]| {
+        let names: String = names.iter().map(|name| format!("    {name};\n")).collect();
+        format!("{{\n  global:\n{names}\n  local:\n    *;\n}};\n")
+    };
+    // What the target lacks is left out.
+    let output = with_list(&list(&["jumplabel_startup", "__jumplabel_register_object"]), "versions-fewer");
+    assert!(output.status.success(), "{}", printed(&output));
+    assert_eq!(of_map(&printed(&output)), ["jumplabel_startup@JUMPLABEL_AGENT_0.1"]);
+    // A name that no version has ends the build.
+    let said = with_list(&list(&["jumplabel_startup", "jumplabel_newer"]), "versions-newer");
+    let words = "libjumplabel-agent.map: add jumplabel_newer; to the latest version";
+    assert!(!said.status.success() && printed(&said).contains(words), "{}", printed(&said));
+    // So does a list that this does not understand.
+    assert!(!with_list("{ global: jumplabel_startup; };", "versions-unknown").status.success());
+}
+
+/// A program that was linked with 0.1 runs with a library that has a function more in a later version. One that needs the later version is told
+/// so by the older library, before it runs.
+#[test]
+fn a_later_library() {
+    let directory = scratch("versions-later");
+    let later = "JUMPLABEL_0.2 {\nglobal:\n    jumplabel_newer;\n} JUMPLABEL_0.1;\n";
+    std::fs::write(directory.join("later.map"), map("libjumplabel") + later).unwrap();
+    std::fs::write(directory.join("newer.c"), "int jumplabel_newer(void);\nint jumplabel_newer(void) { return 1; }\n")
+        .unwrap();
+    let program = "int jumplabel_newer(void);\nint main(void) { return !jumplabel_newer(); }\n";
+    std::fs::write(directory.join("needs.c"), program).unwrap();
+    let in_it = |name: &str| directory.join(name).display().to_string();
+    // The archive as cargo makes it, whose names can be seen.
+    let whole = format!("-Wl,--whole-archive {} -Wl,--no-whole-archive -lpthread -ldl -lm", linked(&not_installed()));
+    let consumer = file("tests/consumers/consumer.c").display().to_string();
+    let linked_before = GCC.build(Language::C, "-O2", &[&consumer], "-ljumplabel", &directory.join("before"));
+    for linker in ["bfd", "lld"] {
+        let flags = format!(
+            "-O2 -fPIC -shared -fuse-ld={linker} -Wl,--gc-sections -Wl,-soname,libjumplabel.so.0 -Wl,--version-script={}",
+            in_it("later.map")
+        );
+        // The linker would find the older library by the name that the loader looks for.
+        let library = GCC.build(Language::C, &flags, &[&in_it("newer.c")], &whole, &directory.join("later.so"));
+        std::fs::copy(&library, directory.join("libjumplabel.so.0")).unwrap();
+        let names = versioned(&library);
+        for name in ["jumplabel_enable@JUMPLABEL_0.1", "jumplabel_newer@JUMPLABEL_0.2"] {
+            assert!(names.iter().any(|found| found == name), "{linker} {name}: {names:?}");
+        }
+        let with_it = |program: &Path| printed(&succeeds(Command::new(program).env("LD_LIBRARY_PATH", &directory)));
+        assert_eq!(with_it(&linked_before), "verified 2\n", "{linker}");
+
+        let needs = GCC.build(Language::C, "-O2", &[&in_it("needs.c")], &linked(&library), &directory.join("needs"));
+        assert_eq!(with_it(&needs), "", "{linker}");
+        let output = Command::new(&needs).env("LD_LIBRARY_PATH", prefix().join("lib")).output().unwrap();
+        let said = printed(&output);
+        assert!(!output.status.success() && said.contains("version `JUMPLABEL_0.2' not found"), "{linker}: {said}");
+    }
+}
