@@ -12,6 +12,8 @@ mod dependencies;
 mod manifests;
 #[path = "packages/registry.rs"]
 mod registry;
+#[path = "packages/semver.rs"]
+mod semver;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{printed, root};
 
 /// What cargo says of the crates that are published.
-fn published() -> Vec<Value> {
+pub fn published() -> Vec<Value> {
     let metadata: Value =
         serde_json::from_str(&printed("cargo metadata --no-deps --offline --format-version 1", &root())).unwrap();
     let packages = metadata["packages"].as_array().unwrap();
