@@ -120,7 +120,13 @@ JUMPLABEL_C_END_
 		  [_semaphore] JUMPLABEL_KEY_CONSTRAINT_(&jumplabel_sdt_semaphore_##id##_), [_number] "i"(0),                          \
 		  JUMPLABEL_KEY_CONSTRAINT_(jumplabel_object_)                                                                         \
 		: JUMPLABEL_CLOBBERS_                                                                                                  \
-		: jumplabel_jumped)
+		: JUMPLABEL_JUMPED_)
+#ifdef __clang__
+#define JUMPLABEL_SDT_RARE_(check) (__builtin_expect_with_probability(check, 0, 0.99) != 0)
+#else
+/* The labels say it. */
+#define JUMPLABEL_SDT_RARE_(check) (check)
+#endif
 #ifdef __cplusplus
 /* A function in a function: gcc and clang make no code of it if nothing calls it, and clang looks into no structure for labels. */
 #define JUMPLABEL_SDT_CHECK_(id, semaphore)                                                                                            \
@@ -130,11 +136,10 @@ JUMPLABEL_C_END_
 			{                                                                                                              \
 				JUMPLABEL_SDT_CHECKED_(id, semaphore);                                                                 \
 				return false;                                                                                          \
-			jumplabel_jumped:                                                                                              \
-				return true;                                                                                           \
+				JUMPLABEL_AT_JUMPED_(return true);                                                                     \
 			}                                                                                                              \
 		};                                                                                                                     \
-		return __builtin_expect_with_probability(jumplabel_alone::jumplabel_check(), 0, 0.99) != 0;                            \
+		return JUMPLABEL_SDT_RARE_(jumplabel_alone::jumplabel_check());                                                        \
 	}())
 extern "C++" {
 template <bool _is> struct jumplabel_sdt_is_ {
@@ -156,16 +161,13 @@ constexpr bool jumplabel_sdt_is_name_(const char *_text, size_t _size)
 }
 }
 #else
-#define JUMPLABEL_SDT_CHECK_(id, semaphore)                                                                                            \
-	(__builtin_expect_with_probability(JUMPLABEL_SDT_FOUND_(id, semaphore), 0, 0.99) != 0)
+#define JUMPLABEL_SDT_CHECK_(id, semaphore) JUMPLABEL_SDT_RARE_(JUMPLABEL_SDT_FOUND_(id, semaphore))
 #define JUMPLABEL_SDT_FOUND_(id, semaphore)                                                                                            \
 	__extension__({                                                                                                                \
-		__label__ jumplabel_jumped;                                                                                            \
+		__label__ JUMPLABEL_JUMPED_;                                                                                           \
 		bool jumplabel_result = false;                                                                                         \
 		JUMPLABEL_SDT_CHECKED_(id, semaphore);                                                                                 \
-		if (0)                                                                                                                 \
-		jumplabel_jumped:                                                                                                      \
-			jumplabel_result = true;                                                                                       \
+		JUMPLABEL_AT_JUMPED_(jumplabel_result = true);                                                                         \
 		jumplabel_result;                                                                                                      \
 	})
 #define JUMPLABEL_SDT_ENDS_(text) (!__builtin_strcmp(&(text)[sizeof(text) > 11 ? sizeof(text) - 11 : 0], "_semaphore"))

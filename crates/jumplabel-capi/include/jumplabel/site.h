@@ -384,6 +384,31 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 	".balign 4;3:.long " JUMPLABEL_CHECK_BACK_ "-.;.if .Lj_meta&32;.long 4b-.;.else;"                              \
 	".long .Lj_to%=-.;.endif;.long " key "-.," JUMPLABEL_META_ ";.popsection;"
 
+/*
+ * The labels of a site, and `what` at them, which is one statement.
+ *
+ * gcc takes both ways out of an asm goto for equally likely. __builtin_expect does not change that, because it says something about the result of the
+ * check, which the two ways have joined to make. So an arm weighed half of the code around it. And the test of the result stood there until gcc
+ * had decided what to inline. A cold label makes it a tenth, and two make it a thousandth, because of three ways gcc believes that two are very
+ * unlikely: so there is a second label, which no site jumps to. docs/benchmarks.md, "What a site costs the compiler".
+ */
+#if defined(__clang__) || !defined(__OPTIMIZE__)
+#define JUMPLABEL_JUMPED_ jumplabel_jumped
+#define JUMPLABEL_AT_JUMPED_(what)                                                                                     \
+	if (0)                                                                                                         \
+	jumplabel_jumped:                                                                                              \
+		what
+#else
+#define JUMPLABEL_JUMPED_ jumplabel_jumped, jumplabel_never
+#define JUMPLABEL_AT_JUMPED_(what) JUMPLABEL_AT_COLD_(jumplabel_jumped, what) JUMPLABEL_AT_COLD_(jumplabel_never, what)
+#define JUMPLABEL_AT_COLD_(label, what)                                                                                \
+	if (0) {                                                                                                       \
+	label:                                                                                                         \
+		__attribute__((__cold__));                                                                             \
+		what;                                                                                                  \
+	}
+#endif
+
 #include "site_macros.h"
 
 /* `jumplabel_first`: 0 a nop, 8 a jump, 40 a jump to a stub that loads; 16 besides if the key has no type. */
@@ -395,7 +420,7 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 		: [_key] JUMPLABEL_KEY_CONSTRAINT_(JUMPLABEL_STATIC_CAST_(const void *, x)),                           \
 		  [_number] "i"((arm) | jumplabel_first)                                                               \
 		: JUMPLABEL_CLOBBERS_                                                                                  \
-		: jumplabel_jumped)
+		: JUMPLABEL_JUMPED_)
 #else
 #define JUMPLABEL_SITE_ASM_(x, arm, object)                                                                            \
 	__asm__ __volatile__ __inline__ goto(                                                                           \
@@ -405,7 +430,7 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 		  [_number] "i"((arm) | JUMPLABEL_INDIRECT_ | jumplabel_first),                                        \
 		  JUMPLABEL_KEY_CONSTRAINT_(object)                                                                    \
 		: JUMPLABEL_CLOBBERS_                                                                                  \
-		: jumplabel_jumped)
+		: JUMPLABEL_JUMPED_)
 #endif
 
 /*
@@ -463,8 +488,7 @@ struct jumplabel_declaration_ {
 		JUMPLABEL_ASSERT_STATIC_(x);                                                                           \
 		JUMPLABEL_SITE_ASM_(x, arm, object);                                                                   \
 		return (arm);                                                                                          \
-	jumplabel_jumped:                                                                                              \
-		return !(arm);                                                                                         \
+		JUMPLABEL_AT_JUMPED_(return !(arm));                                                                   \
 	}
 #if defined(__clang__) && __clang_major__ < 17
 /* Those believe that each asm goto may go to the labels of all others in the function, lambdas in it included. */
@@ -483,14 +507,12 @@ struct jumplabel_declaration_ {
 #else
 #define JUMPLABEL_SITE_(x, question, arm, object)                                                                      \
 	__extension__({                                                                                                \
-		__label__ jumplabel_jumped;                                                                            \
+		__label__ JUMPLABEL_JUMPED_;                                                                           \
 		bool jumplabel_result = (arm);                                                                         \
 		question(x, arm);                                                                                      \
 		JUMPLABEL_ASSERT_STATIC_(x);                                                                           \
 		JUMPLABEL_SITE_ASM_(x, arm, object);                                                                   \
-		if (0)                                                                                                 \
-		jumplabel_jumped:                                                                                      \
-			jumplabel_result = !(arm);                                                                     \
+		JUMPLABEL_AT_JUMPED_(jumplabel_result = !(arm));                                                       \
 		jumplabel_result;                                                                                      \
 	})
 #endif

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::compiler::{CLANG, Compiler, GCC, Language};
-use crate::prefix::{printed, scratch, succeeds};
+use crate::prefix::{file, printed, scratch, succeeds};
 
 /// How many bytes of the function lie in front of its check.
 fn before_the_check(compiler: Compiler, flags: &str) -> usize {
@@ -27,4 +27,55 @@ fn out_of_line() {
             "{compiler:?}: {arm} bytes in front of the check, and {plain} with the arm in the function"
         );
     }
+}
+
+/// What a function saves in front of its check for an arm that calls, though nobody says that what it calls is cold: nothing with gcc, which is told by
+/// the labels. clang before 19 saves less if the registers that a function must save have a price.
+#[test]
+fn rare() {
+    const ARM: &str = "-DARM=__attribute__((noinline))";
+    const PRICE: &str = "-mllvm -regalloc-csr-first-time-cost=10";
+    for compiler in Compiler::ALL.into_iter().chain(Compiler::others()) {
+        let bytes = before_the_check(compiler, ARM);
+        if compiler.c.starts_with("gcc") {
+            println!("{}: {bytes} bytes in front of the check", compiler.c);
+            assert_eq!(bytes, 0, "{compiler:?}");
+        } else {
+            let priced = before_the_check(compiler, &format!("{ARM} {PRICE}"));
+            println!("{}: {bytes} bytes in front of the check; {priced} with {PRICE}", compiler.c);
+            assert!(priced <= bytes && priced < 10, "{compiler:?}: {priced} and {bytes}");
+        }
+    }
+}
+
+/// For how large gcc takes a function when it decides what to inline, in halves of an instruction.
+fn estimate(compiler: Compiler, flags: &str) -> usize {
+    let dump = scratch("arms").join(format!("{}.fnsummary", compiler.c));
+    let flags = format!("-O2 {flags} -c -o /dev/null -fdump-ipa-fnsummary={}", dump.display());
+    succeeds(compiler.command(Language::C, &flags).arg(file("tests/c/estimated.c")));
+    let text = std::fs::read_to_string(&dump).expect("a dump");
+    let summary = text.split("IPA function summary for estimated/").nth(1).expect("the function");
+    let size = summary.lines().find_map(|line| line.trim().strip_prefix("self size:")).expect("a size");
+    size.split_whitespace().next().and_then(|size| size.parse().ok()).expect("a number")
+}
+
+/// Three checks make a function larger by their arms, and not by tests of their results; loads make it larger than that.
+#[test]
+fn estimated() {
+    for compiler in Compiler::ALL.into_iter().chain(Compiler::others()).filter(|compiler| compiler.c.starts_with("gcc"))
+    {
+        let [bare, keys, loads] = ["-DBARE", "", "-DJUMPLABEL_FALLBACK"].map(|flags| estimate(compiler, flags));
+        println!("{}: a function of {bare} is one of {keys} with three checks, and of {loads} with loads", compiler.c);
+        assert!(bare < keys && keys <= bare + 3 * 6 && keys + 3 * 3 <= loads, "{compiler:?}: {bare}, {keys}, {loads}");
+    }
+}
+
+/// With `-Og`, too, nothing tests the result of a check.
+#[test]
+fn with_less_optimisation() {
+    let program = scratch("arms").join("arms-og");
+    let program = GCC.build(Language::C, "-Og", &["arms.c"], "-ljumplabel", &program);
+    let mut objdump = Command::new("objdump");
+    let listed = printed(&succeeds(objdump.args(["-d", "--no-show-raw-insn", "--disassemble=add"]).arg(program)));
+    assert!(listed.contains("nopl") && !listed.contains("test "), "{listed}");
 }
