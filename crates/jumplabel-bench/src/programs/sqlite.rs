@@ -4,6 +4,7 @@
 //!   constant       the compiler knows that they are off
 //!   nop            a site's instruction, of which the compiler knows nothing: what the bytes cost
 //!   empty goto     what the compiler knows of a site, and no instruction: what it makes of the program for its arms
+//!   one label      the same, as it was before <jumplabel/site.h> told gcc that arms are rare
 //!   site           both; beside it, one without the byte in front of its instruction
 //! ```
 
@@ -15,17 +16,20 @@ use crate::Result;
 use crate::callgrind::Events;
 use crate::report::{Chart, Report, Table, Target, figure};
 
-/// The ways. Each has its macro, the number of its compiler, and whether a short run leaves it out.
-const WAYS: [(&str, &str, usize, bool); 10] = [
+/// The ways. Each has its macro and options, the number of its compiler, and whether a short run leaves it out.
+const WAYS: [(&str, &str, usize, bool); 13] = [
     ("constant", "CONSTANT", 0, false),
     ("site", "SITE", 0, false),
     ("relaxed load", "RELAXED", 0, false),
     (BARE, "BARE", 0, true),
     ("nop", "NOP", 0, true),
     ("empty goto", "GOTO", 0, true),
+    ("empty goto, one label", "ONE", 0, true),
     ("site, its arm in line", "LIKELY", 0, true),
     (CLANG, "CONSTANT", 1, true),
+    ("empty goto, clang", "GOTO", 1, true),
     ("site, clang", "SITE", 1, true),
+    ("site, saved in its arm, clang", "SITE -mllvm -regalloc-csr-first-time-cost=10", 1, true),
     ("relaxed load, clang", "RELAXED", 1, true),
 ];
 /// The way with which a site's prefix is compared, and the greatest ratio of the program's time with the prefix to its time without.
@@ -51,8 +55,9 @@ pub fn run(quick: bool) -> Result<Report> {
     for (_, option, compiler, _) in &compiled {
         let compiler = &build::COMPILERS[*compiler];
         let define = format!("-D{option}");
-        let options: Vec<&str> = [optimisation, &define, &asserted, &own].into_iter().chain(OPTIONS).collect();
-        let name = format!("{}-{}{optimisation}", compiler.name, option.to_lowercase());
+        let options = [optimisation, &asserted, &own].into_iter().chain(define.split(' ')).chain(OPTIONS);
+        let options: Vec<&str> = options.collect();
+        let name = format!("{}-{}{optimisation}", compiler.name, option.to_lowercase().replace([' ', '='], ""));
         objects.push(object(compiler, &sources.join("sqlite3.c"), &format!("sqlite-{name}"), &options));
         objects.push(object(compiler, &build::sources().join("sqlite.c"), &format!("load-{name}"), &options));
     }
