@@ -14,6 +14,8 @@ pub trait Callsite: Sync + 'static {
     fn is_marked(&self) -> bool {
         false
     }
+    /// Called before the others, by one thread at a time: what its events load agrees with its state from now on.
+    fn refresh(&self) {}
     /// The key that is on while any callsite is marked, if there is one.
     fn any_marked() -> Option<&'static RawKey> {
         None
@@ -47,6 +49,7 @@ pub fn sync<T: Callsite>(list: &'static List<T>, loaded: fn(ObjectChange, &[&'st
     }
     let (mut changes, mut any_marked) = (Vec::new(), false);
     list.for_each(|callsite| {
+        callsite.refresh();
         any_marked |= callsite.is_marked();
         let is_wanted = callsite.is_wanted();
         if is_wanted != callsite.key().is_enabled() {

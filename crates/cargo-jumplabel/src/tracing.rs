@@ -117,8 +117,10 @@ fn edited_core(package: &mut Package, project: &Project) -> Result<()> {
         )
     })?;
     package.add("src/callsite/keys.rs", include_str!("../patches/tracing/keys.rs"));
+    package.add("src/callsite/keys/check.rs", include_str!("../patches/tracing/check.rs"));
     package.add("src/callsite/keys/limit.rs", include_str!("../patches/tracing/limit.rs"));
     package.add("src/callsite/keys/marks.rs", include_str!("../patches/tracing/marks.rs"));
+    package.add("src/callsite/keys/others.rs", include_str!("../patches/tracing/others.rs"));
     package.add("src/callsite/keys/tracers.rs", include_str!("../patches/tracing/tracers.rs"));
     package.add("src/callsite/sync.rs", include_str!("../patches/sync.rs"));
     package.edit_manifest(|manifest| {

@@ -19,15 +19,19 @@ use super::{dispatchers, rebuild_callsite_interest, Callsites, DefaultCallsite, 
 use crate::dispatcher;
 use crate::metadata::{Level, LevelFilter, Metadata};
 
+mod check;
 mod limit;
 mod marks;
+mod others;
 mod tracers;
 
+pub use check::{ask, check};
 pub use jumplabel;
 use marks::Marks;
 pub use marks::{follow, force, is_marked, Follower, Goes, ALL, ANY_MARKED};
-use tracers::Tracers;
-pub use tracers::{watch_tracers, Note, SEMAPHORE};
+use others::Others;
+pub use others::SEMAPHORE;
+pub use tracers::{watch_tracers, Note};
 
 /// True if callsites have keys. They have none where code is not patched.
 pub const HAS_KEYS: bool = jumplabel::if_sites!({ true } else { false });
@@ -42,10 +46,12 @@ pub struct Keyed {
     pub key: jumplabel::StaticKey<LOGS, true>,
     #[doc(hidden)]
     pub inner: DefaultCallsite,
+    others: Others,
     /// The text of its message, before values are put into it.
     text: &'static str,
     marks: Marks,
-    tracers: Tracers,
+    /// What tracers attach to, if there is a note.
+    note: Option<Note>,
 }
 
 jumplabel::list! {
@@ -112,9 +118,10 @@ impl Keyed {
         Keyed {
             key: jumplabel::StaticKey::new(),
             inner: DefaultCallsite::new(meta),
+            others: Others::new(),
             text,
             marks: Marks::new(),
-            tracers: Tracers::new(note),
+            note,
         }
     }
 
@@ -145,7 +152,7 @@ impl Keyed {
 
     /// True if an attached tracer keeps its key on.
     pub fn is_traced(&self) -> bool {
-        self.tracers.known()
+        self.others.is_tracer_known()
     }
 
     /// How many events were lost since the callsite is forced: they were more than the limit, and no subscriber wanted them.
@@ -170,7 +177,7 @@ impl sync::Callsite for Keyed {
     }
 
     fn is_wanted(&self) -> bool {
-        if self.marks.any() || self.tracers.known() || reached.key().is_enabled() || LOGS && !dispatcher::has_been_set() {
+        if sync::Callsite::is_marked(self) || reached.key().is_enabled() || LOGS && !dispatcher::has_been_set() {
             return true;
         }
         let registration = self.inner.registration.load(Ordering::Acquire);
@@ -181,7 +188,11 @@ impl sync::Callsite for Keyed {
     }
 
     fn is_marked(&self) -> bool {
-        self.marks.any() || self.tracers.known()
+        self.marks.any() || self.others.is_tracer_known()
+    }
+
+    fn refresh(&self) {
+        self.others.refresh(&self.marks);
     }
 
     fn any_marked() -> Option<&'static jumplabel::RawKey> {
@@ -193,25 +204,6 @@ impl Deref for Keyed {
     type Target = DefaultCallsite;
     fn deref(&self) -> &DefaultCallsite {
         &self.inner
-    }
-}
-
-/// Upstream's checks, made once the key is on.
-#[doc(hidden)]
-#[cold]
-#[inline(never)]
-pub fn check(callsite: &'static Keyed) -> Goes {
-    let meta = callsite.meta();
-    let (file, line) = (meta.file(), meta.line());
-    jumplabel::emit!(reached, meta.target(), meta.name(), number(meta.level()), line.unwrap_or(0), file.unwrap_or(""), meta);
-    callsite.marks.goes(meta, callsite.tracers.any(), || is_enabled(callsite))
-}
-
-fn is_enabled(callsite: &'static Keyed) -> bool {
-    let meta = callsite.meta();
-    *meta.level() <= LevelFilter::current() && {
-        let interest = callsite.interest();
-        !interest.is_never() && (interest.is_always() || dispatcher::get_default(|default| default.enabled(meta)))
     }
 }
 

@@ -129,7 +129,7 @@ macro_rules! __jumplabel_gate {
 macro_rules! __jumplabel_check {
     ($callsite:ident, $lvl:expr) => {
         if $lvl <= $crate::level_filters::STATIC_MAX_LEVEL {
-            $crate::__macro_support::check(&$callsite)
+            $crate::__macro_support::check(&$callsite, $lvl)
         } else {
             $crate::__macro_support::Goes::NOWHERE
         }
@@ -149,7 +149,7 @@ macro_rules! __jumplabel_check {
 macro_rules! __jumplabel_enabled {
     ($callsite:ident, $lvl:expr) => {
         if $lvl <= $crate::level_filters::STATIC_MAX_LEVEL && $crate::__jumplabel_key!($callsite) {
-            $crate::__macro_support::check(&$callsite)
+            $crate::__macro_support::check(&$callsite, $lvl)
         } else {
             $crate::__macro_support::Goes::NOWHERE
         }

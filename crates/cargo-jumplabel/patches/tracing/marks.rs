@@ -34,12 +34,8 @@ pub const ALL: u32 = u32::MAX;
 
 /// Where an event or a new span goes. This is decided once, because a filter may count how often it is asked.
 #[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub struct Goes {
-    to_subscribers: bool,
-    to_follower: bool,
-    to_tracer: bool,
-}
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Goes(u8);
 
 /// A function that hears of each event and each new span of the callsites that are followed, in the thread that makes it. `record` visits its values.
 pub type Follower = fn(callsite: &'static Keyed, record: &dyn Fn(&mut dyn Visit));
@@ -114,7 +110,12 @@ impl Marks {
             (ALL, _) => true,
             (most, Some(marked)) => marked.shown.passes(most, meta) || is_enabled() || marked.shown.lose(),
         };
-        Goes { to_subscribers, to_follower: self.is_followed(), to_tracer }
+        let goes = |is_so, to: Goes| if is_so { to.0 } else { 0 };
+        Goes(
+            Goes::to_subscribers_if(to_subscribers).0
+                | goes(self.is_followed(), Goes::TO_FOLLOWER)
+                | goes(to_tracer, Goes::TO_TRACER),
+        )
     }
 }
 
@@ -151,9 +152,9 @@ fn mark(
     KEYED.for_each(|callsite| {
         let before = callsite.marks.get().map_or(0, |marked| which(marked).load(Ordering::SeqCst));
         let wanted = choose(callsite).filter(|&wanted| wanted != before);
-        changed.extend(wanted.map(|wanted| (callsite.marks.made(), before, wanted)));
+        changed.extend(wanted.map(|wanted| (callsite, callsite.marks.made(), before, wanted)));
     })?;
-    for &(marked, before, wanted) in &changed {
+    for &(callsite, marked, _, wanted) in &changed {
         if marked.forced.load(Ordering::SeqCst) == 0 {
             marked.shown.begin();
         }
@@ -162,9 +163,13 @@ fn mark(
             marked.missed.store(0, Ordering::SeqCst);
         }
         which(marked).store(wanted, Ordering::SeqCst);
+        callsite.others.marked();
     }
     sync().map_err(|error| {
-        changed.iter().for_each(|&(marked, before, _)| which(marked).store(before, Ordering::SeqCst));
+        for &(callsite, marked, before, _) in &changed {
+            which(marked).store(before, Ordering::SeqCst);
+            callsite.others.marked();
+        }
         error
     })
 }
@@ -177,35 +182,49 @@ pub fn is_marked(callsite: &'static Keyed) -> bool {
 
 impl Goes {
     /// The result for a callsite that is compiled out, or whose key is off.
-    pub const NOWHERE: Goes = Goes { to_subscribers: false, to_follower: false, to_tracer: false };
+    pub const NOWHERE: Goes = Goes(0);
+    /// The result for almost all others.
+    pub const TO_SUBSCRIBERS: Goes = Goes(1);
+    const TO_FOLLOWER: Goes = Goes(2);
+    const TO_TRACER: Goes = Goes(4);
 
     /// True if it goes anywhere.
-    #[inline]
+    #[inline(always)]
     pub fn anywhere(self) -> bool {
-        self.to_subscribers || self.to_follower || self.to_tracer
+        self != Goes::NOWHERE
+    }
+
+    #[inline]
+    pub(super) fn to_subscribers_if(is_so: bool) -> Goes {
+        Goes(u8::from(is_so))
+    }
+
+    #[inline]
+    fn includes(self, to: Goes) -> bool {
+        self.0 & to.0 != 0
     }
 
     /// True if it goes to subscribers.
     #[inline]
     pub fn to_subscribers(self) -> bool {
-        self.to_subscribers
+        self.includes(Goes::TO_SUBSCRIBERS)
     }
 
     /// Tells the follower and tracers, if there are any. Subscribers hear first, so they see what they saw before, even if a value can be displayed
     /// only once.
     #[inline]
     pub fn tell(self, callsite: &'static Keyed, values: &ValueSet<'_>) {
-        if self.to_follower || self.to_tracer {
+        if self.includes(Goes::TO_FOLLOWER) || self.includes(Goes::TO_TRACER) {
             self.tell_others(callsite, values);
         }
     }
 
     #[cold]
     fn tell_others(self, callsite: &'static Keyed, values: &ValueSet<'_>) {
-        if let Some(follower) = FOLLOWER.get().filter(|_| self.to_follower) {
+        if let Some(follower) = FOLLOWER.get().filter(|_| self.includes(Goes::TO_FOLLOWER)) {
             follower(callsite, &|visitor| values.record(visitor));
         }
-        if self.to_tracer {
+        if self.includes(Goes::TO_TRACER) {
             tracers::tell(callsite, values);
         }
     }

@@ -6,12 +6,13 @@
 
     /// Where an event goes: to subscribers, or nowhere.
     #[cfg(not(feature = "std"))]
-    #[derive(Clone, Copy, Debug)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Goes(bool);
 
     #[cfg(not(feature = "std"))]
     impl Goes {
         pub const NOWHERE: Goes = Goes(false);
+        pub const TO_SUBSCRIBERS: Goes = Goes(true);
         pub fn anywhere(self) -> bool {
             self.0
         }
@@ -23,7 +24,7 @@
 
     /// Upstream's checks.
     #[cfg(not(feature = "std"))]
-    pub fn check(callsite: &'static MacroCallsite) -> Goes {
+    pub fn check(callsite: &'static MacroCallsite, _: crate::Level) -> Goes {
         let meta = callsite.metadata();
         Goes(*meta.level() <= crate::level_filters::LevelFilter::current() && {
             let interest = callsite.interest();
@@ -39,6 +40,16 @@
 
     /// Sends an event.
     pub fn event(callsite: &'static Keyed, goes: Goes, values: &crate::field::ValueSet<'_>) {
+        if goes == Goes::TO_SUBSCRIBERS {
+            crate::Event::dispatch(callsite.metadata(), values);
+        } else {
+            event_also(callsite, goes, values);
+        }
+    }
+
+    /// Sends an event to others, and to subscribers if they want it.
+    #[cold]
+    fn event_also(callsite: &'static Keyed, goes: Goes, values: &crate::field::ValueSet<'_>) {
         if goes.to_subscribers() {
             crate::Event::dispatch(callsite.metadata(), values);
         }

@@ -11,10 +11,9 @@
 use std::boxed::Box;
 use std::cell::Cell;
 use std::fmt::{Debug, Write};
-use std::mem::{forget, offset_of};
+use std::mem::forget;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::string::String;
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::Once;
 use std::vec::Vec;
 
@@ -27,35 +26,6 @@ use crate::field::{Field, ValueSet, Visit};
 /// level, and the address of the metadata.
 pub type Note = fn(&[u64; 4]);
 
-/// The tracers of a callsite.
-#[derive(Debug)]
-pub(super) struct Tracers {
-    note: Option<Note>,
-    /// How many tracers are attached. The kernel counts them here, or the tracers do so themselves.
-    semaphore: AtomicU16,
-    /// True if there was a tracer at the last look.
-    known: AtomicBool,
-}
-
-/// The offset of the semaphore in a callsite.
-pub const SEMAPHORE: usize = offset_of!(Keyed, tracers) + offset_of!(Tracers, semaphore);
-
-impl Tracers {
-    pub(super) const fn new(note: Option<Note>) -> Tracers {
-        Tracers { note, semaphore: AtomicU16::new(0), known: AtomicBool::new(false) }
-    }
-
-    /// True if a tracer is attached.
-    pub(super) fn any(&self) -> bool {
-        self.semaphore.load(Ordering::Relaxed) != 0
-    }
-
-    /// True if the key has to be on for a tracer.
-    pub(super) fn known(&self) -> bool {
-        self.known.load(Ordering::SeqCst)
-    }
-}
-
 /// From now on, keys follow when a tracer comes or goes.
 pub fn watch_tracers() {
     static FIRST: Once = Once::new();
@@ -66,22 +36,19 @@ pub fn watch_tracers() {
 fn look(is_changed: bool, mut looked: Looked) -> Looked {
     let mut stale = Vec::new();
     let visited = KEYED.for_each(|callsite| {
-        let tracers = &callsite.tracers;
-        looked.tracepoints += usize::from(tracers.note.is_some());
-        let any = tracers.any();
+        looked.tracepoints += usize::from(callsite.note.is_some());
+        let any = callsite.others.any_tracer();
         looked.traced += usize::from(any);
-        if any != tracers.known() {
-            stale.push((tracers, any));
+        if any != callsite.others.is_tracer_known() {
+            stale.push((callsite, any));
         }
     });
     // Other threads may look at the same time.
-    stale.iter().for_each(|(tracers, any)| tracers.known.store(*any, Ordering::SeqCst));
+    stale.iter().for_each(|(callsite, any)| callsite.others.set_tracer_known(*any));
     let followed = visited.and_then(|()| if is_changed || !stale.is_empty() { sync().map(drop) } else { Ok(()) });
     if let Err(error) = followed {
         // This makes the next look try again.
-        for (tracers, any) in &stale {
-            let _ = tracers.known.compare_exchange(*any, !any, Ordering::SeqCst, Ordering::SeqCst);
-        }
+        stale.iter().for_each(|(callsite, any)| callsite.others.set_tracer_known(!any));
         looked.error = Some(error);
     }
     looked
@@ -93,7 +60,7 @@ pub(super) fn tell(callsite: &'static Keyed, values: &ValueSet<'_>) {
         /// True while this thread makes a text. Events that happen meanwhile, in an implementation of `Debug`, are not shown.
         static IS_BUSY: Cell<bool> = const { Cell::new(false) };
     }
-    let Some(note) = callsite.tracers.note else { return };
+    let Some(note) = callsite.note else { return };
     if IS_BUSY.try_with(|is_busy| is_busy.replace(true)).unwrap_or(true) {
         return;
     }
