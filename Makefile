@@ -9,9 +9,9 @@ export PATH := $(if $(findstring /,$(CARGO)),$(dir $(abspath $(firstword $(CARGO
 .PHONY: packages source deb site site-check upstream programs arches wine wine32 elsewhere kernels kernels-long fallback
 .PHONY: instrumented model miri fuzz mutants package install uninstall install-tool uninstall-tool dist
 
-# The main job: a real program with optional hooks behind keys, flipped while it runs.
+# The main job: a real program with optional hooks behind keys, flipped while it runs. DEMO=, its options.
 demo: cargo
-	@cargo run --quiet --release -p jumplabel-demo
+	@cargo run --quiet --release -p jumplabel-demo $(if $(DEMO),-- $(DEMO))
 
 # What is quick and needs nothing but cargo and cc: for those who edit.
 check: cargo

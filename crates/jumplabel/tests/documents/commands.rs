@@ -28,7 +28,10 @@ const WINE: &str = "`make wine`, a part of `make test-all`, builds and runs the 
 const OF_A_MACHINE: &str = "a minute, and figures of one machine";
 
 const COMMANDS: &[(&str, How)] = &[
-    ("make -C jumplabel demo", AtDesk("")),
+    (
+        "make -C jumplabel demo",
+        Instead("make -C ../jumplabel demo DEMO='--seconds 2'", "ten seconds of both processors show no more than two"),
+    ),
     ("cargo new example && cd example && cargo add --path ../jumplabel/crates/jumplabel", Ahead(example)),
     ("cargo run --release", InExample("work(2)\n")),
     ("objdump -d -M intel target/release/example | awk '/^[0-9a-f]+ <.*example4work/,/^$/'", InExample("")),
