@@ -12,15 +12,15 @@ pub fn exists(command: &str) -> Result<(), String> {
         ["cargo", "test", ref arguments @ ..] => test(arguments),
         ["cargo", "run", ref arguments @ ..] => run(arguments),
         ["cargo", "jumplabel", ref arguments @ ..] => {
-            starts(&format!("cargo run --quiet --package cargo-jumplabel -- jumplabel {} --help", arguments.join(" ")))
+            help("cargo-jumplabel", &format!("jumplabel {}", arguments.join(" ")))
         }
         ["cargo", "tree" | "vendor", ..] => starts(&format!("{command} --help")),
         ["cargo", "install", "--path", folder] => {
             let package = folder.strip_prefix("jumplabel/").ok_or("the path of no checkout called jumplabel")?;
             repository(package).metadata().map(drop).map_err(|error| format!("{folder}: {error}"))
         }
-        ["cargo", "xtask", ..] => {
-            starts(&format!("{} --help", command.replace("NAME", "s390x").replace("<name>", "s390x")))
+        ["cargo", "xtask", ref arguments @ ..] => {
+            help("xtask", &arguments.join(" ").replace("NAME", "s390x").replace("<name>", "s390x"))
         }
         [script] if script.starts_with(".ci/") => {
             repository("").join(script).metadata().map(drop).map_err(|error| format!("{script}: {error}"))
@@ -35,8 +35,7 @@ fn starts(line: &str) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(format!("{line}: {said}")) }
 }
 
-/// Runs the example, or checks the package and what its program says of these words. If the program is there, Cargo takes no part: it would put the
-/// program in place anew, perhaps while another test runs it.
+/// Runs the example, or checks the package and what its program says of these words.
 fn run(arguments: &[&str]) -> Result<(), String> {
     let (mut package, mut example) = (None, None);
     let mut words = arguments.iter();
@@ -58,11 +57,17 @@ fn run(arguments: &[&str]) -> Result<(), String> {
     if example.is_some() {
         return Ok(());
     }
+    help(package, &words.copied().collect::<Vec<_>>().join(" "))
+}
+
+/// What a package's program says of these words. If the program is there, cargo has no part in it: for one package alone, it would build others
+/// with other features once more, and put the program in place anew, perhaps while another test runs it.
+fn help(package: &str, words: &str) -> Result<(), String> {
     let program = built().join(package);
     if !program.exists() {
         starts(&format!("cargo build -p {package}"))?;
     }
-    starts(&format!("{} {} --help", program.display(), words.copied().collect::<Vec<_>>().join(" ")))
+    starts(&format!("{} {words} --help", program.display()))
         .map_err(|error| format!("{error} (Is it of older sources? cargo build -p {package})"))
 }
 
