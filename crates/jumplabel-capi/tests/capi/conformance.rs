@@ -9,6 +9,9 @@ use crate::compiler::{CLANG, Compiler, GCC, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
 const OPTIMISATIONS: [&str; 3] = ["-O2", "-O0", "-O3 -flto"];
+/// Kinds of programs, and the libraries that they are linked with.
+const KINDS: [(&str, &str); 3] =
+    [("-fPIE -pie", "-ljumplabel"), ("-static", "-ljumplabel -lpthread"), ("-fno-pie -no-pie", "-ljumplabel")];
 const ALL: [&str; 4] = ["conformance.c", "elsewhere.c", "base.c", "main.c"];
 
 /// The smallest number of checks with sites (bytes of 300 sites, many times) and without.
@@ -29,11 +32,7 @@ fn conforms(compiler: Compiler) {
                     let enough = count.is_some_and(|count: usize| count >= least_checks(mode));
                     assert!(enough, "{compiler:?} {language:?} {flags} {kind}: {}", printed(&output));
                 };
-                for (kind, libraries) in [
-                    ("-fno-pie -no-pie", "-ljumplabel"),
-                    ("-fPIE -pie", "-ljumplabel"),
-                    ("-static", "-ljumplabel -lpthread"),
-                ] {
+                for &(kind, libraries) in some_of(2, &KINDS) {
                     compiler.build(language, &format!("{flags} {kind}"), &ALL, libraries, &program);
                     run(kind);
                 }
