@@ -5,7 +5,7 @@ NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, 
 # Not for a `CARGO` without a directory, such as `CARGO=cargo`: that would be `./`, and crates/jumplabel-capi has a directory `install`.
 export PATH := $(if $(findstring /,$(CARGO)),$(dir $(abspath $(firstword $(CARGO)))):)$(PATH)
 
-.PHONY: demo check test test-all release-check setup setup-all setup-release lint lint-all sets core wide rest release torture torture-short bench doc
+.PHONY: demo check test test-all release-check setup setup-all setup-release lint lint-all narrow core wide rest release torture torture-short bench doc
 .PHONY: packages source deb site site-check upstream programs arches wine wine32 elsewhere kernels kernels-long fallback
 .PHONY: instrumented model miri fuzz mutants package install uninstall install-tool uninstall-tool dist
 
@@ -22,11 +22,11 @@ check: cargo
 	@echo "passed. Left out: C and C++, the tool, the agent, programs that tests build, flips under load (make test); all else (make test-all)"
 QUICK := alternatives assertions calls call_sites contract format keys lists naked on_change ops or_load plan records retargets scoped strayed switches threads tracepoints
 
-# What shows that it works on this machine, in ten to fifteen minutes on two processors. Incremental builds cost more than they save where all is
+# What shows that it works on this machine, in some ten minutes on two processors. Incremental builds cost more than they save where all is
 # compiled once.
 test test-all release-check: export CARGO_INCREMENTAL := 0
 test: cargo linker
-	cargo xtask stages setup lint core fallback torture-short sets
+	cargo xtask stages setup narrow torture-short
 	@echo "passed. Left out: all compilers, linkers and configurations, other instruction sets, kernels, miri, fuzzing (make test-all)"
 
 # The rest, in half an hour: all compilers and configurations, other instruction sets in emulators, kernels, miri, the model, fuzzing.
@@ -61,38 +61,48 @@ lint-all: cargo
 	cargo clippy --workspace --features jumplabel-capi/kernel --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
-# Sets of tests that build programs and measure nothing: they run beside each other. Those of PROJECTS would wait for each other:
-# cargo builds for all of them in one directory. All others run one after the other, and alone, but for those of `make lint`.
-PROJECTS := objects
+# Sets of tests that run beside each other, and beside `make lint` and `make fallback`. Those of PROJECTS would wait for each other: cargo
+# builds for all of them in one directory. Those of WAITING mostly wait, so they leave the processors to what compiles.
+PROJECTS := objects force startup
 BUILDING := cli
+WAITING := process agent
+LONG := refusals
 # Of the documents: the README's programs, and what reads texts alone. The programs of all others: test-all.
 README := readme rules_and_blocks commands_in_the_text links_lead_somewhere flags_are_listed
 # The same, for test-all. Those of the first line again, in all configurations.
 WIDE_PROJECTS := builds objects rewritten compile_cost lints
 WIDE := capi cli documents compile_fail fail logged patched tracing workspaces
-ONLY_WIDE := smoke fleet tools packages
-ONLY_RELEASE := site
+ONLY_WIDE := smoke fleet tools packages programs
+ONLY_RELEASE := site engine measured servers upstream
 LINTED := layers public_api
-ALONE := $(filter-out $(PROJECTS) $(BUILDING) $(WIDE) $(WIDE_PROJECTS) $(ONLY_WIDE) $(ONLY_RELEASE) $(LINTED),$(basename $(notdir $(wildcard crates/*/tests/*.rs))))
+# It wants all processors.
+ALONE := torture
+# All others, which take a second or two each: one after the other.
+QUICK_SETS := $(filter-out $(PROJECTS) $(BUILDING) $(WAITING) $(LONG) $(WIDE) $(WIDE_PROJECTS) $(ONLY_WIDE) $(ONLY_RELEASE) $(LINTED) $(ALONE),\
+	$(basename $(notdir $(wildcard crates/*/tests/*.rs))))
 
 # C and C++ with one gcc and one clang: what each part of the headers does, in its ordinary configuration.
 C := agent arms batches calls::in_other_objects conformance::gcc conformance::clang conformance::broken_twins consumers::plain_cc consumers::pkg_config \
 	consumers::cmake early examples exports::exported_symbols fail::aborts fail::by_an_agent fail::example fail::forms fail::plugins kernel listing misuse::right_types misuse::abuse objects::loaded ops::each_backend \
 	preinit probed rust::c_and_rust switches::all_arms tracepoints::cxx tracepoints::uncounted up::operations usdt::code_is_the_same usdt::on_other_instruction_sets usdt::readelf_shows_them verify words::reserved
 
-sets:
-	cargo xtask sets capi:$(call chosen,$(C)) documents:$(call chosen,$(README)) $(BUILDING) "$(PROJECTS)"
+# What takes long comes first, and what computes beside what waits. Cargo builds for lint and for core in one directory: they must not meet.
+narrow:
+	cargo xtask sets capi:$(call chosen,$(C)) "$(WAITING)" "make lint" documents:$(call chosen,$(README)) "$(PROJECTS)" $(BUILDING) $(LONG) \
+		"make fallback" "make core"
 chosen = $(subst $(space),$(comma),$(strip $(1)))
 empty :=
 space := $(empty) $(empty)
 comma := ,
 
 core:
-	cargo test --workspace $(ALONE:%=--test %) --lib --bins
-	cargo test -p jumplabel-capi --features kernel --lib
+	cargo test --workspace $(QUICK_SETS:%=--test %) --lib --bins
 	cargo test --workspace --doc
 
+# Torture as `core` would build it, with all assertions: `make torture` optimises. Then jumplabel-capi as kernels have it.
 wide:
+	cargo test --workspace $(ALONE:%=--test %)
+	cargo test -p jumplabel-capi --features kernel --lib
 	cargo xtask sets $(WIDE) "$(WIDE_PROJECTS)" "$(ONLY_WIDE)"
 
 rest:

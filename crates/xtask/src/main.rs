@@ -105,14 +105,15 @@ enum Task {
     Site,
     /// Runs commands beside each other, as many as there are processors, the first ones first
     ///
-    /// Shows what each printed when it has ended, and how long it took. If one fails, no other is started, and this fails.
+    /// Shows what each printed when it has ended, and how long it took. If one fails, all others run nevertheless, and this fails.
     Beside {
         #[arg(required = true)]
         commands: Vec<String>,
     },
     /// Runs sets of tests (crates/*/tests/SET.rs) beside each other
     Sets {
-        /// The sets of one argument run one after the other; `SET:TEST,TEST` is the tests of a set whose names contain one of those
+        /// The sets of one argument run one after the other; `SET:TEST,TEST` is the tests of a set whose names contain one of those.
+        /// `make GOAL` is a goal, which runs beside them
         #[arg(required = true, value_name = "SET...")]
         sets: Vec<String>,
     },

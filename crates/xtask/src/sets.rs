@@ -1,30 +1,52 @@
-//! Runs sets of tests in parallel. Cargo builds all programs before, and is not used for the run: a second cargo may replace a program while the
+//! Runs sets of tests in parallel. Cargo builds their programs before, and is not used for the run: a second cargo may replace a program while the
 //! tests of the first cargo run it.
+//!
+//! A goal of make may run beside them: many tests wait, and what cargo compiles does not.
 
 use std::path::Path;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
+/// What a member of the arguments begins with that is a goal of make.
+const GOAL: &str = "make ";
+
+/// Sets with which cargo builds the programs of their crates, jumplabel-bench and cargo-jumplabel: other sets start these.
+const WITH_PROGRAMS: &[&str] = &["smoke", "workspaces"];
+
 pub fn run(sh: &Shell, sets: &[String]) -> Result<()> {
-    let cargo = cmd!(sh, "cargo test --workspace --no-run");
+    let start = Instant::now();
+    let wanted = sets.iter().filter(|sets| !sets.starts_with(GOAL)).flat_map(|sets| sets.split_whitespace());
+    let wanted = wanted.flat_map(|set| ["--test", chosen(set).0]);
+    let wanted = wanted.chain(WITH_PROGRAMS.iter().flat_map(|set| ["--test", set]));
+    let cargo = cmd!(sh, "cargo test --workspace --no-run --lib --bins {wanted...}");
     let built = crate::printed(cargo.env("CARGO_TERM_COLOR", "never").env("CARGO_TERM_QUIET", "false"))?;
+    crate::stages::add("build", start.elapsed())?;
     let commands = |sets: &String| {
+        if sets.starts_with(GOAL) {
+            return Ok((sets.clone(), sets.clone()));
+        }
         let commands: Result<Vec<_>> = sets.split_whitespace().map(|set| command(&built, set)).collect();
         Ok((names(sets), commands?.join(" && ")))
     };
     crate::beside::run(&sets.iter().map(commands).collect::<Result<Vec<_>>>()?)
 }
 
+/// The name of a set, and the tests that are chosen of it; all if none is named.
+fn chosen(set: &str) -> (&str, &str) {
+    set.split_once(':').unwrap_or((set, ""))
+}
+
 /// The names of the sets for the table of stages, without the chosen tests.
 fn names(sets: &str) -> String {
-    let names: Vec<_> = sets.split_whitespace().map(|set| set.split(':').next().unwrap_or(set)).collect();
+    let names: Vec<_> = sets.split_whitespace().map(|set| chosen(set).0).collect();
     names.join(" ")
 }
 
 /// The command that runs a set as cargo does. `SET:TEST,TEST` runs the tests of the set whose names contain `TEST`.
 fn command(built: &str, set: &str) -> Result<String> {
-    let (set, chosen) = set.split_once(':').unwrap_or((set, ""));
+    let (set, chosen) = chosen(set);
     let program = program(built, set).with_context(|| format!("no set of tests {set}"))?;
     let mut crates = crate::root().join("crates").read_dir()?.filter_map(|entry| Some(entry.ok()?.path()));
     let directory = crates
