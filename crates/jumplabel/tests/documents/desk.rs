@@ -127,7 +127,7 @@ fn command<'a>(commands: &'a [String], begins: &str) -> &'a str {
     commands.iter().find(|line| line.starts_with(begins)).expect("a command of the README")
 }
 
-/// Runs a `make install`. The tests of the C interface build the library in the same directory.
+/// Runs a `make install`. The tests of the C interface build the library in the same directory, and in no other: it is there already, or will be.
 pub fn install(line: &str, directory: &Path) -> String {
-    succeeds(shell(line, directory).env("CARGO_TARGET_DIR", scratch("libraries")))
+    succeeds(shell(line, directory).env("CARGO_TARGET_DIR", scratch("libraries")).env_remove("CARGO_BUILD_BUILD_DIR"))
 }
