@@ -62,11 +62,11 @@ pub fn serve(layer: &'static Handle) -> Result<(), ServeError> {
     let element = Box::into_raw(Box::new(Served { next: first, layer }));
     loop {
         if let Some(other) = from(first).find(|other| other.prefix() == layer.prefix()) {
-            // The element is not in the list, so nobody else has seen it.
+            // SAFETY: the element is not in the list, so nobody else has seen it.
             drop(unsafe { Box::from_raw(element) });
             return if ptr::eq(other, layer) { Ok(()) } else { Err(ServeError { prefix: layer.prefix() }) };
         }
-        // The element is not in the list yet, so nobody else has seen it.
+        // SAFETY: the element is not in the list yet, so nobody else has seen it.
         unsafe { (*element).next = first };
         match FIRST.compare_exchange(first, element, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => return Ok(()),
