@@ -1,6 +1,6 @@
 //! The last change that the agent made of each key and mode, and who asked for it.
 //!
-//! Lists show a change as long as the key still has the value that it set. The agent does not see changes that the program makes: if the
+//! Lists show a change as long as the key has the value that the change set. The agent does not see changes that the program makes: if the
 //! program turns a key off and on again, lists still show the earlier change.
 
 use std::collections::VecDeque;

@@ -38,7 +38,7 @@ pub enum Event {
         /// The names that the client follows now. `None` if it follows none any more.
         what: Option<String>,
     },
-    /// A process of another user has connected, and the agent cut it off.
+    /// A process of a user other than the agent's and root has connected, and the agent cut it off.
     Foreign(Peer),
     /// The agent cannot do its work now, because it has no descriptors or no memory. It goes on when it can.
     Trouble(String),

@@ -1,4 +1,4 @@
-//! Clients that follow what happens at names of layers.
+//! Clients that follow names of layers: each gets the records of what happens there.
 //!
 //! ```text
 //!   trace trace:h2::*      the names that match now ─► Layer::follow: what all clients follow, in one batch
@@ -6,7 +6,7 @@
 //!   a client goes          Layer::follow: what is left
 //! ```
 //!
-//! A client that does not read is told how many records it has lost.
+//! If a client does not keep up, it loses records. When it reads again, the agent tells it how many.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

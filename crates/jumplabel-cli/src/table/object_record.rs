@@ -57,7 +57,7 @@ impl Iterator for Entries {
     }
 }
 
-/// The addresses of the tables, by the object's record. `None` if the object has no keys.
+/// The addresses of the tables, as the object's record gives them. `None` if the object has neither keys nor sites.
 pub fn find(image: &Image) -> Result<Option<Bounds>, Failure> {
     if let Some(version) = other_version(image) {
         let why = format!("tables of version {version}, and this tool reads version {VERSION}");

@@ -11,7 +11,7 @@ pub struct Entry {
     meta: u32,
 }
 
-/// The address that a slot holds. In a PE file, slots can be aligned to four bytes only: lld does that with an import library that GNU tools made.
+/// The address that a slot holds. In a PE file, a slot may be aligned to no more than four bytes: lld does that with an import library that GNU tools made.
 ///
 /// # Safety
 /// `slot` is the address of a slot.

@@ -173,8 +173,8 @@ const fn nanos(time: Duration) -> u64 {
 /// A key whose interval has passed. If there is none, an error with the time until the first interval passes, or `None` if the list is empty.
 /// Called under the lock.
 fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
-    // Another instance of the library may have carried out the dec of a key on this list, and may put the key on its own list at the next dec. A
-    // key must be on one list only, so keys whose dec is done leave this list.
+    // The dec of a key on this list may be done by now: by this worker, by a flip, or by another instance of the library. Such keys leave the list.
+    // Until then, `listed` keeps them off the lists of all instances.
     unlist(|key| !key.raw.is_due());
     let now = nanos(lock.platform().now());
     let mut soonest = None;

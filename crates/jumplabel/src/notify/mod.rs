@@ -139,7 +139,7 @@ impl OnChange {
 /// `inc` of a key that is on. For a batch, the calls come after all of it has committed; a refused batch causes none. For flips under a
 /// [`Lock`], the calls come when the lock is dropped. A flip whose `Ok` says `Visibility::Eventual` also causes calls.
 ///
-/// *Order.* Functions are called one after the other, in no particular order. The same holds for the keys of a batch. Calls for flips of
+/// *Order.* After one flip, functions are called one after the other, in no particular order; so are those for the keys of a batch. Calls for flips of
 /// different threads can run at the same time, and in another order than the flips. So a function that keeps a copy of a state must read the
 /// key's *present* state, under a lock of its own: then the last call leaves the right copy.
 ///
@@ -148,7 +148,7 @@ impl OnChange {
 /// this one. A thread that is 8 flips deep is refused the next, with [`Error::Reentrant`]. The depth is not counted in kernels, in the fallback
 /// without std, and for a 33rd thread that calls functions at the same time. The function may register and remove functions, even itself. It may
 /// wait for a thread that waits for the library's lock: this is no deadlock, because no thread holds that lock during the call. It must not end
-/// the thread, nor be cancelled (`pthread_cancel`): such a call counts for ever. If it panics, the process aborts.
+/// the thread, nor be cancelled (`pthread_cancel`): [`remove`](OnChange::remove) would count its call as running for ever. If it panics, the process aborts.
 ///
 /// *Where flips come from.* If a signal handler flips, the functions are called in the handler, so they must be safe there. If a constructor or
 /// a handler of `fork` flips, they are called there. For a deferred `dec`, they are called in the library's own thread. A forked child keeps the
@@ -166,7 +166,7 @@ impl OnChange {
 /// refused with [`Error::OutOfMemory`]. Do not register functions in signal handlers.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`] if 64 functions are already registered, or if there is no memory for the table.
+/// [`Error::OutOfMemory`] if there are 64 functions already (a removed one counts until its calls have ended), or no memory for the table.
 pub fn on_change<F: Fn(&Changed<'_>, AskedBy) + Sync>(function: &'static F) -> Result<OnChange, Error> {
     register(0, function)
 }

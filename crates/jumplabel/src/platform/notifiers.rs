@@ -75,7 +75,7 @@ struct Slot {
 struct Caller {
     /// The thread's number. 0 if this place is free.
     thread: AtomicUsize,
-    /// The number of flips for which the thread is calling functions now. A function of each of these flips made the next flip.
+    /// How deep the thread's flips are nested now: it is calling the functions of this many flips, each made by a function of the one before.
     depth: AtomicU32,
 }
 

@@ -31,7 +31,7 @@ pub struct Wanted {
     before: Option<String>,
     /// The revision of the present value.
     revision: u64,
-    /// The number of sites of the name's key. `None` if the name has no key.
+    /// The number of sites that the name stands for. `None` if no key has the name, and the layer does not know the number.
     sites: Option<usize>,
 }
 

@@ -10,8 +10,8 @@
 //! The compiler puts an `inline(always)` function into the object file that mentions it. So the text of `__define` and the text of the
 //! trampoline are in one object file. Otherwise the linker would not find a symbol. No code calls `__define`, and the linker drops it.
 
-/// Makes the function `$function`, the trampoline of `$call`, with its table entry. `$record` is the text of the record of the call's
-/// declaration.
+/// Makes the function `$function`, the trampoline of `$call`, with its table entry. `$record` is the assembler text of the
+/// record that the call's declaration leaves.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline_asm {
