@@ -57,7 +57,7 @@ lint:
 lint-all: cargo
 	cargo clippy -p jumplabel --no-default-features -- -D warnings
 	cargo clippy -p jumplabel --no-default-features --features linux -- -D warnings
-	cargo clippy -p jumplabel --target x86_64-pc-windows-gnu -- -D warnings
+	cargo clippy -p jumplabel -p jumplabel-capi --target x86_64-pc-windows-gnu -- -D warnings
 	cargo clippy --workspace --features jumplabel-capi/kernel --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
