@@ -101,6 +101,13 @@
 #define JUMPLABEL_END_LINKAGE_
 #endif
 
+/* Not for other objects. Windows has no such thing: clang ignores the word there, and gcc warns of it. */
+#if defined(_WIN32) && !defined(__clang__)
+#define JUMPLABEL_VISIBLE_(how)
+#else
+#define JUMPLABEL_VISIBLE_(how) __attribute__((__visibility__(how)))
+#endif
+
 /* Around what the library defines: functions of C, which other objects have, whatever `#pragma GCC visibility` is in force where the header is
    included. */
 #define JUMPLABEL_C_BEGIN_ _Pragma("GCC visibility push(default)") JUMPLABEL_BEGIN_LINKAGE_

@@ -186,7 +186,7 @@ static __inline__ jumplabel_function_ jumplabel_callable_(const struct static_ca
 #else
 
 #define JUMPLABEL_DECLARE_CALL_KEY_(name)                                                                              \
-	JUMPLABEL_EXTERN_C_ JUMPLABEL_STRUCT_ static_call_key JUMPLABEL_CALL_KEY_(name) __attribute__((__visibility__("hidden")))
+	JUMPLABEL_EXTERN_C_ JUMPLABEL_STRUCT_ static_call_key JUMPLABEL_CALL_KEY_(name) JUMPLABEL_VISIBLE_("hidden")
 
 /*
  * The key, the trampoline, and its table entry (kind 2), which the assembler defines so that the compiler gives none of them another
@@ -253,7 +253,7 @@ static __inline__ jumplabel_function_ jumplabel_callable_(const struct static_ca
 #define JUMPLABEL_RETURN0_ JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0)
 
 /* Whatever -fvisibility says: what hides them are directives of the assembler. */
-#define JUMPLABEL_SHOWN_ __attribute__((__visibility__("default")))
+#define JUMPLABEL_SHOWN_ JUMPLABEL_VISIBLE_("default")
 
 /* The trampoline has its name by the assembler: clang warns of functions of C with types of C++. */
 #define DECLARE_STATIC_CALL(name, func)                                                                                \

@@ -30,8 +30,8 @@ struct static_naked_key {
 #ifdef JUMPLABEL_FALLBACK
 
 #define DECLARE_STATIC_NAKED_KEY(name)                                                                                 \
-	extern JUMPLABEL_STRUCT_ static_naked_key name __attribute__((__visibility__("hidden")));                                     \
-	bool name##_jumplabel_naked_(void) __attribute__((__visibility__("hidden")))
+	extern JUMPLABEL_STRUCT_ static_naked_key name JUMPLABEL_VISIBLE_("hidden");                                                  \
+	bool name##_jumplabel_naked_(void) JUMPLABEL_VISIBLE_("hidden")
 #define DEFINE_STATIC_NAKED_KEY_TRUE(name) JUMPLABEL_NAKED_KEY_(name, JUMPLABEL_KEY_INIT_TRUE_)
 #define DEFINE_STATIC_NAKED_KEY_FALSE(name) JUMPLABEL_NAKED_KEY_(name, JUMPLABEL_KEY_INIT_FALSE_)
 #define JUMPLABEL_NAKED_KEY_(name, ...)                                                                                \
@@ -47,9 +47,9 @@ struct static_naked_key {
 
 #define DECLARE_STATIC_NAKED_KEY(name)                                                                                 \
 	extern JUMPLABEL_STRUCT_ static_naked_key name __asm__("__jumplabel_naked_key_" #name)                                    \
-		__attribute__((__visibility__("hidden")));                                                                 \
+		JUMPLABEL_VISIBLE_("hidden");                                                                              \
 	bool name##_jumplabel_naked_(void) __asm__("__jumplabel_naked_" #name)                                       \
-		__attribute__((__visibility__("hidden"))) JUMPLABEL_SPARES_REGISTERS_
+		JUMPLABEL_VISIBLE_("hidden") JUMPLABEL_SPARES_REGISTERS_
 
 #define DEFINE_STATIC_NAKED_KEY_TRUE(name) JUMPLABEL_NAKED_KEY_(name, "__jumplabel_naked_" #name, 1)
 #define DEFINE_STATIC_NAKED_KEY_FALSE(name) JUMPLABEL_NAKED_KEY_(name, "__jumplabel_naked_" #name, 0)

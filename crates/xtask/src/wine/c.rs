@@ -76,6 +76,7 @@ impl<'a> Headers<'a> {
             ("clang-19", COLLECTED),
             ("clang-19", &*lld_collected),
             ("clang-19", "-O2 -DJUMPLABEL_FALLBACK"),
+            (COMPILER, "-O2 -DJUMPLABEL_FALLBACK"),
             (CLANG, "-O2"),
             (CLANG, &*lld_0),
         ] {
