@@ -59,6 +59,7 @@ lint-all: cargo
 	cargo clippy -p jumplabel --no-default-features --features linux -- -D warnings
 	cargo clippy -p jumplabel -p jumplabel-capi --target x86_64-pc-windows-gnu -- -D warnings
 	cargo clippy --workspace --features jumplabel-capi/kernel --all-targets -- -D warnings
+	rustup run 1.88.0 cargo check --quiet --target-dir target/msrv -p jumplabel-kernel -p jumplabel-capi --features jumplabel-capi/kernel
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 # Sets of tests that run beside each other, and beside `make lint` and `make fallback`. Those of PROJECTS would wait for each other: cargo
@@ -86,7 +87,8 @@ C := agent arms batches calls::in_other_objects conformance::gcc conformance::cl
 	consumers::cmake early examples exports::exported_symbols fail::aborts fail::by_an_agent fail::example fail::forms fail::plugins kernel listing misuse::right_types misuse::abuse objects::loaded ops::each_backend \
 	preinit probed rust::c_and_rust switches::all_arms tracepoints::cxx tracepoints::uncounted up::operations usdt::code_is_the_same usdt::on_other_instruction_sets usdt::readelf_shows_them verify words::reserved
 
-# What takes long comes first, and what computes beside what waits. Cargo builds for lint and for core in one directory: they must not meet.
+# What takes long comes first, and what computes beside what waits. Cargo builds for lint and for core in one directory:
+# if they meet, one waits for the other. Both build the whole workspace, so neither replaces a program of the other.
 narrow:
 	cargo xtask sets capi:$(call chosen,$(C)) "$(WAITING)" "make lint" documents:$(call chosen,$(README)) "$(PROJECTS)" $(BUILDING) $(LONG) \
 		"make fallback" "make core"

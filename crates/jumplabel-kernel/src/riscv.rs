@@ -219,10 +219,11 @@ macro_rules! forward_requests {
             "sd a2, 8(a0)",
             "csrr a1, mcause",
             "bgez a1, 2f",
-            "andi a1, a1, 15",
-            "addi a1, a1, -3",
+            // The whole code of the interrupt, twice: the shift drops the bit that says that it is one. 3: a request; 7: a tick.
+            "slli a1, a1, 1",
+            "addi a1, a1, -6",
             "beqz a1, 1f",
-            "addi a1, a1, -4",
+            "addi a1, a1, -8",
             "bnez a1, 2f",
             "csrr a1, mhartid",
             "andi a1, a1, 63",
@@ -236,6 +237,8 @@ macro_rules! forward_requests {
             "lui a2, 0x2000",
             "add a1, a1, a2",
             "sw zero, 0(a1)",
+            // The hart looks for a request only after the clearing has arrived. Otherwise the clearing could take a later request away.
+            "fence o, r",
             "csrsi mip, 2",
             "ld a1, 0(a0)",
             "ld a2, 8(a0)",

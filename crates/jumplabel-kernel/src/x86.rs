@@ -35,6 +35,8 @@ pub fn restore(interrupts: u64) {
 
 /// [`Machine::serialise`](crate::Machine::serialise). Caches agree by themselves: no `clean` is needed.
 #[inline]
+#[allow(unused_unsafe)] // `__cpuid` is safe in newer compilers.
 pub fn serialise() {
-    let _ = __cpuid(0);
+    // SAFETY: all processors that the kernels run on have the instruction, and it changes registers only.
+    let _ = unsafe { __cpuid(0) };
 }

@@ -77,10 +77,10 @@ bool jumplabel_riscv_acknowledge(void);
 		"sd a2, 8(a0)\n" \
 		"csrr a1, mcause\n" \
 		"bgez a1, 2f\n" \
-		"andi a1, a1, 15\n" \
-		"addi a1, a1, -3\n" \
+		"slli a1, a1, 1\n" \
+		"addi a1, a1, -6\n" \
 		"beqz a1, 1f\n" \
-		"addi a1, a1, -4\n" \
+		"addi a1, a1, -8\n" \
 		"bnez a1, 2f\n" \
 		"csrr a1, mhartid\n" \
 		"andi a1, a1, 63\n" \
@@ -94,6 +94,7 @@ bool jumplabel_riscv_acknowledge(void);
 		"lui a2, 0x2000\n" \
 		"add a1, a1, a2\n" \
 		"sw zero, 0(a1)\n" \
+		"fence o, r\n" \
 		"csrsi mip, 2\n" \
 		"ld a1, 0(a0)\n" \
 		"ld a2, 8(a0)\n" \
