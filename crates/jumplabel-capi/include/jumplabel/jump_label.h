@@ -432,30 +432,26 @@ static __inline__ int jumplabel_count_(const struct static_key *_key)
 #define static_key_enabled(x) (static_key_count(x) > 0)
 #define jump_label_enabled(x) static_key_enabled(x)
 
-/* Where labels say it (JUMPLABEL_AT_JUMPED_), gcc is not told again: it would keep a test of the result for so long that it takes the function for
-   larger than it is, and inlines it less. */
-#if defined(JUMPLABEL_FALLBACK) || defined(__clang__)
-#define JUMPLABEL_EXPECT_(check, arm) __builtin_expect(check, arm)
-#else
-#define JUMPLABEL_EXPECT_(check, arm) (check)
-#endif
-
 /* Whether the key is on, with the code for "on" laid out in line, or the code for "off". `x` is the address of a static
-   object, element or member: a constant. Safe anywhere, signal handlers included. */
-#ifdef __OPTIMIZE__
-#define static_branch_likely(x) (JUMPLABEL_EXPECT_(JUMPLABEL_CHECK_(x, 1), 1) != 0)
-#define static_branch_unlikely(x) (JUMPLABEL_EXPECT_(JUMPLABEL_CHECK_(x, 0), 0) != 0)
+   object, element or member: a constant. Safe anywhere, signal handlers included.
+
+   static_key_true and static_key_false are deprecated: the type does not say how the key starts. Unlike Linux, where the name is wrong about it,
+   the site is put right when its object is loaded. */
+#if defined(__OPTIMIZE__) && (defined(JUMPLABEL_FALLBACK) || defined(__clang__))
+#define static_branch_likely(x) (__builtin_expect(JUMPLABEL_CHECK_(x, 1), 1) != 0)
+#define static_branch_unlikely(x) (__builtin_expect(JUMPLABEL_CHECK_(x, 0), 0) != 0)
+#define static_key_true(x) (__builtin_expect(JUMPLABEL_CHECK_UNTYPED_(x, 1), 1) != 0)
+#define static_key_false(x) (__builtin_expect(JUMPLABEL_CHECK_UNTYPED_(x, 0), 0) != 0)
 #else
-/* The compiler lays nothing out, and clang takes long to read an argument with a statement in it. */
+/* gcc knows it by the labels (JUMPLABEL_AT_JUMPED_). If it were told again, it would keep a test of the result for so long that it takes the function
+   for larger than it is, and inlines it less. Without optimisation no compiler lays anything out, and clang takes long to read an argument with a
+   statement in it. (No macro may stand around the check: g++ would show its line in place of the one that says what a key must be.) */
 #define static_branch_likely(x) (JUMPLABEL_CHECK_(x, 1) != 0)
 #define static_branch_unlikely(x) (JUMPLABEL_CHECK_(x, 0) != 0)
+#define static_key_true(x) (JUMPLABEL_CHECK_UNTYPED_(x, 1) != 0)
+#define static_key_false(x) (JUMPLABEL_CHECK_UNTYPED_(x, 0) != 0)
 #endif
 #define static_branch_maybe(config, x) JUMPLABEL_CHOOSE_(config, static_branch_likely, static_branch_unlikely)(x)
-
-/* Deprecated: the type does not say how the key starts. Unlike Linux, where the name is wrong about it, the site is put right
-   when its object is loaded. */
-#define static_key_true(x) (JUMPLABEL_EXPECT_(JUMPLABEL_CHECK_UNTYPED_(x, 1), 1) != 0)
-#define static_key_false(x) (JUMPLABEL_EXPECT_(JUMPLABEL_CHECK_UNTYPED_(x, 0), 0) != 0)
 
 static __inline__ int jumplabel_direct_use_(void)
 #ifndef JUMPLABEL_ALLOW_DEPRECATED
