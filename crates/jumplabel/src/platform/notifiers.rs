@@ -66,8 +66,9 @@ struct Slot {
     running: AtomicU32,
     /// The address of the key or mode for which the function is registered; 0 for all.
     of: AtomicUsize,
-    function: AtomicUsize,
-    data: AtomicUsize,
+    /// A [`Notify`]. It is kept as a pointer, because a number would not lead to the function by Rust's rules.
+    function: AtomicPtr<c_void>,
+    data: AtomicPtr<c_void>,
 }
 
 /// A thread that is calling functions.
@@ -86,7 +87,8 @@ impl Notifiers {
     const fn new() -> Notifiers {
         let slots = [const {
             let [id, running] = [const { AtomicU32::new(0) }; 2];
-            let [of, function, data] = [const { AtomicUsize::new(0) }; 3];
+            let of = AtomicUsize::new(0);
+            let [function, data] = [const { AtomicPtr::new(null_mut()) }; 2];
             Slot { id, running, of, function, data }
         }; SLOTS];
         let callers = [const { Caller { thread: AtomicUsize::new(0), depth: AtomicU32::new(0) } }; CALLERS];
@@ -128,8 +130,8 @@ impl Notifiers {
     pub(crate) unsafe fn register(&self, of: usize, function: Notify, data: *mut c_void) -> Result<u32, Error> {
         let (number, slot) = (0..).zip(&self.slots).find(|(_, slot)| slot.is_claimed()).ok_or(Error::OutOfMemory)?;
         slot.of.store(of, Ordering::Relaxed);
-        slot.function.store(function as usize, Ordering::Relaxed);
-        slot.data.store(data as usize, Ordering::Relaxed);
+        slot.function.store(function as *mut c_void, Ordering::Relaxed);
+        slot.data.store(data, Ordering::Relaxed);
         // Two ids of one slot differ as long as someone keeps them. Ids are positive numbers in C.
         let given = self.given.fetch_add(1, Ordering::Relaxed) % (i32::MAX as u32 / SLOTS as u32 - 1) + 1;
         let id = given * SLOTS as u32 + number;
@@ -162,8 +164,9 @@ impl Notifiers {
     pub(crate) fn unload(&self, addresses: &core::ops::Range<usize>) {
         for slot in &self.slots {
             let id = slot.id.load(Ordering::SeqCst);
-            let leads_there = |word: &AtomicUsize| addresses.contains(&word.load(Ordering::Relaxed));
-            if id > CLAIMED && (leads_there(&slot.function) || leads_there(&slot.of)) {
+            let leads_there = |address: usize| addresses.contains(&address);
+            let (function, of) = (slot.function.load(Ordering::Relaxed), slot.of.load(Ordering::Relaxed));
+            if id > CLAIMED && (leads_there(function as usize) || leads_there(of)) {
                 self.clear(slot, id);
             }
         }
@@ -248,8 +251,8 @@ impl Slot {
         if id > CLAIMED && (registered_for == 0 || registered_for == of) {
             // SAFETY: `register` has stored a function, which may be called with this data as long as `running` counts this call.
             unsafe {
-                let function = core::mem::transmute::<usize, Notify>(self.function.load(Ordering::Relaxed));
-                function(changed, self.data.load(Ordering::Relaxed) as *mut c_void);
+                let function = core::mem::transmute::<*mut c_void, Notify>(self.function.load(Ordering::Relaxed));
+                function(changed, self.data.load(Ordering::Relaxed));
             }
         }
         // If the process was forked during the call, this call does not count in the child.
