@@ -7,7 +7,7 @@ use crate::prefix::{file, printed, scratch, succeeds};
 
 /// How many bytes of the function lie in front of its check.
 fn before_the_check(compiler: Compiler, flags: &str) -> usize {
-    let program = scratch("arms").join(format!("arms-{}", compiler.c));
+    let program = scratch("arms").join(format!("arms-{}-{:?}", compiler.c, std::thread::current().id()));
     let program = compiler.build(Language::C, &format!("-O2 {flags}"), &["arms.c"], "-ljumplabel", &program);
     let said = printed(&succeeds(&mut Command::new(program)));
     let bytes = said.lines().next().and_then(|line| line.parse().ok());
