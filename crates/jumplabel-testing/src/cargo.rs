@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::programs;
@@ -25,8 +24,6 @@ pub struct Build {
     pub link: Vec<&'static str>,
 }
 
-/// Held during a build, because the results of two builds of one project lie at the same place. [`Build::alone`] is the same for other processes.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 /// The number of the next directory for copies.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
@@ -89,22 +86,21 @@ impl Build {
         command
     }
 
-    /// Keeps other processes from building the project until the file is closed. Cargo's own lock ends before the results are copied.
-    #[cfg(unix)]
+    /// Keeps other threads and processes from building the project until the file is closed, because the results of two builds lie at the same place.
+    /// Cargo's own lock ends before they are copied. (Tests under Wine build nothing.)
     fn alone(&self) -> std::io::Result<std::fs::File> {
         std::fs::create_dir_all(self.target_dir())?;
         let file = std::fs::File::create(self.target_dir().join(".alone"))?;
         // SAFETY: the descriptor is open.
-        match unsafe { libc::flock(std::os::fd::AsRawFd::as_raw_fd(&file), libc::LOCK_EX) } {
-            0 => Ok(file),
-            _ => Err(std::io::Error::last_os_error()),
+        #[cfg(unix)]
+        if unsafe { libc::flock(std::os::fd::AsRawFd::as_raw_fd(&file), libc::LOCK_EX) } != 0 {
+            return Err(std::io::Error::last_os_error());
         }
+        Ok(file)
     }
 
     /// Builds in release, and copies the named results to `directory` in the project's target directory.
     fn try_results(&self, directory: &str, names: &[&str]) -> Result<Vec<PathBuf>, String> {
-        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        #[cfg(unix)]
         let _alone = self.alone().map_err(|error| format!("{}: {error}", self.project))?;
         let mut command = self.command(if self.link.is_empty() { "build" } else { "rustc" });
         command.arg("--release");
