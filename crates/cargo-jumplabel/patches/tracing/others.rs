@@ -56,7 +56,7 @@ impl Others {
         }
     }
 
-    /// Called whenever the callsite may have got a mark, behind the change.
+    /// Called after each change by which the callsite may have got a mark.
     pub(super) fn marked(&self) {
         self.0.fetch_or(MARKED, Ordering::SeqCst);
     }

@@ -164,9 +164,8 @@ impl Notifiers {
     pub(crate) fn unload(&self, addresses: &core::ops::Range<usize>) {
         for slot in &self.slots {
             let id = slot.id.load(Ordering::SeqCst);
-            let leads_there = |address: usize| addresses.contains(&address);
-            let (function, of) = (slot.function.load(Ordering::Relaxed), slot.of.load(Ordering::Relaxed));
-            if id > CLAIMED && (leads_there(function as usize) || leads_there(of)) {
+            let leads_to = [slot.function.load(Ordering::Relaxed) as usize, slot.of.load(Ordering::Relaxed)];
+            if id > CLAIMED && leads_to.iter().any(|address| addresses.contains(address)) {
                 self.clear(slot, id);
             }
         }

@@ -120,7 +120,7 @@ pub fn fast(word: &AtomicI32, change: Change) -> Option<()> {
 
 /// The word before a change. If the process was forked in the middle of a flip, the word still has the value of that flip. The last user of the key
 /// has not left, so that flip is abandoned. Called under the lock.
-fn settled(word: &AtomicI32) -> i32 {
+fn before_change(word: &AtomicI32) -> i32 {
     let now = word.load(Ordering::Acquire);
     if now != LEAVING {
         return now;
@@ -132,7 +132,7 @@ fn settled(word: &AtomicI32) -> i32 {
 /// Begins a change. If it returns [`Transition::TurnOff`], [`fast`] does nothing for this key until [`publish`] or [`abandon`]. Called under the
 /// lock.
 pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
-    let mut now = settled(word);
+    let mut now = before_change(word);
     loop {
         let (new, transition) = match (change, now) {
             (Change::Enable, 0) | (Change::Inc, 0) => return Ok(Transition::TurnOn),
@@ -183,7 +183,7 @@ pub const fn clears_due(change: Change, transition: Transition) -> bool {
 /// Forbids all changes from now on. Returns an error for a key with `i32::MAX` users, because its sealed word would be -1. Called under the
 /// lock.
 pub fn seal(word: &AtomicI32) -> Result<(), Misuse> {
-    let mut now = settled(word);
+    let mut now = before_change(word);
     loop {
         if is_sealed(now) {
             return Ok(());
