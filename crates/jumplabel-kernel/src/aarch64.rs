@@ -3,7 +3,7 @@
 use core::arch::asm;
 use core::time::Duration;
 
-/// [`Machine::interrupts_off`](crate::Machine::interrupts_off): IRQs only. The bits of `DAIF` as they were.
+/// [`Machine::interrupts_off`](crate::Machine::interrupts_off): turns off IRQs only. Returns the bits of `DAIF` as they were.
 #[inline]
 #[must_use]
 pub fn interrupts_off() -> u64 {
@@ -27,7 +27,8 @@ pub fn serialise() {
     unsafe { asm!("isb", options(nostack)) };
 }
 
-/// [`Machine::clean`](crate::Machine::clean): all CPUs of the inner shareable domain fetch what was written. A site lies in one line of a cache.
+/// [`Machine::clean`](crate::Machine::clean): all CPUs of the inner shareable domain then fetch the written bytes. One cache line is enough, because
+/// a site lies in one line.
 #[inline]
 pub fn clean(address: usize, alias: usize) {
     // SAFETY: cleaning caches changes no memory.
@@ -36,7 +37,7 @@ pub fn clean(address: usize, alias: usize) {
     }
 }
 
-/// [`Machine::now`](crate::Machine::now), by the generic timer's counter, at the frequency that firmware has put into `CNTFRQ_EL0`.
+/// [`Machine::now`](crate::Machine::now): reads the generic timer's counter, which runs at the frequency that firmware has put into `CNTFRQ_EL0`.
 #[must_use]
 pub fn now() -> Duration {
     let (ticks, frequency): (u64, u64);

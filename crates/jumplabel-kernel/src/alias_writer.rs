@@ -1,9 +1,9 @@
-//! Writes through the kernel's alias: the text itself stays read-only.
+//! Writes through the kernel's alias, a second mapping that is writable: the text itself stays read-only.
 //!
-//! Before a write and after it, the bytes at the alias are compared with those at the address. If the kernel's `map` gives memory that is not
-//! the text (its last page, because the CPU still knows the old translation), the write would change other code and leave the site as it
-//! is. Then the flip is refused as [`NO_EFFECT`](Refusal::NO_EFFECT), and nothing is written. The comparison after the write finds what the first
-//! one cannot: another page that has the same bytes around. Then that page was written to, and the refusal says no more than that.
+//! Before and after a write, the bytes at the alias are compared with those at the address. They differ if the kernel's `map` gives memory that is
+//! not the text, for example an earlier page, because the CPU still uses the old translation. Such a write would change other code and leave the site
+//! as it is. So the flip is refused as [`NO_EFFECT`](Refusal::NO_EFFECT), and nothing is written. If the wrong page happens to hold the same bytes,
+//! only the comparison after the write finds out. Then that page has been changed; the refusal is the same.
 
 use jumplabel::Refusal;
 use jumplabel::platform::{Write, Writer};
@@ -14,18 +14,18 @@ pub(crate) struct AliasWriter<'a, M: Machine> {
     pub(crate) machine: &'a M,
     /// Makes all CPUs serialise, once the writes of a step are done.
     pub(crate) serialise: &'a dyn Fn() -> Result<(), Refusal>,
-    /// True if a CPU did not serialise.
+    /// True if a CPU did not serialise in time.
     pub(crate) unsynced: bool,
 }
 
-/// The size of a page in bytes, or of a part of one: the smallest size of all kernels.
+/// The smallest page size of all kernels, in bytes. A larger page is treated as several of these.
 const PAGE: usize = 4096;
 
-/// How many words are compared, and their size in bytes. Words at multiples of that size lie in one page.
+/// How many words are compared, and their size in bytes together. All of them lie in one page if they begin at a multiple of that size.
 const WORDS: usize = 4;
 const COMPARED: usize = WORDS * size_of::<usize>();
 
-/// Refuses if the memory at `alias` is not the text at `address`, as far as the bytes around these addresses show.
+/// Refuses if the memory at `alias` is not the text at `address`. It compares a few words around these addresses, so it may fail to notice.
 ///
 /// # Safety
 /// The pages of both addresses can be read.
@@ -33,7 +33,7 @@ const COMPARED: usize = WORDS * size_of::<usize>();
 unsafe fn demand_same(address: usize, alias: usize) -> Result<(), Refusal> {
     let words = |place: usize| (place & !(COMPARED - 1)) as *const usize;
     let (text, memory) = (words(address), words(alias));
-    // Word by word: all of them at once would be on the stack of each flip, below all else.
+    // This compares word by word. A copy of all words would be on the stack, at the deepest point of each flip.
     // SAFETY: all words lie in the page of `address`, or in that of `alias`, which the caller says can be read.
     let is_same = (0..WORDS).all(|at| unsafe { text.add(at).read_volatile() == memory.add(at).read_volatile() });
     if is_same { Ok(()) } else { Err(Refusal::NO_EFFECT) }
@@ -62,8 +62,8 @@ impl<M: Machine> AliasWriter<'_, M> {
         result
     }
 
-    /// Carries out a write on two pages. On x86 a site may lie on two pages. Then its change is never one word. It is carried out whole or
-    /// not at all: if a part of it stayed after a refusal, nobody would undo that part.
+    /// Carries out a write that lies on two pages. Only x86 has such sites, and their change is never one word. It is carried out whole or not at
+    /// all, because nobody would undo the first part after a refusal of the second.
     ///
     /// # Safety
     /// The conditions of [`part`](Self::part). The first `here` bytes are on the first page.

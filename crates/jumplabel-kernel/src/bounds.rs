@@ -14,7 +14,7 @@ pub struct Bounds {
     pub all: Range<usize>,
 }
 
-/// The bounds of an object that can go: code, all, freed code. Zeroes if there is no object.
+/// The bounds of the kernel or of a module: its code, all of it, its freed code. All are 0 if the slot is empty.
 pub(crate) struct Slot([AtomicUsize; 6]);
 
 impl Slot {
@@ -24,12 +24,12 @@ impl Slot {
 
     pub(crate) fn set(&self, bounds: &Bounds) {
         let words = [bounds.code.start, bounds.code.end, bounds.all.start, bounds.all.end, 0, 0];
-        // A thread that reads meanwhile sees a start without its end, which means nothing. An end without its start would mean everything
-        // below the end.
+        // Each start is stored before its end: a thread that reads meanwhile sees a start without an end, which is an empty range. An end without its
+        // start would be a range from 0 on.
         self.0.iter().zip(words).for_each(|(place, word)| place.store(word, Ordering::Release));
     }
 
-    /// Says that nothing lies there any more.
+    /// Empties the slot: the object is gone.
     pub(crate) fn clear(&self) {
         self.0.iter().rev().for_each(|place| place.store(0, Ordering::Release));
     }

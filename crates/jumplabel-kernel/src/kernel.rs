@@ -18,7 +18,7 @@ use crate::objects::Objects;
 use crate::rendezvous::Rendezvous;
 use crate::{Machine, Memory};
 
-// A linker that keeps this section gives bounds to it, even if there are no sites.
+// Some linkers give bounds to a section only if it exists. So an empty one is here, for kernels without sites.
 #[cfg(target_os = "none")]
 core::arch::global_asm!(".pushsection __jump_table, \"aR\", %progbits", ".popsection");
 
@@ -26,8 +26,8 @@ const EARLY: u8 = 0;
 const LIVE: u8 = 1;
 const UNAVAILABLE: u8 = 2;
 
-/// The platform of a kernel with up to `CPUS` CPUs, as a static: at most 64, or 32 where a word has 32 bits. It contains `PAGES` pages of
-/// [`Memory`].
+/// The platform of a kernel, to be declared as a static. `CPUS` is the largest number of CPUs: at most 64, or 32 if a word has 32 bits. `PAGES` is
+/// the number of pages of [`Memory`] in it.
 pub struct Kernel<M, const CPUS: usize, const PAGES: usize> {
     machine: M,
     memory: Memory<PAGES>,
@@ -58,8 +58,8 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         &self.machine
     }
 
-    /// Call this on the boot CPU, before the first flip, and before any other CPU runs. From then on, flips write. `platform` is this
-    /// kernel, as a platform. The kernel's sites are known from then on, whether or not its constructors were run.
+    /// Call this on the boot CPU, before the first flip, and before any other CPU runs. From then on, the kernel's sites are known, whether or not
+    /// its constructors were run, and flips write. `platform` must lead to this kernel.
     ///
     /// # Safety
     /// `bounds` are the kernel's own. Any other CPU runs code with sites only between its [`online`](Self::online) and its
@@ -85,9 +85,9 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         if cpu < CPUS { Ok(cpu) } else { Err(Error::NoSuchCpu { cpu }) }
     }
 
-    /// Brings this CPU online: it serialises, and flips stop it from now on. Before this call, it must not run a site. Its interrupts must get
-    /// through as soon as they are on. `notify` is called with the lock held. It can flip with
-    /// [`enable_locked`](jumplabel::RawKey::enable_locked) and the like, before anybody else can flip.
+    /// Brings this CPU online: it serialises, and flips stop it from now on. Before this call, it must not run a site. As soon as its interrupts are
+    /// on, interrupts from other CPUs must reach it. `notify` is called with the lock held, so it flips before anybody else can, with
+    /// [`enable_locked`](jumplabel::RawKey::enable_locked) and the like.
     ///
     /// # Errors
     /// [`Error::NoSuchCpu`], if this CPU's number is not below `CPUS`: no flip would stop it, so it must not run a site. The errors of
@@ -125,27 +125,27 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         self.phase.store(UNAVAILABLE, Ordering::Release);
     }
 
-    /// The handler of [`Machine::interrupt`] calls this, with interrupts off. Code that waits with interrupts off for a CPU that may be
-    /// flipping must call it, too.
+    /// Acknowledges the orders of a CPU that flips. The handler of [`Machine::interrupt`] calls it, with interrupts off. Code that waits with
+    /// interrupts off for a CPU that may be flipping must call it, too.
     ///
-    /// It returns nothing. If the number of the CPU that calls is not below `CPUS`, this CPU is not stopped: all flips from then on are
-    /// refused as [`Error::NoSuchCpu`]. A CPU that calls it before its [`online`](Self::online) does nothing.
+    /// A CPU that calls it before its [`online`](Self::online) does nothing. If the number of the calling CPU is not below `CPUS`, it cannot be
+    /// stopped: from then on, all flips are refused as [`Error::NoSuchCpu`].
     pub fn answer(&self) {
         match self.this_cpu() {
             Err(_) => self.rendezvous.note_unknown(self.machine.cpu()),
-            // The CPU that flips has nobody to answer. It can come here, because a machine may call this while it interrupts another CPU.
+            // The CPU that flips has nobody to answer. It gets here if a machine calls this while it interrupts another CPU.
             Ok(cpu) if self.lock.is_of(cpu) => {}
             Ok(_) => self.rendezvous.answer(&self.machine),
         }
     }
 
-    /// The last CPU for which a flip waited in vain.
+    /// The CPU that has not answered a flip in time, the last time that this happened.
     pub fn late(&self) -> Option<usize> {
         self.rendezvous.late()
     }
 
-    /// Call this before the constructors of a module run: it says where the module lies. False if there are too many modules, or if
-    /// something is known to lie there already.
+    /// Tells where a module lies. Call it before the module's constructors run. False if there are too many modules, or if it overlaps a module or
+    /// the kernel.
     ///
     /// # Safety
     /// The module lies there until [`unload`](Self::unload). Only one CPU at a time loads or unloads.
@@ -153,7 +153,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         self.objects.load(bounds)
     }
 
-    /// Call this after the destructors of a module have run: nothing lies there any more.
+    /// Forgets a module. Call it after the module's destructors have run.
     ///
     /// # Safety
     /// The conditions of [`load`](Self::load).
@@ -161,12 +161,12 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         self.objects.unload(bounds);
     }
 
-    /// Call this before code is freed that runs only while the system starts (Linux: init text). From then on the sites in this code are
-    /// not written any more, and all other sites of their keys flip as before. A site belongs to this code if one of its bytes lies in it.
-    /// It can be called once for the kernel, and once for each module. It returns false if code of the same object was freed before, if
-    /// nothing lies at these addresses, or if they are not all code of one object.
+    /// Tells that code is going to be freed: code that runs only while the system starts (Linux: init text). Call it before the memory is used
+    /// otherwise. From then on, sites in this code are not written any more; all other sites of their keys flip as before. A site belongs to this
+    /// code if one of its bytes lies in it. No static call may lead to this code any more.
     ///
-    /// A static call must not lead to this code any more.
+    /// The kernel, and each module, can free one range. False if code of the same object was freed before, or if `code` is empty or does not lie in
+    /// the code of one object.
     ///
     /// # Errors
     /// The errors of [`Lock::take`](jumplabel::Lock::take).
@@ -177,13 +177,12 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         Ok(done)
     }
 
-    /// True if no other CPU has come yet. After the end this is false: other CPUs may be there and run, though nobody can stop them any
-    /// more.
+    /// True until another CPU comes online. False after the end: CPUs may be online then, although flips cannot stop them any more.
     pub(crate) fn is_early(&self) -> bool {
         self.phase.load(Ordering::Acquire) == EARLY
     }
 
-    /// Calls `work` while all other CPUs stand still. Also returns whether all of them went on again.
+    /// Calls `work` while all other CPUs stand still. Also returns true if all of them went on again in time.
     pub(crate) fn stopped<T>(&self, work: impl FnOnce() -> T) -> Result<(T, bool), Refusal> {
         if self.is_early() {
             return Ok((work(), true));
@@ -212,7 +211,7 @@ unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Platform for Kern
             self.lock.release(token, &self.machine);
             return Err(Error::NoSuchCpu { cpu });
         }
-        // This check comes after the lock was taken. So a caller that is refused knows that nobody has the lock, and that nobody gets it.
+        // This check is made under the lock: after a refusal, the caller knows that no flip is going on, and that none can begin.
         let Some(object) = self.objects.unbounded() else { return Ok(token) };
         self.lock.release(token, &self.machine);
         Err(Error::NoBounds { object })

@@ -1,5 +1,5 @@
-//! Static keys in a kernel. This crate has the parts of a [`Platform`](jumplabel::platform::Platform) ready-made. A kernel gives a few functions, the
-//! [`Machine`], and calls [`Kernel::start`] before its first flip.
+//! Static keys in a kernel: the parts of a [`Platform`](jumplabel::platform::Platform), ready-made. A kernel gives a few functions, the [`Machine`],
+//! and calls [`Kernel::start`] before its first flip.
 //!
 //! ```text
 //!   Kernel      the platform: phases, objects, what a flip does                       kernel.rs
@@ -48,5 +48,5 @@ pub use kernel::Kernel;
 pub use machine::Machine;
 pub use memory::Memory;
 
-/// The error number, in a [`Refusal`](jumplabel::Refusal), that says that a CPU did not answer in time. [`Kernel::late`] says which CPU.
+/// The error number in a [`Refusal`](jumplabel::Refusal) if a CPU did not answer in time. [`Kernel::late`] says which one.
 pub const TIMED_OUT: i32 = 110;

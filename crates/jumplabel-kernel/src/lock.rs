@@ -1,6 +1,6 @@
-//! One CPU flips. The other CPUs wait with their interrupts as they were, and answer the CPU that flips, because it may be waiting for
-//! them. The CPU that has the lock has interrupts off, so no handler on this CPU finds the lock taken. Some handlers cannot be turned off
-//! (a fault, an NMI); they get an error.
+//! The lock that lets one CPU flip at a time. While a CPU waits for it, interrupts are on again between two tries if they were on before, and the CPU
+//! answers the one that flips, which may be waiting for it. The CPU that has the lock has interrupts off, so its own handlers cannot find the lock
+//! taken. The exceptions are handlers of faults and NMIs, which get an error.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +9,7 @@ use jumplabel::platform::Token;
 
 use crate::Machine;
 
-/// 1 more than the number of the CPU that has the lock; or 0.
+/// The number of the CPU that has the lock, plus 1; or 0.
 pub(crate) struct Lock(AtomicUsize);
 
 impl Lock {

@@ -1,10 +1,10 @@
-//! The functions that a kernel gives.
+//! The functions that a kernel gives to the library.
 
 use core::time::Duration;
 
 use jumplabel::Refusal;
 
-/// The parts of a kernel that flips use. No function here must have sites, or take a lock that can be held by somebody who flips.
+/// The functions of a kernel that flips call. None of them may have sites, or take a lock that a CPU may hold while it flips.
 ///
 /// # Safety
 /// Each function does what it says. `cpu` tells CPUs apart. (A number that is not below the `CPUS` of the [`Kernel`](crate::Kernel) is an
@@ -19,20 +19,20 @@ pub unsafe trait Machine: Sync {
     /// Restores interrupts as they were.
     fn restore(&self, interrupts: u64);
 
-    /// Interrupts another CPU: its handler calls [`Kernel::answer`](crate::Kernel::answer). Also ends its [`wait`](Self::wait).
+    /// Interrupts another CPU, whose handler then calls [`Kernel::answer`](crate::Kernel::answer). It also ends that CPU's [`wait`](Self::wait).
     fn interrupt(&self, cpu: usize);
 
-    /// A CPU that stands still calls this, with interrupts off: waits a little, or until another CPU interrupts this one.
+    /// Waits a little, or until another CPU interrupts this one. A CPU that stands still calls it, with interrupts off.
     fn wait(&self) {
         self.relax();
     }
 
-    /// A CPU calls this in each turn of a loop in which it waits for others: the CPU that flips waits until they stand still, and another CPU that
-    /// wants to flip waits until it has the lock. Let others have the processor meanwhile. A CPU of a hypervisor gives up the rest of its time here:
-    /// if the hypervisor has fewer processors than this kernel has CPUs, a flip may otherwise wait for whole slices of time.
+    /// Lets others have the processor. A CPU calls it in each turn of a loop in which it waits for others: the CPU that flips waits until they stand
+    /// still, and another CPU that wants to flip waits for the lock. In a guest, call the hypervisor to yield: if it has fewer processors than this
+    /// kernel has CPUs, a flip may otherwise wait for whole slices of time.
     ///
-    /// It must return by itself, because nobody interrupts a CPU that waits here: `pause`, a call of the hypervisor that yields, `wfe` only if
-    /// a stream of events ends it. Interrupts may be off.
+    /// It must return by itself, because nobody interrupts a CPU that waits here: use `pause`, a yield to the hypervisor, or `wfe` if a stream of
+    /// events ends it. Interrupts may be off.
     fn relax(&self) {
         core::hint::spin_loop();
     }
@@ -40,23 +40,23 @@ pub unsafe trait Machine: Sync {
     /// Makes this CPU forget instructions that it has fetched ahead: `fence.i`, `isb`, `cpuid`.
     fn serialise(&self);
 
-    /// An address through which this CPU can write the byte of text at `address`, and the rest of its page, until [`unmap`](Self::unmap).
-    /// Two such addresses can be in use at a time, for two pages that follow each other: a kernel that maps pages for this needs two
-    /// places. A kernel with a direct map of physical memory adds a number. The bytes there are compared with those at `address`: if they
-    /// differ, nothing is written, and the flip is refused as [`NO_EFFECT`](Refusal::NO_EFFECT).
+    /// An address through which this CPU can write the text at `address`, and the rest of its page, until [`unmap`](Self::unmap). A kernel with a
+    /// direct map of physical memory adds a number. A kernel that maps pages for this needs two places, because two such addresses, for two adjacent
+    /// pages, can be in use at a time. The bytes there are compared with those at `address`: if they differ, nothing is written, and the flip is
+    /// refused as [`NO_EFFECT`](Refusal::NO_EFFECT).
     ///
     /// # Errors
-    /// There is no such address: the flip is undone.
+    /// If there is no such address. Then the flip is undone.
     fn map(&self, address: usize) -> Result<usize, Refusal>;
 
     /// Called when the address is no longer used.
     fn unmap(&self, _alias: usize) {}
 
-    /// Makes sure that all CPUs that serialise from now on fetch what was written to the text at `address`, through `alias`. So it cleans
-    /// caches on machines on which they do not agree by themselves.
+    /// Makes sure that a CPU that serialises from now on fetches the bytes that were written to `address` through `alias`. On machines whose
+    /// instruction caches do not follow stores, it cleans caches.
     fn clean(&self, _address: usize, _alias: usize, _bytes: usize) {}
 
-    /// A running clock. It tells when a rendezvous is given up.
+    /// A running clock, which tells when to give up a rendezvous.
     fn now(&self) -> Duration;
 
     /// How long a rendezvous waits for a CPU: longer than any CPU keeps its interrupts off.

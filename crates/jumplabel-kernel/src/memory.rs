@@ -7,11 +7,10 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 /// The size of a page here in bytes, whatever the size of the CPU's pages.
 const PAGE: usize = 4096;
 
-/// `PAGES` pages of 4 KiB, at most 64, or 32 where a word has 32 bits. An index takes 4 bytes for each site; the lists of a flip take 32
-/// bytes for each site that the flip changes. If there is no room, the flip is refused as
-/// [`OutOfMemory`](jumplabel::Error::OutOfMemory), and nothing has changed.
+/// `PAGES` pages of 4 KiB, at most 64, or 32 if a word has 32 bits. An index takes 4 bytes for each site; the lists of a flip take 32 bytes for each
+/// site that the flip changes. If there is no room, the flip is refused as [`OutOfMemory`](jumplabel::Error::OutOfMemory), and nothing has changed.
 ///
-/// They begin at a line of the cache, not at a page of the CPU, which would cost a kernel up to two pages more.
+/// The memory begins at a cache line. Alignment to a page of the CPU would cost a kernel up to two pages more.
 #[repr(C, align(64))]
 pub struct Memory<const PAGES: usize> {
     pages: UnsafeCell<[[u8; PAGE]; PAGES]>,
@@ -19,7 +18,7 @@ pub struct Memory<const PAGES: usize> {
     used: AtomicUsize,
 }
 
-// SAFETY: a page belongs to the thread that has set its bit.
+// SAFETY: a page is used only by the thread that has set its bit in `used`.
 unsafe impl<const PAGES: usize> Sync for Memory<PAGES> {}
 
 impl<const PAGES: usize> Memory<PAGES> {

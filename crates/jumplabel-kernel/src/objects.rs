@@ -11,15 +11,15 @@ use crate::bounds::{Bounds, Slot};
 /// How many modules with sites can be loaded at a time.
 const MODULES: usize = 16;
 
-/// How many objects without bounds can be told apart.
+/// How many objects without bounds are remembered.
 const UNBOUNDED: usize = 4;
-/// An address at which no object lies.
+/// A record's address that no object has.
 const TOO_MANY: usize = usize::MAX;
 
 pub(crate) struct Objects {
     /// The bounds of the kernel, and of the modules.
     slots: [Slot; 1 + MODULES],
-    /// The records of objects without bounds; 0 if there is none. If there are more than fit here, the last one is [`TOO_MANY`], for good.
+    /// The records of objects without bounds; 0 in free places. If there are too many, the last one becomes [`TOO_MANY`], and never goes.
     unbounded: [AtomicUsize; UNBOUNDED],
 }
 
@@ -34,7 +34,7 @@ impl Objects {
         kernel.set(bounds);
     }
 
-    /// Notes the bounds of a module that is loaded. False if there are too many, or if something is known to lie there already.
+    /// Notes the bounds of a module that is loaded. False if there are too many modules, or if it overlaps one that is known, or the kernel.
     pub(crate) fn load(&self, bounds: &Bounds) -> bool {
         let lies_here = |slot: &Slot| slot.get().all.start < bounds.all.end && bounds.all.start < slot.get().all.end;
         if self.slots.iter().any(lies_here) {
@@ -63,7 +63,7 @@ impl Objects {
         self.unbounded.iter().map(|record| record.load(Ordering::Relaxed)).find(|&record| record != 0)
     }
 
-    /// Where the object of a record lies. If that is not known, all flips are refused until the object goes.
+    /// The place of a record's object. If it is not known, all flips are refused until the object goes.
     ///
     /// # Safety
     /// `record` is the address of an object's record.
@@ -79,7 +79,7 @@ impl Objects {
         Place { words: [0, found.map_or(0, |at| at + 1), 0], in_program: found == Some(0), guarded: false }
     }
 
-    /// Refuses all flips until this object goes.
+    /// Notes an object without bounds: all flips are refused until it goes.
     fn refuse(&self, record: usize) {
         let is_noted =
             |place: &AtomicUsize| match place.compare_exchange(0, record, Ordering::Relaxed, Ordering::Relaxed) {
@@ -91,7 +91,7 @@ impl Objects {
         }
     }
 
-    /// The bounds of the object with these words of its place.
+    /// The bounds of the object whose place has these words.
     pub(crate) fn image(&self, [_, number, _]: [usize; 3]) -> Option<Image> {
         let slot = self.slots.get(number.wrapping_sub(1));
         Some(slot?.image())

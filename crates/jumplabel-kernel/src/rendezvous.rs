@@ -11,8 +11,8 @@
 //!     order += 1 (even)                        serialise, acknowledge, go on
 //! ```
 //!
-//! An acknowledgement is the number of the order that it answers. If a CPU acknowledges late, after the rendezvous was given up, this counts for
-//! nothing. A CPU that comes late finds an even order, and goes on.
+//! A CPU acknowledges an order by its number. So an acknowledgement that comes after the rendezvous was given up has no effect. A CPU that looks for
+//! its order too late finds an even one, and goes on.
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -22,12 +22,12 @@ use crate::{Machine, TIMED_OUT};
 
 pub(crate) struct Rendezvous<const CPUS: usize> {
     order: AtomicU32,
-    /// A bit for each CPU that is to be stopped.
+    /// The CPUs that flips stop: one bit for each.
     online: AtomicUsize,
     acknowledged: [AtomicU32; CPUS],
-    /// 1 more than the number of the CPU that was waited for in vain; or 0.
+    /// The number of the last CPU that did not answer in time, plus 1; or 0.
     late: AtomicU32,
-    /// The number of a CPU that answered and that has no bit here; or 0. (CPU 0 always has one.)
+    /// The number of a CPU that called `answer` and is not below `CPUS`; 0 if there is none. (CPU 0 is always below it.)
     unknown: AtomicUsize,
 }
 
@@ -43,7 +43,7 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
         }
     }
 
-    /// Under the lock: says whether a CPU must be stopped by flips.
+    /// Says whether flips must stop a CPU. Called under the lock.
     pub(crate) fn set_online(&self, cpu: usize, is_online: bool) {
         let bit = 1 << cpu;
         let _ = if is_online {
@@ -57,12 +57,12 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
         (self.late.load(Ordering::Relaxed) as usize).checked_sub(1)
     }
 
-    /// Notes that a CPU answered that has no bit here.
+    /// Notes that a CPU whose number is not below `CPUS` has called `answer`.
     pub(crate) fn note_unknown(&self, cpu: usize) {
         self.unknown.store(cpu, Ordering::Relaxed);
     }
 
-    /// The number of a CPU that answered but that flips cannot stop.
+    /// The number of a CPU that called `answer` but that flips cannot stop.
     pub(crate) fn unknown(&self) -> Option<usize> {
         Some(self.unknown.load(Ordering::Relaxed)).filter(|&cpu| cpu != 0)
     }

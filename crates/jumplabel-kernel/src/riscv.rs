@@ -1,7 +1,7 @@
-//! Ready-made functions for the [`Machine`](crate::Machine) of a kernel on RISC-V (64 bits), for kernels that are as each function says. Take those
-//! that fit. `docs/kernels.md` has a whole kernel without firmware that uses them.
+//! Ready-made functions for the [`Machine`](crate::Machine) of a kernel on RISC-V (64 bits). Take those whose conditions your kernel meets.
+//! `docs/kernels.md` has a whole kernel without firmware that uses them.
 //!
-//! A kernel without firmware: machine mode has the timer's interrupts and those of other harts, and supervisor mode gets both as one.
+//! In a kernel without firmware, machine mode gets the interrupts of the timer and of other harts, and hands both to supervisor mode as one:
 //!
 //! ```text
 //!   another hart: clint(hart) ─► its request ─┐        ┌─ a request: cleared ─────────────────┐
@@ -15,7 +15,7 @@ use core::time::Duration;
 
 use jumplabel::Refusal;
 
-/// The number that this hart keeps in `tp`. That it is the hart's number is a custom of many kernels, and that of [`acknowledge`].
+/// The number in `tp`. Many kernels keep the hart's number there, and [`acknowledge`] requires it.
 #[inline]
 #[must_use]
 pub fn tp() -> usize {
@@ -42,16 +42,15 @@ pub fn restore(interrupts: u64) {
     unsafe { asm!("csrs sstatus, {}", in(reg) interrupts & 2, options(nostack)) };
 }
 
-/// [`Machine::serialise`](crate::Machine::serialise). All other harts do the same, so no `clean` is needed: `fence.i` of the manual's chapter
-/// "Zifencei".
+/// [`Machine::serialise`](crate::Machine::serialise) by `fence.i` (the manual's chapter "Zifencei"). Each hart calls it, so no `clean` is needed.
 #[inline]
 pub fn serialise() {
     // SAFETY: fences change no memory.
     unsafe { asm!("fence rw, rw", "fence.i", options(nostack)) };
 }
 
-/// [`Machine::now`](crate::Machine::now), by `rdtime`, at the 10 MHz of QEMU's `virt`. On a board whose time runs at another frequency, a
-/// [`patience`](crate::Machine::patience) is as much shorter or longer. Machine mode must allow it (`mcounteren`).
+/// [`Machine::now`](crate::Machine::now) by `rdtime`, at the 10 MHz of QEMU's `virt`. If a board's timer is faster or slower, a
+/// [`patience`](crate::Machine::patience) gets shorter or longer by that factor. Machine mode must allow `rdtime` (`mcounteren`).
 #[inline]
 #[must_use]
 pub fn now() -> Duration {
@@ -68,45 +67,45 @@ pub fn nanoseconds() -> u64 {
     ticks.wrapping_mul(100)
 }
 
-/// [`Machine::interrupt`](crate::Machine::interrupt), by the firmware (SBI, the extension IPI). The numbers of CPUs are those of harts.
+/// [`Machine::interrupt`](crate::Machine::interrupt) by the firmware (SBI, the extension IPI). CPU numbers must be hart numbers.
 pub fn sbi(hart: usize) {
-    // SAFETY: the call follows the SBI's convention. It is of no use to know its error: the flip then waits in vain, and says so.
+    // SAFETY: the call follows the SBI's convention. Its error is not looked at: if no interrupt is sent, the flip waits in vain and is refused.
     unsafe {
         asm!("fence rw, rw", "ecall", inlateout("a0") 1_usize => _, inlateout("a1") hart => _, in("a6") 0, in("a7") 0x73_5049, options(nostack));
     }
 }
 
-/// [`Machine::interrupt`](crate::Machine::interrupt) without firmware: the request of a hart in the interrupt controller at 0x2000000 (CLINT, as
-/// QEMU's `virt` has it), which the kernel has mapped at that address. Machine mode forwards it ([`forward_requests!`](crate::forward_requests)).
-/// The numbers of CPUs are those of harts.
+/// [`Machine::interrupt`](crate::Machine::interrupt) without firmware: sets a hart's request in the interrupt controller at 0x2000000 (CLINT, as in
+/// QEMU's `virt`). The kernel must have mapped the controller at that address, machine mode must forward requests
+/// ([`forward_requests!`](crate::forward_requests)), and CPU numbers must be hart numbers.
 #[inline]
 pub fn clint(hart: usize) {
     let request = (0x200_0000 + 4 * hart) as *mut u32;
-    // SAFETY: this is the register of that hart's request, which is mapped. What was stored before is there before the interrupt.
+    // SAFETY: this is the register of that hart's request, which is mapped. The fences make earlier stores visible before the interrupt.
     unsafe {
         asm!("fence rw, w", "fence w, o", "sw {one}, ({request})", one = in(reg) 1, request = in(reg) request, options(nostack))
     };
 }
 
-/// Whether the timer of each hart has come since its last [`acknowledge`]. Machine mode sets it.
+/// For each hart: 1 if its timer has interrupted since its last [`acknowledge`]. Machine mode sets it.
 #[doc(hidden)]
 #[unsafe(export_name = "jumplabel_riscv_ticked_")]
 pub static TICKED: [AtomicU8; 64] = [const { AtomicU8::new(0) }; 64];
 
-/// Clears the software interrupt. The handler calls this before it calls [`answer`](crate::Kernel::answer): a request that comes in between
-/// interrupts again. Returns true if the timer of this hart has come, and not only a request. `tp` must have the hart's number.
+/// Clears the software interrupt. Returns true if this hart's timer has interrupted, perhaps in addition to a request. The handler calls it before it
+/// calls [`answer`](crate::Kernel::answer): a request that comes in between then interrupts again. `tp` must have the hart's number.
 #[inline]
 #[must_use]
 pub fn acknowledge() -> bool {
-    // SAFETY: it clears an interrupt, before anybody looks at what it was for.
+    // SAFETY: the pending bit is cleared before the handler looks for its causes, so no cause is lost.
     unsafe { asm!("csrci sip, 2", options(nostack)) };
     TICKED[tp() & 63].swap(0, Ordering::Relaxed) != 0
 }
 
-/// [`Machine::wait`](crate::Machine::wait): sleeps until an interrupt comes, and clears it, if it was the software interrupt of a request. The
-/// timer's stays.
+/// [`Machine::wait`](crate::Machine::wait): sleeps until an interrupt comes. It clears the interrupt if it was only a request. A tick of the timer
+/// stays pending.
 pub fn wait() {
-    // SAFETY: it waits for an interrupt and then clears it. The caller looks for an order afterwards.
+    // SAFETY: it waits for an interrupt and then clears it. The caller looks for an order afterwards, so no request is lost.
     unsafe { asm!("wfi", "csrci sip, 2", options(nostack)) };
     if TICKED[tp() & 63].load(Ordering::Relaxed) != 0 {
         // SAFETY: the handler of the timer's interrupt runs as soon as interrupts are on.
@@ -114,27 +113,27 @@ pub fn wait() {
     }
 }
 
-/// [`Machine::map`](crate::Machine::map) and [`Machine::unmap`](crate::Machine::unmap), for a kernel whose text can be written nowhere: while a
-/// write lasts, a free entry of the root table maps the memory around the text a second time, to read and write (Sv39, Sv48, Sv57). No page of
-/// memory is needed, and no address is taken for good.
+/// [`Machine::map`](crate::Machine::map) and [`Machine::unmap`](crate::Machine::unmap) for a kernel that has no writable mapping of its text. During
+/// a write, a free entry of the root table maps the memory around the text a second time, readable and writable (Sv39, Sv48, Sv57). This takes no
+/// page of memory, and no address for good. All the memory of one entry (Sv39: 1 GiB) is writable there meanwhile.
 ///
-/// What it assumes: entries that are 0 are free; the root table that this hart uses (`satp`) can be written where `tables` says; nobody uses
-/// addresses that a free entry stands for, so other harts may know an old translation there; without translation, text can be written where it is.
-/// While a write lasts, all of the memory that an entry stands for (Sv39: 1 GiB) can be written there.
+/// Conditions: entries that are 0 are free. The root table that this hart uses (`satp`) can be written at the address that `tables` gives. Nobody
+/// uses addresses that a free entry stands for, because other harts may still have an old translation of them. While translation is off, text is
+/// writable at its own address.
 pub struct Window {
     text: usize,
     tables: usize,
 }
 
 impl Window {
-    /// `text` is what must be subtracted from an address of text to have the physical one; `tables` is what must be added to the physical
-    /// address of a table to have one where it can be written. Both are 0 in a kernel that runs at its physical addresses.
+    /// `text` is the difference between an address of text and its physical address. `tables` is the difference between the address at which a table
+    /// can be written and its physical address. Both are 0 in a kernel that runs at its physical addresses.
     #[must_use]
     pub const fn new(text: usize, tables: usize) -> Window {
         Window { text, tables }
     }
 
-    /// The root table, and the bits of an address below its entries. `None` if there is no translation.
+    /// The root table, and the number of address bits that lie below the index of its entries. `None` if translation is off.
     fn root(&self) -> Result<Option<(&[AtomicU64; 512], u32)>, Refusal> {
         let satp: usize;
         // SAFETY: it reads a register.
@@ -145,23 +144,23 @@ impl Window {
             _ => return Err(Refusal::errno(NO_SYSTEM)),
         };
         let root = ((satp & ((1 << 44) - 1)) << 12).wrapping_add(self.tables);
-        // SAFETY: the hart uses this table, and the caller of `new` says where it can be written. Others may write it meanwhile.
+        // SAFETY: `satp` leads to a table that exists, and the caller of `new` says where it can be written. All accesses are atomic.
         Ok(Some((unsafe { &*(root as *const [AtomicU64; 512]) }, bits)))
     }
 
     /// [`Machine::map`](crate::Machine::map).
     ///
     /// # Errors
-    /// No entry of the root table is free (ENOMEM), or this mode of translation is unknown (ENOSYS).
+    /// ENOMEM if no entry of the root table is free; ENOSYS if the mode of translation is unknown.
     pub fn open(&self, address: usize) -> Result<usize, Refusal> {
         let Some((root, bits)) = self.root()? else { return Ok(address) };
         let physical = address.wrapping_sub(self.text);
         let below = physical & ((1 << bits) - 1);
         let leaf = (physical - below) as u64 >> 2 | 0xc7; // dirty, accessed, writable, readable, valid
-        // From the last but one on: behind the last, addresses end.
+        // The search goes down from the entry before the last one, because addresses of the last one can overflow.
         let free = |&at: &usize| root[at].compare_exchange(0, leaf, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         let at = (1..511).rev().find(free).ok_or(Refusal::errno(NO_MEMORY))?;
-        let unused = usize::BITS - 9 - bits; // An address has the highest of its bits once more in all above.
+        let unused = usize::BITS - 9 - bits; // In a valid address, the unused upper bits equal the highest bit that is used.
         let alias = ((at << bits << unused).cast_signed() >> unused).cast_unsigned() | below;
         forget(alias);
         Ok(alias)
@@ -185,25 +184,25 @@ fn forget(alias: usize) {
     unsafe { asm!("sfence.vma {}, zero", in(reg) alias, options(nostack)) };
 }
 
-/// Machine mode, on each hart, once `mscratch` is set: the traps of machine mode lead to `entry` ([`forward_requests!`](crate::forward_requests)).
-/// Requests of other harts interrupt, and supervisor mode may read the time.
+/// Sets up machine mode on each hart, once `mscratch` is set: traps of machine mode lead to `entry` ([`forward_requests!`](crate::forward_requests)),
+/// requests of other harts interrupt, and supervisor mode may read the time.
 ///
 /// # Safety
-/// It runs in machine mode. `entry` is the address of what the macro made, and `mscratch` is as the macro says.
+/// It must run in machine mode. `entry` must be the address of the function that the macro made, and `mscratch` must be as the macro says.
 #[inline]
 pub unsafe fn forward(entry: usize) {
-    // SAFETY: the caller says that this runs in machine mode, and what `entry` is.
+    // SAFETY: the caller guarantees that this runs in machine mode, and that `entry` is a handler for it.
     unsafe {
         asm!("csrw mtvec, {}", "csrs mie, {}", "csrs mcounteren, {}", in(reg) entry, in(reg) 8, in(reg) 2, options(nostack));
     }
 }
 
-/// Makes the function `$entry`, for `mtvec` ([`riscv::forward`](crate::riscv::forward)). It clears requests of other harts, and forwards them as
-/// software interrupts of supervisor mode. All else goes on to `$next`, the kernel's own handler in machine mode, as if it came there: there each
-/// tick becomes a software interrupt as well; it is noted before.
+/// Makes the function `$entry`, a handler of machine mode's traps ([`riscv::forward`](crate::riscv::forward)). It clears requests of other harts, and
+/// forwards them as software interrupts of supervisor mode. It hands all other traps to `$next`, the kernel's own handler, with all registers as they
+/// were. A tick of the timer is noted first; `$next` must then make it a software interrupt of supervisor mode, too.
 ///
-/// `mscratch` must point to a memory of this hart whose first 16 bytes `$next` does not need when it begins: handlers save registers there. `$next`
-/// must lie within 1 MiB.
+/// `mscratch` must point to memory of this hart. The macro overwrites its first 16 bytes, so `$next` must not keep anything there from one trap to
+/// the next. `$next` must lie within 1 MiB.
 #[macro_export]
 macro_rules! forward_requests {
     ($entry:literal, $next:literal) => {
@@ -219,7 +218,8 @@ macro_rules! forward_requests {
             "sd a2, 8(a0)",
             "csrr a1, mcause",
             "bgez a1, 2f",
-            // The whole code of the interrupt, twice: the shift drops the bit that says that it is one. 3: a request; 7: a tick.
+            // This compares the interrupt's code, shifted by one: the shift drops the bit that marks an interrupt. Code 3 is a request, code 7 a
+            // tick.
             "slli a1, a1, 1",
             "addi a1, a1, -6",
             "beqz a1, 1f",
@@ -237,7 +237,8 @@ macro_rules! forward_requests {
             "lui a2, 0x2000",
             "add a1, a1, a2",
             "sw zero, 0(a1)",
-            // The hart looks for a request only after the clearing has arrived. Otherwise the clearing could take a later request away.
+            // The fence orders the clearing before the loads that look for an order. Otherwise the clearing might remove a request that comes after
+            // them.
             "fence o, r",
             "csrsi mip, 2",
             "ld a1, 0(a0)",

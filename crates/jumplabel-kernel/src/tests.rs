@@ -17,7 +17,7 @@ use crate::rendezvous::Rendezvous;
 use crate::{Bounds, Kernel, TIMED_OUT};
 use threads::{CPU, OFF, Threads};
 
-/// While one CPU has the others stopped, they do nothing. Each of them serialises when it stops, after each step, and when it goes on.
+/// While one CPU has stopped the others, they do nothing. Each of them serialises when it stops, after each step, and when it goes on.
 #[test]
 fn all_stand_still() {
     let machine = &Threads::new(Duration::from_secs(60));
@@ -52,7 +52,7 @@ fn all_stand_still() {
     assert_eq!(rendezvous.late(), None);
 }
 
-/// The CPU that flips relaxes in each turn, until the other one answers; and so does one that waits for the lock.
+/// The CPU that flips relaxes in each turn of its wait for the other one. A CPU that waits for the lock relaxes, too.
 #[test]
 fn who_waits_relaxes() {
     let machine = &Threads::new(Duration::from_secs(60));
@@ -85,7 +85,7 @@ fn who_waits_relaxes() {
     assert_eq!(machine.relaxed.load(SeqCst) - before, turns.load(SeqCst));
 }
 
-/// A CPU that does not answer is named, and the others go on. If it answers later, the answer counts for nothing.
+/// `late` names a CPU that does not answer, and the others go on. If that CPU answers later, this has no effect.
 #[test]
 fn one_is_late() {
     let machine = &Threads::new(Duration::from_millis(20));
@@ -140,7 +140,7 @@ fn lock() {
     });
 }
 
-/// A flip may have found its writer when the end comes. It stops the others all the same.
+/// The end comes when a flip already has its writer. The flip still stops the other CPUs.
 #[test]
 fn the_end_in_the_middle() {
     static KERNEL: Kernel<Threads, 3, 1> = Kernel::new(Threads {
@@ -148,7 +148,7 @@ fn the_end_in_the_middle() {
         serialised: [const { AtomicU32::new(0) }; 3],
         interrupts: AtomicU32::new(0),
         relaxed: AtomicU32::new(0),
-        // This machine answers while it waits to interrupt. The CPU that flips has nobody to answer.
+        // This machine calls `answer` while it interrupts. On the CPU that flips, this must do nothing.
         while_interrupting: || KERNEL.answer(),
         refused: 0,
         wrong: None,
@@ -172,7 +172,7 @@ fn the_end_in_the_middle() {
     unsafe { KERNEL.unlock(token) };
 }
 
-/// A module is known from `load` to `unload`. A module whose bounds nobody gave blocks flips until it goes.
+/// A module is known from `load` to `unload`. A module without bounds blocks all flips until it goes.
 #[test]
 fn modules() {
     static KERNEL: Kernel<Threads, 3, 1> = Kernel::new(Threads {
@@ -185,7 +185,7 @@ fn modules() {
         while_interrupting: || (),
         mapped: AtomicU32::new(0),
     });
-    // These records have empty tables: both bounds lead to the same place.
+    // These records have empty tables: both bounds of each table lead to the same address.
     let bounds = 8 | 4 << 32;
     let records = [[0, 0, 0, 0, 0, 0, 0, bounds, bounds, bounds, 0_u64]; 3];
     let [module, second, stranger] = records.each_ref().map(|record| record.as_ptr() as usize);
@@ -207,15 +207,15 @@ fn modules() {
     // SAFETY: nothing that anybody flips is there any more.
     unsafe { KERNEL.unload(&bounds(module)) };
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: stranger }));
-    // There is a second stranger. When it goes, the first one is still there.
+    // A second object without bounds goes while the first one is still there.
     let other = [0_u64; 11];
     let other = other.as_ptr() as usize;
     KERNEL.place(other);
     // SAFETY: nothing that anybody flips is there any more.
     unsafe { KERNEL.unload(&bounds(other)) };
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: stranger }));
-    // SAFETY: nothing that anybody flips is there. The place that the first module left is taken again, an address that is known is
-    // refused, and the stranger goes.
+    // SAFETY: nothing that anybody flips is there. The first module's slot is used again, a second `load` at the same address is refused, and the
+    // object without bounds goes.
     unsafe {
         assert!(KERNEL.load(&bounds(stranger)) && !KERNEL.load(&bounds(stranger)));
         assert_eq!(KERNEL.place(stranger).words, [0, 2, 0]);
@@ -226,7 +226,7 @@ fn modules() {
     unsafe { KERNEL.unlock(token) };
     // SAFETY: nothing that anybody flips is there.
     unsafe { KERNEL.load(&bounds(module)) };
-    // These are the bounds that a linker makes of sections that do not exist.
+    // A linker gives such bounds, all 0, to sections that do not exist.
     let lost = [0_u64; 11];
     // SAFETY: only this thread loads; nothing that anybody flips lies there.
     unsafe { KERNEL.load(&bounds(lost.as_ptr() as usize)) };
@@ -235,7 +235,7 @@ fn modules() {
     // SAFETY: only this thread loads, and nobody looks at what lies at these addresses.
     let loaded = (0..).take_while(|at| unsafe { KERNEL.load(&bounds(0x1000 * (at + 1))) }).count();
     assert_eq!(loaded, 13);
-    // These are more strangers than can be told apart: no flip is possible any more, for good.
+    // These are more objects without bounds than are remembered: no flip is possible any more.
     let strangers = [[0_u64; 11]; 5];
     let strangers = strangers.each_ref().map(|record| record.as_ptr() as usize);
     strangers.iter().for_each(|&record| _ = KERNEL.place(record));

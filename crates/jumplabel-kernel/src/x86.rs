@@ -33,7 +33,7 @@ pub fn restore(interrupts: u64) {
     }
 }
 
-/// [`Machine::serialise`](crate::Machine::serialise). Caches agree by themselves: no `clean` is needed.
+/// [`Machine::serialise`](crate::Machine::serialise). Instruction caches follow stores here, so no `clean` is needed.
 #[inline]
 #[allow(unused_unsafe)] // `__cpuid` is safe in newer compilers.
 pub fn serialise() {

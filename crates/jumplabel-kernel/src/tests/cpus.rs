@@ -1,4 +1,4 @@
-//! CPUs whose numbers the platform does not know.
+//! CPUs whose numbers are not below `CPUS`.
 
 use core::sync::atomic::AtomicU32;
 use core::time::Duration;
@@ -22,10 +22,10 @@ const fn kernel() -> Kernel<Threads, 2, 1> {
     })
 }
 
-/// Numbers that are too high: the first one above, and numbers by which a shift would act like one by a smaller number.
+/// Numbers that are too high: the lowest of them, and numbers that a shift would take for a smaller one.
 const TOO_HIGH: [usize; 4] = [2, 64, 65, usize::MAX];
 
-/// CPUs with such numbers are refused, and nothing is done.
+/// `start`, `online` and flips are refused on such CPUs, and nothing is done.
 #[test]
 fn they_cannot_come() {
     static KERNEL: Kernel<Threads, 2, 1> = kernel();
@@ -47,7 +47,7 @@ fn they_cannot_come() {
     assert!(KERNEL.is_early());
 }
 
-/// If such a CPU answers, it runs and was not stopped, so flips are refused from then on. A CPU with a known number may answer before it comes.
+/// If such a CPU answers, it runs although it was not stopped, so flips are refused from then on. A CPU below `CPUS` may answer before it is online.
 #[test]
 fn they_cannot_answer() {
     for cpu in TOO_HIGH {

@@ -24,7 +24,7 @@ pub struct Threads {
     pub interrupts: AtomicU32,
     pub while_interrupting: fn(),
     pub relaxed: AtomicU32,
-    /// Each address is its own alias, except in the page at this address: that page is refused, or has the alias `wrong`.
+    /// Each address is its own alias, except in the page at this address. That page is refused, or has the alias `wrong` if there is one.
     pub refused: usize,
     pub wrong: Option<usize>,
     pub mapped: AtomicU32,
@@ -81,7 +81,7 @@ unsafe impl Machine for Threads {
     }
 
     fn serialise(&self) {
-        // This takes long, so a CPU that acknowledges before it has serialised is found out.
+        // This takes long, so that the test notices a CPU that acknowledges before it has serialised.
         (0..20).for_each(|_| yield_now());
         self.serialised[CPU.get()].fetch_add(1, SeqCst);
     }
