@@ -1,4 +1,4 @@
-//! Gives the linker its script, and compiles the part that is in C.
+//! Gives the linker its script, and compiles the part of the kernel that is in C.
 
 use std::env::var;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed=MERGED_TABLE");
     let mut text = std::fs::read_to_string(&script).expect("a script for each arch");
     if var("MERGED_TABLE").is_ok() {
-        // This makes a mistake that kernels easily make: without these lines, nobody knows where the table is.
+        // This repeats a mistake that kernels easily make: without this line of the script, the table has no bounds.
         let kept = "__jump_table : { KEEP(*(__jump_table)) }";
         assert!(text.contains("*(.rodata ") && text.contains(kept));
         text = text.replace(kept, "").replace("*(.rodata ", "*(__jump_table) *(.rodata ");
@@ -19,23 +19,23 @@ fn main() {
     let used = PathBuf::from(of("OUT_DIR")).join("link.ld");
     std::fs::write(&used, text).expect("the directory is cargo's");
     println!("cargo::rustc-link-arg-bins=-T{}", used.display());
-    // The tests that this kernel shares with user space use this cfg.
+    // The tests that this kernel shares with user space ask for this cfg.
     println!("cargo::rustc-check-cfg=cfg(jumplabel_sites)");
     println!("cargo::rustc-cfg=jumplabel_sites");
     if arch == "x86" {
-        // This is a target of Linux. Its linker is the compiler of C, which would make a program for Linux.
+        // The target is one of Linux, and its linker is the C compiler. Without these arguments, it would make a program for Linux.
         for argument in ["-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none"] {
             println!("cargo::rustc-link-arg-bins={argument}");
         }
     }
     if arch == "x86_64" {
-        // The compiler assumes that programs of this target are moved when they start.
+        // For this target, the compiler makes position-independent programs by default.
         println!("cargo::rustc-link-arg-bins=--no-pie");
         compile();
     }
 }
 
-/// A kernel uses no red zone, because interrupts write there, and no vector registers.
+/// Compiles unit.c. A kernel uses no red zone, because interrupts overwrite it, and no vector registers.
 fn compile() {
     println!("cargo::rerun-if-changed=src/unit.c");
     let mut compiler = cc::Build::new();

@@ -1,4 +1,5 @@
-//! Gives the linker the script of this kernel, the second one for RISC-V. Without firmware, a kernel begins at the start of memory.
+//! Gives the linker the script of this kernel, `../src/arch/riscv64/link.ld`, with another start address: without firmware, a kernel begins at the
+//! start of memory.
 
 use std::env::var;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Bad states: each flip gets the right error, and the kernel lives on.
+//! Bad states of a kernel: each flip gets the right error, and the kernel goes on.
 
 use core::sync::atomic::{
     AtomicBool,
@@ -31,22 +31,22 @@ fn damaged() -> bool {
     static_branch_likely!(DAMAGED)
 }
 
-/// A platform without bounds. The next one has no memory.
+/// A platform that was told empty bounds. `SMALL` has too little memory.
 static NOWHERE: Kernel<Here, 2, 1> = Kernel::new(Here);
 static NOWHERE_PLATFORM: &dyn Platform = &NOWHERE;
 static SMALL: Kernel<Here, 2, 0> = Kernel::new(Here);
 static SMALL_PLATFORM: &dyn Platform = &SMALL;
-/// A platform for one CPU.
+/// A platform for one CPU, on a machine with two.
 static LONE: Kernel<Here, 1, 1> = Kernel::new(Here);
 
-/// Prints an error that the caller expects.
+/// Returns the error of a flip that must be refused, and prints it.
 fn refused<T>(what: &str, result: Result<T, Error>) -> Error {
     let Err(error) = result else { panic!("{what}: not refused") };
     say!("{what}: {error}");
     error
 }
 
-/// A platform for one CPU does not know CPU 1. Each CPU calls this, because either of them may have that number: it depends on which one began.
+/// Checks that a platform for one CPU refuses CPU 1. Both CPUs call this, because either may have that number: it depends on which one began.
 pub fn not_known() {
     if arch::cpu() == 0 {
         return;
@@ -56,7 +56,7 @@ pub fn not_known() {
     assert!(LONE.offline() == Err(error));
 }
 
-/// Flips before there is a platform, and with wrong platforms.
+/// Flips before any platform is set, and with unusable platforms.
 pub fn before_start() {
     assert!(refused("before start", WATCHED.enable()) == Error::NoPlatform);
     // SAFETY: nobody flips meanwhile, and neither platform ever writes.
@@ -67,7 +67,7 @@ pub fn before_start() {
     }
 }
 
-/// Starts the platform. True if this kernel was built with a table that has no bounds: then it has nothing more to show.
+/// Starts the platform. True if this kernel was built with a table that has no bounds: then no further test is possible.
 pub fn start() -> Result<bool, Error> {
     if option_env!("MERGED_TABLE").is_some() {
         assert!(matches!(refused("table without bounds", WATCHED.enable()), Error::NoBounds { .. }));
@@ -86,7 +86,7 @@ pub fn start() -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Makes the entries of a key lead elsewhere, before anybody has read the table. Constants can still be written.
+/// Makes the entries of a key lead to a wrong address, before anybody has read the table, and while constants are writable.
 fn damage() {
     unsafe extern "C" {
         static __start___jump_table: [Entry; 0];
@@ -105,19 +105,19 @@ fn damage() {
 
 static STORES: AtomicBool = AtomicBool::new(false);
 
-/// Shows that text is not writable where it runs.
+/// Checks that text is not writable at its own address.
 pub fn store_to_text() {
     STORES.store(true, Relaxed);
     arch::store_to_text(bounds().code.start);
     assert!(!STORES.load(Relaxed), "text can be written");
 }
 
-/// True if the fault is the store of [`store_to_text`]. It is true only once.
+/// True if the fault comes from [`store_to_text`]. Each such fault is taken once.
 pub fn takes_fault() -> bool {
     STORES.swap(false, Relaxed)
 }
 
-/// True once the handler of a fault has met [`Error::Reentrant`].
+/// True once a flip in the handler of a fault was refused with [`Error::Reentrant`].
 static REENTRANT: AtomicBool = AtomicBool::new(false);
 
 pub fn in_handler() {
@@ -129,12 +129,12 @@ static DEAF: AtomicBool = AtomicBool::new(false);
 static HEARS: AtomicBool = AtomicBool::new(false);
 static GONE: AtomicBool = AtomicBool::new(false);
 
-/// The other CPU's part: it is deaf until it is told to hear.
+/// The other CPU's part of the test: it is deaf, with interrupts off, until `HEARS` is set.
 pub fn on_other_cpu() {
     let interrupts = arch::interrupts_off();
     DEAF.store(true, Release);
     until(|| HEARS.load(Acquire));
-    // This CPU is deaf until the CPU that flips has waited for it for some turns.
+    // It stays deaf a little longer, so that the CPU that flips has to wait for some turns.
     let [relaxed, asked] = machine::relaxed();
     until(|| machine::relaxed()[1] >= asked + 10);
     assert!(machine::relaxed()[0] >= relaxed + 5, "the CPU that flips does not relax");
@@ -182,7 +182,7 @@ pub fn run() -> Result<(), Error> {
 
     GONE.store(true, Release);
     until(|| !DEAF.load(Acquire));
-    TRACE.enable()?; // Waits for nobody.
+    TRACE.enable()?; // The only other CPU is offline, so this waits for nobody.
     KERNEL.end();
     assert!(refused("after the end", TRACE.disable()) == Error::NoWriter && TRACE.is_enabled());
     Ok(())

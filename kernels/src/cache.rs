@@ -1,6 +1,6 @@
-//! The loops of `jumplabel-bench -- cache`, which fill memory between checks: on one CPU, then on both at once. An emulator has no caches, so this
-//! prints no times, and repeats the loops a tenth as often at most. It shows that they run here, and that each check finds its key or flag as it
-//! should.
+//! The loops of `jumplabel-bench -- cache`, which fill the caches between checks, on one CPU and then on both at once. An emulator has no caches, so
+//! this prints no times, and repeats each loop at most a tenth as often. The test shows that the loops run in a kernel, and that each check sees the
+//! state of its key or flag.
 
 use core::sync::atomic::{
     AtomicBool, AtomicU32,
@@ -12,10 +12,10 @@ use jumplabel::{Batch, Error, naked_key, static_branch_unlikely, static_key};
 use crate::machine::{bounds, until};
 use crate::{arch, say};
 
-/// The number of checks that follow each other, and of flags.
+/// The number of checks in a row, and the number of flags.
 const CHECKS: usize = 1000;
 
-/// A flag with a line of the cache of its own.
+/// A flag that has a cache line for itself.
 #[repr(align(64))]
 struct Flag(AtomicBool);
 
@@ -23,7 +23,7 @@ static FLAGS: [Flag; CHECKS] = [const { Flag(AtomicBool::new(false)) }; CHECKS];
 static_key! { static SITE: false; }
 naked_key! { static NAKED: false; }
 
-/// The ways to make check number n.
+/// The ways to make a check: of a key, or of flag number `at`.
 const WAYS: [fn(usize) -> bool; 6] = [
     |_| NAKED.get(),
     |_| static_branch_unlikely!(SITE),
@@ -34,7 +34,7 @@ const WAYS: [fn(usize) -> bool; 6] = [
     |at| FLAGS[at].0.load(SeqCst),
 ];
 
-/// How many checks and fills there were, and how many checks found their key or flag on.
+/// The number of checks and of fills, and the number of checks that found their key or flag on.
 #[derive(Default)]
 struct Counts {
     checks: u32,
@@ -50,14 +50,15 @@ impl Counts {
         }
     }
 
-    /// Reads a word of each line of 2 MiB, in an order without a pattern. This memory follows the image and the module, and belongs to this CPU.
+    /// Reads one word of each cache line of 2 MiB, in an order that CPUs do not predict. This memory lies after the image and the module; each CPU
+    /// has its own.
     fn fill(&mut self) {
         const BYTES: usize = 2 << 20;
         const LINES: usize = BYTES / 64;
         let memory = bounds().code.start + (16 + arch::cpu()) * BYTES;
         let mut line = 0;
         for _ in 0..LINES {
-            // SAFETY: nobody uses this memory.
+            // SAFETY: the memory exists, and nobody writes to it.
             unsafe { ((memory + 64 * line) as *const u32).read_volatile() };
             line = (line * 5 + 12345) % LINES; // By Hull and Dobell's theorem, this visits each line once.
         }
@@ -85,7 +86,7 @@ fn loops() -> Counts {
     counts
 }
 
-/// Runs on this CPU alone: first with all keys and flags off, then with all on.
+/// Runs on this CPU alone, with all keys and flags off. Then turns all of them on.
 pub fn alone() -> Result<(), Error> {
     let Counts { checks, fills, on } = loops();
     assert!(on == 0);
@@ -95,7 +96,7 @@ pub fn alone() -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs on both CPUs at once, with all on.
+/// Runs on both CPUs at once, with all keys and flags on.
 pub fn together() {
     static HERE: AtomicU32 = AtomicU32::new(0);
     static DONE: AtomicU32 = AtomicU32::new(0);

@@ -1,4 +1,4 @@
-//! Flips on one CPU, and the effect at their sites.
+//! Flips on one CPU, and their effects at the sites.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -28,28 +28,29 @@ fn second_hash(value: u64) -> u64 {
     value * 2
 }
 
-/// The results of all sites of [`TRACE`], and of [`ROUTE`].
+/// The results of all sites of [`TRACE`], and of the check of [`ROUTE`].
 #[inline(never)]
 pub fn seen() -> [bool; 4] {
     [static_branch_unlikely!(TRACE), static_branch_likely!(TRACE), static_branch_maybe!(false, TRACE), ROUTE.get()]
 }
 
-/// The results of sites of [`TRACE`] that run only while the kernel starts.
+/// The results of two sites of [`TRACE`] in code that runs only while the kernel starts.
 #[inline(never)]
 #[unsafe(link_section = ".init.text")]
 fn seen_early() -> [bool; 2] {
     [static_branch_unlikely!(TRACE), static_branch_likely!(TRACE)]
 }
 
-/// How many sites [`seen_early`] has: two, as long as its code is there.
+/// How many sites [`seen_early`] has: two, until its code is freed.
 static INIT_SITES: AtomicUsize = AtomicUsize::new(2);
 
-/// The number of all sites of [`TRACE`], and, if another CPU runs, of the others that it runs through.
+/// The number of sites of [`TRACE`].
 pub fn sites() -> usize {
     3 + unit::SITES + INIT_SITES.load(Relaxed)
 }
 
-/// Frees the code of a function, so that others use that memory. Until the library is told so, it refuses to write there.
+/// Frees the code of `seen_early`, and lets other data use its memory. Before the library is told, it refuses to write there; afterwards, it leaves
+/// that memory alone.
 pub fn free_init() -> Result<(), Error> {
     unsafe extern "C" {
         static __init: u8;

@@ -1,4 +1,4 @@
-//! The tests of user space, run on this machine: the same bodies as in tests/keys.rs and tests/naked.rs of the core.
+//! Runs tests of user space on this machine: the bodies are shared with tests/keys.rs and tests/naked.rs of the core.
 
 use crate::say;
 
@@ -15,7 +15,7 @@ macro_rules! of_naked_keys {
 }
 const BODIES: [&[fn()]; 2] = [keys::each!(of_keys), naked::each!(of_naked_keys)];
 
-/// Runs the tests. Call it only once, because the tests leave their keys as they are at the end.
+/// Runs the tests. Call it only once, because they do not reset their keys.
 pub fn run() {
     BODIES.iter().flat_map(|bodies| bodies.iter()).for_each(|body| body());
     say!("{} tests of keys and {} of naked keys", BODIES[0].len(), BODIES[1].len());

@@ -14,15 +14,15 @@ use crate::arch;
 
 pub struct Here;
 
-/// How often each CPU has serialised. The count is needed because no emulator runs an instruction that a CPU had fetched before it changed.
+/// How often each CPU has serialised. A test can only count this: no emulator goes on running an instruction that has been changed.
 static SERIALISED: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
 pub fn serialised(cpu: usize) -> u32 {
     SERIALISED[cpu].load(Relaxed)
 }
 
-/// First: how often a CPU that waited for the other one has relaxed. Second: how often a CPU has asked for the time; a CPU that flips also does that
-/// in each turn of its wait.
+/// The first count is how often a CPU has relaxed while it waited for the other one. The second is how often a CPU has asked for the time, which a
+/// CPU that flips does in each turn of its wait.
 static RELAXED: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
 /// The counts of `RELAXED`.
@@ -30,10 +30,10 @@ pub fn relaxed() -> [u32; 2] {
     RELAXED.each_ref().map(|count| count.load(Relaxed))
 }
 
-/// True while a CPU is in the handler that answers, where it runs no site.
+/// True while a CPU is in its handler and answers. There it runs no site.
 static STANDS: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
 
-/// Answers the other CPU, which has sent an interrupt.
+/// Answers the other CPU, which has interrupted this one.
 pub fn answer() {
     let stands = &STANDS[arch::cpu()];
     stands.store(true, SeqCst);
@@ -48,17 +48,17 @@ pub fn until(done: impl Fn() -> bool) {
     }
 }
 
-/// How often code was written: while the other CPU stood still, and while it did not.
+/// How often code was written while the other CPU stood still, and while it did not.
 static WRITTEN: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
 pub fn written() -> [u32; 2] {
     WRITTEN.each_ref().map(|count| count.load(Relaxed))
 }
 
-/// True while a rendezvous is given up after a short time.
+/// True while a rendezvous is given up after 100 ms.
 static IMPATIENT: AtomicBool = AtomicBool::new(false);
 
-/// Does `work`; meanwhile a rendezvous is given up after a short time.
+/// Does `work`. Meanwhile, a rendezvous is given up after 100 ms.
 pub fn impatiently<T>(work: impl FnOnce() -> T) -> T {
     IMPATIENT.store(true, Relaxed);
     let done = work();
@@ -66,7 +66,7 @@ pub fn impatiently<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-// SAFETY: each function of `arch` does what `Machine` demands of it. The CPUs have the numbers 0 and 1.
+// SAFETY: each function of `arch` keeps the conditions of `Machine`. The CPUs have the numbers 0 and 1.
 unsafe impl Machine for Here {
     fn cpu(&self) -> usize {
         arch::cpu()
@@ -115,12 +115,12 @@ unsafe impl Machine for Here {
     }
 
     fn patience(&self) -> Duration {
-        // A busy host may give an emulated CPU no time for seconds. Only the CPU that does not answer on purpose shall be given up.
+        // A busy host may give an emulated CPU no time for seconds. Only a CPU that does not answer on purpose may be given up.
         Duration::from_millis(if IMPATIENT.load(Relaxed) { 100 } else { 100_000 })
     }
 }
 
-/// The platform: two CPUs, 32 pages.
+/// The platform, for two CPUs, with 32 pages of memory.
 pub static KERNEL: Kernel<Here, 2, 32> = Kernel::new(Here);
 pub static PLATFORM: &dyn Platform = &KERNEL;
 

@@ -1,4 +1,4 @@
-//! A kernel that flips keys. All machines share one source, and `arch` has the part that is special to each.
+//! A kernel that flips keys. All machines share this source, except for `arch`.
 //!
 //! ```text
 //!   start ─► first ─► bad::before_start ─► start ─► early flips ─► text is read-only ─► flips ─► the other CPU, in mid-flip
@@ -47,7 +47,7 @@ use say;
 fn run() -> Result<(), Error> {
     bad::before_start();
     if bad::start()? {
-        return Ok(()); // This kernel was built without bounds.
+        return Ok(()); // This kernel was built with a table without bounds.
     }
     checks::run()?;
     operations::run()?;
@@ -73,7 +73,7 @@ fn run() -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs on the first CPU. `arch` calls this and the functions below: it knows nothing else of this kernel.
+/// The first CPU runs this. `arch` uses only this function and those below.
 fn first() -> ! {
     match run() {
         Ok(()) => say!("ok"),
@@ -82,7 +82,7 @@ fn first() -> ! {
     arch::exit(0)
 }
 
-/// Runs on the other CPU.
+/// The other CPU runs this.
 fn other() -> ! {
     two::on_other_cpu();
     loop {
@@ -100,7 +100,7 @@ fn faulted() {
     bad::in_handler();
 }
 
-/// True if the fault is a store to text that was tried on purpose.
+/// True if the fault is a store to text that the test has made on purpose.
 fn stored_to_text() -> bool {
     bad::takes_fault()
 }

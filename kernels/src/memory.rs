@@ -1,4 +1,4 @@
-//! The memory that all machines need: stacks, and tables of pages.
+//! The memory that all machines need: stacks and tables of pages.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::AtomicU64;
@@ -21,9 +21,9 @@ impl Table {
     }
 }
 
-/// The table whose entries stand for a gibibyte each.
+/// The table each of whose entries stands for a gibibyte.
 pub static ROOT: Table = Table::new();
-/// The table of the kernel's gibibyte. Each entry stands for 2 MiB: number 1 is text, 2 constants; of a module, 4 and 5.
+/// The table of the kernel's gibibyte; each entry stands for 2 MiB. Entry 1 is text and entry 2 is constants; of a module, these are 4 and 5.
 pub static IMAGE: Table = Table::new();
 
 pub const GIB: u64 = 1 << 30;

@@ -1,5 +1,5 @@
-//! A module is loaded, flipped and unloaded while the other CPU runs, also through the module's sites. Whoever boots this kernel has put the module
-//! after it in memory.
+//! A module is loaded, flipped and unloaded while the other CPU runs through the module's sites, too. The module is already in memory, after the
+//! kernel, when this kernel boots.
 
 use core::ops::Range;
 use core::ptr::null_mut;
@@ -18,7 +18,7 @@ static_key! {
     static SHARED: false;
 }
 
-/// The header at the beginning of a module's constants.
+/// The header of a module, which lies at the beginning of its constants.
 #[repr(C)]
 struct Header {
     magic: u64,
@@ -29,7 +29,7 @@ struct Header {
     key: &'static RawKey,
     /// Runs the module's sites. Returns a bit for each.
     seen: extern "C" fn() -> u32,
-    /// How many of these sites belong to the kernel's key. One more belongs to the module's key.
+    /// How many of these sites belong to the kernel's key. The last one belongs to the module's key.
     foreign: usize,
 }
 
@@ -40,7 +40,7 @@ fn seen() -> bool {
     static_branch_unlikely!(SHARED)
 }
 
-/// Calls the functions that a table between two addresses lists, in their order.
+/// Calls the functions in a table of pointers, in their order.
 fn call(functions: &Range<usize>) {
     let count = (functions.end - functions.start) / size_of::<usize>();
     // SAFETY: the table lists the module's constructors or destructors.
@@ -48,7 +48,7 @@ fn call(functions: &Range<usize>) {
     functions.iter().for_each(|function| function());
 }
 
-/// The module that another CPU may be in. The next static says whether the CPU may be in there now.
+/// The module, if the other CPU may enter it. `INSIDE` is true while that CPU may be in the module.
 static LOADED: AtomicPtr<Header> = AtomicPtr::new(null_mut());
 static INSIDE: AtomicBool = AtomicBool::new(false);
 
@@ -69,7 +69,7 @@ impl Header {
     }
 }
 
-/// The other CPU runs this. True if there is no module, or if the module's sites and the kernel's site see their keys as they are.
+/// True if there is no module, or if the module's sites and the kernel's site agree with their keys, which must be `on`. The other CPU runs this.
 pub fn agrees(on: bool) -> bool {
     INSIDE.store(true, SeqCst);
     let agrees = loaded().is_none_or(|module| (module.seen)() == if on { module.all() } else { 0 } && seen() == on);
@@ -77,21 +77,21 @@ pub fn agrees(on: bool) -> bool {
     agrees
 }
 
-/// Adds to a batch the module's key, and the kernel's key that has sites in the module, if the module is there.
+/// Adds the module's key and the shared key to a batch, if a module is loaded.
 pub fn with<'key>(batch: Batch<'key>, on: bool) -> Batch<'key> {
     if let Some(module) = loaded() { batch.set(module.key, on).set(&SHARED, on) } else { batch }
 }
 
-/// The number of sites that this adds to a flip.
+/// The number of sites that [`with`] adds to a flip.
 pub fn sites() -> usize {
     loaded().map_or(0, |module| 2 + module.foreign)
 }
 
-/// Loads the module while the other CPU runs. From then on that CPU also runs through the module, whose keys are `on`.
+/// Loads the module while the other CPU runs, and sets its keys to `on`. From then on, the other CPU runs through the module's sites.
 pub fn load(on: bool) -> Result<(), Error> {
-    // The module follows text, constants and data, each of which begins at a large page.
+    // The module follows text, constants and data, which begin at a large page each.
     let header = (bounds().code.start + 4 * LARGE) as *mut Header;
-    // SAFETY: this memory exists, with a header or without.
+    // SAFETY: this memory exists, whether it holds a module or not.
     if unsafe { (&raw const (*header).magic).read_volatile() } != u64::from_le_bytes(*b"a module") {
         return Ok(());
     }
@@ -99,10 +99,10 @@ pub fn load(on: bool) -> Result<(), Error> {
     let module = unsafe { &*header };
     let (shared, all) = (1 + module.foreign, module.all());
     assert!(SHARED.enable()?.sites == 1 && seen());
-    // SAFETY: the module lies there, and no other CPU loads.
+    // SAFETY: the module lies within these bounds, and no other CPU loads.
     assert!(unsafe { KERNEL.load(&module.bounds()) });
     call(&module.constructors);
-    // The module's sites have the state of the kernel's key, which was flipped before.
+    // The kernel's key was turned on before the module was loaded. The module's sites have that state from the start.
     assert!((module.seen)() == all);
     assert!(module.key.disable()?.sites == 1 && SHARED.disable()?.sites == shared);
     assert!((module.seen)() == 0 && !seen());
@@ -113,7 +113,7 @@ pub fn load(on: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Unloads the module while the other CPU runs, which must leave the module first.
+/// Unloads the module while the other CPU runs, after that CPU has left the module.
 pub fn unload() -> Result<(), Error> {
     let Some(module) = loaded() else { return Ok(()) };
     LOADED.store(null_mut(), SeqCst);
@@ -127,7 +127,7 @@ pub fn unload() -> Result<(), Error> {
         alias.write_bytes(0, bounds.code.len());
         from_raw_parts(alias, bounds.code.len())
     };
-    // The library does not write there any more.
+    // From then on, the library does not write to that memory.
     let on = !SHARED.is_enabled();
     assert!(Batch::new().set(&SHARED, on).commit()?.sites == 1 && seen() == on && rest.iter().all(|byte| *byte == 0));
     say!("a module: loaded, flipped, unloaded beside the other CPU; {} sites of the kernel's key", module.foreign);

@@ -1,4 +1,4 @@
-//! A table of operations: in place on x86-64, static calls elsewhere.
+//! A table of operations. Its operations are in place on x86-64, and static calls elsewhere.
 
 use core::sync::atomic::{
     AtomicBool, AtomicU32,
@@ -23,10 +23,10 @@ ops! {
     }
 }
 
-/// True once the native form was called as a function. Where it is in place, nobody calls it.
+/// True once the native form was called as a function, which must not happen if it is in place.
 static CALLED: AtomicBool = AtomicBool::new(false);
 const IN_PLACE: bool = cfg!(target_arch = "x86_64");
-/// The number of sites: one in [`counted`], and one in [`seen`].
+/// The number of call sites: one in [`counted`], one in [`seen`].
 const SITES: usize = 2;
 
 fn add(counter: *const AtomicU32, number: u32) {
@@ -52,7 +52,7 @@ fn counted() -> u32 {
     counter.into_inner()
 }
 
-/// The other CPU runs this. True if an event counts twice.
+/// True if an event counts twice. The other CPU runs this.
 #[inline(always)]
 pub fn seen() -> bool {
     let counter = AtomicU32::new(0);
@@ -61,7 +61,7 @@ pub fn seen() -> bool {
     counter.into_inner() == 2
 }
 
-/// Sets all backends, one after the other, and then the native one again.
+/// Sets each backend in turn, and then the native one again.
 pub fn run() -> Result<(), Error> {
     for (backend, number) in [
         (Counting::Twice, 2),
@@ -80,18 +80,18 @@ pub fn run() -> Result<(), Error> {
     Ok(())
 }
 
-/// Sets one of two backends, whether the other CPU runs [`seen`] or not.
+/// Sets the backend `Twice` or the native one. The other CPU may run [`seen`] meanwhile.
 pub fn set(on: bool) -> Result<(), Error> {
     changed(if on { COUNTER.set(Counting::Twice) } else { COUNTER.native() }?);
     Ok(())
 }
 
-/// Changes from one backend to the other, or back.
+/// Changes from the native backend to the other one, or back.
 pub fn toggle() {
     set(COUNTER.query() == Counting::Plain).unwrap();
 }
 
-/// Checks that a change was of all sites. Where operations are calls, all may share one site.
+/// Checks that all sites were changed. Operations that are static calls may share one site.
 fn changed(Outcome { sites, .. }: Outcome) {
     assert!(sites == SITES || !IN_PLACE && sites > 0, "{sites} sites");
 }

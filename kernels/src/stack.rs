@@ -8,7 +8,7 @@ mod painted;
 const FLIPS: &[painted::Row] = &[("a table of operations", operations::toggle)];
 const BATCHES: &[painted::Row] = &[("C: jumplabel_set_all", unit::set_all)];
 
-/// Measures and prints. Nothing else uses this CPU's stack meanwhile, because the other CPU sends no interrupts.
+/// Measures and prints. This CPU's stack is used by nothing else meanwhile, because the other CPU sends no interrupts.
 pub fn run(when: &str) {
     say!("stack in bytes, and the most that it may be, {when}:");
     let batches = if unit::SITES > 0 { BATCHES } else { &[] };

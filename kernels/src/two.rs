@@ -1,4 +1,4 @@
-//! Two CPUs: one flips, and the other runs through the sites. The other one starts in the middle of the flips, and flips from its notifier.
+//! One CPU flips, and the other runs through the sites. The other one starts in the middle of the flips, and itself flips as it comes online.
 
 use core::sync::atomic::{
     AtomicBool, AtomicU32,
@@ -25,18 +25,18 @@ const FLIPS: u32 = match option_env!("KERNEL_FLIPS") {
     None => 1000,
 };
 
-/// Twice the number of flips that are done; odd while one is going on.
+/// Counts flips: it is twice the number of finished flips, plus 1 during a flip.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
 static ONLINE: AtomicBool = AtomicBool::new(false);
 static DONE: AtomicBool = AtomicBool::new(false);
 static RUNS: AtomicU32 = AtomicU32::new(0);
 static COMPARED: AtomicU32 = AtomicU32::new(0);
-/// The epoch of the last run that was compared. `EPOCHS` counts the epochs with such a run.
+/// The last epoch in which the other CPU compared its sites with their keys. `EPOCHS` counts such epochs.
 static LAST: AtomicU32 = AtomicU32::new(0);
 static EPOCHS: AtomicU32 = AtomicU32::new(0);
 static STALE: AtomicU32 = AtomicU32::new(0);
 
-/// The state of the other CPU: it is here, it shall go, it is gone, or it shall come.
+/// What the other CPU does: it is online, it shall go offline, it is offline, or it shall come online again.
 static PHASE: AtomicU32 = AtomicU32::new(HERE);
 const HERE: u32 = 0;
 const GO: u32 = 1;
@@ -44,7 +44,7 @@ const GONE: u32 = 2;
 const COME: u32 = 3;
 const TIMES: u32 = 4;
 
-/// Runs on the other CPU.
+/// The other CPU runs this.
 pub fn on_other_cpu() {
     bad::not_known();
     let online = KERNEL.online(|lock| {
@@ -72,7 +72,7 @@ pub fn on_other_cpu() {
     bad::on_other_cpu();
 }
 
-/// This CPU goes offline, and comes again. In between it runs no site, and is not stopped.
+/// Takes this CPU offline, and online again. While it is offline, it runs no site, and flips do not stop it.
 fn go_and_come() {
     KERNEL.offline().unwrap();
     PHASE.store(GONE, Release);
@@ -85,7 +85,7 @@ fn go_and_come() {
     PHASE.store(HERE, Release);
 }
 
-/// The other CPU goes and comes again. Flips meanwhile stop nobody, and the other CPU sees their changes when it is here again.
+/// Sends the other CPU offline and back. Flips in between stop nobody, and the other CPU sees their results when it is online again.
 fn away(number: &mut u32) -> Result<(), Error> {
     for _ in 0..TIMES {
         PHASE.store(GO, Release);
@@ -103,12 +103,12 @@ fn away(number: &mut u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// True if an event counts twice after this flip.
+/// True if an event counts twice after flip `number`.
 fn twice(number: u32) -> bool {
     number & 4 != 0
 }
 
-/// Flips. Returns how often this CPU and the other one serialised for it. While code was written, the other one stood still.
+/// Flips. Returns how often this CPU and the other one serialised meanwhile. Checks that the other one stood still at each write.
 fn counted(flip: impl FnOnce() -> Result<(), Error>) -> Result<[u32; 2], Error> {
     let cpus = [arch::cpu(), 1 - arch::cpu()];
     let (before, [still, moving]) = (cpus.map(serialised), written());
@@ -119,7 +119,7 @@ fn counted(flip: impl FnOnce() -> Result<(), Error>) -> Result<[u32; 2], Error> 
     Ok([after[0] - before[0], after[1] - before[1]])
 }
 
-/// Flips all sites that the other CPU runs through; every fourth time, changes its operations.
+/// Flips all sites that the other CPU runs through. Each fourth flip also changes the backend of its operations.
 fn flip(number: u32) -> Result<(), Error> {
     EPOCH.store(2 * number - 1, SeqCst);
     let on = number & 1 == 1;
@@ -133,9 +133,9 @@ fn flip(number: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// Counts the steps of a flip. For each step, this CPU and the other one serialise; the other one also does so when it stops and when it goes on.
+/// Checks the number of steps of a flip. Both CPUs serialise once for each step; the other one does so twice more, when it stops and when it goes on.
 fn steps() -> Result<(), Error> {
-    // The first flip of a site brings it to a form in which one byte decides; x86 has such a form.
+    // On x86, the first flip of a site takes three steps, after which one byte decides between the two states. All later flips take one step.
     let steps = if cfg!(any(target_arch = "x86", target_arch = "x86_64")) { 3 } else { 1 };
     for steps in [steps, 1] {
         let on = !FRESH.is_enabled();
@@ -148,7 +148,7 @@ fn steps() -> Result<(), Error> {
 
 pub fn run() -> Result<(), Error> {
     bad::not_known();
-    // This flips until the other CPU is there.
+    // This CPU flips until the other one is online.
     let mut number = 0;
     while !ONLINE.load(Acquire) {
         number += 1;
@@ -162,8 +162,8 @@ pub fn run() -> Result<(), Error> {
 
     steps()?;
     modules::load(number & 1 == 1)?;
-    // A flip of primed sites is one step, and so is a change of operations, except for static calls of x86: there, two displacements differ in one
-    // byte or in several, as the linker has placed the functions. If they differ in several, each change takes three steps.
+    // A flip of primed sites takes one step. A change of operations does, too, except where they are static calls of x86: there, the displacements to
+    // the two functions may differ in several bytes, which depends on the linker. Then each change takes three steps.
     let mut of_operations = None;
     for _ in 0..FLIPS {
         number += 1;
@@ -175,7 +175,7 @@ pub fn run() -> Result<(), Error> {
             expected = [1 + steps, 3 + steps + 2];
         }
         assert!(counts == expected, "serialised {counts:?} times in a flip");
-        // The next flip follows every third flip at once. After each of the others, a run of the other CPU is compared.
+        // After every third flip, the next one follows at once. After each of the others, the other CPU must first compare its sites.
         if !number.is_multiple_of(3) {
             until(|| LAST.load(Relaxed) == 2 * number);
         }
@@ -191,7 +191,7 @@ pub fn run() -> Result<(), Error> {
     );
     assert!(epochs >= FLIPS / 3 * 2 && stale == 0);
     conformance::run();
-    // From now on the other CPU compares nothing, because no other state is announced.
+    // From now on the other CPU compares the same epoch again and again, because no flip below changes it.
     stack::run("beside another CPU");
     DONE.store(true, Release);
     Ok(())

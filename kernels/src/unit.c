@@ -1,7 +1,7 @@
-/* The part of the kernel that is in C, on x86-64: sites of a key of its own and of a key in Rust, a static call, and flips. */
+/* The part of the kernel that is in C, on x86-64: sites of its own key and of a key in Rust, a static call, and flips. */
 #include <jumplabel.h>
 
-/* In checks.rs. */
+/* Defined in checks.rs. */
 extern struct static_key_false kernel_trace;
 
 static DEFINE_STATIC_KEY_TRUE(counting);
@@ -18,7 +18,7 @@ static int twice(int number)
 
 DEFINE_STATIC_CALL(count, once);
 
-/* Bit 0 and 1: whether the kernel's key is on. Bit 2: whether ours is. Once: sites are counted. */
+/* Bits 0 and 1 are set if the kernel's key is on, bit 2 if ours is. Not inlined, so that each site exists once. */
 __attribute__((noinline)) unsigned int unit_seen(void)
 {
 	unsigned int seen = 0;
@@ -34,13 +34,13 @@ __attribute__((noinline)) unsigned int unit_seen(void)
 
 static int warnings;
 
-/* "jumplabel: static_key_enable(0x...): this thread ..." */
+/* Counts a warning if it reads "jumplabel: static_key_enable(0x...): this thread ...". */
 static void warned(const char *message, void *data)
 {
 	warnings += data == NULL && message[0] == 'j' && message[11] == 's' && message[28] == '(';
 }
 
-/* Flips all that is the unit's. 0, or a negative errno. */
+/* Flips the unit's key and static call. Returns 0, a negative errno, or the number of the check that failed. */
 int unit_check(void)
 {
 	int error = jumplabel_disable(jumplabel_key(&counting));
@@ -54,7 +54,7 @@ int unit_check(void)
 	jump_label_lock();
 	static_branch_disable_cpuslocked(&counting);
 	error = jumplabel_enable(jumplabel_key(&counting));
-	/* Warns nobody, and then once. */
+	/* Both calls are refused. The first finds no function to warn; the second calls `warned`. */
 	static_branch_enable(&counting);
 	jumplabel_set_warn(warned, NULL);
 	static_branch_enable(&counting);
@@ -65,7 +65,7 @@ int unit_check(void)
 	return static_call_update(count, once);
 }
 
-/* One key, off or on again, by a list. 0, or a negative errno. */
+/* Flips a key through a list: off, on again at the next call, and so on. Returns 0 or a negative errno. */
 int unit_set_all(void)
 {
 	static bool on;

@@ -12,7 +12,7 @@ unsafe extern "C" {
     safe fn unit_set_all() -> i32;
 }
 
-/// True if all sites there see [`TRACE`](crate::checks::TRACE) as it is, and the unit's key is on.
+/// True if all sites in the unit see [`TRACE`](crate::checks::TRACE) as `trace`, and see the unit's key on.
 #[inline(always)]
 pub fn agrees(trace: bool) -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -24,7 +24,7 @@ pub fn agrees(trace: bool) -> bool {
     }
 }
 
-/// Changes a key through a list, and back.
+/// Flips the unit's key through a list: off, on again at the next call, and so on.
 pub fn set_all() {
     #[cfg(target_arch = "x86_64")]
     assert!(unit_set_all() == 0);

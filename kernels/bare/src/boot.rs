@@ -1,5 +1,5 @@
-//! Machine mode: the way from reset to supervisor mode, and its handler, which makes software interrupts of the timer's. The library's handler runs
-//! before it, and forwards the requests of other harts.
+//! Machine mode: the way from reset to supervisor mode, and this kernel's own handler there, which turns ticks of the timer into software interrupts
+//! of supervisor mode. The library's handler runs before it, and forwards the requests of other harts.
 
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -10,13 +10,13 @@ use crate::hart::{self, HARTS};
 use crate::stacks::{STACK, STACKS};
 use crate::supervisor_mode;
 
-/// QEMU's interrupt controller: the moment of each hart's next timer; the time.
+/// Registers of QEMU's interrupt controller: `TIMERS` holds the time of each hart's next tick, `TIME` the present time.
 const TIMERS: usize = 0x200_4000;
 const TIME: usize = 0x200_bff8;
-/// A millisecond, at 10 MHz.
+/// The time between two ticks: a millisecond at 10 MHz.
 const TICK: usize = 10_000;
 
-/// The data of each hart's handler in machine mode: three registers that it saves, and its timer.
+/// The memory of each hart's handler in machine mode: three saved registers, and the address of its timer's register.
 static OF_HANDLER: [[AtomicUsize; 4]; HARTS] = [const { [const { AtomicUsize::new(0) }; 4] }; HARTS];
 
 forward_requests!("machine_entry", "timer_entry");
@@ -63,8 +63,8 @@ extern "C" fn begin() -> ! {
     let mine = &OF_HANDLER[hart];
     let timer = TIMERS + 8 * hart;
     mine[3].store(timer, Relaxed);
-    // SAFETY: this writes registers of this hart. Supervisor mode gets all memory, its own interrupts and all exceptions, and requests of other
-    // harts. Floating point is off, because nothing here uses its registers.
+    // SAFETY: this writes only registers of this hart, and its own timer. Supervisor mode may then use all memory, and handles its own interrupts and
+    // all exceptions. Floating point stays off, because nothing here uses its registers.
     unsafe {
         (timer as *mut usize).write_volatile((TIME as *const usize).read_volatile() + TICK);
         asm!(

@@ -1,4 +1,4 @@
-//! Hart 0 flips, with locks and without, while three others run through the sites; then all four flip.
+//! Hart 0 flips, with other locks held or without, while three other harts run through the sites. Then all four flip at once.
 
 use core::sync::atomic::{
     AtomicBool, AtomicU32,
@@ -28,21 +28,21 @@ fn traced(number: u32) -> u32 {
     number + 1
 }
 
-/// A lock that hart 0 holds while it flips, and other harts wait for.
+/// A lock of this kernel that hart 0 holds during some flips, while another hart waits for it. `FOREIGN` is such a lock of a foreign crate.
 static OURS: Spin = Spin::new();
 static FOREIGN: foreign::Lock = foreign::Lock::new();
 
-/// A platform for two harts.
+/// A platform with too few CPUs for these four harts.
 static SMALL: Kernel<Here, 2, 1> = Kernel::new(Here);
 
 static LET_GO: AtomicBool = AtomicBool::new(false);
-/// Twice the number of flips that are done; odd while one is going on.
+/// Counts flips: it is twice the number of finished flips, plus 1 during a flip.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
-/// The last epoch that each hart has compared.
+/// The last epoch in which each hart compared its sites with their keys.
 static LAST: [AtomicU32; HARTS] = [const { AtomicU32::new(0) }; HARTS];
 static STALE: AtomicU32 = AtomicU32::new(0);
 static COMPARED: AtomicU32 = AtomicU32::new(0);
-/// Set in the end: then all harts flip, and `DONE` counts those that are done.
+/// True at the end of the test: then all harts flip, and `DONE` counts the harts that are done.
 static ALL_FLIP: AtomicBool = AtomicBool::new(false);
 static DONE: AtomicU32 = AtomicU32::new(0);
 
@@ -59,7 +59,7 @@ fn until(done: impl Fn() -> bool) {
     }
 }
 
-/// Flips in one of three ways.
+/// Flips, in turn: with `OURS` held, with `FOREIGN` held, with neither.
 fn flip(number: u32) -> Result<(), Error> {
     EPOCH.store(2 * number - 1, SeqCst);
     let on = number & 1 == 1;
@@ -133,7 +133,7 @@ fn flips_of_all() -> Result<(), Error> {
 }
 
 pub fn on_other_hart() {
-    // This hart runs from reset. It goes online once the first hart has started the platform, and runs no site until then.
+    // This hart has been running since reset. It goes online once hart 0 has started the platform. Before that, it runs no site.
     until(|| LET_GO.load(Acquire));
     let hart = hart::number();
     if hart >= 2 {
@@ -142,7 +142,7 @@ pub fn on_other_hart() {
     machine::come().unwrap();
     while !ALL_FLIP.load(Acquire) {
         let before = EPOCH.load(SeqCst);
-        // This waits, with interrupts off, for a lock that hart 0 may hold while it flips.
+        // Two of the harts take a lock first, with interrupts off. Hart 0 may hold that lock while it flips.
         let seen = match hart {
             1 => OURS.with(seen),
             2 => with_foreign(&FOREIGN, seen),

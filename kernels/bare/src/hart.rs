@@ -1,4 +1,4 @@
-//! How many harts there are, and the number of each.
+//! The number of harts, and the number of the hart that runs.
 
 use jumplabel_kernel::riscv;
 

@@ -1,5 +1,5 @@
-//! Spinlocks whose holder has interrupts off. A hart that waits for one has them off, too, and answers in each turn, because the holder may be
-//! flipping.
+//! Spinlocks that are held with interrupts off. A hart that waits for one also has interrupts off. It answers in each turn of its wait, because the
+//! holder may be flipping.
 
 use core::sync::atomic::{
     AtomicBool,
@@ -31,7 +31,7 @@ impl Spin {
     }
 }
 
-/// Takes a lock of a foreign crate. Its `lock` would wait without answering, so this calls `try_lock` in a loop and answers.
+/// Takes a lock of a foreign crate. The crate's own `lock` would wait without answering, so this calls `try_lock` and answers, in a loop.
 pub fn with_foreign<T>(lock: &foreign::Lock, work: impl FnOnce() -> T) -> T {
     let interrupts = Here.interrupts_off();
     let guard = loop {
@@ -47,7 +47,7 @@ pub fn with_foreign<T>(lock: &foreign::Lock, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Stands for the foreign crate, which knows nothing of this kernel.
+/// Stands for a foreign crate, whose locks know nothing of flips.
 pub mod foreign {
     use super::{Acquire, AtomicBool, Release};
 

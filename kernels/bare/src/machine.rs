@@ -1,4 +1,4 @@
-//! The functions that this kernel gives to the library: the glue.
+//! The functions that this kernel gives to the library.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use core::time::Duration;
@@ -13,7 +13,7 @@ use crate::window;
 
 pub struct Here;
 
-/// Addresses here are physical.
+/// Both numbers are 0, because this kernel runs at its physical addresses.
 const WINDOW: Window = Window::new(0, 0);
 
 // SAFETY: each function does what its name says.
@@ -42,7 +42,7 @@ unsafe impl Machine for Here {
         riscv::serialise();
     }
 
-    /// Hart 0 has a window of this kernel's, and the others have the library's, so that both are tried.
+    /// Hart 0 uses this kernel's own window, and the other harts use the library's, so that both are tested.
     fn map(&self, address: usize) -> Result<usize, Refusal> {
         if hart::number() == 0 { Ok(window::open(address)) } else { WINDOW.open(address) }
     }
@@ -63,12 +63,12 @@ unsafe impl Machine for Here {
     }
 
     fn patience(&self) -> Duration {
-        // A busy host may give an emulated hart no time for seconds. The twin, which is impatient, waits in vain.
+        // A busy host may give an emulated hart no time for seconds. The broken twin, which is impatient, gives up too early.
         Duration::from_secs(if option_env!("KERNEL_IMPATIENT").is_some() { 1 } else { 100 })
     }
 }
 
-/// The platform: four harts, eight pages.
+/// The platform, for four harts, with eight pages of memory.
 pub static KERNEL: Kernel<Here, HARTS, 8> = Kernel::new(Here);
 static PLATFORM: &dyn Platform = &KERNEL;
 
@@ -89,19 +89,19 @@ pub fn come() -> Result<(), Error> {
     Ok(())
 }
 
-/// How many harts are online. `IS_ONLINE` says it of each hart.
+/// How many harts are online. `IS_ONLINE` is true for each of them.
 pub static ONLINE: AtomicU32 = AtomicU32::new(1);
 static IS_ONLINE: [AtomicBool; HARTS] = [const { AtomicBool::new(false) }; HARTS];
 
-/// True if this hart is online. Its timer may come before that.
+/// True if this hart is online. The first ticks of its timer come earlier.
 pub fn is_online() -> bool {
     IS_ONLINE[hart::number()].load(SeqCst)
 }
 
-/// How many harts are in [`answer`], where they run no site.
+/// How many harts are in [`answer`], where they run no site. (A hart that waits for the library's own lock is not counted.)
 static STANDING: AtomicU32 = AtomicU32::new(0);
 
-/// True while only one hart flips. When several flip, harts that wait for the library's own lock answer there, and `STANDING` does not count them.
+/// True while only hart 0 flips. Later, harts wait for the library's own lock, and `STANDING` does not count them.
 pub static ONE_FLIPS: AtomicBool = AtomicBool::new(true);
 
 pub fn answer() {

@@ -1,14 +1,14 @@
-//! A kernel without firmware, on four harts that all run from reset, with stacks of 4 KiB. The timer and other harts interrupt through one interrupt.
-//! Text is not writable anywhere: each write goes through a page that is mapped for it. An existing kernel would give its functions to the library,
-//! and answer, in the same way; docs/kernels.md explains it.
+//! A kernel without firmware, on four harts that all run from reset, with stacks of 4 KiB. The timer and other harts share one interrupt. Text is not
+//! writable anywhere: each write maps its page a second time. An existing kernel gives its functions to the library, and answers, in the same way:
+//! see docs/kernels.md.
 //!
 //! ```text
-//!   hart      the number of each
+//!   hart      the number of harts, and of the hart that runs
 //!   boot      reset, machine mode: forwards the timer and requests of other harts as one interrupt
-//!   trap      that interrupt: which part of it may have sites
-//!   lock      spinlocks that are waited for with interrupts off
-//!   stacks    of 4 KiB
-//!   window    tables of pages; the second mapping, by which text is written
+//!   trap      the handler of that interrupt, and which parts of it may have sites
+//!   lock      spinlocks; harts wait for them with interrupts off
+//!   stacks    stacks of 4 KiB
+//!   window    tables of pages; the second mapping, through which text is written
 //!   machine   the functions that the library needs
 //!   flips     four harts flip, and run through sites
 //! ```
@@ -72,7 +72,7 @@ fn exit(word: u32) -> ! {
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
     static PANICS: AtomicBool = AtomicBool::new(false);
-    while PANICS.swap(true, Relaxed) {} // Another hart tells why.
+    while PANICS.swap(true, Relaxed) {} // The first hart that panics prints why; all others stop here.
     say!("{info}");
     exit(0x1_3333)
 }

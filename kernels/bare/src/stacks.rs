@@ -1,5 +1,5 @@
-//! A stack of one page for each hart, and below it a page that nobody may touch. (A kernel would not map that page. Here the page is mapped, and
-//! checked in the end, because a hart that overran its stack would have no stack for the handler.)
+//! A stack of one page for each hart, and below it a page that no stack may reach. (A kernel would leave that page unmapped. Here it is mapped, and
+//! checked at the end, because a hart that overran its stack would have no stack for the handler of the fault.)
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

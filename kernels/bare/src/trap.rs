@@ -1,4 +1,4 @@
-//! The interrupt that the timer and other harts share.
+//! The handler of the interrupt that the timer and other harts share.
 
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -32,7 +32,7 @@ unsafe extern "C" {
     static trap_entry: u8;
 }
 
-/// From now on, software interrupts are handled.
+/// Installs the handler, and turns software interrupts on.
 pub fn on() {
     // SAFETY: it installs the handler above.
     unsafe {
@@ -42,23 +42,24 @@ pub fn on() {
 
 static_key! { pub static TRACE: false; }
 
-/// Ticks, and how many of them were counted while a key was on.
+/// For each hart: how often its timer has ticked, and how many of these ticks found `TRACE` on.
 pub static TICKS: [[AtomicU32; 2]; HARTS] = [const { [const { AtomicU32::new(0) }; 2] }; HARTS];
 
 extern "C" fn trap(cause: usize, address: usize) {
     const SOFTWARE_INTERRUPT: usize = 1 << 63 | 1;
     assert!(cause == SOFTWARE_INTERRUPT, "trap {cause:#x} at {address:#x}");
-    // This clears the interrupt first: a request that comes after it interrupts again.
+    // The interrupt is cleared first, so that a request that comes later interrupts again.
     let ticked = riscv::acknowledge();
-    // Here may be sites, if this hart is online: it does not stand still yet.
+    // The code before `answer` may have sites if this hart is online, because it does not stand still yet.
     if ticked {
         tick();
     }
-    machine::answer(); // In there is none. It returns at once if nobody wants this hart to stand still.
-    // Here may be sites again.
+    machine::answer(); // It runs no site, and returns at once if nobody wants this hart to stand still.
+    // The code after `answer` may have sites again.
 }
 
-/// Its page has the place of the kernel's first page ([`window`](crate::window)): a hart that still knows the other one there is found out.
+/// The linker puts this function on a page with the same place in the [`window`](crate::window) as the kernel's first page. If a hart kept the old
+/// translation of that place, it would write to the wrong page.
 #[inline(never)]
 #[unsafe(link_section = ".far")]
 fn tick() {

@@ -1,5 +1,5 @@
-//! Tables of pages. Text can be executed, and the image is the only mapping of its memory, so it is not writable anywhere. A write maps the page a
-//! second time while it lasts. There are two places for that, because a site may lie on two pages.
+//! The tables of pages. Text can be executed, and no mapping of it is writable. During a write, its page is mapped a second time. There are two
+//! places for that, because a site may lie on two pages.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,13 +12,13 @@ impl Table {
         Table([const { AtomicU64::new(0) }; 512])
     }
 
-    /// An entry that leads to this table.
+    /// The entry of another table that leads to this one.
     fn entry(&self) -> u64 {
         (&raw const *self) as u64 >> 2 | 1
     }
 }
 
-/// The tables: an entry stands for a gibibyte, 2 MiB, or a page.
+/// The tables. An entry of `ROOT` stands for a gibibyte, one of `IMAGE` for 2 MiB, one of `WINDOW_PAGES` for a page.
 static ROOT: Table = Table::new();
 static IMAGE: Table = Table::new();
 static ABOVE_WINDOW: Table = Table::new();
@@ -35,7 +35,7 @@ fn leaf(physical: u64, rights: u64) -> u64 {
     physical >> 2 | rights | 0xc1 // valid, accessed, dirty
 }
 
-/// Turns translation on, for this hart. Each hart stores the same entries.
+/// Turns translation on, for this hart. All harts store the same entries.
 pub fn map() {
     ROOT.0[0].store(leaf(0, READ | WRITE), Relaxed); // devices
     ROOT.0[2].store(IMAGE.entry(), Relaxed);
@@ -54,8 +54,8 @@ pub fn map() {
     unsafe { asm!("sfence.vma", "csrw satp, {}", "sfence.vma", in(reg) root) };
 }
 
-/// Maps a page of text a second time, until [`close`], and returns the address there. Even and odd pages have one place each, so two pages that
-/// follow each other can be mapped at once. The writer has the library's lock, and stays on this hart.
+/// Maps a page of text a second time, until [`close`], and returns the address of the same byte there. Even and odd pages have one place each, so two
+/// adjacent pages can be mapped at once. Only the CPU that has the library's lock calls this.
 pub fn open(address: usize) -> usize {
     let page = address >> 12 & 1;
     let place = WINDOW + (page << 12);
@@ -71,6 +71,6 @@ pub fn close(alias: usize) {
 }
 
 fn forget(address: usize) {
-    // SAFETY: this hart forgets the mapping of a place that only the writer uses.
+    // SAFETY: this hart forgets the translation of a place that only the writer uses.
     unsafe { asm!("sfence.vma {}, zero", in(reg) address, options(nostack)) };
 }

@@ -1,4 +1,4 @@
-//! A module. It has a site of its own key, and two sites of the kernel's key, which have words for sites of another object's keys.
+//! A module: it has a site of its own key, and, as a dylib, two sites of the kernel's key, which the table lists as sites of another object's key.
 #![no_std]
 #![no_main]
 
@@ -19,7 +19,7 @@ unsafe extern "C" {
     static __module_fini_end: u8;
 }
 
-/// The header that the kernel looks for. The kernel declares it in the same way.
+/// The header of a module. The kernel declares it in the same way.
 #[repr(C)]
 struct Header {
     magic: u64,
@@ -48,7 +48,7 @@ static HEADER: Header = Header {
     foreign: if cfg!(jumplabel_dylib) { 2 } else { 0 },
 };
 
-/// A bit for each site.
+/// Runs the sites. Returns a bit for each, which is set if its key is on.
 extern "C" fn seen() -> u32 {
     let own = u32::from(static_branch_unlikely!(OWN));
     #[cfg(jumplabel_dylib)]

@@ -42,7 +42,8 @@ global_asm!(
     "add x0, x0, x1",
     "mov sp, x0",
     "b {other}",
-    // This saves the registers that a function of Rust may change, and continues where that function says. x0 says whether it was an interrupt.
+    // The entry saves the registers that a Rust function may change, and continues at the address that the function returns. x0 is 1 for an
+    // interrupt.
     "trap_entry: stp x2, x3, [sp, #16]",
     "stp x4, x5, [sp, #32]",
     "stp x6, x7, [sp, #48]",
@@ -67,8 +68,8 @@ global_asm!(
     "ldp x18, x30, [sp, #144]",
     "ldp x0, x1, [sp], #160",
     "eret",
-    // There are four groups of four vectors. Only the second group is used, for exceptions at this level. Each has: synchronous, interrupt, two
-    // others.
+    // There are four groups of four vectors. Only the second group, for exceptions at this level, is used. The vectors of a group are: synchronous
+    // exceptions, interrupts, and two others.
     ".balign 2048",
     "vectors:",
     ".rept 8",
@@ -111,7 +112,7 @@ pub fn cpu() -> usize {
     affinity & 0xff
 }
 
-/// Starts the other core, by PSCI.
+/// Starts the other core, by PSCI, the firmware's interface for power.
 pub fn start_other_cpu() {
     const CPU_ON: usize = 0xc400_0003;
     let (target, entry) = (1 - cpu(), start_other as *const () as usize);
@@ -132,7 +133,7 @@ pub fn nanoseconds() -> u64 {
     aarch64::now().as_nanos() as u64
 }
 
-/// An instruction that no site may hold.
+/// An instruction that no site may hold, for a test that puts it there.
 pub const FOREIGN: [u8; 4] = 0xd420_0020_u32.to_le_bytes(); // brk #1
 
 /// Runs the handler of a fault, with interrupts off.
@@ -146,7 +147,7 @@ extern "C" fn trap(is_interrupt: u64, syndrome: u64, address: usize) -> usize {
     const DATA_ABORT: u64 = 0x25;
     match syndrome >> 26 {
         _ if is_interrupt != 0 => {
-            // The interrupt is acknowledged before the order is looked at, so that the next order interrupts again.
+            // The interrupt is acknowledged before the handler looks for an order, so that a later order interrupts again.
             gic::acknowledge();
             crate::interrupted();
             address

@@ -39,8 +39,8 @@ global_asm!(
     "movt sp, #:upper16:{stacks}",
     "add sp, sp, #2 * {stack}",
     "b {other}",
-    // This saves on the stack of supervisor mode: the address to continue at, the flags, and the registers that a function of Rust may change. The
-    // function's stack begins at a multiple of 8. The function says where to continue. r0 says which of the vectors it was.
+    // An entry saves on the stack of supervisor mode: the return address, the flags, and the registers that a Rust function may change. It calls
+    // `trap` with the vector's number in r0 and a stack aligned to 8 bytes, and continues at the address that `trap` returns.
     ".macro entry behind, number",
     "sub lr, lr, #\\behind",
     "srsdb sp!, #19",
@@ -103,7 +103,7 @@ pub fn cpu() -> usize {
     affinity & 0xff
 }
 
-/// Starts the other core, by PSCI.
+/// Starts the other core, by PSCI, the firmware's interface for power.
 pub fn start_other_cpu() {
     const CPU_ON: usize = 0x8400_0003;
     let (target, entry) = (1 - cpu(), start_other as *const () as usize);
@@ -136,7 +136,8 @@ pub fn restore(interrupts: u64) {
     }
 }
 
-/// Makes a write reach the instruction caches of all cores, and makes no core predict a branch that was there. A site lies in one line.
+/// Makes a write reach the instruction caches of all cores, and makes them forget predictions of a branch that was there. One cache line is enough,
+/// because a site lies in one.
 pub fn clean(address: usize, alias: usize, _bytes: usize) {
     // SAFETY: cleaning caches changes no memory. DCCMVAU, ICIMVAU, BPIALLIS.
     unsafe {
@@ -155,7 +156,7 @@ pub fn nanoseconds() -> u64 {
     (u128::from(u64::from(high) << 32 | u64::from(low)) * 1_000_000_000 / u128::from(frequency)) as u64
 }
 
-/// An instruction that no site may hold.
+/// An instruction that no site may hold, for a test that puts it there.
 pub const FOREIGN: [u8; 4] = 0xe120_0070_u32.to_le_bytes(); // bkpt #0
 
 /// Runs the handler of a fault, with interrupts off.
@@ -170,7 +171,7 @@ extern "C" fn trap(vector: u32, address: usize) -> usize {
     const INTERRUPT: u32 = 6;
     match vector {
         INTERRUPT => {
-            // The interrupt is acknowledged before the order is looked at, so that the next order interrupts again.
+            // The interrupt is acknowledged before the handler looks for an order, so that a later order interrupts again.
             gic::acknowledge();
             crate::interrupted();
             address

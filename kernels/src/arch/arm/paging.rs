@@ -1,11 +1,11 @@
-//! Translation, by long descriptors.
+//! Turns the translation of addresses on, with long descriptors.
 
 use core::arch::asm;
 
 use super::tables;
 use crate::memory::ROOT;
 
-/// Turns translation on, for this core.
+/// Turns translation on for this core. If `protect` is set, text is not writable.
 pub fn translate(protect: bool) {
     tables::fill(protect);
     let kinds: u32 = 0x04_ff; // 0: memory, 1: device

@@ -1,9 +1,9 @@
-//! QEMU's `virt` of Arm: the start of a core, and the code that is the same for both instruction sets.
+//! The start of a core of QEMU's `virt` for Arm, which is the same for AArch64 and Armv7-A.
 
 use super::{tables, translate, trap_on};
 
 pub extern "C" fn first() -> ! {
-    // Atomic accesses need memory that can be cached, so translation is on from the beginning. Text can still be written.
+    // Atomic accesses need cached memory, so translation is on from the beginning. Text is still writable.
     translate(false);
     trap_on();
     crate::first()
@@ -15,7 +15,7 @@ pub extern "C" fn other() -> ! {
     crate::other()
 }
 
-/// From now on text can be executed but not written, and constants can be read.
+/// Protects memory: from now on text can be executed but not written, and constants can only be read.
 pub fn map() {
     translate(true);
     tables::protect();

@@ -1,4 +1,4 @@
-//! QEMU's `virt` of Arm: the interrupt controller, a GICv2, and the UART. AArch64 and Armv7-A have the same.
+//! The interrupt controller, a GICv2, and the UART of QEMU's `virt` for Arm. They are the same for AArch64 and Armv7-A.
 
 use core::arch::asm;
 
@@ -8,7 +8,7 @@ pub fn put(byte: u8) {
     unsafe { (0x0900_0000 as *mut u8).write_volatile(byte) }
 }
 
-/// A register of the interrupt controller: one of the distributor, or, from 0x10000 on, one of this core's interface.
+/// A register of the interrupt controller. Registers of the distributor are below 0x10000, those of this core's interface above.
 fn controller(offset: usize) -> *mut u32 {
     (0x0800_0000 + offset) as *mut u32
 }
@@ -44,8 +44,8 @@ pub fn acknowledge() {
     }
 }
 
-/// Waits, with interrupts off, until an interrupt comes. If an order is given after the caller's look and before this, its interrupt stays pending
-/// and ends the wait.
+/// Waits, with interrupts off, until an interrupt comes. If an order is given after the caller has looked for one, but before this wait, its
+/// interrupt stays pending and ends the wait.
 pub fn wait() {
     // SAFETY: a wait changes nothing.
     unsafe { asm!("wfi", options(nostack)) };

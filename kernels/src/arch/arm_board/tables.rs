@@ -1,16 +1,16 @@
-//! The tables of pages of AArch64, which Armv7-A also has (its long descriptors), and the alias for writes to text.
+//! The tables of pages, in AArch64's format, which Armv7-A calls long descriptors, and the alias through which text is written.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use crate::memory::{GIB, IMAGE, ROOT};
 
-/// True once text cannot be written where it runs.
+/// True once text is read-only at its own address.
 static PROTECTED: AtomicBool = AtomicBool::new(false);
 
-/// The address at which physical memory from 1 GiB on is writable.
+/// The alias: all physical memory from 1 GiB on is writable from this address on.
 const ALIAS: u64 = 3 * GIB;
 
-/// Fills the tables. If `protect` is set, text can be executed but not written, and constants can be read.
+/// Fills the tables. If `protect` is set, text can be executed but not written, and constants can only be read.
 pub fn fill(protect: bool) {
     const BLOCK: u64 = 1 | 1 << 10 | 3 << 8; // accessed, shared by all cores
     const DEVICE: u64 = 1 << 2;
@@ -30,14 +30,14 @@ pub fn fill(protect: bool) {
     }
 }
 
-/// Stores an entry, but not atomically. On Armv7-A, an atomic store of 64 bits needs memory that can be cached, and no memory is until translation is
-/// on.
+/// Stores an entry without an atomic access: on Armv7-A, an atomic store of 64 bits needs cached memory, and no memory is cached before translation
+/// is on.
 fn put(entry: &AtomicU64, value: u64) {
     // SAFETY: another core may store here, too, but it stores the same value.
     unsafe { entry.as_ptr().write_volatile(value) };
 }
 
-/// From now on, writes use the alias.
+/// Makes writes use the alias from now on.
 pub fn protect() {
     PROTECTED.store(true, Relaxed);
 }

@@ -1,4 +1,4 @@
-//! QEMU's PC, two CPUs, each with a local APIC: in 64-bit mode, or in 32-bit mode.
+//! QEMU's PC with two CPUs, each of which has a local APIC, in 64-bit or in 32-bit mode.
 
 use core::arch::asm;
 #[cfg(target_arch = "x86")]
@@ -60,13 +60,13 @@ unsafe fn out(port: u16, value: u8) {
     unsafe { asm!("out dx, al", in("dx") port, in("al") value, options(nostack)) };
 }
 
-/// Prints a byte, through the UART, whose speed does not matter here.
+/// Prints a byte, through the UART. Its speed is not set, because QEMU ignores it.
 pub fn put(byte: u8) {
     // SAFETY: the port is the UART's data register.
     unsafe { out(0x3f8, byte) };
 }
 
-/// Ends QEMU, through the device isa-debug-exit. QEMU's own status is 33 for 0, and never 0.
+/// Ends QEMU, through the device isa-debug-exit. QEMU's own exit status is never 0; it is 33 if `status` is 0.
 pub fn exit(status: u32) -> ! {
     loop {
         // SAFETY: the kernel ends here.
@@ -79,7 +79,7 @@ fn apic(offset: usize) -> *mut u32 {
     (0xfee0_0000 + offset) as *mut u32
 }
 
-/// Gives a command to this CPU's controller, about the other CPU.
+/// Makes this CPU's controller send a command to the other CPU.
 fn command(cpu: usize, command: u32) {
     // SAFETY: these are registers of the controller. Interrupts are off, so nothing comes between the two writes.
     unsafe {
@@ -89,9 +89,9 @@ fn command(cpu: usize, command: u32) {
     }
 }
 
-/// The address where the other CPU begins: a page below 1 MiB that nobody uses.
+/// The address at which the other CPU begins: a page below 1 MiB that nobody else uses.
 const LOW: usize = 0x8000;
-/// Puts the trampoline into that page.
+/// Copies the trampoline, the code with which the other CPU begins, to that page.
 fn put_trampoline() {
     unsafe extern "C" {
         static trampoline: u8;
@@ -102,7 +102,7 @@ fn put_trampoline() {
     unsafe { copy_nonoverlapping(from, LOW as *mut u8, end as usize - from as usize) };
 }
 
-/// Starts the other CPU: reset, 10 ms, then the page where it begins. Old CPUs had to be told twice.
+/// Starts the other CPU: resets it, waits 10 ms, and tells it the page to begin at. (Only very old CPUs need the last command twice.)
 pub fn start_other_cpu() {
     const RESET: u32 = 0x4500;
     const START: u32 = 0x4600 | (LOW >> 12) as u32;
@@ -117,15 +117,15 @@ pub fn start_other_cpu() {
 
 /// The vector of the interrupts that [`interrupt`] sends.
 const INTERRUPT: u32 = 48;
-/// The vector that comes if an interrupt went away.
+/// The vector that the controller uses if an interrupt has gone away before it was handled.
 const SPURIOUS: u32 = 47;
 
-/// Sends an interrupt with the vector that the handler waits for.
+/// Interrupts a CPU.
 pub fn interrupt(cpu: usize) {
     command(cpu, INTERRUPT);
 }
 
-/// Lets the controller deliver the next interrupt. True if this one is for `crate::interrupted`.
+/// Lets the controller deliver the next interrupt. True if `crate::interrupted` must be called: if this CPU was not in [`wait`].
 fn acknowledge() -> bool {
     // SAFETY: this is a register of the controller, which is mapped.
     unsafe { apic(0xb0).write_volatile(0) };
@@ -139,7 +139,7 @@ extern "C" fn trap(vector: u32, error: usize, address: usize) -> usize {
     const WRITE_TO_READ_ONLY: usize = 3;
     match vector {
         INTERRUPT => {
-            // The interrupt is acknowledged before the order is looked at, so that the next order interrupts again.
+            // The interrupt is acknowledged before the handler looks for an order, so that a later order interrupts again.
             if acknowledge() {
                 crate::interrupted();
             }
@@ -155,11 +155,11 @@ extern "C" fn trap(vector: u32, error: usize, address: usize) -> usize {
     }
 }
 
-/// True while a CPU is in [`wait`]. Then its handler only has to end the wait.
+/// True while a CPU is in [`wait`]. Then the handler of its interrupt only has to return.
 static WAITS: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
 
-/// Waits, with interrupts off, until an interrupt comes. If an order is given after the caller's look and before this, its interrupt stays pending
-/// and ends the wait: `sti` lets it through only when `hlt` has begun.
+/// Waits, with interrupts off, until an interrupt comes. If an order is given after the caller has looked for one, but before this wait, its
+/// interrupt stays pending and ends the wait, because `sti` takes effect only after the next instruction, `hlt`.
 pub fn wait() {
     let waits = &WAITS[cpu()];
     waits.store(true, Relaxed);
@@ -168,7 +168,7 @@ pub fn wait() {
     waits.store(false, Relaxed);
 }
 
-/// Does nothing: on this machine, fetches see stores.
+/// Does nothing: on this machine, instruction fetches see stores.
 pub fn clean(_address: usize, _alias: usize, _bytes: usize) {}
 
 /// How many ticks this CPU counts in a millisecond.
@@ -180,10 +180,10 @@ pub fn nanoseconds() -> u64 {
     (u128::from(ticks) * 1_000_000 / u128::from(SPEED.load(Relaxed))) as u64
 }
 
-/// Measures how fast the CPU counts, with the HPET. The HPET's second word has the femtoseconds of a tick.
+/// Measures how fast this CPU's counter runs, with the HPET, whose second word is the length of a tick in femtoseconds.
 fn measure_clock() {
     let register = |offset: usize| (0xfed0_0000 + offset) as *mut u32;
-    // SAFETY: these are the HPET's registers: the period, whether it runs, the low half of its count.
+    // SAFETY: these are registers of the HPET: the length of a tick, the switch that makes it run, the low half of its count.
     unsafe {
         let period = u64::from(register(4).read_volatile());
         register(0x10).write_volatile(1);
@@ -194,7 +194,7 @@ fn measure_clock() {
     }
 }
 
-/// An instruction that no site may hold.
+/// An instruction that no site may hold, for a test that puts it there.
 pub const FOREIGN: [u8; 4] = [0xcc; 4]; // int3
 
 /// Runs the handler of a fault, with interrupts off.
@@ -203,7 +203,7 @@ pub fn fault() {
     unsafe { asm!("int3", options(nostack)) };
 }
 
-/// Stores to text at an address where that is not allowed. The instruction has three bytes, which the handler skips.
+/// Stores to text at an address where that is not allowed. The handler skips the instruction, which has three bytes.
 pub fn store_to_text(address: usize) {
     // SAFETY: the store faults and changes nothing, and the handler continues after it.
     unsafe { asm!("mov byte ptr [{}], 0", in(reg_abcd) address, options(nostack)) };

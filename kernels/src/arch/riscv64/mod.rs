@@ -11,8 +11,8 @@ mod paging;
 pub use jumplabel_kernel::riscv::{interrupts_off, nanoseconds, restore, sbi as interrupt, serialise, wait};
 pub use paging::{alias, map};
 
-// Each hart keeps its number in tp. QEMU starts at the lowest address of the image, whatever its entry says. Both harts begin there, and `started`
-// tells the second from the first: OpenSBI 1.1 may start a hart before it has stored the address, and then the hart begins where the first one did.
+// Each hart keeps its number in tp. QEMU begins at the lowest address of the image, whatever the image's entry is. The second hart begins there, too:
+// OpenSBI 1.1 may start a hart before it has stored the address that was asked for. So `started` tells the second hart from the first.
 global_asm!(
     ".pushsection .data.started, \"aw\", %progbits",
     ".balign 4",
@@ -35,7 +35,7 @@ global_asm!(
     "1: mv tp, a0",
     "la sp, {stacks} + 2 * {stack}",
     "tail {other}",
-    // This saves the registers that a function of Rust may change, and continues where that function says.
+    // The entry saves the registers that a Rust function may change, and continues at the address that the function returns.
     ".balign 4",
     ".globl trap_entry",
     "trap_entry: addi sp, sp, -128",
@@ -111,13 +111,13 @@ pub fn start_other_cpu() {
     assert!(firmware(HART_STATE_MANAGEMENT, 0, [1 - cpu(), start as *const () as usize, 0]) == 0);
 }
 
-/// Makes all stores visible to the fetches of harts that serialise from now on.
+/// Makes all stores visible to the instruction fetches of harts that serialise from now on.
 pub fn clean(_address: usize, _alias: usize, _bytes: usize) {
     // SAFETY: fences change no memory.
     unsafe { asm!("fence rw, rw", options(nostack)) };
 }
 
-/// An instruction that no site may hold.
+/// An instruction that no site may hold, for a test that puts it there.
 pub const FOREIGN: [u8; 4] = 0x0010_0073_u32.to_le_bytes(); // ebreak
 
 /// Runs the handler of a fault, with interrupts off.
@@ -130,7 +130,7 @@ extern "C" fn trap(cause: usize, address: usize) -> usize {
     const SOFTWARE_INTERRUPT: usize = 1 << 63 | 1;
     match cause {
         SOFTWARE_INTERRUPT => {
-            // This clears the interrupt before the order is looked at, so that the next order interrupts again.
+            // The interrupt is cleared before the handler looks for an order, so that a later order interrupts again.
             let _ = riscv::acknowledge();
             crate::interrupted();
             address
@@ -151,7 +151,7 @@ fn trap_on() {
     }
 }
 
-/// Stores to text at an address where that is not allowed. The instruction has four bytes, which the handler skips.
+/// Stores to text at an address where that is not allowed. The handler skips the instruction, which has four bytes.
 pub fn store_to_text(address: usize) {
     // SAFETY: the store faults and changes nothing, and the handler continues after it.
     unsafe {

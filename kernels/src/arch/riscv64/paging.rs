@@ -1,14 +1,14 @@
-//! Translation, and the alias for writes to text.
+//! Turns the translation of addresses on; the alias through which text is written.
 
 use core::arch::asm;
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::memory::{GIB, IMAGE, ROOT};
 
-/// The address at which physical memory from 2 GiB on is writable.
+/// The alias: physical memory from 2 GiB on is writable from this address on.
 const ALIAS: u64 = 4 * GIB;
 
-/// Turns translation on, for this hart: text can be executed but not written, constants can be read.
+/// Turns translation on for this hart: text can be executed but not written, constants can only be read.
 pub fn map() {
     const READ: u64 = 2;
     const WRITE: u64 = 4;

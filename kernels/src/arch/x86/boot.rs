@@ -1,4 +1,4 @@
-//! The way to Rust in 32-bit mode: from the loader, or from the other CPU's reset.
+//! From the loader, or from the other CPU's reset, to Rust code in 32-bit mode.
 //!
 //! ```text
 //!   loader, by the multiboot header ─► start: bss ─────────────┐
@@ -11,7 +11,7 @@ use super::{LOW, first, other};
 use crate::memory::{STACK, STACKS};
 
 global_asm!(
-    // The loader looks for this header: a number, no wishes, and a number that makes the sum 0.
+    // The multiboot header, for which the loader looks: a magic number, no options, and a number that makes the sum 0.
     ".pushsection .multiboot, \"a\", @progbits",
     ".balign 4",
     ".long 0x1badb002, 0, -0x1badb002",
@@ -44,9 +44,9 @@ global_asm!(
     "mov $0x33, %eax",
     "mov %eax, %cr0",
     "fninit",
-    "push $0", // as if it were called
+    "push $0", // the place of a return address: the stack is as after a call
     "jmp *%edi",
-    // A copy of this runs elsewhere, at {low}.
+    // The CPU runs a copy of this, at {low}.
     ".code16",
     "trampoline: cli",
     "cld",
@@ -63,8 +63,8 @@ global_asm!(
     "trampoline_end:",
     "gdt_pointer: .word 39",
     ".long gdt",
-    // The descriptors: code, data, and data once more for each CPU, whose selector in gs is its number. The bits "accessed" are set, so no CPU has to
-    // write them.
+    // The descriptors: code, data, and one more data descriptor for each CPU. A CPU has its own selector in gs, which tells its number. The bits
+    // "accessed" are set in advance, so that no CPU writes to this table.
     ".balign 8",
     "gdt: .quad 0, 0x00cf9b000000ffff, 0x00cf93000000ffff, 0x00cf93000000ffff, 0x00cf93000000ffff",
     ".popsection",
@@ -78,12 +78,12 @@ global_asm!(
 
 /// The selector of code.
 pub const CODE: u32 = 8;
-/// The selector of CPU 0's data.
+/// The selector of CPU 0's own descriptor.
 const NUMBERED: usize = 0x18;
 
 /// Gives this CPU its number.
 pub fn set_cpu(cpu: usize) {
-    // SAFETY: nobody else uses gs.
+    // SAFETY: nobody else uses gs, and the descriptor exists.
     unsafe { asm!("mov gs, {:e}", in(reg) NUMBERED + 8 * cpu, options(nostack)) };
 }
 

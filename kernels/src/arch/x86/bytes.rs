@@ -1,4 +1,4 @@
-//! The functions that compilers call for bytes in memory. The target is one of Linux, where a C library has these functions.
+//! memcpy and the like, which compilers call. The target is one of Linux, so its core library expects them from a C library.
 
 use core::arch::global_asm;
 
@@ -24,7 +24,7 @@ global_asm!(
     "mov edx, edi",
     "sub edx, esi",
     "cmp edx, ecx",
-    "jb 1f", // it begins within the source: from the end
+    "jb 1f", // the target begins within the source: copy from the end
     "rep movsb",
     "end",
     "1: lea edi, [edi + ecx - 1]",
@@ -42,7 +42,7 @@ global_asm!(
     "memcmp: begin",
     "xor eax, eax",
     "xor edx, edx",
-    "repe cmpsb", // nothing differs if there is nothing: the flags are those of `xor`
+    "repe cmpsb", // for 0 bytes, the flags are those of `xor`, which mean "equal"
     "je 1f",
     "movzx eax, byte ptr [edi - 1]",
     "movzx edx, byte ptr [esi - 1]",

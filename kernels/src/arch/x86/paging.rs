@@ -1,14 +1,14 @@
-//! The pages that the tables protect, and the alias for writes to text. Before that there is no translation.
+//! Turns translation on; the alias through which text is written. Before that, all memory is writable at its own address.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::memory::{GIB, IMAGE, ROOT, Table};
 
-/// True once text cannot be written where it runs.
+/// True once text is read-only at its own address.
 static PROTECTED: AtomicBool = AtomicBool::new(false);
 
-/// The address at which physical memory is writable; nothing there can be executed.
+/// The alias: all physical memory is writable from this address on, and cannot be executed there.
 const ALIAS: u64 = 2 * GIB;
 static ALIASES: Table = Table::new();
 static DEVICES: Table = Table::new();
@@ -18,7 +18,7 @@ const WRITE: u64 = 2;
 const NOT_CACHED: u64 = 0x18;
 const NO_CODE: u64 = 1 << 63;
 
-/// From now on text can be executed but not written, and constants can be read.
+/// Turns translation on for the first CPU: text can be executed but not written, and constants can only be read.
 pub fn map() {
     let place = |table: &'static Table| table as *const Table as usize as u64 | 1;
     ROOT.0[0].store(place(&IMAGE), Relaxed);
@@ -41,8 +41,8 @@ pub fn map() {
 /// Turns translation on, for this CPU.
 pub fn of_other_cpu() {
     const FEATURES: u32 = 0xc000_0080;
-    // SAFETY: the code that runs stays at its address. This turns on entries of 64 bits, pages without code, and translation; and not even privileged
-    // code may write to read-only pages.
+    // SAFETY: the code that runs stays at its address. This turns on 64-bit entries, pages that cannot be executed, and translation. Even privileged
+    // code may then not write to read-only pages.
     unsafe {
         asm!("mov {0}, cr4", "or {0}, 0x20", "mov cr4, {0}", out(reg) _, options(nostack));
         asm!("wrmsr", in("ecx") FEATURES, in("eax") 0x800, in("edx") 0, options(nostack));

@@ -1,4 +1,4 @@
-//! The vectors of interrupts and faults, which lead to [`trap`].
+//! The entries of interrupts and faults, which call [`trap`].
 
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -9,7 +9,7 @@ const VECTORS: usize = 49;
 
 global_asm!(
     ".pushsection .text, \"ax\", @progbits",
-    // Some exceptions push an error code; the code here pushes one for the others.
+    // The CPU pushes an error code for some exceptions; this code pushes one for the others.
     ".balign 16",
     "vectors:",
     ".set vector, 0",
@@ -22,7 +22,8 @@ global_asm!(
     "jmp trap_entry",
     ".set vector, vector + 1",
     ".endr",
-    // This saves the registers that a function of Rust may change, those of vectors included, and continues where that function says.
+    // The entry saves the registers that a Rust function may change, vector registers included, and continues at the address that the function
+    // returns.
     "trap_entry: pushad",
     "cld",
     "mov ebp, esp",
@@ -47,7 +48,7 @@ global_asm!(
 /// The table of handlers.
 static HANDLERS: [AtomicU32; 2 * VECTORS] = [const { AtomicU32::new(0) }; 2 * VECTORS];
 
-/// Installs the handlers for this CPU. Interrupts are off in each.
+/// Installs the handlers for this CPU. They run with interrupts off.
 pub fn handle() {
     unsafe extern "C" {
         static vectors: [[u8; 16]; VECTORS];

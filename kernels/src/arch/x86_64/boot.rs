@@ -1,4 +1,4 @@
-//! The way to 64-bit mode: from the loader, or from the other CPU's reset.
+//! From the loader, or from the other CPU's reset, to Rust code in 64-bit mode.
 //!
 //! ```text
 //!   loader, by the PVH note ─► start, 32 bits: bss, tables ───┐
@@ -10,11 +10,11 @@ use core::arch::{asm, global_asm};
 use super::{LOW, first, other};
 use crate::memory::{IMAGE, ROOT, STACK, STACKS, Table};
 
-/// The table above [`ROOT`]: its first entry leads to [`ROOT`].
+/// The topmost table of pages. Its first entry leads to [`ROOT`].
 static TOP: Table = Table::new();
 
 global_asm!(
-    // The loader looks for this (Xen's note 18): the address to go to.
+    // The note for which the loader looks (Xen's note 18): the address at which it starts the kernel.
     ".pushsection .note.pvh, \"a\", @note",
     ".balign 4",
     ".long 4, 8, 18",
@@ -33,7 +33,7 @@ global_asm!(
     "sub %edi, %ecx",
     "xor %eax, %eax",
     "rep stosb",
-    // These are the gibibytes of memory that the kernel uses: its own, devices (not cached), and the alias. All may be written and executed.
+    // The gibibytes of memory that the kernel uses: its own, that of devices (not cached), and the alias. All are writable and executable for now.
     "movl ${root} + 3, {top}",
     "movl ${image} + 3, {root}",
     "movl $0xc000009b, {root} + 3 * 8",
@@ -60,18 +60,18 @@ global_asm!(
     "mov ${top}, %eax",
     "mov %eax, %cr3",
     "mov $0xc0000080, %ecx",
-    "mov $0x900, %eax", // 64-bit mode, and pages without code
+    "mov $0x900, %eax", // 64-bit mode, and pages that cannot be executed
     "xor %edx, %edx",
     "wrmsr",
-    "mov $0x80010033, %eax", // translation; who is privileged must not write to what is read-only, either
+    "mov $0x80010033, %eax", // translation; even privileged code must not write to read-only pages
     "mov %eax, %cr0",
     "ljmp ${code}, $0f",
     ".code64",
     "0: mov %esp, %esp",
     "mov %esi, %esi",
-    "push $0", // as if it were called
+    "push $0", // the place of a return address: the stack is as after a call
     "jmp *%rsi",
-    // A copy of this runs elsewhere, at {low}.
+    // The CPU runs a copy of this, at {low}.
     ".code16",
     "trampoline: cli",
     "xor %ax, %ax",
@@ -87,7 +87,7 @@ global_asm!(
     "trampoline_end:",
     "gdt_pointer: .word 31",
     ".long gdt",
-    // The descriptors: code of 32 bits, data, code of 64 bits. The bits "accessed" are set, so no CPU has to write them.
+    // The descriptors: 32-bit code, data, 64-bit code. The bits "accessed" are set in advance, so that no CPU writes to this table.
     ".balign 8",
     "gdt: .quad 0, 0x00cf9b000000ffff, 0x00cf93000000ffff, 0x00af9b000000ffff",
     ".popsection",
@@ -103,7 +103,7 @@ global_asm!(
     options(att_syntax),
 );
 
-/// The selector of code of 64 bits.
+/// The selector of 64-bit code.
 pub const CODE: u64 = 0x18;
 
 /// Gives this CPU its number.
@@ -115,8 +115,8 @@ pub fn set_cpu(cpu: usize) {
     unsafe { asm!("wrmsr", in("ecx") GS_BASE, in("eax") number, in("edx") 0, options(nostack)) };
 }
 
-/// The number of this CPU. Neither the number nor the time comes from a register of a device: while one CPU reads such registers in a loop, QEMU does
-/// not interrupt another CPU.
+/// The number of this CPU. Neither the number nor the time is read from a device: while one CPU reads a device's registers in a loop, QEMU does not
+/// interrupt the other one.
 pub fn cpu() -> usize {
     let cpu;
     // SAFETY: it reads the word at gs:0, where `set_cpu` has put the number.

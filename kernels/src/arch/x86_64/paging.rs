@@ -1,17 +1,17 @@
-//! The pages that the tables protect, and the alias for writes to text.
+//! Protects pages; the alias through which text is written.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::memory::{GIB, IMAGE};
 
-/// True once text cannot be written where it runs.
+/// True once text is read-only at its own address.
 static PROTECTED: AtomicBool = AtomicBool::new(false);
 
-/// The address at which physical memory is writable; nothing there can be executed.
+/// The alias: all physical memory is writable from this address on, and cannot be executed there.
 const ALIAS: u64 = 4 * GIB;
 
-/// From now on text can be executed but not written, and constants can be read.
+/// Protects memory: from now on text can be executed but not written, and constants can only be read.
 pub fn map() {
     const LARGE: u64 = 0x81;
     const WRITE: u64 = 2;

@@ -1,4 +1,4 @@
-//! The vectors of interrupts and faults, which lead to [`trap`].
+//! The entries of interrupts and faults, which call [`trap`].
 
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,7 +9,7 @@ const VECTORS: usize = 49;
 
 global_asm!(
     ".pushsection .text, \"ax\", @progbits",
-    // Some exceptions push an error code; the code here pushes one for the others.
+    // The CPU pushes an error code for some exceptions; this code pushes one for the others.
     ".balign 16",
     "vectors:",
     ".set vector, 0",
@@ -22,7 +22,8 @@ global_asm!(
     "jmp trap_entry",
     ".set vector, vector + 1",
     ".endr",
-    // This saves the registers that a function of Rust may change, and continues where that function says. The target uses no other registers.
+    // The entry saves the registers that a Rust function may change, and continues at the address that the function returns. Code for this target
+    // uses no vector registers.
     "trap_entry: cld",
     ".irp register, rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11; push \\register; .endr",
     "mov rdi, [rsp + 72]",
@@ -41,7 +42,7 @@ global_asm!(
 /// The table of handlers.
 static HANDLERS: [AtomicU64; 2 * VECTORS] = [const { AtomicU64::new(0) }; 2 * VECTORS];
 
-/// Installs the handlers for this CPU. Interrupts are off in each.
+/// Installs the handlers for this CPU. They run with interrupts off.
 pub fn handle() {
     unsafe extern "C" {
         static vectors: [[u8; 16]; VECTORS];
