@@ -1,5 +1,6 @@
-//! Prints a table of CPU time for an operation, and operations in a second. It compares a ticket lock with this lock, whose waiters spin or sleep,
-//! for 1, 2, 4 and 8 threads a processor. An operation takes the lock, adds to four words of it, gives it back and does as much outside of it.
+//! Prints a table of CPU time per operation and of operations per second. It compares a ticket lock with this lock, whose waiters spin or sleep, for
+//! 1, 2, 4 and 8 threads per processor. An operation takes the lock, adds to four words that it guards, gives it back, and does as much work without
+//! it.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss, reason = "a table of figures")]
 
 use std::hint::{black_box, spin_loop};
@@ -44,7 +45,7 @@ fn cpu() -> f64 {
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
-/// Measures microseconds of CPU time for an operation, and millions of operations in a second.
+/// Measures microseconds of CPU time per operation, and millions of operations per second.
 fn measure(threads: usize, operation: fn()) -> (f64, f64) {
     let (stop, total) = (AtomicBool::new(false), AtomicU64::new(0));
     let (start, before) = (Instant::now(), cpu());

@@ -1,4 +1,4 @@
-//! The two tables of operations, and the order in which they change.
+//! The two tables of operations, `UNLOCK` and `SLOW`, and the order in which they change.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -9,15 +9,15 @@ use jumplabel::{Error, ops};
 
 use super::{FREE, HELD, Word, spin};
 
-/// The lock is held, and a thread sleeps on it, or is about to.
+/// The state of a lock that is held if a thread sleeps on it, or is about to.
 const SLEPT_ON: u8 = 2;
 
 ops! {
-    /// How a lock is given back.
+    /// The way to give a lock back.
     pub static UNLOCK: Unlock = {
-        /// No thread sleeps.
+        /// No thread may sleep, so a store is enough.
         Spin,
-        /// A thread may sleep.
+        /// A thread may sleep, so it is woken.
         Block
     };
 
@@ -52,15 +52,15 @@ ops! {
 
 /// True while threads may begin to sleep.
 static MAY_SLEEP: AtomicBool = AtomicBool::new(false);
-/// The number of threads that sleep, or are about to find out whether they may.
+/// The number of threads that sleep, or have not yet found out whether they may.
 static SLEEPERS: AtomicU32 = AtomicU32::new(0);
-/// Held during a change, so that changes follow one another.
+/// Held during a change, so that two changes do not overlap.
 static CHANGING: Mutex<()> = Mutex::new(());
 
-/// Makes waiters sleep, or spin, from now on. The caller must hold none of the locks, because this waits for threads that sleep.
+/// Makes waiters sleep or spin from now on. The caller must hold no lock, because this waits until no thread sleeps on one.
 ///
 /// # Errors
-/// Those of [`jumplabel::Ops::set`]. After an error, waiters may spin or sleep; the lock still works.
+/// Those of [`jumplabel::Ops::set`]. After an error, some waiters may spin and others sleep; the locks still work.
 pub fn set(waiters: Slow) -> Result<(), Error> {
     let _changing = CHANGING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if waiters == Slow::Block {
@@ -70,7 +70,7 @@ pub fn set(waiters: Slow) -> Result<(), Error> {
     }
     SLOW.set(Slow::Spin)?;
     MAY_SLEEP.store(false, Ordering::SeqCst);
-    // A thread that counts itself after this finds that it may not sleep.
+    // A thread that counts itself in `SLEEPERS` after that store finds that it may not sleep.
     while SLEEPERS.load(Ordering::SeqCst) != 0 {
         std::thread::yield_now();
     }
@@ -82,7 +82,7 @@ pub fn query() -> Slow {
     SLOW.query()
 }
 
-/// For the broken twin of the torture: changes the table of waiters first.
+/// A broken twin of [`set`] for the test: it changes the table of waiters first, and the table of unlocks after `between`.
 ///
 /// # Errors
 /// Those of [`set`].
@@ -94,10 +94,11 @@ pub fn set_in_the_wrong_order(between: impl FnOnce()) -> Result<(), Error> {
     UNLOCK.set(Unlock::Block).map(drop)
 }
 
-/// Calls [`set`] as the variable `LOCK_WAITERS` says: `spin` or `block`; `spin` if it is not set. Call it before the first thread starts.
+/// Calls [`set`] with the value of the variable `LOCK_WAITERS`, `spin` or `block`. Does nothing if it is not set. Call it before the first thread
+/// starts.
 ///
 /// # Errors
-/// Those of [`set`]; [`Refused::Unknown`] if the variable has another value. Then waiters do what they did.
+/// Those of [`set`]; [`Refused::Unknown`] if the variable has another value. Then nothing changes.
 pub fn set_from_environment() -> Result<(), Refused> {
     let Some(value) = std::env::var_os("LOCK_WAITERS") else { return Ok(()) };
     let waiters = match value.to_str() {
@@ -108,7 +109,7 @@ pub fn set_from_environment() -> Result<(), Refused> {
     set(waiters).map_err(Refused::Locks)
 }
 
-/// Why waiters do not do what the variable `LOCK_WAITERS` says.
+/// Why the value of the variable `LOCK_WAITERS` has no effect.
 #[derive(Debug)]
 pub enum Refused {
     /// The variable has an unknown value.
@@ -142,12 +143,12 @@ pub(super) fn unlock(word: &Word) {
     unsafe { release(&raw const word.state) };
 }
 
-/// Gives a lock back, and wakes a thread if one sleeps. The state is held or slept on; after the `dec` of a closed arm, it is one less.
+/// Gives a lock back, and wakes a thread if one sleeps on it. On x86-64, the closed arm of `Block` has subtracted 1 from the state before.
 unsafe extern "C" fn release_and_wake(state: *const AtomicU8) {
     // SAFETY: the caller of `release` passes the state of a lock. A lock lives as long as threads wait for it.
     let word = unsafe { &*state };
     let before = word.swap(FREE, Ordering::Release);
-    // The closed arm's `dec` has made 1 of 2, so 1 means that a thread sleeps.
+    // So 1 means that the state was 2: a thread sleeps.
     if before != FREE && (before == SLEPT_ON || cfg!(all(target_arch = "x86_64", not(miri)))) {
         futex(state, libc::FUTEX_WAKE, 1);
     }
@@ -170,7 +171,7 @@ unsafe extern "C" fn wait_asleep(word: *const Word) {
         }
     }
     if !taken {
-        // The threads that sleep go on to spin, and a thread that takes the lock by spinning wakes nobody when it gives the lock back.
+        // A thread that takes the lock by spinning wakes nobody when it gives the lock back. So all sleepers are woken here, and spin.
         futex(&raw const word.state, libc::FUTEX_WAKE, i32::MAX as u32);
     }
     SLEEPERS.fetch_sub(1, Ordering::SeqCst);
@@ -179,7 +180,7 @@ unsafe extern "C" fn wait_asleep(word: *const Word) {
     }
 }
 
-/// Calls the system for the word that begins with `state`. The word's other bytes are 0.
+/// Calls `futex` for the word whose first byte is `state`. The word's other bytes are 0.
 fn futex(state: *const AtomicU8, operation: i32, number: u32) {
     const { assert!(cfg!(target_endian = "little") && HELD == 1) };
     // SAFETY: the call only wakes threads, or sleeps until the word changes or a thread wakes it.

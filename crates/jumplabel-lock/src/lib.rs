@@ -1,5 +1,5 @@
-//! A lock of one byte. Its waiters spin or, on a machine with more threads than processors, sleep. One switch decides that for all locks of
-//! the program, and can change while locks are held.
+//! A lock of one byte, whose waiters spin, or sleep (better on a machine with more threads than processors). One switch decides this for all locks of
+//! the program. It can change while locks are held.
 //!
 //! ```text
 //!   state   0 free   1 held   2 held, and somebody sleeps or will         one format for both
@@ -8,14 +8,14 @@
 //!           block   lock dec byte ptr [lock]; 1 before: done; else: state := 0, wake one
 //! ```
 //!
-//! With the feature `blocking`, there are two tables of operations: one has `unlock`, the other the way in which a thread waits that finds the lock
-//! held. They change one after the other (`set`), because threads may sleep only while each unlock looks for sleepers.
+//! With the feature `blocking`, there are two tables of operations: `unlock`, and the way in which a thread waits for a lock. They change one after
+//! the other (`set`), because threads may sleep only while each unlock wakes sleepers.
 //!
-//! * *To block*: `unlock` changes first. It is one instruction in place. So once `set` is done, no thread is between the site and the store, as it
-//!   could be in the arm of a switch or in a function. Then the way to wait changes.
-//! * *To spin*: first no more threads may begin to sleep, and `set` waits for those that sleep. Then `unlock` changes.
+//! * *To block*: `unlock` changes first. In the old form it is one instruction in place, a store. (In an arm of a switch or in a function, a thread
+//!   could stop before its store for any time.) So no thread is still about to unlock in the old form when the way to wait changes.
+//! * *To spin*: first, no more threads may begin to sleep, and `set` waits until no thread sleeps. Then `unlock` changes.
 //!
-//! Where operations are not in place, `unlock` looks for sleepers in both cases.
+//! Where operations are not in place, `unlock` always wakes sleepers.
 
 #[cfg(feature = "blocking")]
 mod blocking;
@@ -31,7 +31,7 @@ pub use blocking::{Refused, Slow, Unlock, query, set, set_from_environment, set_
 const FREE: u8 = 0;
 const HELD: u8 = 1;
 
-/// The lock's byte, and the rest of the word that a thread sleeps on. The rest is 0.
+/// A lock's byte, and the rest of the word on which threads sleep. The rest is 0.
 #[repr(C, align(4))]
 #[derive(Debug, Default)]
 struct Word {
@@ -39,7 +39,7 @@ struct Word {
     zero: [u8; 3],
 }
 
-/// A lock around a value, which one thread has at a time.
+/// A value behind a lock: one thread at a time can use it.
 #[derive(Debug, Default)]
 pub struct Lock<T> {
     word: Word,
@@ -55,7 +55,7 @@ impl<T> Lock<T> {
         Lock { word: Word { state: AtomicU8::new(FREE), zero: [0; 3] }, value: UnsafeCell::new(value) }
     }
 
-    /// Waits until the lock is free, and takes it. A thread must not call it while it holds this lock, nor call `set` while it holds the lock.
+    /// Waits until the lock is free, and takes it. A thread that holds this lock must call neither this nor `set`.
     pub fn lock(&self) -> Guard<'_, T> {
         if self.word.state.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_err() {
             slow(&self.word);
@@ -64,7 +64,7 @@ impl<T> Lock<T> {
     }
 }
 
-/// The value of a lock that is held.
+/// Gives access to the value of a lock, which stays locked until this is dropped.
 #[derive(Debug)]
 pub struct Guard<'a, T>(&'a Lock<T>, PhantomData<&'a mut T>);
 
@@ -103,7 +103,7 @@ fn unlock(word: &Word) {
     word.state.store(FREE, Ordering::Release);
 }
 
-/// Takes the lock by trying again and again.
+/// Takes the lock: tries until it is free.
 fn spin(word: &Word) {
     loop {
         if word.state.load(Ordering::Relaxed) == FREE

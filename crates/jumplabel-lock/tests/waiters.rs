@@ -1,4 +1,4 @@
-//! Threads take the lock while its waiters are switched: the counter that it guards is exact, and no thread sleeps for ever.
+//! Threads take a lock while its waiters are switched. The counter that it guards must be exact, and no thread may sleep for ever.
 #![cfg(feature = "blocking")]
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,10 +9,10 @@ use jumplabel_testing::scenario::{Scenario, fork, passes, reap, rounds};
 
 static COUNTER: Lock<u64> = Lock::new(0);
 const THREADS: u64 = 4;
-/// How often the lock was taken and given back.
+/// How often any thread took the lock and gave it back.
 static PROGRESS: AtomicUsize = AtomicUsize::new(0);
 
-/// Four threads count until `switch` returns. Returns their counts, and the counter that the lock guards.
+/// Four threads count under the lock until `switch` returns. Checks that the counter is the sum of their own counts.
 fn torture(switch: impl FnOnce()) {
     let (stop, total) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
@@ -23,7 +23,7 @@ fn torture(switch: impl FnOnce()) {
                     let mut counter = COUNTER.lock();
                     *counter += 1;
                     if counter.is_multiple_of(64) {
-                        // The lock is held during this, so others have to wait.
+                        // The thread holds the lock meanwhile, so that others have to wait.
                         std::thread::yield_now();
                     }
                     drop(counter);
@@ -70,7 +70,7 @@ fn each_way() {
     });
 }
 
-/// In the wrong order, waiters may sleep while unlocks wake nobody: in the end all of them sleep.
+/// In the wrong order, a waiter may sleep while unlocks wake nobody: in the end, all threads sleep.
 #[test]
 #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), ignore = "elsewhere each unlock looks for sleepers")]
 fn twin_in_the_wrong_order() {
@@ -93,17 +93,17 @@ fn twin_in_the_wrong_order() {
     });
 }
 
-/// The variable `LOCK_WAITERS`: a word other than the two known ones is refused, and changes nothing.
+/// The variable `LOCK_WAITERS` sets the way to wait; an unknown value is refused, and changes nothing.
 #[test]
 fn variable() {
     let variable = |value: &'static str| {
-        // SAFETY: this process has only one thread.
+        // SAFETY: this forked child has only one thread.
         unsafe { std::env::set_var("LOCK_WAITERS", value) };
         set_from_environment()
     };
     passes(move || {
         reap(fork(move || {
-            // SAFETY: this process still has only one thread.
+            // SAFETY: this forked child has only one thread.
             unsafe { std::env::remove_var("LOCK_WAITERS") };
             set_from_environment().unwrap();
             assert_eq!(query(), Slow::Spin);

@@ -1,11 +1,11 @@
-//! Without the feature, a program with this lock has the same bytes as one whose lock has never heard of operations.
+//! Without the feature `blocking`, a program has the same bytes as with a lock whose source does not know the feature.
 #![cfg(target_os = "linux")]
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The line in front of a conditional line.
+/// The line before a line that only one of the two builds has.
 const WITH: &str = "#[cfg(feature = \"blocking\")]";
 const WITHOUT: &str = "#[cfg(not(feature = \"blocking\"))]";
 
@@ -21,7 +21,7 @@ fn main() {
 }
 ";
 
-/// The crate's source as if the feature had never been thought of.
+/// The source of the crate without the lines for the feature.
 fn stripped() -> String {
     let source = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
     let mut lines = source.lines();
@@ -43,7 +43,7 @@ fn rustc(arguments: &[&str], directory: &Path) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Builds the program with this source of the lock, and returns its bytes. All builds have the same paths.
+/// Builds the program with this source of the lock, and returns its bytes. All builds use the same paths.
 fn program(directory: &Path, source: &str) -> Vec<u8> {
     let _ = fs::remove_dir_all(directory);
     fs::create_dir_all(directory).unwrap();
@@ -68,13 +68,13 @@ fn byte_for_byte() {
     let without = stripped();
     let off = program(&directory, &source);
     assert!(off == program(&directory, &without), "the option leaves something behind when it is off");
-    // The broken twin: the test notices a trace of one instruction.
+    // A broken twin: the test must notice a difference of one instruction.
     let traced =
         without.replace("word.state.store(FREE, Ordering::Release);", "word.state.fetch_sub(HELD, Ordering::Release);");
     assert!(traced != without && off != program(&directory, &traced));
 }
 
-/// Only a program that asks for the feature has it. Without it, a program has nothing of the library.
+/// A program must ask for the feature. If it does not, it does not depend on jumplabel.
 #[test]
 #[cfg_attr(miri, ignore = "starts cargo")]
 fn off_by_default() {
