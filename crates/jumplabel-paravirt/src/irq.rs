@@ -1,5 +1,5 @@
-//! The table of the interrupt flag. The native form is a word that says whether interrupts are on. A guest has a mask that its host reads; when the
-//! guest clears it, it looks for interrupts that came in meanwhile (Xen: `evtchn_upcall_mask` and `_pending`).
+//! The table of the interrupt flag. In the native form, a word says whether interrupts are on. A guest has a mask that its host reads. When the guest
+//! clears the mask, it looks for interrupts that the host has sent meanwhile (Xen: `evtchn_upcall_mask` and `evtchn_upcall_pending`).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -44,7 +44,7 @@ jumplabel::ops! {
         Called => masked_enable;
     }
 
-    /// Switches interrupts to the state that `save` has returned.
+    /// Switches interrupts on or off, as they were when `save` returned `flags`.
     ///
     /// # Safety
     /// `cpu` points to the words of a processor; `flags` is 1 or 0.
@@ -91,7 +91,7 @@ impl Cpu {
         &raw const self.0
     }
 
-    /// Sends an interrupt, as the host does. A guest sees it when it switches interrupts on.
+    /// Sends an interrupt, as a host does. The guest sees it when it switches interrupts on.
     pub fn send(&self) {
         self.0.pending.store(1, Ordering::Relaxed);
     }

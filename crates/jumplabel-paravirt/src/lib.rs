@@ -8,8 +8,8 @@
 //! | [`irq::IRQ`] | `save`, `disable`, `enable`, `restore` | | a flag; a mask that a host sees, as closed arms and as functions |
 //! | [`pte::PTE`] | `make`, `read`, `set` | | entries as they are; moved by a distance, as closed arms and as functions |
 //!
-//! An operation is in place if one instruction of at least 5 bytes does it. Each backend of a lock has a format of its own, so set one only while
-//! nobody holds a lock.
+//! An operation is in place if it is one instruction of at least 5 bytes. The word of a lock has another format in each backend, so set a backend of
+//! `LOCK` only while nobody holds a lock.
 
 pub mod irq;
 pub mod lock;

@@ -1,11 +1,11 @@
-//! The lock table: all operations of Linux's `pv_lock_ops`, and a ticket lock as their native form.
+//! The table of locks: all operations of Linux's `pv_lock_ops`. Its native form is a ticket lock.
 //!
-//! In the ticket lock, the word has two halves: the ticket that is served (the lower half), and the next one to give. They are equal if the lock is
-//! free. The other backends use one byte: 0 is free, 1 held, 2 held and waited for.
+//! A ticket lock's word has two halves: the lower one is the ticket that is served, the upper one the next ticket to give. They are equal if the lock
+//! is free. The other backends use one byte: 0 is free, 1 held, 2 held with a waiter (or by a thread that had to wait).
 //!
 //! | `pv_lock_ops` | here |
 //! |---|---|
-//! | `spin_is_locked`, `spin_is_contended` | `look`, whose answer has one format; [`Lock::is_locked`], [`Lock::is_contended`] |
+//! `spin_is_locked`, `spin_is_contended` | `look`, in the format of a ticket lock; [`Lock::is_locked`], [`Lock::is_contended`] |
 //! | `spin_lock`, `spin_lock_flags` | `enter`, then `slow` if another one holds it; [`Lock::lock`], [`Lock::lock_flags`] |
 //! | `spin_trylock`, `spin_unlock`, `spin_unlock_wait` | `trylock`, `leave`, `wait`; [`Lock::try_lock`], [`Lock::unlock`], [`Lock::unlock_wait`] |
 
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, Ordering};
 
 use crate::irq::{self, Cpu};
 
-/// The number that `enter` adds: one more in the upper half.
+/// The number that `enter` adds to the word: 1 in the upper half.
 pub const TICKET: u64 = 1 << 16;
 
 jumplabel::ops! {
@@ -48,7 +48,7 @@ jumplabel::ops! {
         Called => byte_leave;
     }
 
-    /// Reads the word, in the format of a ticket lock.
+    /// Reads the word. Other backends convert it to the format of a ticket lock.
     ///
     /// # Safety
     /// `lock` is the word of a lock.
@@ -94,7 +94,7 @@ jumplabel::ops! {
 #[repr(transparent)]
 pub struct Lock(AtomicU32);
 
-/// True if the halves of the word are equal.
+/// True if the halves of a word in the ticket lock's format are equal.
 const fn is_free(word: u64) -> bool {
     word as u16 == (word >> 16) as u16
 }
@@ -118,7 +118,7 @@ impl Lock {
         }
     }
 
-    /// Waits until the caller has the lock. Meanwhile it lets interrupts in, if `flags` says that they were on; [`irq::save`] has returned `flags`.
+    /// Waits until the caller has the lock, and has interrupts on meanwhile if they were on when [`irq::save`] returned `flags`.
     pub fn lock_flags(&self, cpu: &Cpu, flags: u64) {
         // SAFETY: the pointers lead to the word of a lock, and to the words of a processor.
         unsafe {
@@ -154,14 +154,14 @@ impl Lock {
         unsafe { wait(self.0.as_ptr()) };
     }
 
-    /// True if somebody holds it.
+    /// True if somebody holds the lock.
     #[must_use]
     pub fn is_locked(&self) -> bool {
         // SAFETY: the pointer leads to the word of a lock.
         !is_free(unsafe { look(self.0.as_ptr()) })
     }
 
-    /// True if somebody waits for it. For a byte lock, this is also true if the holder had to wait.
+    /// True if somebody waits for the lock. With a byte lock, it is also true if the holder had to wait.
     #[must_use]
     pub fn is_contended(&self) -> bool {
         // SAFETY: the pointer leads to the word of a lock.
@@ -170,7 +170,7 @@ impl Lock {
     }
 }
 
-/// Waits until `is_so` is true; lets other threads run meanwhile.
+/// Waits until `is_so` returns true. Other threads can run meanwhile.
 fn until(mut is_so: impl FnMut() -> bool) {
     let mut looks = 0_u32;
     while !is_so() {
@@ -186,7 +186,7 @@ unsafe fn whole<'a>(lock: *const u32) -> &'a AtomicU32 {
     unsafe { &*lock.cast() }
 }
 
-/// The half with the ticket that is served.
+/// The lower half of the word: the ticket that is served.
 ///
 /// # Safety
 /// `lock` points to the word of a lock, which lives as long as the caller uses it.

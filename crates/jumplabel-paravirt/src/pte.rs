@@ -1,9 +1,9 @@
-//! The table of page-table entries. A guest's addresses are not the machine's: the guest adds a distance when it makes an entry, and subtracts it
+//! The table of page-table entries. A guest's addresses differ from the machine's: the guest adds a distance when it makes an entry, and subtracts it
 //! when it reads one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How far the guest's memory lies from the machine's.
+/// The difference between an address of the machine and the guest's address for it.
 pub const DISTANCE: u64 = 0x4000_0000;
 
 jumplabel::ops! {
@@ -11,9 +11,9 @@ jumplabel::ops! {
     pub static PTE: Paging = {
         /// Entries hold addresses as they are.
         Native,
-        /// Entries hold moved addresses; operations are closed arms.
+        /// Entries hold the machine's addresses; operations are closed arms.
         Moved,
-        /// Entries hold moved addresses; operations are functions.
+        /// Entries hold the machine's addresses; operations are functions.
         Called
     };
 
@@ -34,7 +34,7 @@ jumplabel::ops! {
         Called => moved_read;
     }
 
-    /// Writes an entry, which `make` has made.
+    /// Writes an entry that `make` has returned.
     ///
     /// # Safety
     /// `entry` points to an entry.
@@ -56,7 +56,7 @@ extern "C" fn moved_make(value: u64) -> u64 {
     value.wrapping_add(DISTANCE)
 }
 
-/// `read` of an entry as it is.
+/// `read` of an entry that holds the guest's address.
 ///
 /// # Safety
 /// The pointer leads to an entry.
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn native_read(from: *const u64) -> u64 {
     unsafe { entry(from) }.load(Ordering::Relaxed)
 }
 
-/// `read` of an entry that was moved.
+/// `read` of an entry that holds the machine's address.
 ///
 /// # Safety
 /// The pointer leads to an entry.

@@ -1,4 +1,4 @@
-//! Each backend does what the native one does.
+//! Each backend has the same results as the native one.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,14 +12,14 @@ const LOCKINGS: [Locking; 3] = [Locking::Ticket, Locking::Byte, Locking::Called]
 const INTERRUPTS: [Interrupts; 3] = [Interrupts::Native, Interrupts::Masked, Interrupts::Called];
 const PAGINGS: [Paging; 3] = [Paging::Native, Paging::Moved, Paging::Called];
 
-/// One thread takes and gives back a lock of each backend.
+/// One thread takes a lock of each backend, and gives it back.
 #[test]
 fn lock() {
     passes(|| {
         for backend in LOCKINGS {
             LOCK.set(backend).unwrap();
             let lock = Lock::new();
-            // So many turns let the halves of a ticket lock overflow.
+            // Each half of a ticket lock has 16 bits, so this many turns overflow it.
             for _ in 0..70_000 {
                 lock.lock();
                 // SAFETY: this thread has just taken the lock.
@@ -65,13 +65,13 @@ fn exclusion() {
                     scope.spawn(move || add(ways));
                 }
             });
-            // SAFETY: the other threads have ended.
+            // SAFETY: the other threads have ended, so nobody else uses the value.
             assert_eq!(unsafe { *guarded.1.get() }, 2 * TIMES, "{backend:?}");
         }
     });
 }
 
-/// One thread waits: the lock is contended, and the waiter lets interrupts in.
+/// While one thread waits, the lock is contended, and the waiter has interrupts on.
 #[test]
 fn contended() {
     passes(|| {
@@ -126,7 +126,7 @@ fn interrupts() {
     });
 }
 
-/// A guest sees an interrupt that came in while interrupts were off when it switches them on, and sees it once.
+/// A guest takes an interrupt that came while interrupts were off. It takes it when it switches them on, and only once.
 #[test]
 fn pending() {
     passes(|| {
@@ -151,7 +151,7 @@ fn pending() {
     });
 }
 
-/// A guest reads the address that it has put into an entry; the entry itself holds the machine's address.
+/// A guest reads the address that it has put into an entry, while the entry holds the machine's address.
 #[test]
 fn entries() {
     passes(|| {
@@ -164,7 +164,7 @@ fn entries() {
                     pte::set(&raw mut entry, pte::make(address));
                     pte::read(&raw const entry)
                 };
-                // SAFETY: the pointer leads to `entry`. The read is volatile, because the assembler may have written the entry.
+                // SAFETY: the pointer leads to `entry`. The read is volatile, because the compiler does not see that assembler wrote the entry.
                 let stored = unsafe { (&raw const entry).read_volatile() };
                 assert_eq!((read, stored), (address, address + distance), "{backend:?}");
             }
