@@ -1,13 +1,13 @@
-//! Tells whether two threads ran at the same time. A twin that must lose a race cannot lose it if the machine gave it only one processor.
+//! Tells whether two threads ran at the same time. A broken twin that must lose a race cannot lose it on one processor.
 //!
-//! A thread reads a number twice in a row, while others change it all the time. If the two values differ, another thread ran in between: on
-//! another processor, or because this thread had to stop there. The system counts how often this thread had to stop. Each further difference
-//! shows a thread that ran beside it. No clock is needed.
+//! A thread reads a number twice in a row, while other threads change it all the time. If the two values differ, another thread ran in between: at
+//! the same time on another processor, or because this thread was stopped there. The system counts how often this thread was stopped, which explains
+//! as many differences. Each further one shows a thread that ran at the same time. No clock is needed.
 
-/// The number of differences that is enough. A read and a write with as much time between them would have been torn apart that often, too.
+/// The number of differences that is enough. With it, the race that a twin must lose, which is open for as long a time, is lost often, too.
 pub const ENOUGH: u64 = 1000;
 
-/// A thread's observations of others.
+/// The differences that a thread has seen.
 #[derive(Debug)]
 pub struct Watch {
     seen: u64,
@@ -20,18 +20,18 @@ impl Watch {
         Watch { seen: 0, switches: switches() }
     }
 
-    /// Reads the number twice, and counts a difference.
+    /// Reads the number twice, and counts a difference if there is one.
     pub fn look(&mut self, number: impl Fn() -> usize) {
         self.seen += u64::from(number() != number());
     }
 
-    /// How often another thread ran at the same time, at least.
+    /// How often another thread certainly ran at the same time.
     pub fn end(&self) -> u64 {
         self.seen.saturating_sub(switches() - self.switches)
     }
 }
 
-/// How often the calling thread had to stop.
+/// How often the calling thread was stopped.
 fn switches() -> u64 {
     // SAFETY: `getrusage` fills plain numbers, which outlive the call.
     let usage = unsafe {

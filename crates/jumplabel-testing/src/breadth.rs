@@ -1,4 +1,4 @@
-//! The breadth of tests: `make test` tests one configuration of each kind, `make test-all` tests all of them.
+//! The breadth of tests: `make test` takes a few configurations of each kind, `make test-all` takes all of them.
 
 use std::ffi::OsStr;
 use std::process::Command;
@@ -9,25 +9,25 @@ pub fn tests_all() -> bool {
     is_set("JUMPLABEL_TEST_ALL")
 }
 
-/// The first `few` of all configurations, which stand for the others; or all, if all are to be tested.
+/// All configurations if all are to be tested; otherwise the first `few`, which stand for the others.
 #[must_use]
 pub fn some_of<T>(few: usize, all: &[T]) -> &[T] {
     if tests_all() { all } else { all.get(..few).unwrap_or(all) }
 }
 
-/// Says that a test leaves something out, because it has no tool for it.
+/// Says that a test leaves something out, because a tool for it is missing.
 ///
 /// # Panics
-/// If all is to be tested, in CI: nothing may be missing there.
+/// In CI, if all is to be tested: there nothing may be missing.
 pub fn leave_out(what: &str) {
     assert!(!(tests_all() && is_set("CI")), "{what} is missing: run make setup-all");
     println!("left out: {what}");
 }
 
-/// True if a tool can be started. If not, the caller must leave out the part that needs it; this has said so.
+/// True if a tool can be started. If not, this says so, and the caller must leave out the part that needs the tool.
 ///
 /// # Panics
-/// If all is to be tested, in CI, and the tool is missing, as in [`leave_out`].
+/// As [`leave_out`], if the tool is missing.
 #[must_use]
 pub fn has(tool: impl AsRef<OsStr>) -> bool {
     let tool = tool.as_ref();

@@ -1,4 +1,4 @@
-//! Makes tables of call sites at run time, in the form in which a tool writes them into a file. For x86-64.
+//! Makes tables of call sites at run time, in the form in which `jumplabel link` writes them into a file. For x86-64.
 
 use std::ffi::c_void;
 
@@ -11,7 +11,7 @@ unsafe extern "C" {
     fn __jumplabel_register_object(object: *mut c_void);
 }
 
-/// `bytes` of memory in reach of `address`.
+/// Maps `bytes` bytes of memory within reach of a displacement at `address`.
 fn near(address: usize, bytes: usize) -> *mut u8 {
     let places = (1..1024).map(|number| (address & !0xfff) - (number << 20));
     let map = |place: usize| {
@@ -22,7 +22,7 @@ fn near(address: usize, bytes: usize) -> *mut u8 {
     places.map(map).find(|&page| page != MAP_FAILED).expect("no room in reach").cast()
 }
 
-/// Makes code in reach of `address`. `write` fills it, and gets its address.
+/// Maps executable memory within reach of `address`. `write` fills it with code; the result is its address.
 pub fn code(address: usize, bytes: usize, write: impl FnOnce(&mut [u8])) -> usize {
     let page = near(address, bytes);
     // SAFETY: the code is in the new mapping, which nobody else uses.
@@ -33,10 +33,10 @@ pub fn code(address: usize, bytes: usize, write: impl FnOnce(&mut [u8])) -> usiz
     page as usize
 }
 
-/// The addresses of the displacements in `bytes` bytes of code that lead to `target`.
+/// The addresses, in `bytes` bytes of code, of all four-byte displacements that lead to `target`.
 ///
 /// # Safety
-/// There are `bytes` bytes of code at `code`, and four bytes more.
+/// The `bytes` bytes at `code`, and four bytes after them, can be read.
 pub unsafe fn find(code: *const (), bytes: usize, target: *const ()) -> Vec<usize> {
     let code = code as usize;
     (code..code + bytes).filter(|&at| displacement(at) == target as usize).collect()
@@ -45,12 +45,12 @@ pub unsafe fn find(code: *const (), bytes: usize, target: *const ()) -> Vec<usiz
 /// The address to which the displacement at `address` leads.
 #[must_use]
 pub fn displacement(address: usize) -> usize {
-    // SAFETY: the caller passes the address of a displacement in code.
+    // SAFETY: the four bytes at `address` can be read, because the caller passes the address of a displacement in code.
     let distance = unsafe { (address as *const i32).read_unaligned() };
     (address + 4).wrapping_add_signed(distance as isize)
 }
 
-/// Registers a table that lists these displacements. They belong to instructions that call the trampoline of `call`.
+/// Registers a table that lists `sites`: displacements in instructions that call the trampoline of `call`.
 ///
 /// # Safety
 /// Each of `sites` is the displacement of such an instruction.
@@ -59,12 +59,12 @@ pub unsafe fn list(call: &'static RawCall, trampoline: *const (), sites: &[usize
     const ENTRY: usize = 16;
     let end = RECORD + sites.len() * ENTRY;
     let memory = near(trampoline as usize, end);
-    // SAFETY: the word is in the memory that was mapped. docs/table-format.md has the layout.
+    // SAFETY: the word lies in the memory that was mapped above; docs/table-format.md has the layout.
     let word = |at: usize, word: i32| unsafe { memory.add(at).cast::<i32>().write(word) };
     let relative =
         |at: usize, to: usize| word(at, i32::try_from(to as isize - (memory as usize + at) as isize).unwrap());
     let of_record = |at: usize| memory as usize + at;
-    // These are the bounds of the record's sections: the table follows the record, and all others are empty.
+    // The bounds of the tables of the record: one table follows the record, and all others are empty.
     for at in (56..RECORD - 8).step_by(4) {
         relative(at, of_record(if at == 56 { RECORD } else { end }));
     }

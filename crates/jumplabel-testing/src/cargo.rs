@@ -1,5 +1,5 @@
-//! Builds the projects of test-crates. The results of each project go to a target directory of its own, below that of the tests. Most
-//! projects need the same crates, built in the same way. So, since cargo 1.91, all projects share one build directory.
+//! Builds the projects of test-crates. Each project has a target directory of its own below the tests' directory. Since cargo 1.91, all projects also
+//! share one build directory, so that the crates that most of them need are built once.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::programs;
 
-/// One way to build one project.
+/// A way to build a project.
 #[derive(Clone, Debug, Default)]
 pub struct Build {
     /// The project: `test-crates/<project>`.
@@ -20,11 +20,11 @@ pub struct Build {
     pub env: Vec<(&'static str, String)>,
     /// Arguments of cargo.
     pub args: Vec<&'static str>,
-    /// Arguments of the compiler for the last crate only: arguments that change the link.
+    /// Arguments of the compiler for the last crate only, such as arguments for the linker.
     pub link: Vec<&'static str>,
 }
 
-/// The number of the next directory for copies.
+/// The number of the next directory of results.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 impl Build {
@@ -56,7 +56,7 @@ impl Build {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test-crates").join(self.project)
     }
 
-    /// The folder of its results.
+    /// The project's target directory.
     fn target_dir(&self) -> PathBuf {
         scratch().join(self.project)
     }
@@ -86,8 +86,8 @@ impl Build {
         command
     }
 
-    /// Keeps other threads and processes from building the project until the file is closed, because the results of two builds lie at the same place.
-    /// Cargo's own lock ends before they are copied. (Tests under Wine build nothing.)
+    /// Locks the project's target directory until the file is closed, because two builds of a project write their results to the same place. Cargo's
+    /// own lock ends before the results are copied. (Tests under Wine build nothing.)
     fn alone(&self) -> std::io::Result<std::fs::File> {
         std::fs::create_dir_all(self.target_dir())?;
         let file = std::fs::File::create(self.target_dir().join(".alone"))?;
@@ -125,7 +125,7 @@ impl Build {
         names.iter().map(copy).collect()
     }
 
-    /// Builds in release, and copies the named results to a directory of their own, for [`discard`].
+    /// Builds in release, and copies the named results to a new directory, which [`discard`] removes.
     pub fn results(&self, names: &[&str]) -> Vec<PathBuf> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         self.results_in(&format!("results-{}-{number}", std::process::id()), names)
@@ -137,7 +137,7 @@ impl Build {
     }
 }
 
-/// The directory where tests may write, which cargo calls CARGO_TARGET_TMPDIR.
+/// The directory in which tests may write: cargo's CARGO_TARGET_TMPDIR.
 fn scratch() -> PathBuf {
     // target/<profile>/deps/<test>
     let test = std::env::current_exe().unwrap();
@@ -158,7 +158,7 @@ pub fn run(command: &mut Command) -> String {
     printed(&output)
 }
 
-/// The text of both streams.
+/// The text of a program's two output streams.
 pub fn printed(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|stream| String::from_utf8_lossy(stream)).concat()
 }

@@ -1,4 +1,4 @@
-//! Processors and time: where a thread runs, how much processor time it used, and how to make it take page faults.
+//! Processors and time: where a thread may run, how much processor time it has used, and page faults on purpose.
 
 /// Processor time of this thread, in nanoseconds.
 pub fn thread_nanos() -> u64 {
@@ -30,7 +30,7 @@ pub fn move_to(processors: &[usize]) {
     unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) };
 }
 
-/// Takes page faults, and interrupts the other processors: memory is mapped, touched and unmapped.
+/// Causes page faults, and interrupts to other processors: maps memory, touches it and unmaps it.
 pub fn fault() {
     const PAGES: usize = 8;
     // SAFETY: the mapping is fresh and private. It is touched inside, and unmapped with its own size.

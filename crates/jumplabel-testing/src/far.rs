@@ -1,12 +1,12 @@
-//! Functions out of reach of a direct jump, on instruction sets with 64-bit addresses.
+//! Functions that a direct jump cannot reach, on instruction sets with 64-bit addresses.
 
-/// Maps `code` far away from `near`; `number` tells several such pages apart. Returns a function pointer of the type `F`.
+/// Maps `code` far away from `near`, and returns a function pointer of type `F` to it. Functions with different numbers are on different pages.
 ///
 /// # Safety
 /// `code` is the code of a function of that type, and does not depend on its address.
 pub unsafe fn function<F: Copy>(near: *const (), code: &[u8], number: u8) -> F {
     const { assert!(size_of::<F>() == size_of::<usize>()) };
-    // No jump goes farther than 4 GiB. Emulators and kernels have room at different places.
+    // Each place is more than 4 GiB away, which no jump reaches. There are several, because not all are free in all emulators and kernels.
     let near = near as usize & !0xfff;
     let places = [near.checked_sub(1 << 40), near.checked_add(1 << 36), near.checked_sub(1 << 34)];
     // On Windows, the system gives memory in pieces of 64 KiB.

@@ -1,20 +1,20 @@
-//! Changes the program headers of a file into those that linkers and BOLT 22 leave.
+//! Changes the program headers of a 64-bit, little-endian file as some linkers, and BOLT 22, do.
 
 const PT_NULL: u32 = 0;
 const PT_LOAD: u32 = 1;
 const PT_GNU_STACK: u32 = 0x6474_e551;
 const EXECUTABLE: u32 = 1;
 
-/// Removes PT_GNU_STACK from a 64-bit, little-endian file, as `-z nognustack` does.
+/// Removes PT_GNU_STACK, as `-z nognustack` does.
 ///
 /// # Panics
-/// If the file has none. So do the functions below.
+/// If the file has no such header. The function below panics then, too.
 pub fn without_stack(file: &mut [u8]) {
     let stack = places(file).find(|&place| kind(file, place) == PT_GNU_STACK).expect("PT_GNU_STACK");
     put(file, stack, PT_NULL.into(), 4);
 }
 
-/// Replaces PT_GNU_STACK by a second segment of code, as `llvm-bolt --use-gnu-stack` does: a copy of the first one, after all others.
+/// Replaces PT_GNU_STACK by a second segment of code, as `llvm-bolt --use-gnu-stack` does. It is a copy of the first one, after all other segments.
 pub fn code_for_stack(file: &mut [u8]) {
     const FAR: u64 = 2 << 20;
     let loaded = || places(file).filter(|&place| kind(file, place) == PT_LOAD);

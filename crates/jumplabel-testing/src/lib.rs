@@ -1,5 +1,5 @@
-//! The code that jumplabel's tests share: processes of their own ([`scenario`]), sites at chosen places, broken twins of the platform,
-//! and builds of the projects in test-crates.
+//! The code that the tests of several crates share: tests in a process of their own ([`scenario`]), sites at chosen places, broken twins of the
+//! platform, and builds of the projects in test-crates.
 #![cfg(any(target_os = "linux", target_os = "wasi", windows))]
 
 #[cfg(target_os = "linux")]
@@ -31,7 +31,7 @@ pub mod twin;
 #[cfg(all(target_os = "linux", jumplabel_sites))]
 pub mod writers;
 
-/// Makes a test of each function of the module `conformance` beside it: `conformance::each!(tests_of_bodies)`.
+/// Makes a test of each function of the module `conformance`: `conformance::each!(tests_of_bodies)`.
 #[macro_export]
 macro_rules! tests_of_bodies {
     ($($body:ident)*) => { $(

@@ -1,9 +1,9 @@
-//! Sites at chosen places: arrays of functions of one site each, every one on pages of its own.
+//! Sites at chosen places: functions with one site each, on pages of their own.
 //!
 //! ```text
-//!   function 0    site of KEYS[0]              each is a nop, then "return 0" and, behind it, the other arm,
-//!   ...                                        "return 1", so that what the processor does can be compared with what
-//!   function 1    site of KEYS[1]              the table and the key say
+//!   function 0    site of KEYS[0]              each function is a nop and "return 0", followed by the
+//!   ...                                        jump's target, "return 1", so that a test can compare
+//!   function 1    site of KEYS[1]              what the processor does with the table and the key
 //!   ...
 //!   function n    site of KEYS[n % keys]
 //! ```
@@ -12,7 +12,7 @@ use jumplabel::arch::Native;
 use jumplabel::{RawKey, StaticKeyFalse};
 use jumplabel_format::Arch;
 
-/// The largest page size of this instruction set, in bytes. With it, "pages of its own" is true whatever page size the system uses.
+/// The largest page size of this instruction set, in bytes. Functions at multiples of it are on different pages whatever size the system uses.
 pub const PAGE: usize = if cfg!(any(target_arch = "aarch64", target_arch = "powerpc64", target_arch = "loongarch64")) {
     65536
 } else {
@@ -47,7 +47,7 @@ macro_rules! __fixed_asm {
         ".option pop"
     };
 }
-/// Wraps code whose length the linker must not change.
+/// Wraps code whose length the linker must not change: on RISC-V, it would shorten some instructions.
 pub use __fixed_asm as fixed_asm;
 
 /// The assembler lines that differ between object formats: the section for code, the section of an entry, and the directive for a symbol that only
@@ -88,7 +88,7 @@ macro_rules! __format_asm {
 }
 pub use __format_asm as format_asm;
 
-/// Keys and their sites.
+/// Keys, and functions with their sites.
 #[derive(Clone, Copy)]
 pub struct Pages {
     /// All keys.
@@ -108,7 +108,7 @@ impl Pages {
         self.code + number * self.stride
     }
 
-    /// Executes a check.
+    /// Executes the check of a function.
     pub fn check(&self, number: usize) -> bool {
         // SAFETY: the address is that of one of the functions below, and each state of its site is a whole instruction.
         let function: extern "C" fn() -> u32 = unsafe { std::mem::transmute(self.site(number)) };
@@ -138,7 +138,7 @@ impl Pages {
         }
     }
 
-    /// The keys without their type.
+    /// The keys, without their types.
     pub fn raw(&self) -> impl Iterator<Item = &'static RawKey> + use<> {
         self.keys.iter().map(|key| -> &RawKey { key })
     }
@@ -195,6 +195,6 @@ macro_rules! __pages {
         }
     };
 }
-/// Declares `fn $name() -> Pages`: `$keys` keys and `$count` sites. There is a site every `$pages` pages, `$at` bytes after the start of
-/// its page.
+/// Declares `fn $name() -> Pages`, with `$keys` keys and `$count` sites. There is a site every `$pages` pages, `$at` bytes after the start of its
+/// page.
 pub use __pages as pages;

@@ -1,12 +1,12 @@
 //! Files that tests make and then start.
 //!
-//! No process can start a file that somebody holds open for writing. If this process wrote the file, a child that another test forks meanwhile would
-//! hold it open until that child starts a program of its own. So a separate process, which has no such children, writes the file.
+//! A file cannot be started while any process has it open for writing. If this process wrote it, and another test forked meanwhile, the child would
+//! have it open until it starts its own program. So a separate process, which does not fork, writes the file.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Copies a program, with its rights.
+/// Copies a program, with its permissions.
 pub fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     let output = Command::new("cp").arg(from).arg(to).output()?;
     match output.status.success() {
@@ -15,7 +15,7 @@ pub fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Writes a program over an existing file, whose rights stay.
+/// Writes a program over an existing file, and keeps the file's permissions.
 pub fn write(to: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut written = to.as_os_str().to_owned();
     written.push(".written");
@@ -24,7 +24,7 @@ pub fn write(to: &Path, bytes: &[u8]) -> std::io::Result<()> {
     std::fs::remove_file(written)
 }
 
-/// Replaces a program that this process has written by a copy of it, which can be started.
+/// Replaces a program that this process has written by a copy, which can be started at once.
 pub fn release(program: &Path) -> std::io::Result<()> {
     let mut copied = program.as_os_str().to_owned();
     copied.push(".copied");
@@ -32,8 +32,8 @@ pub fn release(program: &Path) -> std::io::Result<()> {
     std::fs::rename(copied, program)
 }
 
-/// Waits until a process that was just spawned runs its program. `spawn` can return earlier: `/proc/PID/environ` and `maps` are empty until the
-/// kernel has made the new address space. They are empty again once the first thread has ended, which can happen before the first look here.
+/// Waits until a process that was just spawned runs its program. `spawn` can return before that: `/proc/PID/environ` and `maps` are empty until the
+/// kernel has made the new address space. They are empty again after the first thread has ended, which may be before the first look here.
 pub fn wait_until_begun(pid: u32) {
     while std::fs::read(format!("/proc/{pid}/environ")).map_or(true, |found| found.is_empty())
         && !first_thread_has_ended(pid)
@@ -54,7 +54,7 @@ mod tests {
     use std::process::Command;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    /// How often a program that `copy` has made does not start, while other threads start programs.
+    /// How many of 200 programs that `copy` has made do not start, while other threads start programs.
     fn refused(copy: impl Fn(&Path, &Path)) -> usize {
         let directory = std::env::temp_dir().join(format!("jumplabel-copied-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();

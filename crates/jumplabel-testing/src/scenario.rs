@@ -1,13 +1,12 @@
-//! Scenarios. A test that changes its process (writer, filters, limits, forks, signals) runs in a process of its own.
+//! Scenarios: tests that run in a process of their own, because they change it (its writer, filters, limits, forks, signals).
 //!
 //! ```text
 //!  #[test] fn name() { passes(|| body) }
-//!     parent  starts this test binary again for this one test, waits no longer than the limit, judges how it ended
+//!     parent  starts this test binary again for this one test, waits for a limited time, judges how it ended
 //!     child   finds JUMPLABEL_SCENARIO in its environment and runs the body
 //! ```
 //!
-//! So a deadlock fails instead of hanging, and a broken twin may die or hang without harm: [`Scenario::fails`] and
-//! [`Scenario::hangs`] demand that it does.
+//! So a deadlock fails instead of hanging, and a broken twin may die or hang without harm: [`Scenario::fails`] and [`Scenario::hangs`] demand that.
 
 #[cfg(unix)]
 #[path = "scenario/unix.rs"]
@@ -23,13 +22,13 @@ use std::time::{Duration, Instant};
 
 const CHILD: &str = "JUMPLABEL_SCENARIO";
 
-/// The exit status of a child whose body has come to its end. It is not 0, because a test binary that has run no test at all ends with 0.
+/// The exit status of a child whose body has returned. It is not 0, because a test binary in which no test matches also ends with 0.
 const DONE: i32 = 77;
 
-/// How long a scenario that should end may take on a busy machine; multiply it by [`patience`].
+/// How long a scenario that must end may take, on a busy machine. It is multiplied by [`patience`].
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// How long a scenario that should hang is watched.
+/// How long to watch a scenario that must hang.
 const WATCHED: Duration = Duration::from_secs(3);
 
 #[cfg(unix)]
@@ -38,7 +37,7 @@ pub use system::{end, fork, reap, wait_for};
 /// A scenario that is not started yet.
 pub struct Scenario(Command);
 
-/// Runs a scenario that must end well.
+/// Runs a body that must return, in a process of its own.
 pub fn passes<F: FnOnce()>(body: F) {
     Scenario::new().passes(body);
 }
@@ -62,18 +61,18 @@ pub fn this_program() -> Command {
     command
 }
 
-/// How many times slower than a processor this machine is, if an emulated kernel says so (cargo xtask guests).
+/// How many times slower than a processor this machine is, if it is an emulated one that says so (cargo xtask guests).
 pub fn slowness() -> u32 {
     std::env::var("JUMPLABEL_SLOWNESS").map_or(1, |slowness| slowness.parse().expect("JUMPLABEL_SLOWNESS is a number"))
 }
 
-/// The number of rounds to run: `number`, or fewer on a slow machine, which has as many dangerous moments in each.
+/// The number of rounds to run, if each round has many dangerous moments: `number`, or fewer on a slow machine, where a round has as many of them.
 pub fn rounds(number: usize) -> usize {
     number.div_ceil(slowness() as usize)
 }
 
-/// The number of rounds to run if each round shows the same: `number`, or a tenth under an emulator of a processor. There a flip that takes
-/// microseconds takes 20 milliseconds.
+/// The number of rounds to run, if all rounds show the same: `number`, or a tenth under an emulator of a processor. There a flip takes not
+/// microseconds but 20 milliseconds.
 pub fn repeats(number: usize) -> usize {
     if emulator().is_some() { number.div_ceil(10) } else { number }
 }
@@ -90,7 +89,7 @@ impl Default for Scenario {
 }
 
 impl Scenario {
-    /// A scenario that starts this test once more.
+    /// A scenario of the test that calls this.
     pub fn new() -> Scenario {
         Scenario::default()
     }
@@ -101,7 +100,7 @@ impl Scenario {
         self
     }
 
-    /// Runs the body, which must end well.
+    /// Runs the body, which must return.
     pub fn passes<F: FnOnce()>(self, body: F) {
         let (status, output) = self.run(body, LIMIT * patience());
         print!("{output}");
@@ -111,20 +110,20 @@ impl Scenario {
         }
     }
 
-    /// Runs the body, which must end with a panic whose message contains `complaint`: the test has found a broken twin out.
+    /// Runs the body, which must fail, with `complaint` in its output: the test has noticed a broken twin.
     pub fn fails<F: FnOnce()>(self, complaint: &str, body: F) {
         let (status, output) = self.run(body, LIMIT * patience());
         let failed = status.is_some_and(|status| !status.success());
         assert!(failed && output.contains(complaint), "expected to fail with {complaint:?}: {status:?}\n{output}");
     }
 
-    /// Runs the body, which must not end: a broken twin deadlocks.
+    /// Runs the body, which must not end: a broken twin must deadlock.
     pub fn hangs<F: FnOnce()>(self, body: F) {
         let (status, output) = self.run(body, WATCHED * slowness());
         assert!(status.is_none(), "expected to hang: {status:?}\n{output}");
     }
 
-    /// In the child, runs the body and does not return. In the parent, returns how the child ended; `None` if it did not end.
+    /// In the child, runs the body, and exits. In the parent, returns how the child ended, or `None` if it did not end in time, and its output.
     fn run<F: FnOnce()>(mut self, body: F, limit: Duration) -> (Option<ExitStatus>, String) {
         if is_child() {
             body();
@@ -141,12 +140,12 @@ impl Scenario {
     }
 }
 
-/// Ends a scenario for which this system is too old or too strict. The caller has said why.
+/// Ends a scenario as passed, on a system that is too old or too strict for it. The caller has printed why.
 pub fn skip() -> ! {
     std::process::exit(DONE)
 }
 
-/// Waits for `child`. At the limit, ends it and its group.
+/// Waits for `child`, no longer than `limit`. Then ends all processes of its group.
 fn wait(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
     let start = Instant::now();
     let mut status = child.try_wait().unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Sets the flag when it is dropped. So the threads that look at the flag end even if this one fails.
+/// Sets the flag when it is dropped. So the threads that watch the flag end even if this thread's test fails.
 pub struct Stop<'a>(pub &'a AtomicBool);
 
 impl Drop for Stop<'_> {

@@ -19,7 +19,7 @@ static_mode! {
     pub static COLOUR: Colour = Green;
 }
 
-/// The mode whose arm a switch here takes.
+/// Returns the mode for which this crate's switch has chosen an arm.
 #[must_use]
 pub fn colour() -> Colour {
     static_switch!(COLOUR, { Red => Colour::Red, Green => Colour::Green, Blue => Colour::Blue })

@@ -1,4 +1,4 @@
-//! Broken twins: the built-in platform without one of its precautions. The test of that precaution must find the twin out.
+//! Broken twins: the built-in platform without one of its precautions. The test of that precaution must notice the twin.
 
 use std::ffi::CStr;
 use std::ops::Range;
@@ -74,7 +74,7 @@ pub trait Twin: Sync {
 
 /// Replaces the platform by `twin`.
 pub fn install(twin: impl Twin + 'static) {
-    jumplabel::text_reserved(0..1).unwrap(); // This takes the built-in lock once, which makes things that a twin uses later.
+    jumplabel::text_reserved(0..1).unwrap(); // This call initialises parts of the built-in platform that a twin uses.
     // SAFETY: this is the start of a scenario, where nobody flips yet.
     unsafe { set_platform(platform(twin)) };
 }
@@ -98,7 +98,7 @@ impl<T: Twin + ?Sized> Writer for Through<'_, T> {
 
 struct Twinned<T>(T);
 
-// SAFETY: the built-in platform keeps the contract. The twin breaks it only where the test wants that.
+// SAFETY: the built-in platform keeps the contract of `Platform`. A twin breaks it only where its test wants that.
 unsafe impl<T: Twin> Platform for Twinned<T> {
     fn lock(&self) -> Result<Token, Error> {
         self.0.lock()
@@ -198,7 +198,7 @@ unsafe impl<T: Twin> Platform for Twinned<T> {
     }
 }
 
-/// A lock without precautions: it does not block signals, does not know its owner, is not taken for a fork, and is not reset in a forked child.
+/// A lock without precautions: it does not block signals, does not know its owner, and is neither taken before a fork nor reset in the forked child.
 #[derive(Default)]
 pub struct PrivateLock(AtomicBool);
 
@@ -217,7 +217,7 @@ impl PrivateLock {
     }
 }
 
-/// Makes the writes one by one with a pause after each, so that a thread that looks at the wrong moment sees half a batch.
+/// Makes the writes one by one, with a pause after each. So another thread may see half a batch.
 pub fn write_slowly(writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
     for (at, write) in writes.chunks(1).enumerate() {
         // SAFETY: this write is one of those for which the writer was opened.

@@ -1,5 +1,5 @@
-//! The writers that work where the test runs. If `procmem` changes bytes under an emulator, the emulator goes on running its earlier
-//! translation; there the self-test must say so.
+//! The writers that work where the test runs. Under an emulator, `procmem` does not work: it changes the bytes, and the emulator goes on running its
+//! earlier translation of them.
 
 use jumplabel::WriterKind;
 
@@ -10,13 +10,13 @@ pub fn works(writer: Option<WriterKind>) -> bool {
     writer != Some(WriterKind::Procmem) || scenario::emulator().is_none()
 }
 
-/// The writer for turn `number`: the writers of [`all`], one after the other.
+/// The writer for turn `number`: the list of [`all`], again and again.
 pub fn turn(number: usize) -> Option<WriterKind> {
     let all = all();
     all[number % all.len()]
 }
 
-/// The automatic choice and all others that work.
+/// The automatic choice (`None`), and all writers that work here.
 pub fn all() -> Vec<Option<WriterKind>> {
     let all = [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Remap)];
     all.into_iter().filter(|&writer| works(writer)).collect()

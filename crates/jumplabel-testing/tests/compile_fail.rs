@@ -1,11 +1,11 @@
-//! Misuse is a compile-time error whose message helps. The messages come from the compiler, so the test compares those of one version
-//! of it; `TRYBUILD=overwrite cargo test --test compile_fail` writes them anew.
+//! Misuse is a compile-time error with a helpful message. The compiler writes the messages, so the test compares them for one version only;
+//! `TRYBUILD=overwrite cargo test --test compile_fail` writes them anew.
 #![cfg(all(jumplabel_sites, not(jumplabel_dylib)))]
 
-/// The compiler that the .stderr files were written with.
+/// The version of the compiler that wrote the .stderr files.
 const VERSION: &str = "rustc 1.95.";
 
-/// True if the messages are those of this compiler.
+/// True if this compiler is that version.
 fn is_known() -> bool {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let version = std::process::Command::new(rustc).arg("--version").output().unwrap().stdout;
@@ -25,7 +25,7 @@ fn misuse_does_not_compile() {
     }
 }
 
-/// `cargo check` refuses an element that does not exist. trybuild runs `cargo check` only if no case passes, so this is a separate test.
+/// `cargo check` refuses an element that does not exist. trybuild runs `cargo check` only if no case must pass, so this is a separate test.
 #[test]
 fn an_element_that_is_not_there_does_not_pass_cargo_check() {
     if is_known() {

@@ -1,4 +1,4 @@
-//! Processors and time: where a thread runs, how much processor time it used, and how to make it take page faults.
+//! Processors and time on Windows: where a thread may run, how much processor time it has used, and page faults on purpose.
 
 use std::ffi::c_void;
 
@@ -38,7 +38,7 @@ pub fn move_to(processors: &[usize]) {
     unsafe { SetThreadAffinityMask(GetCurrentThread(), mask) };
 }
 
-/// Takes page faults, and interrupts the other processors: memory is mapped, touched and unmapped.
+/// Causes page faults, and interrupts to other processors: maps memory, touches it and unmaps it.
 pub fn fault() {
     const PAGES: usize = 8;
     const PAGE: usize = 4096;

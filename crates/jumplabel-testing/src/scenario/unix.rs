@@ -1,10 +1,10 @@
-//! Processes as Unix has them: groups of them, files without a name, forks.
+//! Processes on Unix: process groups, files without a name, forks.
 
 use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 
-/// How long a child of a scenario may live, in seconds.
+/// How long a forked child of a scenario may live, in seconds.
 const ALARM: u32 = 30;
 
 /// Starts a child in a process group of its own, so that everything it starts can be ended with it.
@@ -14,12 +14,12 @@ pub(super) fn start(command: &mut Command) -> Child {
 
 /// Ends a child of [`start`], and everything that it started.
 pub(super) fn end_all(child: &mut Child) {
-    // SAFETY: this sends a signal to the group of a child of this process. The child leads the group, and was waited for only just now or not at all,
-    // so its number was not reused.
+    // SAFETY: this signals the process group that a child of this process leads. The child's number cannot have been reused: it was waited for just
+    // now, or not at all.
     unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
 }
 
-/// Makes a file without a name. Unlike with a pipe, its reader does not wait for a grandchild that lives on.
+/// Makes a file without a name. A pipe's reader would wait for a grandchild that lives on; the reader of this file does not.
 pub(super) fn tempfile() -> File {
     // SAFETY: the name is a constant.
     let file = unsafe { libc::memfd_create(c"scenario".as_ptr(), libc::MFD_CLOEXEC) };
@@ -31,27 +31,27 @@ pub(super) fn tempfile() -> File {
 /// Waits for a child made by `fork` or `clone` to end.
 pub fn wait_for(child: i32) -> ExitStatus {
     let mut status = 0;
-    // SAFETY: this waits for one child of this process, and writes its status.
+    // SAFETY: this waits for one child of this process, and writes only `status`.
     assert_eq!(unsafe { libc::waitpid(child, &raw mut status, libc::__WALL) }, child);
     ExitStatus::from_raw(status)
 }
 
-/// Waits for a child made by `fork` or `clone`, and demands that it ended well.
+/// Waits for a child made by `fork` or `clone`, which must have ended with status 0.
 pub fn reap(child: i32) {
     let status = wait_for(child);
     assert!(status.success(), "child {child}: {status}");
 }
 
-/// Runs `body` in a child made by `fork`, which has one thread. Returns the child's number.
+/// Runs `body` in a child made by `fork`, which has one thread. Returns the child's process number.
 pub fn fork(body: impl FnOnce() -> bool) -> i32 {
-    // SAFETY: glibc and musl allow the actions of the callers' bodies in a forked child of a process with threads.
+    // SAFETY: the bodies do only things that glibc and musl allow in the forked child of a process with threads.
     match unsafe { libc::fork() } {
         0 => end(body),
         child => child,
     }
 }
 
-/// Runs `body` in a child process, then ends that process without the parent's exit handlers and without a hang.
+/// Runs `body` in a child process, and ends the process at once, without the exit handlers of its parent. An alarm ends it if it hangs.
 pub fn end(body: impl FnOnce() -> bool) -> ! {
     // SAFETY: these calls set a deadline for this process, and end it.
     unsafe {

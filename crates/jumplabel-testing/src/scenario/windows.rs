@@ -1,4 +1,4 @@
-//! Processes as Windows has them. No scenario starts another process there.
+//! Processes on Windows. There, a scenario's child starts no further process.
 
 use std::fs::{File, OpenOptions};
 use std::os::windows::fs::OpenOptionsExt;
@@ -12,10 +12,10 @@ pub(super) fn start(command: &mut Command) -> Child {
 
 /// Ends a child of [`start`].
 pub(super) fn end_all(child: &mut Child) {
-    let _ = child.kill(); // It has ended already, or ends now.
+    let _ = child.kill(); // This fails if it has ended already.
 }
 
-/// A file that goes away with its last handle.
+/// A file that is deleted when its last handle is closed.
 pub(super) fn tempfile() -> File {
     const FILE_FLAG_DELETE_ON_CLOSE: u32 = 0x0400_0000;
     static NUMBER: AtomicU32 = AtomicU32::new(0);

@@ -1,4 +1,4 @@
-//! An index of an element that does not exist.
+//! A check of an element that does not exist is refused.
 use jumplabel::{StaticKeyFalse, static_branch_likely, static_branch_maybe, static_branch_unlikely, static_key};
 
 static_key! { static KEYS: [false; 4]; }

@@ -1,4 +1,4 @@
-//! The default of a static call must have the call's type, and `return 0` fits only result types that have a zero.
+//! The default of a static call must have the call's type. `return 0` is allowed only for result types that have a zero.
 use jumplabel::static_call;
 
 fn plain(x: u64) -> u64 {

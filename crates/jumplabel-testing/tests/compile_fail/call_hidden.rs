@@ -1,5 +1,5 @@
-//! Defaults whose paths do not show their type: generic ones without arguments, `impl Trait`, functions of some processors only,
-//! closures, and those of another convention.
+//! The type of a call must be visible in the path of its default. It is not for generic functions without arguments, `impl Trait`, functions with
+//! target features, closures, and functions of another calling convention.
 use jumplabel::static_call;
 
 fn generic<T>(x: T) -> T {

@@ -1,4 +1,4 @@
-//! A static call leads to functions of its type.
+//! A static call can be changed only to functions of its type.
 use jumplabel::static_call;
 
 fn plain(x: u64) -> u64 {

@@ -1,4 +1,4 @@
-//! A constant has no code to patch.
+//! A check cannot be in a `const fn`: at compile time there is no code to patch.
 use jumplabel::{static_branch_likely, static_key};
 
 static_key! { static KEY: true; }

@@ -1,4 +1,4 @@
-//! A constant is not one object but a new one at each use.
+//! A key must not be a constant, because each use of a constant is a new object.
 use jumplabel::{StaticKeyTrue, static_branch_likely};
 
 const KEY: StaticKeyTrue = StaticKeyTrue::new();

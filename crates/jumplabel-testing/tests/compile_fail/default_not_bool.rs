@@ -1,4 +1,4 @@
-//! The default of a key is true or false.
+//! The default of a key must be true or false.
 use jumplabel::static_key;
 
 static_key! {

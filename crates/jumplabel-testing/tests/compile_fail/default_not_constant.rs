@@ -1,4 +1,4 @@
-//! The default must be known to the compiler.
+//! The default of a key must be a constant.
 use jumplabel::static_key;
 
 fn verbose() -> bool {

@@ -1,4 +1,4 @@
-//! A deferred key says how long.
+//! The declaration of a deferred key must give its interval.
 use jumplabel::static_key;
 
 static_key! {

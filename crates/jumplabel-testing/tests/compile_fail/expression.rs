@@ -1,4 +1,4 @@
-//! A call is not a key.
+//! A check must name its key; a function call that returns it is refused.
 use jumplabel::{StaticKeyFalse, static_branch_unlikely};
 
 static KEY: StaticKeyFalse = StaticKeyFalse::new();

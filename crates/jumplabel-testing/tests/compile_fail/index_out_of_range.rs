@@ -1,4 +1,4 @@
-//! An index of an element that does not exist, by an index that is not a literal. (../check_fail has literals.)
+//! An element that does not exist is refused, also if the index is no literal. (../check_fail has literals.)
 use jumplabel::{static_branch_unlikely, static_key};
 
 static_key! { static KEYS: [false; 4]; }

@@ -1,4 +1,4 @@
-//! An `impl` block has no statics. The key is declared beside it.
+//! A key cannot be declared in an `impl` block, which has no statics.
 struct Server;
 
 impl Server {

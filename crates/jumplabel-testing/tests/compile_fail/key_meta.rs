@@ -1,4 +1,4 @@
-//! All threads share the value that goes with a key, and it stays.
+//! The value after `meta` must be a reference to a static value that threads can share, and must come last.
 struct Local(*const ());
 static SHARED: u32 = 1;
 jumplabel::static_key! { static NOT_SHARED: false, meta &Local(core::ptr::null()); }

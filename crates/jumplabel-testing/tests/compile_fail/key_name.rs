@@ -1,4 +1,4 @@
-//! Names of keys.
+//! The attribute for a key's name: misspelt, given twice, empty, with a line break, and not a string.
 jumplabel::static_key! {
     #[key(nmae = "a.name")]
     static MISSPELT: false;

@@ -1,4 +1,4 @@
-//! A key must be a static: its sites refer to it by name.
+//! A key must be a static, because its sites refer to it by its symbol.
 use jumplabel::{StaticKeyFalse, static_branch_unlikely};
 
 fn main() {

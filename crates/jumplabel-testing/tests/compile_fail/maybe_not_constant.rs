@@ -1,4 +1,4 @@
-//! The likely arm must be known to the compiler.
+//! The likely arm must be a constant.
 use jumplabel::{static_branch_maybe, static_key};
 
 static_key! { static KEY: false; }

@@ -1,4 +1,4 @@
-//! The first mode is one of the modes.
+//! The first mode must be one of the modes, not another constant of the type.
 
 jumplabel::modes! { pub enum Level { Low, High } }
 

@@ -1,4 +1,4 @@
-//! A static that can change cannot be shared.
+//! A key must not be a `static mut`, because threads cannot share one.
 use jumplabel::{StaticKeyFalse, static_branch_likely, static_branch_unlikely};
 
 static mut KEY: StaticKeyFalse = StaticKeyFalse::new();

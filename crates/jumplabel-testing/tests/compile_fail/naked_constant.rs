@@ -1,4 +1,4 @@
-//! The default of a naked key must be a constant of type bool. A check is no constant.
+//! The default of a naked key must be a constant of type bool. A check of a naked key is not a constant.
 use jumplabel::naked_key;
 
 fn computed() -> bool {

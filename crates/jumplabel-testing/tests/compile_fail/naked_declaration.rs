@@ -1,4 +1,4 @@
-//! Naked keys are declared one by one, and without a deferred `dec`.
+//! A naked key is no array and has no deferred `dec`.
 use jumplabel::naked_key;
 
 naked_key! {

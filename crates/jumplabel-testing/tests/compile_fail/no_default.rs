@@ -1,4 +1,4 @@
-//! A key is declared by its default, not by its type.
+//! A key is declared with its default, not with its type.
 use jumplabel::{StaticKeyFalse, static_key};
 
 static_key! {

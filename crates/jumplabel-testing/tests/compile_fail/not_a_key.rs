@@ -1,4 +1,4 @@
-//! A static of another type.
+//! A check of a static that is not a key is refused: a flag, a whole array, an optional key.
 use std::sync::atomic::AtomicBool;
 use jumplabel::{RawKey, static_branch_likely, static_key};
 

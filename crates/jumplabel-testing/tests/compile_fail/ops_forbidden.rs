@@ -1,4 +1,4 @@
-//! Templates are forbidden where unsafe code is.
+//! Templates are refused if the crate forbids unsafe code.
 #![forbid(unsafe_code)]
 
 jumplabel::ops! {

@@ -1,4 +1,4 @@
-//! The result of an operation with `inout` is its first argument, and has a type.
+//! An operation with `inout` returns its first argument, and must give the result's type.
 
 jumplabel::ops! {
     static TABLE: Backend = { Native, Other };

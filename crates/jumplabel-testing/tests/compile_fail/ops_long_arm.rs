@@ -1,4 +1,4 @@
-//! A closed arm that does not fit its stub.
+//! A closed arm that is too long for its stub is refused.
 jumplabel::ops! {
     static LOCK: Lock = { Native, Xen };
 

@@ -1,4 +1,4 @@
-//! A backend without an arm in an operation.
+//! Each operation must have an arm for each backend.
 jumplabel::ops! {
     static LOCK: Lock = { Native, Xen, Other };
 

@@ -1,4 +1,4 @@
-//! A template that contains something else than instructions.
+//! A template must contain only instructions.
 jumplabel::ops! {
     static LOCK: Lock = { Native, Xen };
 

@@ -1,4 +1,4 @@
-//! An operation whose arm `nothing` would give no result.
+//! The arm `nothing` gives no result, so an operation that has one cannot use it.
 jumplabel::ops! {
     static LOCK: Lock = { Native, Xen };
 

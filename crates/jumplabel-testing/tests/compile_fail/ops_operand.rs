@@ -1,4 +1,4 @@
-//! An operand in place must be one that a function takes in a general register, unchanged.
+//! An operand of a template must be an argument that a function gets unchanged in a general register.
 
 jumplabel::ops! {
     static TABLE: Backend = { Native, Called };

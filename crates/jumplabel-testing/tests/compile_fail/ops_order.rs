@@ -1,4 +1,4 @@
-//! The first arm must belong to the first backend, and an arm's slow way must be its own.
+//! The first arm must be that of the first backend, and a template that jumps to a call must be followed by `else call`.
 
 jumplabel::ops! {
     static TABLE: Backend = { Native, Other };

@@ -1,4 +1,4 @@
-//! Names that are taken, an instruction set without templates, and templates and arms that are given twice.
+//! Refused: operands with reserved names, templates for an unknown instruction set, and templates or arms that are given twice.
 
 jumplabel::ops! {
     static TABLE: Backend = { Native, Other };

@@ -1,4 +1,4 @@
-//! A template is assembler: its author says `unsafe`.
+//! A template is assembler, so its author must write `unsafe`.
 
 jumplabel::ops! {
     static TABLE: Backend = { Native, Other };

@@ -1,4 +1,4 @@
-//! A native instruction that has no room for a jump.
+//! A native instruction must be long enough for a jump.
 jumplabel::ops! {
     static LOCK: Lock = { Native, Xen };
 

@@ -1,4 +1,4 @@
-//! An arm of another type.
+//! The function of an arm must have the operation's type.
 jumplabel::ops! {
     static LOCK: Lock = { Native, Xen };
 

@@ -1,4 +1,4 @@
-//! An arm of no backend.
+//! An arm must belong to a backend of the table.
 jumplabel::ops! {
     static LOCK: Lock = { Native, Xen };
 

@@ -1,4 +1,4 @@
-//! A parameter may be any key.
+//! A check of a function's parameter is refused, because it could be any key.
 use jumplabel::{StaticKeyFalse, static_branch_unlikely};
 
 struct Holder {

@@ -1,4 +1,4 @@
-//! Places that get a record: in a static, and of a key.
+//! `record_key!` takes only keys in statics.
 use jumplabel::{StaticKey, record_key};
 
 struct Config {

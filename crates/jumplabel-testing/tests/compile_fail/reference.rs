@@ -1,4 +1,4 @@
-//! A check takes no reference, and no key in a reference: the key is not known before the program runs.
+//! A check refuses a key behind a reference, because the compiler does not know which key it is.
 use jumplabel::{StaticKeyFalse, static_branch_unlikely};
 
 static KEY: StaticKeyFalse = StaticKeyFalse::new();

@@ -1,4 +1,4 @@
-//! The element must be known to the compiler.
+//! The index of an element must be a constant.
 use jumplabel::{static_branch_unlikely, static_key};
 
 static_key! { static KEYS: [false; 4]; }

@@ -1,4 +1,4 @@
-//! A key with a guard must live as long as the program: a forgotten guard would hold any key that came to lie at its place later.
+//! A key with a guard must be a static. Otherwise a leaked guard would later hold any key that came to lie at the same address.
 use jumplabel::{RawKey, StaticKey};
 
 fn of_the_stack() {

@@ -1,4 +1,4 @@
-//! A switch has one arm for each mode.
+//! A switch must not have two arms for one mode.
 
 use jumplabel::{modes, static_mode, static_switch};
 

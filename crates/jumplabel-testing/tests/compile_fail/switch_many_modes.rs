@@ -1,4 +1,4 @@
-//! A byte counts the modes.
+//! A type may have at most 255 modes.
 
 jumplabel::modes! {
     enum Mode {

@@ -1,4 +1,4 @@
-//! A switch has an arm for each mode.
+//! A switch must have an arm for each mode.
 
 use jumplabel::{modes, static_mode, static_switch};
 

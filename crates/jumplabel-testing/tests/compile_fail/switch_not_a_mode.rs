@@ -1,4 +1,4 @@
-//! A switch takes a static mode, by its path.
+//! A switch must name a static mode by its path.
 
 use jumplabel::{modes, static_mode, static_switch};
 

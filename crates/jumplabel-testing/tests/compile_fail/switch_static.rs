@@ -1,4 +1,4 @@
-//! A switch takes a static mode, not a static of that name, nor a reference.
+//! A switch takes neither another static with the name of a static mode nor a reference to one.
 
 use std::sync::atomic::AtomicU64;
 

@@ -1,4 +1,4 @@
-//! The default is one of the modes.
+//! The first mode of a static mode must be one of its type's modes.
 
 use jumplabel::{modes, static_mode};
 

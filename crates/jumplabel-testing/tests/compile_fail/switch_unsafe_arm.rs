@@ -1,4 +1,4 @@
-//! Unsafe code in an arm needs an `unsafe` block, as it does around the switch.
+//! Unsafe code in an arm of a switch needs an `unsafe` block, as it would outside.
 
 use jumplabel::{modes, static_mode, static_switch};
 

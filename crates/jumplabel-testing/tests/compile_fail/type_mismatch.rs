@@ -1,4 +1,4 @@
-//! The default is part of the type.
+//! A key's type includes its default, so keys with different defaults have different types.
 use jumplabel::{StaticKeyFalse, StaticKeyTrue, static_key};
 
 static KEY: StaticKeyTrue = StaticKeyFalse::new();

@@ -1,4 +1,4 @@
-//! Declarations beside names that they could mistake for others.
+//! Declarations work even if the crate uses names that the macros use: `Option`, `u8`, `target`, and so on.
 
 #![allow(dead_code, unused_imports, non_camel_case_types, non_upper_case_globals, unused_macros)]
 
@@ -34,7 +34,7 @@ mod calls {
         pub static ZERO: fn(u32) -> u32 = return 0;
         #[cfg(unix)]
         static HERE: fn(u32) -> u32 = function;
-        /// Nowhere.
+        /// Does not exist on Unix.
         #[cfg(not(unix))]
         static HERE: fn(u32) -> u32 = function;
         #[cfg(any())]

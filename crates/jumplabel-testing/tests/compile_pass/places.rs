@@ -1,4 +1,4 @@
-//! Correct programs, the counterparts of those that are refused. (They also make the compiler go as far as the constants of the checks.)
+//! Correct programs, for comparison with the refused ones. (They also make the compiler evaluate the constants in checks.)
 use jumplabel::{RawKey, StaticKeyFalse, StaticKeyTrue, static_branch_likely, static_branch_maybe, static_branch_unlikely, static_key};
 
 static KEY: StaticKeyFalse = StaticKeyFalse::new();
@@ -7,7 +7,7 @@ mod deeper {
     jumplabel::static_key! {
         pub(crate) static NEAR: true;
         pub(super) static KEYS: [false; 4];
-        /// Documented.
+        /// A doc comment, which the declaration must accept.
         #[allow(dead_code)]
         pub static SLOW: false, deferred std::time::Duration::from_secs(1);
     }
@@ -43,7 +43,7 @@ fn either(on: &RawKey) -> bool {
 mod naked {
     jumplabel::naked_key! {
         pub(crate) static FAR: true;
-        /// Documented.
+        /// A doc comment, which the declaration must accept.
         #[allow(dead_code)]
         pub static NEVER: cfg!(any());
     }

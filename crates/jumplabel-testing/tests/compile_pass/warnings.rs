@@ -1,4 +1,4 @@
-//! Declarations whose names have several words bring no warnings into the user's crate.
+//! Declarations cause no warnings in the user's crate, even if their names consist of several words.
 
 #![deny(warnings, missing_docs, nonstandard_style)]
 
