@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Static keys for a project that does not want to depend on jumplabel: one header to copy. Where the library's headers are found, it is they, and
- * checks are instructions. Where they are not, checks are relaxed loads, and what is below does the rest, in C99 or C++11, without any library:
- * the same declarations, names, list, and start variable.
+ * Static keys for a project that must not depend on jumplabel: one header to copy. If the library's headers are found, this includes them, and checks
+ * are instructions. Otherwise checks are relaxed loads, and this file itself provides the same declarations, names, list and start variable, in C99
+ * or C++11, without any library.
  *
  *     #include "jumplabel-optional.h"
  *
  *     static DEFINE_STATIC_KEY_FALSE(trace);
- *     RECORD_STATIC_KEY(trace, "net.trace");          its name, for lists and for JUMPLABEL=
+ *     RECORD_STATIC_KEY(trace, "net.trace");          gives the key a name, for lists and for JUMPLABEL=
  *
  *     if (static_branch_unlikely(&trace))
  *             print_it();
  *     static_branch_enable(&trace);
  *
- * One file of a program, and of each shared library with keys, C or C++, has in front of the #include
+ * One file, in C or C++, of a program, and of each shared library with keys, has before the #include
  *
  *     #define JUMPLABEL_OPTIONAL_IMPLEMENTATION
  *
- * and may say JUMPLABEL_STARTUP(); then JUMPLABEL='net.*=on' sets keys before main, and JUMPLABEL=help lists them.
+ * and may contain JUMPLABEL_STARTUP(). Then JUMPLABEL='net.*=on' sets keys before main, and JUMPLABEL=help lists them.
  *
- * JUMPLABEL_OPTIONAL_USE   1: the library. 0: not. Undefined: the library if the compiler finds <jumplabel/jump_label.h> (__has_include), and speaks
- *                          what it needs: GNU C of C11, C++17. A build system defines it, because it also decides whether to link with the
- *                          library: -ljumplabel, or -ljumplabel-agent -ljumplabel with JUMPLABEL_STARTUP().
- * JUMPLABEL_OPTIONAL_LIBRARY  is 1 or 0 behind the #include: what it was.
+ * JUMPLABEL_OPTIONAL_USE   1: use the library. 0: do not. Undefined: use it if the compiler finds <jumplabel/jump_label.h> (__has_include), and
+ *                          supports GNU C of C11, or C++17. A build system should define it, because it must also link with the library:
+ *                          -ljumplabel, or with JUMPLABEL_STARTUP() -ljumplabel-agent -ljumplabel.
+ * JUMPLABEL_OPTIONAL_LIBRARY  is defined after the #include: 1 if the library is used, otherwise 0.
  *
- * All files of a program, or of a shared library, do the same, with one version of this file: else the linker says "undefined reference to
- * `JUMPLABEL_OPTIONAL_IMPLEMENTATION_is_missing_for_version_1_without_the_library'", or "..._with_the_library'".
+ * All files of a program, or of a shared library, must make the same choice, with the same version of this file. Otherwise the linker says "undefined
+ * reference to `JUMPLABEL_OPTIONAL_IMPLEMENTATION_is_missing_for_version_1_without_the_library'", or "..._with_the_library'".
  *
- * Without the library there are no deferred keys, static calls, switches, tracepoints, no agent, and no jump_label_lock(). A shared library's keys are
- * listed and set in that library only. A check costs a load, a compare and a jump. Changes take no lock: they are safe in signal handlers, and
- * never wait.
+ * Without the library there are no deferred keys, static calls, switches, tracepoints, agent, or jump_label_lock(). The keys of a shared library are
+ * listed and set in that library only. A check costs a load, a compare and a jump. Changes take no lock, so they never wait, and are safe in signal
+ * handlers.
  */
 #ifndef JUMPLABEL_OPTIONAL_H
 #define JUMPLABEL_OPTIONAL_H
@@ -72,7 +72,7 @@
 #endif
 
 #ifdef __GNUC__
-#pragma GCC system_header /* For [0 ... n] = in an initialiser, of which -pedantic complains otherwise. */
+#pragma GCC system_header /* Because -pedantic complains of [0 ... n] = in an initialiser. */
 #endif
 
 #include <stdbool.h>
@@ -110,14 +110,14 @@ JUMPLABEL_OPTIONAL_BEGIN_
 
 /* ---- Keys ------------------------------------------------------------------------------------------------------- */
 
-/* `_enabled`: 0 off, n > 0 on with n users; the sign bit: sealed. As in the library. */
+/* `_enabled` is 0 if the key is off, and n > 0 if it is on with n users. The sign bit is set if it is sealed. The library does the same. */
 struct static_key {
 	int _enabled;
 	unsigned int _type;
 } JUMPLABEL_ALIGNED_;
 
 #ifdef __cplusplus
-/* Constructors, because C++11 has no braces for a structure with members that are initialised. They run when the compiler does. */
+/* The types have constructors, because C++11 does not allow braces for a structure whose members have initialisers. The compiler evaluates them. */
 #define JUMPLABEL_KEY_TYPE_(type, value) struct type { struct static_key key; constexpr type() : key{ value, value } {} }
 #define JUMPLABEL_INIT_(type, value) type()
 #define JUMPLABEL_KEY_(type, name, place, value) struct type name place
@@ -137,7 +137,7 @@ struct static_key {
 #elif defined(__GNUC__)
 #define JUMPLABEL_KEYS_(type, name, count, value) struct type name[count] = { [0 ... (count) - 1] = { { value, value } } }
 #else
-/* MSVC's C has no such initialiser: arrays of keys that start on are for C++. */
+/* C by MSVC has no initialiser for a range, so there arrays of keys that start on exist only in C++. */
 #define JUMPLABEL_KEYS_(type, name, count, value) struct type name[(value) == 0 ? (count) : -1] = { { { 0, 0 } } }
 #endif
 #endif
@@ -152,7 +152,7 @@ JUMPLABEL_KEY_TYPE_(static_key_false_or_load, 0);
 #define STATIC_KEY_TRUE_OR_LOAD_INIT JUMPLABEL_INIT_(static_key_true_or_load, 1)
 #define STATIC_KEY_FALSE_OR_LOAD_INIT JUMPLABEL_INIT_(static_key_false_or_load, 0)
 
-/* Keys that jump_label_init_ro() seals, where files are ELF; elsewhere keys as all others. */
+/* Keys that jump_label_init_ro() seals, in ELF files. In other files, they are keys like all others. */
 #ifdef __ELF__
 #define JUMPLABEL_RO_ __attribute__((__section__("__jump_ro_keys")))
 #else
@@ -174,7 +174,7 @@ JUMPLABEL_KEY_TYPE_(static_key_false_or_load, 0);
 #define DEFINE_STATIC_KEY_ARRAY_TRUE_OR_LOAD(name, count) JUMPLABEL_KEYS_(static_key_true_or_load, name, count, 1)
 #define DEFINE_STATIC_KEY_ARRAY_FALSE_OR_LOAD(name, count) JUMPLABEL_KEYS_(static_key_false_or_load, name, count, 0)
 
-/* Keys that start on if the macro `config` is defined as 1, else off (undefined, 0). */
+/* Keys that start on if the macro `config` is defined as 1, and off if it is 0 or undefined. */
 #define DEFINE_STATIC_KEY_MAYBE(config, name) JUMPLABEL_CHOOSE_(config, DEFINE_STATIC_KEY_TRUE, DEFINE_STATIC_KEY_FALSE)(name)
 #define DEFINE_STATIC_KEY_MAYBE_RO(config, name) JUMPLABEL_CHOOSE_(config, DEFINE_STATIC_KEY_TRUE_RO, DEFINE_STATIC_KEY_FALSE_RO)(name)
 #define DECLARE_STATIC_KEY_MAYBE(config, name) JUMPLABEL_CHOOSE_(config, DECLARE_STATIC_KEY_TRUE, DECLARE_STATIC_KEY_FALSE)(name)
@@ -192,7 +192,7 @@ JUMPLABEL_INLINE_ int jumplabel_count_(const struct static_key *_key)
 	return JUMPLABEL_LOAD_WORD_(&_key->_enabled) & 0x7fffffff;
 }
 
-/* Of a struct static_key, static_key_true or static_key_false. Elsewhere `(x)->key` tells the compiler that the key has a type. */
+/* Takes a struct static_key, static_key_true or static_key_false. Macros that use `(x)->key` accept only a key with a type. */
 #define static_key_count(x) jumplabel_count_((const struct static_key *)(const void *)(x))
 #define static_key_enabled(x) (static_key_count(x) > 0)
 #define jump_label_enabled(x) static_key_enabled(x)
@@ -202,7 +202,7 @@ JUMPLABEL_INLINE_ int jumplabel_count_(const struct static_key *_key)
 
 /* ---- Changes ---------------------------------------------------------------------------------------------------- */
 
-/* What fails without a result calls the hook of jumplabel_set_warn(). */
+/* If a function without a result fails, it calls the hook of jumplabel_set_warn(). */
 JUMPLABEL_OPTIONAL_API_ void static_key_enable(struct static_key *_key), static_key_disable(struct static_key *_key);
 JUMPLABEL_OPTIONAL_API_ void static_key_slow_dec(struct static_key *_key);
 JUMPLABEL_OPTIONAL_API_ bool static_key_slow_inc(struct static_key *_key), static_key_fast_inc_not_disabled(struct static_key *_key);
@@ -212,7 +212,7 @@ JUMPLABEL_OPTIONAL_API_ bool static_key_slow_inc(struct static_key *_key), stati
 #define static_branch_inc(x) static_key_slow_inc(&(x)->key)
 #define static_branch_dec(x) static_key_slow_dec(&(x)->key)
 
-/* What has nothing to do without sites. */
+/* There is nothing to do here without sites. */
 #define jumplabel_prepare() 0
 #define jump_label_init() ((void)0)
 #define static_key_initialized true
@@ -220,35 +220,35 @@ JUMPLABEL_OPTIONAL_API_ bool static_key_slow_inc(struct static_key *_key), stati
 /* Seals the _RO keys of the program or library. */
 JUMPLABEL_OPTIONAL_API_ void jump_label_init_ro(void);
 
-/* Changes that report errors, numbers of errno.h with the sign changed: -EINVAL no key, -EBUSY several users, -ERANGE the key is off, -EOVERFLOW
-   the count is INT_MAX, -EROFS the key is sealed. */
+/* Changes that return 0 or a number of errno.h with the sign changed: -EINVAL: no key, -EBUSY: several users, -ERANGE: the key is off, -EOVERFLOW:
+   the count is INT_MAX, -EROFS: the key is sealed. */
 JUMPLABEL_OPTIONAL_API_ int jumplabel_enable(struct static_key *_key), jumplabel_disable(struct static_key *_key);
 JUMPLABEL_OPTIONAL_API_ int jumplabel_seal(struct static_key *_key);
 JUMPLABEL_OPTIONAL_API_ int jumplabel_inc(struct static_key *_key), jumplabel_dec(struct static_key *_key);
 JUMPLABEL_OPTIONAL_API_ const char *jumplabel_strerror(int _error);
 #define jumplabel_key(x) ((struct static_key *)(void *)(x))
 
-/* All or nothing: on an error, what this call has changed is changed back. If a key is named twice, the last change wins. */
+/* All or nothing: after an error, the changes of this call are undone. If a key is listed twice, the last change wins. */
 struct jumplabel_change { struct static_key *key; bool enable; };
 JUMPLABEL_OPTIONAL_API_ int jumplabel_set_all(const struct jumplabel_change *_changes, size_t _count);
 
 typedef void (*jumplabel_warn_fn)(const char *_message, void *_data);
 JUMPLABEL_OPTIONAL_API_ void jumplabel_set_warn(jumplabel_warn_fn _hook, void *_data);
 
-/* ---- Functions that hear of changes ----------------------------------------------------------------------------- */
+/* ---- Functions that are called after changes -------------------------------------------------------------------- */
 
-/* Who asked: the program; the variable JUMPLABEL. The other two are the library's, with `uid` and `mode`. */
+/* Who asked for a change: the program, or the variable JUMPLABEL. The other two, `uid` and `mode` are used by the library only. */
 enum { JUMPLABEL_BY_PROGRAM, JUMPLABEL_BY_STARTUP, JUMPLABEL_BY_OPERATOR, JUMPLABEL_BY_REVERT };
 struct jumplabel_changed { struct static_key *key; struct static_mode *mode; int state, by; unsigned int uid; };
 typedef void (*jumplabel_changed_fn)(const struct jumplabel_changed *_changed, void *_data);
-/* Has `_told` called, in the thread that changes, once for each key that went on or off: this one, or any if `_key` is NULL. It may change keys,
-   which is told inside of the call, without a bound. A number above 0; -ENOMEM: 64 are there. To remove never waits: how many calls still run. */
+/* Registers `_told`, which the thread that makes a change calls for each key that went on or off: for `_key`, or for any if that is NULL. It may
+   change keys; then it is called inside the call. Returns a number above 0; -ENOMEM: 64 are registered. Removing returns how many calls still run. */
 JUMPLABEL_OPTIONAL_API_ int jumplabel_on_change(const struct static_key *_key, jumplabel_changed_fn _told, void *_data);
 JUMPLABEL_OPTIONAL_API_ long jumplabel_on_change_remove(int _number);
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
 
-/* A key, or an array of them, with its names. A constructor links it. */
+/* The names of a key or of an array. A constructor links this into the list. */
 struct jumplabel_record_ {
 	struct static_key *_keys;
 	unsigned int _count, _line;
@@ -267,8 +267,8 @@ JUMPLABEL_OPTIONAL_API_ void jumplabel_link_record_(struct jumplabel_record_ *_r
 	JUMPLABEL_CONSTRUCTOR_(101, "T", jumplabel_link_##id##_) { jumplabel_link_record_(&jumplabel_record_##id##_); }        \
 	struct jumplabel_record_
 
-/* Constructors of this number run before others, where files are ELF or PE; in Mach-O files, those of a file run in this order, and files as they are
-   linked. MSVC: in the order of the letter. */
+/* In ELF and PE files, constructors with this number run before others. In Mach-O files, those of a file run in their order, and files in the order
+   in which they are linked. With MSVC, they run in the order of the letters. */
 #ifdef __GNUC__
 #define JUMPLABEL_CONSTRUCTOR_(number, letter, function)                                                               \
 	__attribute__((__constructor__(number), __used__)) static void function(void)
@@ -286,12 +286,12 @@ struct jumplabel_key_info {
 	unsigned int line, column;
 	int element;
 };
-/* Calls `_visit` (NULL: nothing) for each key with a record; how many there are. It may change keys. Texts are not terminated in the library. */
+/* Calls `_visit`, if not NULL, for each key with a record. Returns their number. It may change keys. With the library, texts do not end with a 0. */
 JUMPLABEL_OPTIONAL_API_ long jumplabel_for_each_key(void (*_visit)(const struct jumplabel_key_info *_info, void *_data), void *_data);
 
 /* ---- The start variable ----------------------------------------------------------------------------------------- */
 
-/* Does what JUMPLABEL says, once: docs/operating.md of jumplabel has the grammar. NAME=on, =off, +1, -1 and file:PATH[:LINE[-LINE]] with commas
+/* Does what JUMPLABEL says, once. docs/operating.md of jumplabel has the grammar: NAME=on, =off, +1, -1 and file:PATH[:LINE[-LINE]], with commas
    between them, @FILE, help. */
 JUMPLABEL_OPTIONAL_API_ void jumplabel_startup(void);
 #define JUMPLABEL_STARTUP() \
@@ -305,13 +305,13 @@ JUMPLABEL_OPTIONAL_END_
 
 JUMPLABEL_OPTIONAL_BEGIN_
 
-/* The key of this name ("net.trace", "hooks[2]"); NULL if there is none, or there are several. */
+/* The key of this name ("net.trace", "hooks[2]"). NULL if there is none, or if there are several. */
 JUMPLABEL_OPTIONAL_API_ struct static_key *jumplabel_optional_find_key(const char *_name);
 
-/* All keys as text: "net.trace on\n". Writes the lines that fit into `_size` bytes, and a zero, and returns the length of all of them. */
+/* Lists all keys as text: "net.trace on\n". Writes the lines that fit into `_size` bytes, and a 0. Returns the length of all lines. */
 JUMPLABEL_OPTIONAL_API_ size_t jumplabel_optional_list(char *_text, size_t _size);
 
-/* What each file needs, and one defines. */
+/* Each file refers to these, and one file defines them, so that the linker finds mistakes. */
 JUMPLABEL_OPTIONAL_API_ extern const char JUMPLABEL_OPTIONAL_MODE_;
 JUMPLABEL_OPTIONAL_API_ extern const char JUMPLABEL_OPTIONAL_IMPLEMENTATION_is_in_two_files;
 #if defined(__GNUC__)
@@ -332,7 +332,7 @@ static const char *const jumplabel_optional_mode_ JUMPLABEL_OPTIONAL_KEPT_ = &JU
 
 JUMPLABEL_OPTIONAL_END_
 
-/* ---- What one file has ------------------------------------------------------------------------------------------ */
+/* ---- The implementation, in one file ---------------------------------------------------------------------------- */
 
 #ifdef JUMPLABEL_OPTIONAL_IMPLEMENTATION
 
@@ -344,7 +344,7 @@ JUMPLABEL_OPTIONAL_BEGIN_
 const char JUMPLABEL_OPTIONAL_MODE_ = 0;
 const char JUMPLABEL_OPTIONAL_IMPLEMENTATION_is_in_two_files = 0;
 
-/* The name of a key, with the number of an element, if it fits; its length. */
+/* Writes the name of a key, with the number of its element, if it fits. Returns its length. */
 static size_t jumplabel_full_name_(char *_text, size_t _size, const struct jumplabel_key_info *_info)
 {
 	char _number[16] = "";
@@ -390,7 +390,7 @@ static void jumplabel_append_(const struct jumplabel_key_info *_info, void *_dat
 		strcat(_to->_text, _state);
 		_to->_text += _length;
 	} else {
-		_to->_size = 0; /* Whole lines, from the first on. */
+		_to->_size = 0; /* Only whole lines, from the first on. */
 	}
 	_to->_length += _length;
 }
@@ -431,7 +431,7 @@ static int jumplabel_set_pointer_(struct jumplabel_record_ **_at, struct jumplab
 }
 #else
 #define JUMPLABEL_EXCHANGE_WORD_(at, old, now) (_InterlockedCompareExchange((volatile long *)(at), now, old) == (old))
-#define JUMPLABEL_FENCE_() ((void)0) /* What is exchanged is a fence. */
+#define JUMPLABEL_FENCE_() ((void)0) /* An exchange is a fence itself. */
 #define JUMPLABEL_LOAD_POINTER_(at) (*(at))
 #define JUMPLABEL_STORE_POINTER_(at, now) ((void)_InterlockedExchangePointer((void *volatile *)(at), now))
 #define JUMPLABEL_SET_POINTER_(at, now) (_InterlockedCompareExchangePointer((void *volatile *)(at), now, 0) == 0)
@@ -439,7 +439,7 @@ static int jumplabel_set_pointer_(struct jumplabel_record_ **_at, struct jumplab
 
 /* ---- Changes ---------------------------------------------------------------------------------------------------- */
 
-/* `_id`: 0 free, -1 not yet. A caller counts itself in, and looks at the id again; who removes clears the id, and reads the count. */
+/* `_id` is 0 if the slot is free, and -1 while it is filled. A caller first adds itself to `_running`, and then checks the id again. */
 struct jumplabel_slot_ { int _id, _running; const struct static_key *_of; jumplabel_changed_fn _told; void *_data; };
 static struct jumplabel_slot_ jumplabel_slots_[64];
 
@@ -462,7 +462,7 @@ int jumplabel_on_change(const struct static_key *_key, jumplabel_changed_fn _tol
 		if (!JUMPLABEL_EXCHANGE_WORD_(&_slot->_id, _free, -1))
 			continue;
 		_id = jumplabel_add_(&_slot->_running, 0) == 0 ? jumplabel_add_(&_given, 1) % 0xffffff * 64 + _at + 64 : 0;
-		if (_id) /* Else somebody is still in what was removed. */
+		if (_id) /* Otherwise a call of the removed function still runs. */
 			_slot->_of = _key, _slot->_told = _told, _slot->_data = _data;
 		jumplabel_add_(&_slot->_id, _id + 1);
 		JUMPLABEL_FENCE_();
@@ -517,7 +517,7 @@ const char *jumplabel_strerror(int _error)
 
 enum { JUMPLABEL_INC_ = 2, JUMPLABEL_DEC_, JUMPLABEL_SEAL_, JUMPLABEL_FAST_INC_ };
 
-/* Changes a key: `_goal` is 0 off, 1 on, or one of the above. `_was` becomes its word before. */
+/* Changes a key. `_goal` is 0 for off, 1 for on, or one of the above. `_was` gets the word before the change. */
 static int jumplabel_change_(struct static_key *_key, int _goal, int *_was)
 {
 	int _word, _now;
@@ -538,7 +538,7 @@ static int jumplabel_change_(struct static_key *_key, int _goal, int *_was)
 	return 0;
 }
 
-/* The same, and tells it. */
+/* Changes a key, and calls the registered functions. */
 static int jumplabel_changed_(struct static_key *_key, int _goal, int _by)
 {
 	int _was = 0, _error = jumplabel_change_(_key, _goal, &_was);
@@ -616,7 +616,7 @@ void jump_label_init_ro(void)
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
 
-/* In the order in which constructors run. */
+/* The records, in the order in which constructors run. */
 static struct jumplabel_record_ *jumplabel_first_, *jumplabel_last_;
 
 void jumplabel_link_record_(struct jumplabel_record_ *_record)
@@ -659,7 +659,7 @@ long jumplabel_for_each_key(void (*_visit)(const struct jumplabel_key_info *_inf
 
 /* ---- The start variable ----------------------------------------------------------------------------------------- */
 
-/* Whether all of a text matches: `*` is any text, `?` one character (of UTF-8: a byte or more). */
+/* True if the pattern matches all of a text: `*` stands for any text, `?` for one character (in UTF-8, one or more bytes). */
 static int jumplabel_matches_(const char *_pattern, const char *_end, const char *_text)
 {
 	const char *_behind_star = 0, *_from = 0;
@@ -683,7 +683,7 @@ static int jumplabel_matches_(const char *_pattern, const char *_end, const char
 	}
 }
 
-/* The same for a path, or its last components. */
+/* True if the pattern matches a path, or the last components of it. */
 static int jumplabel_matches_path_(const char *_pattern, const char *_end, const char *_path)
 {
 	while (!jumplabel_matches_(_pattern, _end, _path)) {
@@ -721,7 +721,7 @@ static void jumplabel_choose_(const struct jumplabel_key_info *_info, void *_dat
 	_item->_count++;
 }
 
-/* `:LINE` or `:LINE-LINE` at the end of a file; what is wrong with it, or NULL. */
+/* Reads `:LINE` or `:LINE-LINE` at the end of a file. Returns an error message, or NULL. */
 static const char *jumplabel_lines_(struct jumplabel_item_ *_item)
 {
 	const char *_colon = _item->_end;
@@ -741,7 +741,7 @@ static const char *jumplabel_lines_(struct jumplabel_item_ *_item)
 	return _item->_first > _item->_last ? "the last line is in front of the first" : 0;
 }
 
-/* Reads an item: what is wrong with it, or NULL. */
+/* Reads an item. Returns an error message, or NULL. */
 static const char *jumplabel_read_item_(struct jumplabel_item_ *_item, const char *_text, const char *_end)
 {
 	const char *_value = _end;
@@ -777,7 +777,7 @@ static const char *jumplabel_read_item_(struct jumplabel_item_ *_item, const cha
 	return _item->_is_file ? jumplabel_lines_(_item) : 0;
 }
 
-/* All that an item chooses, or nothing; what is wrong, or NULL. */
+/* Changes all keys that an item chooses, or none. Returns an error message, or NULL. */
 static const char *jumplabel_apply_item_(struct jumplabel_item_ *_item)
 {
 	int _error = 0;
@@ -805,7 +805,7 @@ static const char *jumplabel_apply_item_(struct jumplabel_item_ *_item)
 	return _error ? jumplabel_strerror(_error) : 0;
 }
 
-/* The item from `_text` to `_end`, without blanks around it. `_file`, `_line`: where it stands, if in a file. */
+/* Does the item from `_text` to `_end`, without the blanks around it. `_file` and `_line` say where it is, if it is in a file. */
 static void jumplabel_do_item_(const char *_text, const char *_end, const char *_file, unsigned int _line)
 {
 	struct jumplabel_item_ _item;
@@ -865,7 +865,7 @@ void jumplabel_startup(void)
 		return;
 	_is_done = 1;
 #if defined(__linux__)
-	if (getauxval(AT_SECURE)) /* More rights than the user has. */
+	if (getauxval(AT_SECURE)) /* The process has more rights than its user. */
 		return;
 #elif !defined(_WIN32)
 	if (getuid() != geteuid() || getgid() != getegid())

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * All of jumplabel for C and C++: Linux's static keys, and what Linux lacks: functions that return errors, transactions,
- * the warning hook, introspection.
+ * All of jumplabel for C and C++: Linux's static keys, and what Linux does not have: functions that return errors, transactions, the warning hook,
+ * lists of keys and sites.
  *
- * Functions that return int return 0 or a negative number: an error of errno.h with the sign changed. On an error nothing
- * has changed. jumplabel_strerror() says what to do about it.
+ * Functions that return int return 0 or a negative error number: a number of errno.h with the sign changed. After an error, nothing has changed.
+ * jumplabel_strerror() says what to do about it.
  */
 #ifndef JUMPLABEL_H
 #define JUMPLABEL_H
@@ -19,7 +19,7 @@
 #include "jumplabel/static_switch.h"
 #include "jumplabel/tracepoint.h"
 
-/* Records of keys have no instruction, so that files without sites have them, too. */
+/* Records of keys contain no instructions, so files without sites have them, too. */
 #if defined(JUMPLABEL_FALLBACK) && defined(__MINGW32__) && defined(__x86_64__) && defined(__clang__)
 #if __clang_major__ >= 19
 #include "jumplabel/arch.h"
@@ -59,27 +59,28 @@ int jumplabel_dec(struct static_key *_key);
 int jumplabel_dec_deferred(struct static_key_deferred *_key);
 /* Forbids all further changes of the key. */
 int jumplabel_seal(struct static_key *_key);
-/* Brings sites that fall through back to the very instruction that the compiler emitted. */
+/* Puts the instruction that the compiler emitted back into all sites that fall through. */
 int jumplabel_restore_pristine(struct static_key *_key);
 
-/* Does ahead what the first flip of a process does beside flipping: registers it for membarrier (milliseconds, where there are
-   threads), lists the sites of all objects that are loaded, tries what writes code. Not needed; for programs whose first flip
-   comes when there is no time. Once more in a child of fork, and after dlopen. -EACCES, -ENOENT: flips would fail.
-   It also patches sites of keys defined by DEFINE_STATIC_KEY_*_OR_LOAD() that load and are to fall through; jumplabel_prepare_key() patches those
-   of one key only, and returns how many. jumplabel_loading() returns how many sites of the process load now. */
+/* Does work of the process's first flip in advance: registers the process for membarrier (milliseconds if it has threads), lists the sites of all
+   loaded objects, tries the writers. No flip needs it; call it if there is no time at the first flip. Call it again in a child of fork and after
+   dlopen. -EACCES, -ENOENT: flips would fail. It also patches sites that still load their key (DEFINE_STATIC_KEY_*_OR_LOAD()), if they shall fall
+   through. jumplabel_prepare_key() does this for one key only, and returns the number of patched sites. jumplabel_loading() returns the number of
+   sites in the process that load now. */
 int jumplabel_prepare(void);
 long jumplabel_prepare_key(struct static_key *_key);
 long jumplabel_loading(void);
 
-/* Looks at the sites of all keys, static calls and modes, or of one key, and brings back those that something else has changed: a probe that was removed, code that was read
-   again from its file. How many there were; or an error, as of jumplabel_enable(): -EADDRINUSE if a probe is still there. Costs a read of each site. */
+/* Checks the sites of all keys, static calls and modes, or of one key, and restores those that something else has changed: a probe that was removed,
+   or code that was read from its file again. Returns the number of restored sites, or an error of jumplabel_enable(): -EADDRINUSE if a probe is still
+   there. Costs a read of each site. */
 long jumplabel_verify(void);
 long jumplabel_verify_key(struct static_key *_key);
 
-/* What an error of this library means and what to do about it. Static text. */
+/* Says what an error of this library means and what to do about it. The text is static. */
 const char *jumplabel_strerror(int _error);
 
-/* The struct static_key of a key of any type, for the functions above: jumplabel_enable(jumplabel_key(&trace)). */
+/* The struct static_key of a key of any type, as the functions above take it: jumplabel_enable(jumplabel_key(&trace)). */
 #define jumplabel_key(x)                                                                                               \
 	__extension__({                                                                                                \
 		JUMPLABEL_ASSERT_ANY_(x);                                                                              \
@@ -88,9 +89,9 @@ const char *jumplabel_strerror(int _error);
 
 /* ---- Transactions ----------------------------------------------------------------------------------------------- */
 
-/* Changes of several keys, in an array of any length: all or nothing, with one interrupt of the other processors, or three. If
-   a key is named twice, the last change wins. The library's list is made before the lock is taken: on the stack, and from the
-   33rd change on in memory of its own, never by malloc(). -EINVAL: one of them has no key, or there is no array. */
+/* Changes several keys, in an array of any length: all or nothing, with one or three interrupts of the other processors. If a key is listed twice,
+   the last change wins. Before it takes the lock, the library copies the list: to the stack, or, for 33 changes and more, to memory of its own, never
+   by malloc(). -EINVAL: a change has no key, or there is no array. */
 struct jumplabel_change {
 	struct static_key *key;
 	bool enable;
@@ -98,7 +99,7 @@ struct jumplabel_change {
 
 int jumplabel_set_all(const struct jumplabel_change *_changes, size_t _count);
 
-/* The same for keys, static calls and modes together:
+/* The same for keys, static calls and modes together. All members of the structure are the library's.
  *
  *     struct jumplabel_request requests[] = {
  *         jumplabel_request_key(&checked.key, true),
@@ -107,8 +108,8 @@ int jumplabel_set_all(const struct jumplabel_change *_changes, size_t _count);
  *     };
  *     int error = jumplabel_commit(requests, 3);
  *
- * While it runs, a thread may meet some sites in their new and others in their old state. -EINVAL also: NULL for a static call that must
- * lead somewhere, a mode that there is not. All members are the library's. */
+ * While it runs, a thread may find some sites in the new state and others in the old one. -EINVAL also means: NULL for a static call that must lead
+ * to a function, or a mode that does not exist. */
 struct jumplabel_request {
 	int _what;
 	int _number;
@@ -142,65 +143,66 @@ int jumplabel_commit(const struct jumplabel_request *_requests, size_t _count);
 
 /* ---- Warnings --------------------------------------------------------------------------------------------------- */
 
-/* Called wherever Linux has a WARN, and where a function without a result fails. `_message` lives as long as the call.
-   jump_label_lock() may be held: then jump_label_lock() in the hook is refused, and calls the hook again, and so on. */
+/* The hook is called wherever Linux has a WARN, and when a function without a result fails. `_message` lives as long as the call. The hook must not
+   call jump_label_lock(): if the lock is already held, this warns again, by a call of the hook, without end. */
 typedef void (*jumplabel_warn_fn)(const char *_message, void *_data);
 
-/* Sets the hook; NULL: one line on standard error, which is the default. */
+/* Sets the hook. NULL, the default: one line on standard error. */
 void jumplabel_set_warn(jumplabel_warn_fn _hook, void *_data);
 
-/* ---- Functions that hear of flips ------------------------------------------------------------------------------- */
+/* ---- Functions that are called after flips ---------------------------------------------------------------------- */
 
-/* Who asked: the program; the variable JUMPLABEL; an operator, as the user `uid`; an agent, which takes back what an operator asked for a while. */
+/* Who asked for a change: the program; the variable JUMPLABEL; an operator (`uid` is the user); an agent that ends an operator's temporary change. */
 enum { JUMPLABEL_BY_PROGRAM, JUMPLABEL_BY_STARTUP, JUMPLABEL_BY_OPERATOR, JUMPLABEL_BY_REVERT };
 
 struct jumplabel_changed {
-	/* What has changed: a key, or a mode. The other one is NULL. */
+	/* The key or the mode that has changed. The other one is NULL. */
 	struct static_key *key;
 	struct static_mode *mode;
-	/* What it became: of a key 1 or 0, of a mode its number. Another thread may have changed it since. */
+	/* Its new state: 1 or 0 for a key, the number for a mode. Another thread may have changed it again. */
 	int state;
 	int by;
 	unsigned int uid;
 };
 
-/* Called in the thread that flips, when the flip has committed, without the library's lock, before the function that flips returns; once for each
-   key that went on or off. `_changed` lives as long as the call. The function may flip: such a flip is told in a call inside this one, and the ninth
-   inside of each other is refused (-EDEADLK). It may wait for other threads that flip. It must not end the thread, which must not be cancelled
-   meanwhile; no exception may leave it, and no longjmp(). Calls for flips of different threads may overlap: a function that keeps a copy reads
-   static_key_enabled(), under a lock of its own. */
+/* A function that is called when a flip has committed: in the thread that flips, after it has released the library's lock, and before the function
+   that flips returns. It is called once for each key that went on or off. `_changed` lives as long as the call. It may flip; then it is called for
+   that flip inside this call, and the ninth flip inside of each other is refused (-EDEADLK). It may wait for other threads that flip. It must not end
+   the thread, nor be left by an exception or longjmp(), and the thread must not be cancelled meanwhile. Calls for flips of different threads may
+   overlap, so a function that keeps a copy of the state must read static_key_enabled(), under a lock of its own. */
 typedef void (*jumplabel_changed_fn)(const struct jumplabel_changed *_changed, void *_data);
 
-/* Has `_told` called whenever the key has changed; NULL: any key or mode. Returns a number above 0, or an error. Costs a lock. Not for signal
-   handlers; but what is flipped in one is told there.   -ENOMEM also: 64 functions are registered.   -EINVAL also: `_told` is NULL. */
+/* Registers `_told`, which is called whenever the key has changed; whenever any key or mode has changed if `_key` is NULL. Returns a number above 0,
+   or an error. Takes a lock, so do not call it in a signal handler. A flip in a signal handler calls the functions there. -ENOMEM also: 64 functions
+   are registered. -EINVAL also: `_told` is NULL. */
 int jumplabel_on_change(const struct static_key *_key, jumplabel_changed_fn _told, void *_data);
 
-/* No call of that function begins any more. Never waits: returns how many still run, this one included, if it is called in one. Call it again until
-   it returns 0, before what the function uses is freed, or its library is closed. */
+/* Removes a registration: no new call of its function begins. Returns the number of its calls that still run (in such a call: with this one), without
+   waiting. Before you free what the function uses, or close its library, call this again until it returns 0. */
 long jumplabel_on_change_remove(int _number);
 
 /* ---- Introspection ---------------------------------------------------------------------------------------------- */
 
 struct jumplabel_site {
 	const void *address;
-	/* Where it jumps to when it jumps. */
+	/* The place to which the site jumps, if it jumps. */
 	const void *target;
-	/* What the check yields where execution falls through: true for static_branch_likely(). */
+	/* The result of the check if execution falls through: true for static_branch_likely(). */
 	bool arm;
-	/* The instruction now. */
+	/* The present instruction. */
 	unsigned char size;
 	unsigned char bytes[14];
-	/* "nop", "test", "jump"; "load": a jump to a stub that loads the key; NULL where something else wrote there. */
+	/* "nop", "test", "jump", or "load" (a jump to a stub that loads the key). NULL if something else wrote there. */
 	const char *state;
 };
 
-/* Calls `_visit` (NULL: nothing) for each site of the key, after the lock is released: it may flip. How many there are, or an
-   error. No exception may leave `_visit`, nor the warning hook. */
+/* Calls `_visit`, if it is not NULL, for each site of the key. The lock is not held then, so `_visit` may flip. Returns the number of sites, or an
+   error. No exception may leave `_visit` or the warning hook. */
 long jumplabel_for_each_site(const struct static_key *_key, void (*_visit)(const struct jumplabel_site *_site, void *_data),
 			     void *_data);
 
-/* Lets a key be listed, and operators choose it by name: beside the definition of a key with a type, because that definition is one
- * variable, as in Linux, and may stand behind `static`, or in a structure:
+/* Lets a key be listed, and operators choose it by name. Write it next to the definition of a key that has a type. (The definition itself leaves no
+ * record: as in Linux, it is one variable, which may be `static` or a member.)
  *
  *     static DEFINE_STATIC_KEY_FALSE(trace);
  *     RECORD_STATIC_KEY(trace, "net.trace");
@@ -208,8 +210,8 @@ long jumplabel_for_each_site(const struct static_key *_key, void (*_visit)(const
  *     RECORD_STATIC_KEY_ARRAY(hooks, "");            listed as hooks[0] ... hooks[3]
  *     RECORD_STATIC_KEY(config.verify, "");
  *
- * The path is the place as it is written; "" as the name: the path is the name. Outside of functions. Costs 40 bytes of constants
- * and the texts. In a file that defines JUMPLABEL_FALLBACK, too, where there could be sites; elsewhere nothing. */
+ * The key's path is its expression as written here; if the name is "", it is the path. Use it outside of functions. Costs 40 bytes of constants and
+ * the texts. It also works in files with JUMPLABEL_FALLBACK, on targets that have sites; on other targets it does nothing. */
 #define RECORD_STATIC_KEY(key, name) JUMPLABEL_RECORD_KEY_AT_(__COUNTER__, &(key), &(key), 1, 0, #key, name)
 #define RECORD_STATIC_KEY_ARRAY(keys, name)                                                                            \
 	JUMPLABEL_RECORD_KEY_AT_(__COUNTER__, &(keys)[0], &(keys), sizeof(keys) / sizeof((keys)[0]),                   \
@@ -231,8 +233,8 @@ long jumplabel_for_each_site(const struct static_key *_key, void (*_visit)(const
 	JUMPLABEL_ASSERT_RECORDED_(first)
 #endif
 
-/* A key with a record: Rust's macros leave one, RECORD_STATIC_KEY, naked keys, and tracepoints, whose name is the key's. The texts are not
-   terminated. `name` is what the declaration gives, else the path; the path begins with the module. */
+/* A key with a record, which these leave: the macros for Rust, RECORD_STATIC_KEY, naked keys, and tracepoints, whose name is that of their key. The
+   texts do not end with a 0. `name` is the name in the declaration, or the path if it gives none. The path begins with the module. */
 struct jumplabel_key_info {
 	struct static_key *key;
 	const char *name;
@@ -245,18 +247,18 @@ struct jumplabel_key_info {
 	size_t file_length;
 	unsigned int line;
 	unsigned int column;
-	/* The element of an array, -1 for a single key. */
+	/* The number of the element in an array; -1 for a single key. */
 	int element;
 	size_t sites;
 };
 
 long jumplabel_for_each_key(void (*_visit)(const struct jumplabel_key_info *_info, void *_data), void *_data);
 
-/* A static call, or a mode: of Rust's declarations and of C's, but for those that a file defines with JUMPLABEL_FALLBACK. The texts are as
-   of keys; a path of C's is the name. `sites`: trampolines, or switches. Otherwise as jumplabel_for_each_key(). */
+/* A static call or a mode, declared in Rust or in C, but not in a file with JUMPLABEL_FALLBACK. The texts are as those of keys; the path of one in C
+   is its name. `sites` counts trampolines or switches. Everything else is as for jumplabel_for_each_key(). */
 struct jumplabel_call_info {
 	struct static_call_key *call;
-	/* Where it leads; NULL: where it led first. */
+	/* The function to which it leads; NULL if this is the first one. */
 	jumplabel_function_ target;
 	const char *path;
 	size_t path_length;
@@ -279,7 +281,7 @@ struct jumplabel_mode_info {
 	size_t file_length;
 	unsigned int line;
 	unsigned int column;
-	/* The mode now, and how many there are. */
+	/* The present mode, and the number of modes. */
 	int number;
 	int arms;
 	size_t sites;
@@ -288,8 +290,7 @@ struct jumplabel_mode_info {
 long jumplabel_for_each_call(void (*_visit)(const struct jumplabel_call_info *_info, void *_data), void *_data);
 long jumplabel_for_each_mode(void (*_visit)(const struct jumplabel_mode_info *_info, void *_data), void *_data);
 
-/* Picks what writes code from now on: "procmem", "mprotect", "remap", or "auto" or NULL for the automatic choice.
-   -ENOENT: none of these. */
+/* Sets the writer that writes code from now on: "procmem", "mprotect", "remap"; "auto" or NULL for the automatic choice. -ENOENT: no such writer. */
 int jumplabel_set_writer(const char *_name);
 
 JUMPLABEL_C_END_

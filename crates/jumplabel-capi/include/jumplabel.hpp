@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// C++ guards over <jumplabel.h>. No exceptions: what can fail says so.
+// C++ guards for <jumplabel.h>. They throw no exceptions: functions that can fail return an error.
 #ifndef JUMPLABEL_HPP
 #define JUMPLABEL_HPP
 
@@ -9,7 +9,7 @@
 
 namespace jumplabel {
 
-// Holds a key on for as long as it lives: inc in the constructor, dec in the destructor. Scopes may nest and overlap, on
+// Holds a key on as long as the object lives: it adds a user in the constructor, and removes it in the destructor. Scopes may nest and overlap, on
 // any threads.
 //
 //     jumplabel::enabled_scope tracing(trace);
@@ -35,9 +35,9 @@ public:
 			static_key_slow_dec(_key);
 	}
 
-	// Whether the key was turned on, and is held on.
+	// True if the key was turned on, and is held on.
 	explicit operator bool() const noexcept { return _key && _error == 0; }
-	// 0, or why not.
+	// 0, or the error for which the key is not held.
 	int error() const noexcept { return _error; }
 
 private:
@@ -45,7 +45,7 @@ private:
 	int _error;
 };
 
-// Holds jump_label_lock() for as long as it lives.
+// Holds jump_label_lock() as long as the object lives.
 class [[__nodiscard__]] lock_scope {
 public:
 	lock_scope() noexcept { jump_label_lock(); }
@@ -60,8 +60,8 @@ template <class _type> jumplabel_change change(_type &key, bool enable) noexcept
 	return { jumplabel_key(&key), enable };
 }
 
-// Changes of several keys, all or nothing: set_all({ change(a, true), change(b, false) }). 0, or why nothing has changed. For a
-// container: jumplabel_set_all(changes.data(), changes.size()).
+// Changes several keys, all or nothing: set_all({ change(a, true), change(b, false) }). Returns 0, or an error if nothing has changed. For a
+// container, call jumplabel_set_all(changes.data(), changes.size()).
 [[__nodiscard__]] __inline__ int set_all(std::initializer_list<jumplabel_change> _changes) noexcept
 {
 	return jumplabel_set_all(_changes.begin(), _changes.size());

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Alternatives: instructions, or others in their place if the processor has a feature, decided once, when the program starts. x86-64;
- * elsewhere, and with JUMPLABEL_FALLBACK, the old instructions are all there is.
+ * Alternatives: instructions that are replaced by others if the processor has a feature, once, when the program starts. Only on x86-64; elsewhere,
+ * and with JUMPLABEL_FALLBACK, the old instructions stay.
  *
  *     asm(ALTERNATIVE("bsrl %1, %0\n\txorl $31, %0", "lzcntl %1, %0", X86_FEATURE_ABM) : "=r"(zeros) : "r"(number) : "cc");
  *
- * The processor executes the old ones until jumplabel_alternatives_apply(). Both do the same on the same operands. One alternative in an
- * asm statement. What is longer than 7 bytes is jumped to. The text may call, and name symbols; a jump inside of it (jmp 1f), the length of
- * which the assembler chooses, is an error with clang, and one out of it by a short way is refused when it is applied.
+ * The processor executes the old instructions until jumplabel_alternatives_apply() is called. Both texts must do the same with the same operands. An
+ * asm statement can have one alternative. New instructions of more than 7 bytes are placed elsewhere, and reached by a jump. The text may contain
+ * calls and symbols. A jump inside the text (jmp 1f) whose length the assembler chooses is an error with clang. A short jump out of the text is
+ * refused when it is applied.
  */
 #ifndef JUMPLABEL_ALTERNATIVE_H
 #define JUMPLABEL_ALTERNATIVE_H
@@ -16,16 +17,16 @@
 
 JUMPLABEL_C_BEGIN_
 
-/* Puts the instructions for this processor's features in their places, in all objects: all or nothing. 0, or an error as of
-   jumplabel_enable(). -EAGAIN: there are other threads, one of which may be between two instructions. Call it before the first starts, and
-   again behind dlopen(). Where it is not called, the old instructions stay. */
+/* Puts in place the instructions for this processor's features, in all objects, all or nothing. Call it before the first thread starts, and again
+   after dlopen(). Returns 0, or an error as jumplabel_enable() does. -EAGAIN: there are other threads, which may be between two of the
+   instructions. */
 int jumplabel_alternatives_apply(void);
-/* Whether this processor has the feature, by rustc's name or Linux's in small letters ("avx2", "erms"), and the system keeps its registers. */
+/* True if this processor has the feature, and the system saves its registers. The name is rustc's, or Linux's in small letters ("avx2", "erms"). */
 bool jumplabel_alternatives_has(const char *_feature);
 
 JUMPLABEL_C_END_
 
-/* Linux's names. The numbers are not Linux's. */
+/* The names are Linux's, the numbers are not. */
 #define X86_FEATURE_XMM3 1
 #define X86_FEATURE_PCLMULQDQ 2
 #define X86_FEATURE_SSSE3 3
@@ -69,8 +70,8 @@ JUMPLABEL_C_END_
 #if defined(__x86_64__) && defined(__ELF__) && !defined(__ILP32__) && !defined(JUMPLABEL_FALLBACK)
 
 /*
- * The site, its entry, and behind the function the new instructions, with a jump back, the old ones once more, and the arms: as of an
- * operation in place, see docs/table-format.md. To an assembler, true is -1.
+ * Emits the site and its entry. After the function come the new instructions with a jump back, a copy of the old ones, and the arms, in the format of
+ * an operation in place (docs/table-format.md). The size is computed without conditions, because to an assembler, true is -1.
  */
 #define ALTERNATIVE(old_instructions, new_instructions, feature)							\
 	JUMPLABEL_ALTERNATIVES_KEY_											\
@@ -90,7 +91,7 @@ JUMPLABEL_C_END_
 	".set .Ljump_pad_%=, (.Ljump_size_%= > .Ljump_old_%=) & (.Ljump_size_%= - .Ljump_old_%=)\n"			\
 	".org 8806b + .Ljump_pad_%=, 0x90\n"										\
 	"8803:\n"													\
-	/* The same once more, and the arms. */									\
+	/* A copy of the old instructions, and the arms. */								\
 	".subsection 1\n"												\
 	"8807:\n" old_instructions "\n8809: .org 8809b + .Ljump_pad_%=, 0x90\n"					\
 	"8808:\n"													\
@@ -110,7 +111,7 @@ JUMPLABEL_C_END_
 	".long 20 | .Ljump_size_%= << 8 | (.Ljump_far_%= & 8) << 8" JUMPLABEL_META_PREFIXED_ "\n"			\
 	".popsection\n"
 
-/* The key of the object's alternatives. */
+/* The one key to which all alternatives of the object belong. */
 #define JUMPLABEL_ALTERNATIVES_KEY_											\
 	".ifndef .Ljumplabel_alternatives\n"										\
 	".set .Ljumplabel_alternatives, 1\n"										\

@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What differs between instruction sets, as text for the assembler; <jumplabel/site.h> includes this. The same names in the
- * same order for each; docs/porting.md says what each must guarantee. No text has a percent sign of its own: it is used
- * with and without operands.
+ * The parts of assembler text that differ between instruction sets; <jumplabel/site.h> includes this. All instruction sets have the same names in the
+ * same order; docs/porting.md says what each must guarantee. No text contains a percent sign of its own, because it is used with and without
+ * operands.
  *
- *     JUMP_LABEL_NOP_SIZE              bytes of a site
- *     JUMPLABEL_PREFIX_                what is in front of its label: on x86, a byte that nobody writes
- *     JUMPLABEL_NOP_(label, target)    aligns, puts the label, falls through
- *     JUMPLABEL_JUMP_(label, target)   aligns, puts the label, jumps
- *     JUMPLABEL_PLAIN_JUMP_(label, target)    the same, of a size that the assembler chooses; if it is defined, all sites are that
- *     JUMPLABEL_CLOBBERS_              what a site may change
+ *     JUMP_LABEL_NOP_SIZE              the size of a site in bytes
+ *     JUMPLABEL_PREFIX_                the text before the site's label: on x86, a byte that nobody writes
+ *     JUMPLABEL_NOP_(label, target)    aligns, defines the label, falls through
+ *     JUMPLABEL_JUMP_(label, target)   aligns, defines the label, jumps
+ *     JUMPLABEL_PLAIN_JUMP_(label, target)    a jump whose size the assembler chooses; if this is defined, all sites are such jumps
+ *     JUMPLABEL_CLOBBERS_              the registers that a site may change
  *     JUMPLABEL_TEST_KEY_(key), JUMPLABEL_TEST_SLOT_(slot)
- *                                      begins the stub of a site that loads: the count of the key, or of that whose address the slot has,
- *                                      without its sign. What it takes besides, flags and registers, is saved (x86: but the flags)
+ *                                      begin of the stub of a site that loads: tests the count of the key, or of the key whose address is in
+ *                                      the slot, without its sign. Saves the flags (not on x86) and registers that it uses
  *     JUMPLABEL_STUB_(number, back, target)
- *                                      ends it: restores, and goes to the target or back; bit 0 of the number is the arm
+ *                                      end of the stub: restores these, and goes to the target or back; bit 0 of the number is the arm
  *     JUMPLABEL_ENTRY_(function)       the body of a constructor: calls the function with the object's record
  *     JUMPLABEL_NAKED_(label, target, value)
- *                                      the function of a naked key: its site behind the label, the return of the value
- *     JUMPLABEL_SPARES_REGISTERS_      attribute of a function that writes no register but that of its result
+ *                                      the function of a naked key: defines the label of its site, and returns the value
+ *     JUMPLABEL_SPARES_REGISTERS_      the attribute of a function that writes only the register of its result
  *     JUMPLABEL_NAKED_CALL_(function)  calls such a function
  *     JUMPLABEL_TRAMPOLINE_(label, func, slot)
- *                                      a static call's trampoline: its site behind the label, and the way by the slot
- *     JUMPLABEL_TRAMPOLINE_TO_(label, func)   the table's word for where that site leads at first; without these two, static calls
- *                                      go by way of a pointer
+ *                                      the trampoline of a static call: its site at the label, and the jump through the slot
+ *     JUMPLABEL_TRAMPOLINE_TO_(label, func)   the table's word for the first target of that site. Without these two, static calls load
+ *                                      a pointer
  *     JUMPLABEL_MODE_IS_(mode, target), JUMPLABEL_JUMP_STUB_(label)
- *                                      where a site is not written by one store, of the stub of a switch: goes to the target if the mode
- *                                      is this number (what it takes but flags is saved), and a jump
- *     JUMPLABEL_KEY_CONSTRAINT_        the address of a key as an operand, and
- *     JUMPLABEL_KEY_TEXT_              as text, a constant
- *     JUMPLABEL_NUMBER_(name)          an operand that is a number, as text
- *     JUMPLABEL_SYMBOL_(name)          an operand that is an address, as text
+ *                                      parts of a switch's stub, if a site is not written by one store: goes to the target if this is the
+ *                                      mode (saves registers, not flags); a jump
+ *     JUMPLABEL_KEY_CONSTRAINT_        the constraint of the operand that is a key's address, and
+ *     JUMPLABEL_KEY_TEXT_              the text that stands for it, a constant
+ *     JUMPLABEL_NUMBER_(name)          the text that stands for an operand that is a number
+ *     JUMPLABEL_SYMBOL_(name)          the text that stands for an operand that is an address
  */
 #ifndef JUMPLABEL_ARCH_H
 #define JUMPLABEL_ARCH_H
 
-/* A naked function with a site like any other, that falls through to one return or jumps to the other. */
+/* A naked function whose site is like any other: it falls through to one return, or jumps to the other. */
 #define JUMPLABEL_TWO_RETURNS_(label, target, value, returns_0, returns_1)                                             \
 	".if " value "\n" JUMPLABEL_JUMP_(label, target) ".else\n" JUMPLABEL_NOP_(label, target) ".endif\n" returns_0 "\n" \
 		target ":\n" returns_1 "\n"
@@ -43,9 +43,9 @@
 #if (defined(__x86_64__) && !defined(__ILP32__)) || defined(__i386__)
 
 /*
- * A prefix that changes none of a site's instructions. Who breaks in where a function begins with a site (a uprobe, a debugger) takes that byte,
- * and gives it back. In 64-bit mode REX without bits; it has to be the last prefix, and the nop of a short site has one of its own, and in 32-bit
- * mode it is an instruction: there gs, which matters to operands in memory alone. docs/safety.md has the whole story.
+ * A prefix before a site that changes none of its instructions. If a function begins with a site, a uprobe or a breakpoint there replaces this byte,
+ * not the site. In 64-bit mode it is REX without bits. REX must be the last prefix, but the nop of a short site has another one, and in 32-bit mode
+ * it is an instruction; in these cases the prefix is gs, which matters only for operands in memory. See docs/safety.md.
  */
 #if defined(JUMPLABEL_NO_SITE_PREFIX) || !defined(__ELF__)
 #define JUMPLABEL_PREFIX_ ""
@@ -55,32 +55,32 @@
 #else
 #define JUMPLABEL_PREFIX_ ".byte 0x40;"
 #endif
-/* Of an operation in place, and of an alternative, whose instructions have prefixes of their own: cs, which changes none in 64-bit mode. With it
-   Linux refuses a uprobe. */
+/* The prefix of an operation in place and of an alternative, whose instructions may have prefixes: cs, which has no effect in 64-bit mode. Linux
+   refuses a uprobe on it. */
 #ifndef JUMPLABEL_OP_PREFIX_
 #define JUMPLABEL_OP_PREFIX_ ".byte 0x2e\n"
 #endif
-/* What an entry's meta word has where there is a prefix. */
+/* The bit in an entry's meta word for a site with a prefix. */
 #if !defined(JUMPLABEL_NO_SITE_PREFIX) && defined(__ELF__)
 #define JUMPLABEL_PREFIXED_ 64
 #define JUMPLABEL_META_PREFIXED_ "|64"
 #endif
-/* Bytes where the spelling of an instruction depends on -masm. */
+/* Instructions are written as bytes if their spelling depends on -masm. */
 #define JUMP_LABEL_NOP_SIZE 5
 #define JUMPLABEL_NOP_(label, target) label ":.byte 0x0f, 0x1f, 0x44, 0x00, 0x00;"
 #define JUMPLABEL_JUMP_(label, target) label ":.byte 0xe9;.long " target " - . - 4;"
 #if defined(JUMPLABEL_SHORT) && __STDC_HOSTED__ && defined(__ELF__)
-/* clang before version 19 has no place for a relocation at a label in front of a jump, unless something is there, even nothing. */
+/* Before version 19, clang cannot place a relocation at a label directly before a jump, so an empty .ascii is between them. */
 #define JUMPLABEL_PLAIN_JUMP_(label, target) label ":.ascii \"\";jmp " target ";"
 #endif
-/* Compilers take flags for changed by any assembler there; clang looks long for a register of that name. */
+/* On x86, compilers assume that any assembler changes the flags. clang would search long for a register of that name. */
 #define JUMPLABEL_CLOBBERS_
-/* jnz target, or, where falling through means on, jz target; jmp back */
+/* jnz target (if falling through means on: jz target); jmp back */
 #define JUMPLABEL_STUB_(number, back, target)											\
 	".byte 0x0f, 0x85 - (" number " & 1);.long " target " - . - 4;.byte 0xe9;.long " back " - . - 4;"
 #ifdef __x86_64__
-/* testl $0x7fffffff, key(%rip); of a slot, in a register that is saved behind the red zone: lea -128(%rsp), %rsp; push %rax;
-   mov slot(%rip), %rax; testl $0x7fffffff, (%rax); pop %rax; lea 128(%rsp), %rsp */
+/* testl $0x7fffffff, key(%rip). For a slot, with a register that is saved below the red zone: lea -128(%rsp), %rsp; push %rax; mov slot(%rip), %rax;
+   testl $0x7fffffff, (%rax); pop %rax; lea 128(%rsp), %rsp */
 #define JUMPLABEL_TEST_KEY_(key) ".byte 0xf7, 0x05;.long " key " - . - 8;.long 0x7fffffff;"
 #define JUMPLABEL_TEST_SLOT_(slot)											\
 	".byte 0x48, 0x8d, 0x64, 0x24, 0x80, 0x50, 0x48, 0x8b, 0x05;.long " slot " - . - 4;"				\
@@ -88,15 +88,15 @@
 /* lea __jumplabel_object(%rip), %rdi */
 #define JUMPLABEL_ENTRY_(function) ".byte 0x48, 0x8d, 0x3d\n.long __jumplabel_object - . - 4\njmp " function "@PLT\n"
 #else
-/* push %eax; call 5f; 5: pop %eax; testl $0x7fffffff, (key - 5b)(%eax), of a slot mov (slot - 5b)(%eax), %eax before; pop %eax */
+/* push %eax; call 5f; 5: pop %eax; (for a slot: mov (slot - 5b)(%eax), %eax;) testl $0x7fffffff, (key - 5b)(%eax); pop %eax */
 #define JUMPLABEL_TEST_KEY_(key)                                                                                       \
 	".byte 0x50, 0xe8;.long 0;5:.byte 0x58, 0xf7, 0x80;.long " key " - 5b;.long 0x7fffffff;.byte 0x58;"
 #define JUMPLABEL_TEST_SLOT_(slot)                                                                                     \
 	".byte 0x50, 0xe8;.long 0;5:.byte 0x58, 0x8b, 0x80;.long " slot " - 5b;.byte 0xf7, 0x00;.long 0x7fffffff;.byte 0x58;"
 /*
  * call 2f; 2: pop %eax; add $(__jumplabel_object - 2b), %eax; push %ebx; call 3f; 3: pop %ebx; add $(the GOT - 3b), %ebx;
- * sub $4, %esp; push %eax; call; add $8, %esp; pop %ebx; ret. The stack is aligned at the call, and a PLT finds the GOT by
- * ebx.
+ * sub $4, %esp; push %eax; call; add $8, %esp; pop %ebx; ret. The stack is aligned at the call, and ebx holds the GOT's address for the
+ * PLT.
  */
 #define JUMPLABEL_ENTRY_(function)                                                                                     \
 	"call 2f\n2:\n.byte 0x58, 0x05\n.long __jumplabel_object - 2b\n.byte 0x53, 0xe8\n.long 0\n"                  \
@@ -114,7 +114,7 @@
 	".byte 0xf3, 0x0f, 0x1e, 0xfa\n" label ":\njmp " func "@PLT\n.byte 0xff, 0x25\n.long " slot " - . - 4\n"
 #define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".reloc ., R_X86_64_PLT32, " func "\n.long 0\n"
 #endif
-/* cmpb $mode, key(%rip), of a slot and on i686 by way of a register that is saved, as above; je target */
+/* cmpb $mode, key(%rip); je target. For a slot, and on i686, with a register that is saved as above. */
 #ifdef __x86_64__
 #define JUMPLABEL_COMPARE_KEY_(key, mode) ".byte 0x80, 0x3d;.long " key " - . - 5;.byte " mode ";"
 #define JUMPLABEL_COMPARE_SLOT_(slot, mode)                                                                            \
@@ -138,7 +138,7 @@
 #define JUMPLABEL_KEY_TEXT_ "%c[_key]"
 #else
 #ifdef __x86_64__
-/* gcc heeds the attribute in definitions only. It may keep something in the 128 bytes below the stack pointer. */
+/* gcc uses the attribute in definitions only. It may keep values in the 128 bytes below the stack pointer, so the call steps over them. */
 #define JUMPLABEL_NAKED_CALL_(function)                                                                                \
 	__extension__({                                                                                                \
 		bool jumplabel_value;                                                                                  \
@@ -161,7 +161,7 @@
 #define JUMPLABEL_NOP_(label, target) label ":\nnop\n"
 #define JUMPLABEL_JUMP_(label, target) label ":\nb " target "\n"
 #define JUMPLABEL_CLOBBERS_
-/* The .inst is cbnz, or, where falling through means on, cbz, of w16, over two instructions. Nothing lies below the stack pointer. */
+/* The .inst is cbnz w16 (if falling through means on: cbz), over two instructions. Nothing lies below the stack pointer. */
 #define JUMPLABEL_TEST_KEY_(key)											\
 	"str x16, [sp, #-16]!;adrp x16, " key ";ldr w16, [x16, :lo12:" key "];"
 #define JUMPLABEL_TEST_SLOT_(slot)											\
@@ -169,12 +169,12 @@
 #define JUMPLABEL_STUB_(number, back, target)											\
 	"lsl w16, w16, #1;.inst 0x35000070 - (" number " & 1) * 0x1000000;"			\
 	"ldr x16, [sp], #16;b " back ";ldr x16, [sp], #16;b " target ";"
-/* hint #34 is `bti c`: the loader's call is an indirect one. */
+/* hint #34 is `bti c`, because the loader calls indirectly. */
 #define JUMPLABEL_ENTRY_(function)                                                                                     \
 	"hint #34\nadrp x0, __jumplabel_object\nadd x0, x0, :lo12:__jumplabel_object\nb " function "\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	JUMPLABEL_TWO_RETURNS_(label, target, value, "mov w0, #0\nret", "mov w0, #1\nret")
-/* `bti c`, which a branch by way of x16 lands on, too. */
+/* hint #34 is `bti c`, on which a branch through x16 may land, too. */
 #define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
 	"hint #34\n" label ":\nb " label "_stub\nadrp x16, " slot "\nldr x16, [x16, :lo12:" slot "]\nbr x16\n"          \
 	label "_stub:\nb " func "\n"
@@ -188,7 +188,7 @@
 
 #elif defined(__riscv) && __riscv_xlen == 64
 
-/* Aligned before compressed instructions are forbidden: the linker then knows that it has to keep the alignment. */
+/* The alignment comes before compressed instructions are forbidden, because the linker then keeps it. */
 #define JUMP_LABEL_NOP_SIZE 4
 #define JUMPLABEL_NOP_(label, target) ".option push\n.p2align 2\n.option norvc\n" label ":\nnop\n.option pop\n"
 #define JUMPLABEL_JUMP_(label, target)                                                                                 \
@@ -205,7 +205,7 @@
 #define JUMPLABEL_ENTRY_(function) "lla a0, __jumplabel_object\ntail " function "@plt\n"
 #define JUMPLABEL_NAKED_(label, target, value)                                                                         \
 	".option push\n.p2align 2\n.option norvc\n" label ":\n" target ":\nli a0, " value "\nret\n.option pop\n"
-/* By itself: what the linker relaxes in front of that would move it. */
+/* No other alignment before this, because code that the linker shortens before it would move it. */
 #define JUMPLABEL_TRAMPOLINE_ALIGN_
 #define JUMPLABEL_TRAMPOLINE_(label, func, slot)                                                                       \
 	".option push\n.option norvc\n.option norelax\n.p2align 2\n" label ":\njal zero, " label "_stub\n" label "_slot:\n" \
@@ -220,7 +220,7 @@
 #define JUMPLABEL_NOP_(label, target) label ":\nbrcl 0, " target "\n"
 #define JUMPLABEL_JUMP_(label, target) label ":\nbrcl 15, " target "\n"
 #define JUMPLABEL_CLOBBERS_
-/* Nothing lies below the stack pointer; none of these sets the condition. clang takes no name in quotes for an operand. */
+/* Nothing lies below the stack pointer; none of these instructions sets the condition code. clang accepts no quoted name as an operand. */
 #define JUMPLABEL_TEST_KEY_(key)											\
 	"lay 15, -16(15);stg 1, 8(15);larl 1, " key ";"
 #define JUMPLABEL_TEST_SLOT_(slot)											\
@@ -228,7 +228,7 @@
 #define JUMPLABEL_STUB_(number, back, target)											\
 	"llgt 1, 0(1);" ".if " number " & 1;cgije 1, 0, 5f;.else;cgijne 1, 0, 5f;.endif;"		\
 	"lg 1, 8(15);la 15, 16(15);jg " back ";5:lg 1, 8(15);la 15, 16(15);jg " target ";"
-/* cli sets the condition; nothing behind it does. */
+/* Only cli sets the condition code; the instructions after it do not. */
 #define JUMPLABEL_COMPARE_KEY_(key, mode) JUMPLABEL_TEST_KEY_(key) "cli 0(1), " mode ";lg 1, 8(15);la 15, 16(15);"
 #define JUMPLABEL_COMPARE_SLOT_(slot, mode) JUMPLABEL_TEST_SLOT_(slot) "cli 0(1), " mode ";lg 1, 8(15);la 15, 16(15);"
 #define JUMPLABEL_MODE_IS_(mode, target) JUMPLABEL_COMPARE_(mode) "jge " target ";"
@@ -248,7 +248,7 @@
 #define JUMPLABEL_NOP_(label, target) label ":\nnop\n"
 #define JUMPLABEL_JUMP_(label, target) label ":\nb " target "\n"
 #define JUMPLABEL_CLOBBERS_
-/* Behind the 288 bytes below the stack pointer that a leaf may use; by way of the link register, because r2 need not be this function's. */
+/* Uses memory below the 288 bytes below the stack pointer that a leaf may use. Uses the link register, because r2 need not be this function's TOC. */
 #define JUMPLABEL_TEST_KEY_(key)											\
 	"stdu 1, -368(1);std 11, 32(1);std 12, 40(1);mflr 12;std 12, 48(1);mfcr 12;bcl 20, 31, 5f;5:mflr 11;addis 11, 11, " key "-5b@ha;lwz 11, " key "-5b@l(11);"
 #define JUMPLABEL_TEST_SLOT_(slot)											\
@@ -256,7 +256,7 @@
 #define JUMPLABEL_STUB_(number, back, target)											\
 	"clrlwi. 11, 11, 1;" ".if " number " & 1;beq 6f;.else;bne 6f;.endif;"			\
 	"mtcrf 128, 12;ld 12, 48(1);mtlr 12;ld 12, 40(1);ld 11, 32(1);addi 1, 1, 368;b " back ";6:mtcrf 128, 12;ld 12, 48(1);mtlr 12;ld 12, 40(1);ld 11, 32(1);addi 1, 1, 368;b " target ";"
-/* The caller has put the function's address into r12, from which the TOC follows. */
+/* The caller has put this function's address into r12; the TOC's address follows from it. */
 #define JUMPLABEL_ENTRY_(function)                                                                                     \
 	".L" function "_entry:\naddis 2, 12, .TOC.-.L" function "_entry@ha\naddi 2, 2, .TOC.-.L" function "_entry@l\n"  \
 	"mflr 0\nstd 0, 16(1)\nstdu 1, -32(1)\n"                                                                       \
@@ -323,7 +323,7 @@
 #define JUMPLABEL_SYMBOL_(name) JUMPLABEL_NUMBER_(name)
 #endif
 
-/* An ordinary call of an ordinary function. */
+/* By default, a naked function is an ordinary function, and is called as one. */
 #ifndef JUMPLABEL_SPARES_REGISTERS_
 #define JUMPLABEL_SPARES_REGISTERS_
 #endif
@@ -331,11 +331,11 @@
 #define JUMPLABEL_NAKED_CALL_(function) (function())
 #endif
 
-/* In front of a trampoline: its site lies in one line of the cache, and in one page. */
+/* The alignment of a trampoline: its site lies in one cache line, and in one page. */
 #ifndef JUMPLABEL_TRAMPOLINE_ALIGN_
 #define JUMPLABEL_TRAMPOLINE_ALIGN_ ".balign 16\n"
 #endif
-/* A function may be in another object or out of reach, which the linker heeds in jumps, and not in words: the site leads to a stub. */
+/* By default, the site leads to a stub: a function may be in another object or out of reach, which the linker handles in jumps, but not in words. */
 #ifndef JUMPLABEL_TRAMPOLINE_TO_
 #define JUMPLABEL_TRAMPOLINE_TO_(label, func) ".long " label "_stub - .\n"
 #endif
@@ -348,7 +348,7 @@
 #define JUMPLABEL_META_PREFIXED_ ""
 #endif
 
-/* Words of the size of a pointer. */
+/* Words with the size of a pointer. */
 #if __SIZEOF_POINTER__ == 8
 #define JUMPLABEL_BALIGN_POINTER_ ".balign 8\n"
 #define JUMPLABEL_POINTERS_(words) ".quad " words "\n"

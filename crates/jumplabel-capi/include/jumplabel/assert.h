@@ -10,18 +10,18 @@
  *     {
  *         JUMPLABEL_ASSERT(queue->length > 0);
  *
- *     JUMPLABEL='assert:*=on' ./program                    all of them, by <jumplabel/agent.h>; or file:src/queue.c=on; an agent does it later
+ *     JUMPLABEL='assert:*=on' ./program                    turns all on, with <jumplabel/agent.h>; file:src/queue.c=on those of a file
  *
- * All assertions of a file have one key, because a key for each would cost its name and record, some 100 bytes. An assertion is a nop and 16 bytes of
- * table, and its arm. For a group across files, or in a header, define a key, whose name begins with `assert:` for `assert:*`:
+ * All assertions of a file have one key, because the name and the record of a key cost some 100 bytes. An assertion costs a nop, 16 bytes of table,
+ * and its arm. For a group across files, or in a header, define a key; `assert:*` includes it if its name begins with `assert:`.
  *
  *     DEFINE_STATIC_KEY_FALSE(tree_checks);                in one file
  *     RECORD_STATIC_KEY(tree_checks, "assert:tree");
  *
  *     JUMPLABEL_ASSERT_IN(&tree_checks, is_balanced(tree));
  *
- * An assertion that fails calls the hook. Without a hook it says so on standard error and aborts, as assert() does. If the hook returns, the program
- * goes on behind the assertion.
+ * A failed assertion calls the hook. If the hook returns, the program goes on after the assertion. Without a hook, the assertion is printed on
+ * standard error, and the program aborts, as with assert().
  */
 #ifndef JUMPLABEL_ASSERT_H
 #define JUMPLABEL_ASSERT_H
@@ -31,36 +31,37 @@
 JUMPLABEL_C_BEGIN_
 
 struct jumplabel_assertion {
-	/* The condition as it is written. */
+	/* The text of the condition. */
 	const char *text;
 	const char *file;
 	const char *function;
 	unsigned int line;
 };
 
-/* `_assertion` lives as long as the call; its texts live as long as the code with the assertion. It may flip keys, replace itself, longjmp away; no
-   exception may leave it. */
+/* A hook. `_assertion` lives as long as the call; the texts in it live as long as the code with the assertion. The hook may flip keys, replace
+   itself, and leave by longjmp(), but not by an exception. */
 typedef void (*jumplabel_assert_fn)(const struct jumplabel_assertion *_assertion, void *_data);
 
-/* Sets the hook of the process; NULL: one line on standard error and abort(), which is the default. In a kernel, the default does nothing. */
+/* Sets the hook of the process. NULL, the default: one line on standard error, and abort(); in a kernel, nothing. */
 void jumplabel_set_assert(jumplabel_assert_fn _hook, void *_data);
 
-/* A hook that says it on standard error, and goes on: jumplabel_set_assert(jumplabel_assert_report, NULL). */
+/* A hook that prints the assertion on standard error, and returns: jumplabel_set_assert(jumplabel_assert_report, NULL). */
 void jumplabel_assert_report(const struct jumplabel_assertion *_assertion, void *_data);
 
-/* The library's. */
+/* Internal: JUMPLABEL_ASSERT() calls it. */
 __attribute__((__cold__)) void jumplabel_assert_failed_(const char *_text, const char *_file, const char *_function, unsigned int _line);
 
 JUMPLABEL_C_END_
 
-/* Outside of functions, in front of the first assertion of the file. In C++, in one namespace or none. */
+/* Defines the file's key. Use it outside of functions, before the first assertion of the file; in C++, also in a namespace. */
 #define JUMPLABEL_ASSERTIONS()                                                                                         \
 	__attribute__((__unused__)) static DEFINE_STATIC_KEY_FALSE(jumplabel_assertions);                              \
 	RECORD_STATIC_KEY(jumplabel_assertions, "assert:" __FILE__)
 
-/* Expressions without a value. The condition may contain commas. Safe where the condition and the hook are, signal handlers included. */
+/* An expression without a value. The condition may contain commas. Can be used wherever the condition and the hook may run, also in signal
+   handlers. */
 #define JUMPLABEL_ASSERT(...) JUMPLABEL_ASSERT_AT_(&jumplabel_assertions, #__VA_ARGS__, __VA_ARGS__)
-/* `key` is the address of a key that has a type, as for static_branch_unlikely(). */
+/* The same, with the address of a typed key, as for static_branch_unlikely(). */
 #define JUMPLABEL_ASSERT_IN(key, ...) JUMPLABEL_ASSERT_AT_(key, #__VA_ARGS__, __VA_ARGS__)
 
 #define JUMPLABEL_ASSERT_AT_(key, text, ...)                                                                           \

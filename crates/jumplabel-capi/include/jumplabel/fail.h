@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Fail points: places where a test, or an operator, injects errors, delays, a crash. A point that nobody has configured is one nop. Link with
- * libjumplabel-fail: the shared library beside libjumplabel (-ljumplabel-fail -ljumplabel, pkg-config jumplabel-fail, CMake jumplabel::fail), the
- * archive in its place (-l:libjumplabel-fail.a, jumplabel::fail_static). docs/fail.md has the grammar of actions.
+ * Fail points: places at which a test or an operator injects errors, delays, or a crash. A point that is not configured is one nop. Link with
+ * libjumplabel-fail: the shared library in addition to libjumplabel (-ljumplabel-fail -ljumplabel, pkg-config jumplabel-fail, CMake jumplabel::fail),
+ * or the archive in place of it (-l:libjumplabel-fail.a, jumplabel::fail_static). docs/fail.md has the grammar of actions.
  *
  *     int save(const char *path)
  *     {
@@ -16,12 +16,12 @@
  *
  *     FAILPOINTS='save.open=2*return->off' ./program                         with jumplabel_fail_setup() in main()
  *
- * `text` is any name: a const char *, what stands in the parentheses of return(...), or NULL; it is gone when the statement is left. The names of
- * points are literals. A condition is evaluated while the point is on. C's points and Rust's of one program share one registry, if the
- * program depends on the crate jumplabel-fail-capi and links none of these libraries. With JUMPLABEL_FALLBACK, a point asks the library whether
- * anything is configured, and lists do not have it.
+ * `text` is a name that you choose, for a const char *: the text in the parentheses of return(...), or NULL. It is freed when the statement is left.
+ * The name of a point must be a literal. A condition is evaluated only while the point is on. Points in C and in Rust share one registry if the
+ * program depends on the crate jumplabel-fail-capi, and links none of these libraries. With JUMPLABEL_FALLBACK, a point asks the library whether
+ * anything is configured, and is not listed.
  *
- * No function here is for signal handlers. An error is a number of errno.h with the sign changed; jumplabel_fail_error() has the reason.
+ * No function here may be called in a signal handler. An error is a number of errno.h with the sign changed; jumplabel_fail_error() has the reason.
  */
 #ifndef JUMPLABEL_FAIL_H
 #define JUMPLABEL_FAIL_H
@@ -30,38 +30,38 @@
 
 JUMPLABEL_C_BEGIN_
 
-/* Takes away all that is configured, then configures what the variable FAILPOINTS says: name=actions;name=actions. -EINVAL: something is
-   wrong with it; -EACCES: the system lets nobody write code. Nothing is configured then. Nobody else reads the variable. */
+/* Removes all configurations, and then reads the variable FAILPOINTS: name=actions;name=actions. Nothing else reads this variable. -EINVAL: it has an
+   error; -EACCES: the system does not allow writes to code. After an error, nothing is configured. */
 int jumplabel_fail_setup(void);
-/* Takes away all that is configured. Threads that pause at a point go on. */
+/* Removes all configurations. Threads that pause at a point go on. */
 void jumplabel_fail_teardown(void);
 
-/* Configures a point: jumplabel_fail_cfg("save.open", "20%3*print(still alive!)->return(5)"). Replaces what was configured before. Errors as above,
-   and then nothing has changed. Costs one batch: some 10 us, and a look at each key of the program. */
+/* Configures a point, and replaces its earlier configuration: jumplabel_fail_cfg("save.open", "20%3*print(still alive!)->return(5)"). Errors are as
+   above; after an error, nothing has changed. Costs one batch, some 10 us, and a look at each key of the program. */
 int jumplabel_fail_cfg(const char *_name, const char *_actions);
 
-/* Has the point call a function, in each thread that comes there; it may configure points. No exception may leave it. */
+/* Makes a point call a function in each thread that reaches it. The function may configure points. No exception may leave it. */
 typedef void (*jumplabel_fail_fn)(void *_data);
 int jumplabel_fail_cfg_callback(const char *_name, jumplabel_fail_fn _callback, void *_data);
 
-/* Takes away what is configured for a point. Threads that pause there go on. */
+/* Removes the configuration of a point. Threads that pause there go on. */
 void jumplabel_fail_remove(const char *_name);
 
-/* Calls `_visit` (NULL: nothing) for each point that is configured. How many there are. */
+/* Calls `_visit`, if it is not NULL, for each configured point. Returns the number of these points. */
 typedef void (*jumplabel_fail_visit_fn)(const char *_name, const char *_actions, void *_data);
 long jumplabel_fail_list(jumplabel_fail_visit_fn _visit, void *_data);
 
-/* Turns the points of objects that were loaded meanwhile on or off: after dlopen(). */
+/* Turns on or off the points of objects that were loaded in the meantime. Call it after dlopen(). */
 int jumplabel_fail_sync(void);
 
-/* Why the last call of this thread that has failed did so. Lives until the next one that does. */
+/* The reason for the last failure of a call in this thread. The text lives until the next failure. */
 const char *jumplabel_fail_error(void);
 
-/* For jumplabel_agent_serve() of <jumplabel/agent.h>: then an operator lists and configures points. */
+/* Pass this to jumplabel_agent_serve() of <jumplabel/agent.h>, so that an operator can list and configure points. */
 struct jumplabel_layer;
 const struct jumplabel_layer *jumplabel_fail_layer(void);
 
-/* The library's. */
+/* Internal. */
 extern const void *const jumplabel_fail_owner_;
 bool jumplabel_fail_is_any_(void);
 bool jumplabel_fail_reach_(const char *_name, size_t _length, char **_text);
@@ -73,14 +73,14 @@ static __inline__ void jumplabel_fail_freed_(const char **_text)
 
 JUMPLABEL_C_END_
 
-/* The key of a point, and whose it is: several copies of the library can be in one process. */
+/* The key of a point, and the copy of the library to which it belongs: a process can have several copies. */
 struct jumplabel_fail_point_ {
 	struct static_key_false _key;
 	const void *const *_owner;
 };
 
 #ifdef JUMPLABEL_FALLBACK
-/* No key, because no record would lead to it. */
+/* A point has no key here, because there is no record that could lead to it. */
 #define JUMPLABEL_FAIL_DEFINED_(name)
 #define JUMPLABEL_FAIL_IS_ON_() jumplabel_fail_is_any_()
 #define JUMPLABEL_FAIL_RECORDED_() ((void)0)
@@ -94,7 +94,7 @@ struct jumplabel_fail_point_ {
 	JUMPLABEL_RECORD_ASM_(&jumplabel_point._key, jumplabel_declared, JUMPLABEL_OBJECT_OF_TYPED_)
 #endif
 
-/* A statement expression, so that `break` of a statement is the program's. */
+/* Not a loop, but a statement expression, so that `break` in the statement leaves the program's own loop. */
 #define JUMPLABEL_FAIL_PLAIN_(condition, name)                                                                         \
 	__extension__({                                                                                                \
 		JUMPLABEL_FAIL_DEFINED_(name)                                                                          \
@@ -120,7 +120,7 @@ struct jumplabel_fail_point_ {
 		}                                                                                                      \
 	})
 
-/* Chooses by the number of words: one, or three and more. A statement with more than 12 commas of its own goes into a function. */
+/* Chooses the macro by the number of arguments: one, or at least three. A statement with more than 12 commas must be moved into a function. */
 #define JUMPLABEL_FAIL_POINT(...) JUMPLABEL_FAIL_FORM_(__VA_ARGS__)(1, __VA_ARGS__)
 #define JUMPLABEL_FAIL_POINT_IF(condition, ...) JUMPLABEL_FAIL_FORM_(__VA_ARGS__)(condition, __VA_ARGS__)
 #define JUMPLABEL_FAIL_FORM_(...)                                                                                      \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Static keys: switches that cost one instruction where they are checked. Flipping a key rewrites the code of all its
- * checks, while threads run. The names, types and results are those of Linux; docs/linux-api.md lists them one by one.
+ * Static keys: switches whose check costs one instruction. Flipping a key rewrites the code of all its checks, while threads run. The names, types
+ * and results are those of Linux; docs/linux-api.md lists them one by one.
  *
  *     static DEFINE_STATIC_KEY_FALSE(trace);
  *
@@ -9,33 +9,31 @@
  *             print_it();
  *     static_branch_enable(&trace);             makes it a jump, for every thread
  *
- * Costs: a check is one instruction (6 bytes on x86-64, 4 elsewhere) and 16 bytes of read-only table, with no relocation; a
- * flip is a few system calls. The type
- * of the key says how it starts, and with that the first instruction (jump where `starts on != arm`):
+ * Costs: a check is one instruction (6 bytes on x86 and s390x, 4 elsewhere) and 16 bytes of read-only table, without a relocation. A flip is a few
+ * system calls. The type of the key says whether it starts on. This determines the first instruction of a check: a jump if `starts on != likely`.
  *
  *                    falls through     jumps                        starts off    starts on
  *     likely         true              false                        jump          nop
  *     unlikely       false             true                         nop           jump
  *
- * Where a program may not change code (MDWE, seccomp), flips fail, and keys stay as they are: but for those that are defined by
- * DEFINE_STATIC_KEY_TRUE_OR_LOAD() and the like, whose checks load the key until they are patched.
+ * If the system does not let a program change its code (MDWE, seccomp), flips fail, and keys stay as they are. Keys defined by
+ * DEFINE_STATIC_KEY_TRUE_OR_LOAD() and the like work there, too, because their checks load the key until they are patched.
  *
- * Where a check fails in Linux with a WARN, and where something is refused that cannot be refused there (the right to
- * write code), these functions call the hook of jumplabel_set_warn() and return what Linux returns. <jumplabel.h> has
- * functions that return errors instead.
+ * If Linux would WARN, or if the system refuses to let a program write code (which cannot happen in a kernel), these functions call the hook of
+ * jumplabel_set_warn(), and return what Linux returns. <jumplabel.h> has functions that return errors instead.
  *
- * JUMPLABEL_FALLBACK           checks load, test and jump: for comparison. Elsewhere than on the architectures and with the
- *                              compilers that have sites it is so by itself, with one warning, which this silences
+ * JUMPLABEL_FALLBACK           checks load, test and jump, for comparison. On targets and with compilers that have no sites, this is the default,
+ *                              with a warning unless you define it
  * JUMPLABEL_LOCAL_KEYS         in code for a shared library: all keys that this file checks are in the same library
  * JUMPLABEL_FOREIGN_KEYS       in code for a program: keys that this file checks may be in a shared library
- * JUMPLABEL_PRECISE_TABLE      larger object files, of which lld and, with -z start-stop-gc, GNU ld drop each function with sites that nobody
- *                              calls; without it, they drop those of a file together
- * JUMPLABEL_NO_SITE_PREFIX     x86: sites without the byte in front that takes probes and breakpoints; docs/safety.md
+ * JUMPLABEL_PRECISE_TABLE      lets linkers (lld; GNU ld with -z start-stop-gc) drop unused functions with sites one by one, not only all of a file;
+ *                              object files get larger
+ * JUMPLABEL_NO_SITE_PREFIX     x86: no prefix byte before a site; probes and breakpoints use that byte: docs/safety.md
  * JUMPLABEL_KERNEL_NAMES       also defines CONFIG_JUMP_LABEL, HZ, arch_static_branch() and arch_static_branch_jump()
  * JUMPLABEL_ALLOW_DEPRECATED   no warning for struct static_key's initialisers, static_key_true() and static_key_false()
  *
- * Names of these headers that are not for you begin with `jumplabel` or `JUMPLABEL`, and with an underscore: those of parameters, locals and members, which
- * may be macros of yours otherwise. No macro of a program may begin with one (C11, 7.1.3).
+ * Internal names of these headers begin with `jumplabel` or `JUMPLABEL`. Names of parameters, locals and members begin with an underscore, because a
+ * program may have a macro with any other name (C11, 7.1.3).
  */
 #ifndef JUMPLABEL_JUMP_LABEL_H
 #define JUMPLABEL_JUMP_LABEL_H
@@ -49,7 +47,7 @@
 #elif !defined(JUMPLABEL_FALLBACK)
 #include "arch.h"
 #if defined(__MINGW32__)
-/* PE files, by an assembler that can go to another section and come back. */
+/* PE files need an assembler that can switch to another section and back. */
 #if !defined(JUMP_LABEL_NOP_SIZE) || !defined(__x86_64__)
 #pragma GCC warning "jumplabel has no sites for this target: checks load, test and jump. Define JUMPLABEL_FALLBACK to silence this"
 #define JUMPLABEL_FALLBACK
@@ -64,7 +62,7 @@
 #pragma GCC warning "jumplabel has no sites for this target: checks load, test and jump. Define JUMPLABEL_FALLBACK to silence this"
 #define JUMPLABEL_FALLBACK
 #elif (defined(__s390x__) || defined(__arm__)) && defined(__PIC__) && !defined(__clang__)
-/* gcc takes no address as a constant in position-independent code there. */
+/* For these targets, gcc does not accept an address as a constant in position-independent code. */
 #pragma GCC warning "jumplabel has sites here with -fno-pie or clang: checks load, test and jump. Define JUMPLABEL_FALLBACK to silence this"
 #define JUMPLABEL_FALLBACK
 #elif defined(__clang__) && __clang_major__ < 14
@@ -87,7 +85,7 @@
 #define JUMPLABEL_CAST_(type, x) (reinterpret_cast<type>(x))
 #define JUMPLABEL_STATIC_CAST_(type, x) (static_cast<type>(x))
 #define JUMPLABEL_NULL_ nullptr
-/* clang takes `struct name` in a module for the declaration of another one. */
+/* In a module, clang takes `struct name` for a declaration of another structure. */
 #define JUMPLABEL_STRUCT_
 #define JUMPLABEL_BEGIN_LINKAGE_ extern "C" {
 #define JUMPLABEL_END_LINKAGE_ }
@@ -101,15 +99,14 @@
 #define JUMPLABEL_END_LINKAGE_
 #endif
 
-/* Not for other objects. Windows has no such thing: clang ignores the word there, and gcc warns of it. */
+/* The visibility of a symbol for other objects. Windows has none: there, clang ignores the attribute, and gcc warns of it. */
 #if defined(_WIN32) && !defined(__clang__)
 #define JUMPLABEL_VISIBLE_(how)
 #else
 #define JUMPLABEL_VISIBLE_(how) __attribute__((__visibility__(how)))
 #endif
 
-/* Around what the library defines: functions of C, which other objects have, whatever `#pragma GCC visibility` is in force where the header is
-   included. */
+/* Encloses declarations of the library: C functions that are visible to other objects, whatever `#pragma GCC visibility` the including file has. */
 #define JUMPLABEL_C_BEGIN_ _Pragma("GCC visibility push(default)") JUMPLABEL_BEGIN_LINKAGE_
 #define JUMPLABEL_C_END_ JUMPLABEL_END_LINKAGE_ _Pragma("GCC visibility pop")
 
@@ -120,7 +117,7 @@ JUMPLABEL_C_BEGIN_
 #define JUMP_TYPE_FALSE 0U
 #define JUMP_TYPE_TRUE 1U
 
-/* A key without its type. `_enabled`: 0 off, n > 0 on with n users, other values are the library's. */
+/* A key without a type. `_enabled` is 0 if it is off, and n > 0 if it is on with n users. Other values are the library's. */
 struct static_key {
 	int _enabled;
 	unsigned int _type;
@@ -143,7 +140,7 @@ enum {
 #endif
 #define STATIC_KEY_INIT STATIC_KEY_INIT_FALSE
 
-/* Keys whose type says how they start. In C++, they also start so where they are members without an initialiser. */
+/* Keys whose type says whether they start on. In C++, members of these types need no initialiser. */
 #ifdef __cplusplus
 struct static_key_true {
 	struct static_key key = JUMPLABEL_KEY_INIT_TRUE_;
@@ -160,10 +157,10 @@ struct static_key_false {
 };
 #endif
 
-/* Keys that work where the system lets nobody change code, until then and there at the cost of a load: a check jumps to a stub that loads
-   the key, as long as it was not patched. The first flip of the key patches its checks; jumplabel_prepare() and jumplabel_restore_pristine() patch
-   those that fall through. Flips cannot be refused, unless a check was patched before: then nothing changes, as with other keys. Some 25
-   bytes of code for a check. Not for weak keys that nobody may define. */
+/* Keys that also work where the system lets nobody change code. There, and until a check is patched, it jumps to a stub that loads the key. The first
+   flip of the key patches its checks; jumplabel_prepare() and jumplabel_restore_pristine() patch those that fall through. A flip is refused only if a
+   check was patched before; then nothing changes, as with other keys. Costs some 25 bytes of code per check. Such a key must not be a weak symbol
+   that may be undefined. */
 #ifdef __cplusplus
 struct static_key_true_or_load {
 	struct static_key key = JUMPLABEL_KEY_INIT_TRUE_;
@@ -180,8 +177,8 @@ struct static_key_false_or_load {
 };
 #endif
 
-/* Keys of a DLL, as other modules see them: what the linker puts at __imp_<name> (dllimport), the key's address. Only where there are sites in PE
-   files; elsewhere they are keys like any other. */
+/* A DLL's key, as other modules see it: the word at __imp_<name> (dllimport), which holds the key's address. Only for PE files with sites; elsewhere
+   such a key is one like any other. */
 #if defined(__MINGW32__) && !defined(JUMPLABEL_FALLBACK)
 #define JUMPLABEL_HAS_IMPORTED_ 1
 struct jumplabel_imported_true_ {
@@ -200,8 +197,8 @@ struct jumplabel_imported_false_ {
 #define JUMPLABEL_TRUE_INIT_ { JUMPLABEL_KEY_INIT_TRUE_ }
 #define JUMPLABEL_FALSE_INIT_ { JUMPLABEL_KEY_INIT_FALSE_ }
 
-/* Expressions, as in Linux, so that they may stand in parentheses. ISO C (-std=c11) does not take such an expression for a
-   constant: there they are initialisers, in braces. */
+/* Initialisers of keys. They are expressions, as in Linux, so that they may be in parentheses. ISO C (-std=c11) takes no such expression for a
+   constant, so there they are lists in braces. */
 #ifdef __cplusplus
 #define STATIC_KEY_TRUE_INIT static_key_true JUMPLABEL_TRUE_INIT_
 #define STATIC_KEY_FALSE_INIT static_key_false JUMPLABEL_FALSE_INIT_
@@ -223,8 +220,8 @@ struct jumplabel_imported_false_ {
 #define DEFINE_STATIC_KEY_FALSE(name) JUMPLABEL_STRUCT_ static_key_false name = JUMPLABEL_FALSE_INIT_
 #define DECLARE_STATIC_KEY_TRUE(name) extern JUMPLABEL_STRUCT_ static_key_true name
 #define DECLARE_STATIC_KEY_FALSE(name) extern JUMPLABEL_STRUCT_ static_key_false name
-/* Keys that a DLL exports (__declspec(dllexport) DEFINE_STATIC_KEY_FALSE(name)), in code of other modules: instead of __declspec(dllimport), which no
-   text of a site can name. Everything else is said as of other keys. */
+/* Declares a key that a DLL exports (__declspec(dllexport) DEFINE_STATIC_KEY_FALSE(name)), in other modules. Use it instead of __declspec(dllimport),
+   whose symbol the text of a site cannot name. The functions and macros for keys take it as any other key. */
 #define DECLARE_STATIC_KEY_TRUE_IMPORTED(name) JUMPLABEL_IMPORTED_(true, name)
 #define DECLARE_STATIC_KEY_FALSE_IMPORTED(name) JUMPLABEL_IMPORTED_(false, name)
 
@@ -258,14 +255,15 @@ struct jumplabel_imported_false_ {
 	JUMPLABEL_STRUCT_ static_key_false_or_load name[count] = { JUMPLABEL_FILL_(count, JUMPLABEL_FALSE_INIT_) }
 #endif
 
-/* Keys that start on if the macro `config` is defined as 1, else off (undefined, 0). */
+/* Keys that start on if the macro `config` is defined as 1, and off if it is 0 or undefined. */
 #define DEFINE_STATIC_KEY_MAYBE(config, name) JUMPLABEL_CHOOSE_(config, DEFINE_STATIC_KEY_TRUE, DEFINE_STATIC_KEY_FALSE)(name)
 #define DEFINE_STATIC_KEY_MAYBE_RO(config, name)                                                                       \
 	JUMPLABEL_CHOOSE_(config, DEFINE_STATIC_KEY_TRUE_RO, DEFINE_STATIC_KEY_FALSE_RO)(name)
 #define DECLARE_STATIC_KEY_MAYBE(config, name)                                                                         \
 	JUMPLABEL_CHOOSE_(config, DECLARE_STATIC_KEY_TRUE, DECLARE_STATIC_KEY_FALSE)(name)
 
-/* The second argument where `config` expands to 1, else the third: only then does the probe bring a comma along. */
+/* Expands to the second argument if `config` expands to 1, and to the third otherwise: only for 1, the probe adds a comma, which shifts the
+   arguments. */
 #define JUMPLABEL_CHOOSE_(config, yes, no) JUMPLABEL_CHOOSE_PROBE_(config, yes, no)
 #define JUMPLABEL_CHOOSE_PROBE_(value, yes, no) JUMPLABEL_SECOND_OF_(JUMPLABEL_PROBE_##value yes, no, )
 #define JUMPLABEL_PROBE_1 ,
@@ -274,8 +272,8 @@ struct jumplabel_imported_false_ {
 
 /* ---- Types of arguments ----------------------------------------------------------------------------------------- */
 
-/* What `x` points to: 1 a struct static_key_true, 0 a struct static_key_false, 2 a struct static_key, 5 and 4 the
-   first two with _or_load, 9 and 8 the first two of another module, -1 none of these. */
+/* The type that `x` points to: 1 static_key_true, 0 static_key_false, 2 static_key, 5 and 4 the first two with _or_load, 9 and 8 the first two of
+   another module, -1 any other. */
 #ifdef __cplusplus
 extern "C++" { /* Also where the header is included inside of extern "C". */
 template <class _pointer> struct jumplabel_type_ {
@@ -312,7 +310,7 @@ template <class _value> _value jumplabel_value_(_value);
 	((JUMPLABEL_TYPE_(x) & 4) != 0 ? 40 : (JUMPLABEL_TYPE_(x) & ~8) != (arm) ? 8 + JUMPLABEL_SLOT_IF_(x) : JUMPLABEL_SLOT_IF_(x))
 #define JUMPLABEL_SLOT_IF_(x) ((JUMPLABEL_TYPE_(x) & 8) / 4)
 #else
-/* Names, because the compiler reads the list again for each check. */
+/* The types have names, because the compiler reads this list again for each check. */
 typedef struct static_key *jumplabel_raw_;
 typedef struct static_key_true *jumplabel_true_;
 typedef struct static_key_false *jumplabel_false_;
@@ -337,7 +335,7 @@ typedef struct jumplabel_imported_false_ *jumplabel_import_false_;
 		 jumplabel_raw_: 2, jumplabel_const_raw_: 2, jumplabel_true_or_load_: 5,                               \
 		 jumplabel_const_true_or_load_: 5, jumplabel_false_or_load_: 4, jumplabel_const_false_or_load_: 4,     \
 		 default: -1)
-/* The first instruction of a site of a key with a type: 0 a nop, 8 a jump, 40 a jump to a stub that loads; -1 if it has none. */
+/* The first instruction of a site: 0 a nop, 8 a jump, 40 a jump to a stub that loads; -1 if `x` does not point to a key with a type. */
 #define JUMPLABEL_FIRST_(x, arm)                                                                                       \
 	_Generic((x), JUMPLABEL_FIRSTS_IMPORTED_(arm) jumplabel_false_: 8 * (arm), jumplabel_true_: 8 - 8 * (arm), jumplabel_const_false_: 8 * (arm),  \
 		 jumplabel_const_true_: 8 - 8 * (arm), jumplabel_false_or_load_: 40, jumplabel_true_or_load_: 40,      \
@@ -355,7 +353,7 @@ typedef struct jumplabel_imported_false_ *jumplabel_import_false_;
 			  "this takes the address of a struct static_key, static_key_true or static_key_false: "       \
 			  "&key, not key")
 
-/* That the address is one that the linker knows: what the text of a site can name. */
+/* The check's address must be known to the linker, so that the text of a site can name it. */
 #define JUMPLABEL_STATIC_MESSAGE_ "static_branch_*() takes the address of a static object (not thread-local): no variable, no NULL"
 #ifdef __cplusplus
 extern "C++" {
@@ -367,8 +365,8 @@ constexpr int jumplabel_probe_(const void *)
 	return 0;
 }
 } /* extern "C++" */
-/* Whether the compiler can compute with the address, and does not know its number. It computes with that of a thread-local
-   object, too, but does not keep it. */
+/* True if the compiler can compute with the address, but does not know its number. The address of a thread-local object fails, too: it is no
+   constant. */
 #define JUMPLABEL_STATIC_(x)                                                                                           \
 	jumplabel_static_<__builtin_constant_p(jumplabel_probe_(x)) &&                                                 \
 			  !__builtin_constant_p(reinterpret_cast<uintptr_t>(x))>
@@ -376,8 +374,8 @@ constexpr int jumplabel_probe_(const void *)
 	__attribute__((__unused__)) constexpr const void *                                                             \
 	jumplabel_the_key_must_be_a_static_object = /* static_branch_*() takes the address of a static object (not thread-local): no variable, no NULL; of a DLL: DECLARE_STATIC_KEY_..._IMPORTED() */ (x)
 #else
-/* An initialiser is constant in C. Compilers say so in words of their own, and show the line: it has ours. No room is made for what is inside of
-   sizeof. */
+/* In C, an initialiser must be constant. The compiler's own error message shows this line, which therefore contains our text. Inside sizeof, the
+   variable takes no memory. */
 #define JUMPLABEL_ASSERT_STATIC_(x)                                                                                    \
 	JUMPLABEL_ASSERT_(!__builtin_constant_p((uintptr_t)(x)), JUMPLABEL_STATIC_MESSAGE_);                           \
 	(void)sizeof(({                                                                                                \
@@ -388,10 +386,9 @@ constexpr int jumplabel_probe_(const void *)
 	}))
 #endif
 
-/* The struct static_key that is, or begins, what a pointer to a key of any of the three types points to. Constant keys can
-   be looked at; the compiler complains where one is to be changed. */
+/* The struct static_key to which a pointer to a key of any type leads. A constant key can be read; the compiler rejects changes of it. */
 #ifdef JUMPLABEL_HAS_IMPORTED_
-/* Of a key of another module, where it is. */
+/* The address of a key of another module. */
 #define JUMPLABEL_IN_MODULE_(x)                                                                                        \
 	(JUMPLABEL_TYPE_(x) >= 8 ? *JUMPLABEL_STATIC_CAST_(void *const *, JUMPLABEL_STATIC_CAST_(const void *, x)) : (x))
 #else
@@ -418,7 +415,7 @@ static __inline__ const struct static_key *jumplabel_constant_(const void *_key)
 
 /* ---- Checks ----------------------------------------------------------------------------------------------------- */
 
-/* The number of users. One load; safe anywhere. */
+/* The number of users. Costs one load; can be called anywhere. */
 static __inline__ int jumplabel_count_(const struct static_key *_key)
 {
 	int _word = __atomic_load_n(&_key->_enabled, __ATOMIC_RELAXED);
@@ -427,25 +424,25 @@ static __inline__ int jumplabel_count_(const struct static_key *_key)
 }
 
 #define static_key_count(x) jumplabel_count_(JUMPLABEL_ANY_KEY_(x))
-/* Whether the key is on: true after all its sites are on, false after all are off. As in Linux, this and the count may be stale at
-   once, unless the caller keeps others from flipping the key. */
+/* True if the key is on: it becomes true after all its sites are on, and false after all are off. As in Linux, this and the count may be out of date
+   at once, unless the caller keeps others from flipping the key. */
 #define static_key_enabled(x) (static_key_count(x) > 0)
 #define jump_label_enabled(x) static_key_enabled(x)
 
-/* Whether the key is on, with the code for "on" laid out in line, or the code for "off". `x` is the address of a static
-   object, element or member: a constant. Safe anywhere, signal handlers included.
+/* A check: true if the key is on. The compiler lays out in line the code for "on" (likely) or for "off" (unlikely). `x` must be the address of a
+   static object, element or member. Can be used anywhere, signal handlers included.
 
-   static_key_true and static_key_false are deprecated: the type does not say how the key starts. Unlike Linux, where the name is wrong about it,
-   the site is put right when its object is loaded. */
+   static_key_true and static_key_false are deprecated, because the key's type does not say how it starts. If the name is wrong about it, the site is
+   corrected when its object is loaded. (In Linux, it stays wrong.) */
 #if defined(__OPTIMIZE__) && (defined(JUMPLABEL_FALLBACK) || defined(__clang__))
 #define static_branch_likely(x) (__builtin_expect(JUMPLABEL_CHECK_(x, 1), 1) != 0)
 #define static_branch_unlikely(x) (__builtin_expect(JUMPLABEL_CHECK_(x, 0), 0) != 0)
 #define static_key_true(x) (__builtin_expect(JUMPLABEL_CHECK_UNTYPED_(x, 1), 1) != 0)
 #define static_key_false(x) (__builtin_expect(JUMPLABEL_CHECK_UNTYPED_(x, 0), 0) != 0)
 #else
-/* gcc knows it by the labels (JUMPLABEL_AT_JUMPED_). If it were told again, it would keep a test of the result for so long that it takes the function
-   for larger than it is, and inlines it less. Without optimisation no compiler lays anything out, and clang takes long to read an argument with a
-   statement in it. (No macro may stand around the check: g++ would show its line in place of the one that says what a key must be.) */
+/* gcc learns the likely arm from the labels (JUMPLABEL_AT_JUMPED_). With __builtin_expect as well, it would keep a test of the result for a while,
+   take the function for larger than it is, and inline it less. Without optimisation, no compiler uses the hint, and clang takes long to read it. (No
+   macro may enclose the check: in errors, g++ would show that macro's line, not the one that says what a key must be.) */
 #define static_branch_likely(x) (JUMPLABEL_CHECK_(x, 1) != 0)
 #define static_branch_unlikely(x) (JUMPLABEL_CHECK_(x, 0) != 0)
 #define static_key_true(x) (JUMPLABEL_CHECK_UNTYPED_(x, 1) != 0)
@@ -465,7 +462,7 @@ static __inline__ int jumplabel_direct_use_(void)
 
 #ifdef JUMPLABEL_FALLBACK
 #ifdef __cplusplus
-/* A function, like the checks that are sites: it may stand where those may. */
+/* A lambda, so that this check may be wherever a check with a site may be. */
 #define JUMPLABEL_LOAD_(x, assertion)                                                                                  \
 	([](const void *jumplabel_key) -> bool {                                                                       \
 		assertion;                                                                                             \
@@ -484,10 +481,10 @@ static __inline__ int jumplabel_direct_use_(void)
 #define JUMPLABEL_ARCH_CHECK_(x, branch, first) (JUMPLABEL_LOAD_(x, JUMPLABEL_ASSERT_UNTYPED_(x)) != ((branch) ? 1 : 0))
 #else
 #include "site.h"
-/* What is asked of the argument, and the first instruction. Of its type, C asks one question, and hands no more to the next macro than it
-   must: the compiler's work for a check grows with it. */
+/* Asserts the argument's type, and defines the first instruction. In C, both come from one question about the type, with as few macro arguments as
+   possible, because these determine the compiler's work for a check. */
 #ifdef __cplusplus
-/* No enum: gcc 11 and 12 cannot import a function with one from a module ("Bad file data"). */
+/* Not an enum: gcc 11 and 12 cannot import a function with an enum from a module ("Bad file data"). */
 #define JUMPLABEL_FIRST_IS_(number) constexpr int jumplabel_first = number
 #define JUMPLABEL_TYPED_(x, arm)                                                                                       \
 	JUMPLABEL_ASSERT_TYPED_(x);                                                                                    \
@@ -503,7 +500,7 @@ static __inline__ int jumplabel_direct_use_(void)
 	JUMPLABEL_FIRST_IS_(16 + 0 * sizeof(jumplabel_direct_use_()))
 #define JUMPLABEL_CHECK_(x, arm) JUMPLABEL_SITE_(x, JUMPLABEL_TYPED_, arm, JUMPLABEL_OBJECT_OF_TYPED_)
 #define JUMPLABEL_CHECK_UNTYPED_(x, arm) JUMPLABEL_SITE_(x, JUMPLABEL_UNTYPED_, arm, jumplabel_marked_object_)
-/* `branch` is a constant, and so has to be a part of a constant of assembler. */
+/* `branch` is a constant in C, and so must become a part of the assembler's constant. */
 #define JUMPLABEL_ARCH_NOP_(x, arm)                                                                                    \
 	JUMPLABEL_ASSERT_UNTYPED_(x);                                                                                  \
 	JUMPLABEL_FIRST_IS_(16)
@@ -520,12 +517,12 @@ static __inline__ int jumplabel_direct_use_(void)
 #ifndef CONFIG_JUMP_LABEL
 #define CONFIG_JUMP_LABEL 1
 #endif
-/* Of the intervals of deferred keys: in milliseconds. <sys/param.h> has another one. */
+/* The unit of deferred keys' intervals is a millisecond. <sys/param.h> may define another HZ. */
 #undef HZ
 #define HZ 1000
 
-/* Whether the site jumps, which it does where the state of the key differs from `branch`, a constant: a site that falls through,
-   or jumps, until its object is loaded, and then as the key says. */
+/* True if the site jumps: if the key's state differs from `branch`, a constant. arch_static_branch() starts as a nop, and arch_static_branch_jump()
+   as a jump; both follow the key once their object is loaded. */
 #define arch_static_branch(key, branch) JUMPLABEL_ARCH_CHECK_(key, branch, JUMPLABEL_ARCH_NOP_)
 #define arch_static_branch_jump(key, branch) JUMPLABEL_ARCH_CHECK_(key, branch, JUMPLABEL_ARCH_JUMP_)
 #endif
@@ -533,23 +530,24 @@ static __inline__ int jumplabel_direct_use_(void)
 /* ---- Changes ---------------------------------------------------------------------------------------------------- */
 
 /*
- * When one of these returns, every check that starts later, on any thread, takes the new arm (D21 in docs/linux-api.md: where
- * membarrier is refused, a thread sees it when it next enters the kernel). enable and disable set the count to 1 and 0 and warn at
- * counts above 1; inc and dec count users. They block while another thread flips. Safe in constructors, destructors and signal
- * handlers; in the middle of a flip by the same thread they warn and do nothing.
+ * When one of these returns, every check that starts later, on any thread, takes the new arm. (D21 in docs/linux-api.md: if membarrier is refused, a
+ * thread takes it after it next enters the kernel.) enable and disable set the count to 1 and 0, and warn if it is above 1; inc and dec count users.
+ * They block while another thread flips. They may be called in constructors, destructors and signal handlers. In the middle of a flip by the same
+ * thread, they warn and do nothing.
  *
- * *_cpuslocked: the caller holds jump_label_lock(). The key lives until jump_label_unlock() has returned: functions hear of it there.
+ * Callers of *_cpuslocked hold jump_label_lock(). The key must live until jump_label_unlock() has returned, which calls the functions of
+ * jumplabel_on_change().
  */
 void static_key_enable(struct static_key *_key);
 void static_key_disable(struct static_key *_key);
 void static_key_enable_cpuslocked(struct static_key *_key);
 void static_key_disable_cpuslocked(struct static_key *_key);
-/* True where the count went up. False after a warning: it is at INT_MAX, or code cannot be written. */
+/* Returns true if the count went up. Returns false, after a warning, if it is INT_MAX or code cannot be written. */
 bool static_key_slow_inc(struct static_key *_key);
 bool static_key_slow_inc_cpuslocked(struct static_key *_key);
 void static_key_slow_dec(struct static_key *_key);
 void static_key_slow_dec_cpuslocked(struct static_key *_key);
-/* One user more of a key that is on and stays on meanwhile; false where it is off or full. Never patches, never blocks. */
+/* Adds a user to a key that is on. Returns false if the key is off or full. Never patches, never blocks. */
 bool static_key_fast_inc_not_disabled(struct static_key *_key);
 
 #define static_branch_enable(x) static_key_enable(JUMPLABEL_TYPED_KEY_(x))
@@ -561,16 +559,15 @@ bool static_key_fast_inc_not_disabled(struct static_key *_key);
 #define static_branch_inc_cpuslocked(x) static_key_slow_inc_cpuslocked(JUMPLABEL_TYPED_KEY_(x))
 #define static_branch_dec_cpuslocked(x) static_key_slow_dec_cpuslocked(JUMPLABEL_TYPED_KEY_(x))
 
-/* The lock that flips take: nobody else flips, and no object with sites comes or goes. All signals of the thread but SIGSYS are
-   blocked meanwhile, and it cannot be cancelled. Nothing under it may call dlopen() or dlclose(). A child of fork() does
-   not hold it. */
+/* Holds the lock that flips take: nobody else flips, and no object with sites is loaded or unloaded. Meanwhile all signals of the thread but SIGSYS
+   are blocked, and it cannot be cancelled. It must not call dlopen() or dlclose(). A child of fork() does not hold the lock. */
 void jump_label_lock(void);
 void jump_label_unlock(void);
 
-/* Whether a site overlaps the bytes from `_from` to `_to`, both included: 1 or 0. With or without jump_label_lock(). */
+/* Returns 1 if a site overlaps the bytes from `_from` to `_to`, both included; otherwise 0. Can be called with or without jump_label_lock(). */
 int jump_label_text_reserved(const void *_from, const void *_to);
 
-/* There is no initialisation to forget: keys may be flipped at any time, in constructors too. */
+/* Nothing has to be initialised: keys may be flipped at any time, in constructors, too. */
 #define static_key_initialized true
 #define STATIC_KEY_CHECK_USE(key) ((void)(key))
 static __inline__ void jump_label_init(void)
@@ -581,16 +578,16 @@ static __inline__ void jump_label_init(void)
 void jumplabel_seal_keys_(struct static_key *_from, struct static_key *_to);
 
 #ifdef __MINGW32__
-/* The linker puts all keys between these two. */
+/* The linker puts all keys between these two variables. */
 static struct static_key __start___jump_ro_keys[0] __attribute__((__section__(".jumpro$a")));
 static struct static_key __stop___jump_ro_keys[0] __attribute__((__section__(".jumpro$z")));
 #else
-/* The linker's. By their own names: gcc forgets that a symbol is hidden where it has another (__asm__). */
+/* The linker defines these. They have no other name in C, because gcc forgets that a symbol with another name (__asm__) is hidden. */
 extern struct static_key __start___jump_ro_keys[] __attribute__((__weak__, __visibility__("hidden")));
 extern struct static_key __stop___jump_ro_keys[] __attribute__((__weak__, __visibility__("hidden")));
 #endif
 
-/* Seals the _RO keys of the program or library that calls it: no change of them any more. */
+/* Seals the _RO keys of the program or library that calls it: they cannot be changed any more. */
 static __inline__ void jump_label_init_ro(void)
 {
 	jumplabel_seal_keys_(__start___jump_ro_keys, __stop___jump_ro_keys);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Keys with a deferred dec: however often the last user comes and goes, the code is rewritten at most once in an
- * interval. Until it has passed, the count stays 1, and further deferred decs are absorbed. Linux counts the interval in
- * jiffies; here it is in milliseconds (HZ = 1000).
+ * Keys with a deferred dec: however often the last user leaves and comes back, the code is rewritten at most once per interval. Until the interval
+ * has passed, the count stays 1, and further deferred decs do nothing. Linux counts the interval in jiffies; here it is in milliseconds (HZ = 1000).
  *
- * A dec that is due is of the user that has left, and of nobody else: an inc is counted besides, static_branch_enable() takes
- * its place, static_branch_disable() and sealing count it off at once.
+ * A due dec only ever counts off the user that has left: an inc is counted in addition; static_branch_enable() takes the place of that user;
+ * static_branch_disable() and sealing count it off at once.
  */
 #ifndef JUMPLABEL_JUMP_LABEL_RATELIMIT_H
 #define JUMPLABEL_JUMP_LABEL_RATELIMIT_H
@@ -14,14 +13,14 @@
 
 JUMPLABEL_C_BEGIN_
 
-/* The library's: what is due, and the list that the key is on. */
+/* The library's data: when the dec is due, and whether and where the key is on a list. */
 struct jumplabel_due_ {
 	uint64_t _due;
 	bool _listed;
 	void *_next;
 };
 
-/* `_timeout`: in nanoseconds; jump_label_rate_limit() and the macros below take milliseconds. */
+/* `_timeout` is in nanoseconds; jump_label_rate_limit() and the macros below take milliseconds. */
 #define JUMPLABEL_DEFERRED_KEY_(tag, type)                                                                             \
 	struct tag {                                                                                                   \
 		struct type key;                                                                                       \
@@ -39,7 +38,7 @@ JUMPLABEL_DEFERRED_KEY_(static_key_false_deferred, static_key_false);
 #define DEFINE_STATIC_KEY_DEFERRED_FALSE(name, rl)                                                                     \
 	JUMPLABEL_STRUCT_ static_key_false_deferred name = { JUMPLABEL_FALSE_INIT_, JUMPLABEL_NANOSECONDS_(rl), { 0, false, JUMPLABEL_NULL_ } }
 
-/* The functions behind the macros. */
+/* The macros below call these functions. */
 void __static_key_slow_dec_deferred(struct static_key_deferred *_key);
 void __static_key_deferred_flush(struct static_key_deferred *_key);
 
@@ -79,11 +78,11 @@ static __inline__ struct static_key_deferred *jumplabel_deferred_variable_(void 
 	return JUMPLABEL_STATIC_CAST_(struct static_key_deferred *, _key);
 }
 
-/* One user less; the last one leaves when the interval has passed. */
+/* Removes one user. The last user leaves when the interval has passed. */
 #define static_key_slow_dec_deferred(x) __static_key_slow_dec_deferred(JUMPLABEL_DEFERRED_(x, JUMPLABEL_IS_DEFERRED_))
 #define static_branch_slow_dec_deferred(x)                                                                             \
 	__static_key_slow_dec_deferred(JUMPLABEL_DEFERRED_(x, JUMPLABEL_IS_TYPED_DEFERRED_))
-/* Carries out what is due, now. To be called before the object of the key is unloaded. */
+/* Carries out a due dec at once. Call it before the key's object is unloaded. */
 #define static_key_deferred_flush(x) __static_key_deferred_flush(JUMPLABEL_DEFERRED_(x, JUMPLABEL_IS_DEFERRED_))
 #define static_branch_deferred_inc(x) static_branch_inc(&(x)->key)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Names for elements of arrays of keys, and keys from strings at run time; for the library, and for jumplabel-optional.h, behind which a project
- * includes a copy of this file. C99, gnu89, C++11 and later, as the header in front allows; gcc and clang.
+ * Names for elements of arrays of keys, and keys from strings at run time. A project can use this file with the library, or include a copy of it
+ * after jumplabel-optional.h. For gcc and clang, with C99, gnu89 or C++11 and later, as the header before it allows.
  *
  *     enum level { LL_DEBUG, LL_VERBOSE, LL_NOTICE };
  *     static DEFINE_STATIC_KEY_ARRAY_FALSE(hot, 3);
@@ -9,32 +9,32 @@
  *     RECORD_STATIC_KEY_ELEMENTS(hot, "hot", LL_DEBUG, LL_VERBOSE, LL_NOTICE);       hot[LL_DEBUG], hot[LL_VERBOSE], hot[LL_NOTICE]
  *     RECORD_STATIC_KEY_STRINGS(hot, "hot", "debug", "verbose", "notice");           hot[debug], hot[verbose], hot[notice]
  *
- *     #define LEVELS(X) X(LL_DEBUG) X(LL_VERBOSE) X(LL_NOTICE)                       the first of these, from an X-macro
+ *     #define LEVELS(X) X(LL_DEBUG) X(LL_VERBOSE) X(LL_NOTICE)                       the first form again, from an X-macro
  *     #define LEVEL(level) , level
  *     RECORD_STATIC_KEY_ELEMENTS(hot, "hot" LEVELS(LEVEL));
  *
  *     JUMPLABEL_KEYS(levels, hot[LL_DEBUG], hot[LL_VERBOSE], trace);                 a table: "hot[LL_DEBUG]", "hot[LL_VERBOSE]", "trace"
  *     struct static_key *key = jumplabel_keys_find(levels, text);                    NULL: not there
  *
- * In the place of RECORD_STATIC_KEY_ARRAY, by which elements have numbers: lists, JUMPLABEL=, agents and tools show these names and take them.
+ * These replace RECORD_STATIC_KEY_ARRAY, which gives elements numbers: lists, JUMPLABEL=, agents and tools show and accept these names.
  */
 #ifndef JUMPLABEL_KEY_NAMES_H
 #define JUMPLABEL_KEY_NAMES_H
 
-/* For -Wvariadic-macros in gnu89. */
+/* Because of -Wvariadic-macros in gnu89. */
 #pragma GCC system_header
 
 #ifndef RECORD_STATIC_KEY
 #include "../jumplabel.h"
 #endif
 
-/* RECORD_STATIC_KEY_ELEMENTS(keys, name, index...): records of some elements, by 1 to 32 indices, which are constants. The text of an index is its
-   name: that of an enumeration stays, while a macro for a number is that number. `name` is a string, not "". Outside of functions. Costs for each
-   what RECORD_STATIC_KEY costs. */
+/* RECORD_STATIC_KEY_ELEMENTS(keys, name, index...): records of the elements with these indices, 1 to 32 constants. An index is named by its text: an
+   enumerator by its name, but a macro by its value. `name` is a string, not "". Use it outside of functions. Each record costs as much as
+   RECORD_STATIC_KEY. */
 #define RECORD_STATIC_KEY_ELEMENTS(...) JUMPLABEL_NAMES_OF_(JUMPLABEL_NAMES_ELEMENT_, __VA_ARGS__) struct jumplabel_named_key
 #define JUMPLABEL_NAMES_ELEMENT_(keys, name, at, index) JUMPLABEL_NAMED_RECORD_((keys)[index], #keys "[" #index "]", name "[" #index "]");
 
-/* RECORD_STATIC_KEY_STRINGS(keys, name, string...): the same of all elements, by a string for each, in their order. */
+/* RECORD_STATIC_KEY_STRINGS(keys, name, string...): the same for all elements, with one string for each, in their order. */
 #define RECORD_STATIC_KEY_STRINGS(keys, ...)                                                                                           \
 	extern char jumplabel_one_string_for_each_element                                                                              \
 		[sizeof(keys) / sizeof((keys)[0]) == JUMPLABEL_NAMES_NUMBER_(__VA_ARGS__) ? 1 : -1];                                   \
@@ -47,19 +47,19 @@
 #define JUMPLABEL_NAMED_RECORD_(element, path, name) JUMPLABEL_RECORD_KEY_AT_(__COUNTER__, &(element), &(element), 1, 0, path, name)
 #endif
 
-/* A key and its name. The table ends with NULL for both. A program may write one by itself: { "debug", &hot[0].key }. */
+/* A key and its name. A table ends with NULL for both. A program may also write a table itself: { "debug", &hot[0].key }. */
 struct jumplabel_named_key {
 	const char *name;
 	struct static_key *key;
 };
 
-/* A table of 1 to 32 keys that have a type, each by the text of its place: `static const`, in a file or in a function. 16 bytes a key, and the
-   texts. */
+/* Defines a table of 1 to 32 keys with types, each named by its expression. It is `static const`, and may be in a function. Costs 16 bytes per key,
+   and the texts. */
 #define JUMPLABEL_KEYS(table, ...)                                                                                                     \
 	static const struct jumplabel_named_key table[] = { JUMPLABEL_NAMES_OF_(JUMPLABEL_NAMES_ROW_, 0, 0, __VA_ARGS__) { 0, 0 } }
 #define JUMPLABEL_NAMES_ROW_(keys, name, at, place) { #place, &(place).key },
 
-/* The key of this name; NULL if the table has none. Compares one after the other. Safe anywhere, signal handlers included. */
+/* The key of this name, or NULL if the table has none. Compares with one after the other. Can be called anywhere, signal handlers included. */
 __attribute__((__unused__)) static __inline__ struct static_key *jumplabel_keys_find(const struct jumplabel_named_key *_table, const char *_name)
 {
 	while (_table->name && __builtin_strcmp(_table->name, _name) != 0)
@@ -67,12 +67,12 @@ __attribute__((__unused__)) static __inline__ struct static_key *jumplabel_keys_
 	return _table->key;
 }
 
-/* `each` with the array, its name, a number from 0 on, and each of the rest. */
+/* Expands to each(keys, name, at, one) for each further argument `one`; `at` counts from 0. */
 #define JUMPLABEL_NAMES_OF_(each, ...) JUMPLABEL_NAMES_AT_(each, __VA_ARGS__)
 #define JUMPLABEL_NAMES_AT_(each, keys, ...) JUMPLABEL_NAMES_BY_(JUMPLABEL_NAMES_NUMBER_(__VA_ARGS__), each, keys, __VA_ARGS__)
 #define JUMPLABEL_NAMES_BY_(number, each, keys, ...) JUMPLABEL_NAMES_WITH_(number, each, keys, __VA_ARGS__)
 #define JUMPLABEL_NAMES_WITH_(number, each, keys, name, ...) JUMPLABEL_NAMES_##number##_(each, keys, name, 0, __VA_ARGS__)
-/* How many follow the first. */
+/* The number of arguments after the first. */
 #define JUMPLABEL_NAMES_NUMBER_(...)                                                                                                   \
 	JUMPLABEL_NAMES_CHOSEN_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8,  \
 				7, 6, 5, 4, 3, 2, 1, 0)

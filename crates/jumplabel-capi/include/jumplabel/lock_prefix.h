@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * UP mode: a process with one thread does without lock prefixes, on x86-64 and i386. Elsewhere, and with JUMPLABEL_FALLBACK, the numbers
- * below are ordinary atomics.
+ * UP mode: a process with one thread runs without lock prefixes. On x86-64 and i386; elsewhere, and with JUMPLABEL_FALLBACK, the operations below are
+ * ordinary atomics.
  *
  *     several threads                          jumplabel_up_enter()         one thread
  *     f0 48 0f c1 07   lock xadd %rax, (%rdi)  ──────────────────►          3e 48 0f c1 07   xadd %rax, (%rdi)
  *                                              ◄──────────────────
  *                                              jumplabel_up_leave()
  *
- * On many processors an atomic instruction costs several times as much as the same one without lock. It needs lock only if another one can reach
- * its memory. Each lock here is a site of one byte. In a program that never calls jumplabel_up_enter(), nor has <jumplabel/up_threads.h>,
- * they are ordinary atomics.
+ * On many processors, an atomic instruction costs several times as much as the same one without lock. The lock is needed only if another thread can
+ * reach its memory. Here, each lock prefix is a site of one byte. In a program that never enters UP mode, these operations are ordinary atomics.
  *
  * The rules:
- * - No thread starts between jumplabel_up_enter() and jumplabel_up_leave(): otherwise updates are lost. <jumplabel/up_threads.h>, in one
- *   file of the program, sees to that for all that call pthread_create() or thrd_create(), in libraries, too. A raw clone() does not.
- * - Never in memory that another process, the kernel or a device changes: the other side runs whatever threads this process has.
- * - A process made by clone(CLONE_VM) or vfork() that runs beside this one counts as a thread, and nobody finds it.
- * - Never in a variable of a thread (__thread): the compiler gives it a segment prefix, and there may be one only.
- * Signal handlers need nothing.
+ * - No thread may start between jumplabel_up_enter() and jumplabel_up_leave(): updates would be lost. <jumplabel/up_threads.h>, in one file of
+ *   the program, leaves UP mode before each pthread_create() and thrd_create(), in libraries, too, but not before a raw clone().
+ * - Never use them in memory that another process, the kernel or a device changes: the other side runs whatever threads this process has.
+ * - A process made by clone(CLONE_VM) or vfork() that runs at the same time counts as a thread, but is not detected.
+ * - Never use them for a thread-local variable (__thread): it needs a segment prefix, and an instruction can have only one.
+ * Signal handlers may use them without further rules.
  *
  * An object that is loaded in UP mode keeps its prefixes until the next jumplabel_up_enter().
  */
@@ -29,29 +28,29 @@
 
 JUMPLABEL_C_BEGIN_
 
-/* Takes all lock prefixes out, in all objects. -EAGAIN: there is another thread. One that was just joined may count for some
-   microseconds. On any error nothing has changed. */
+/* Removes all lock prefixes, in all objects. -EAGAIN: there is another thread (also a joined one, for some microseconds). After an error, nothing has
+   changed. */
 int jumplabel_up_enter(void);
-/* Puts all of them in again. 0, or an error as of jumplabel_enable(): then nothing has changed, and no thread may start. */
+/* Puts all of them back. Returns 0, or an error as jumplabel_enable() does: then nothing has changed, and no thread may start. */
 int jumplabel_up_leave(void);
-/* Whether they are out. */
+/* True while they are removed. */
 bool jumplabel_up_is_on(void);
 
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__ELF__) && !defined(JUMPLABEL_FALLBACK)
 #define JUMPLABEL_UP_ 1
 
 /*
- * For assembler of your own, with operands (two percent signs stand for one here), in front of an instruction that may have lock:
+ * A lock prefix for your own assembler with operands (where two percent signs stand for one), before an instruction that may have one:
  *
  *     asm volatile(LOCK_PREFIX "incl %0" : "+m"(number));
  *
- * gcc takes it for a long text. `asm inline` tells it that it is one instruction.
+ * gcc overestimates the size of this text. `asm inline` tells it that it is one instruction.
  */
 #define LOCK_PREFIX                                                                                                    \
 	".ifndef .Ljump_prefixes\n"                                                                                    \
 	".set .Ljump_prefixes, 0\n"                                                                                    \
 	JUMPLABEL_OBJECT_                                                                                              \
-	/* The key of the object's prefixes. */                                                                        \
+	/* The one key to which all prefixes of the object belong. */                                                  \
 	".pushsection .data.__jumplabel_up, \"awG\", \"progbits\", __jumplabel_up, comdat\n"                           \
 	".balign 8\n"                                                                                                  \
 	".weak __jumplabel_up\n"                                                                                       \
@@ -79,7 +78,7 @@ bool jumplabel_up_is_on(void);
 	".altmacro\n"                                                                                                  \
 	"jumplabel_prefix %%.Ljump_prefixes\n"                                                                         \
 	".noaltmacro\n"                                                                                              \
-	/* In the line of the instruction, so that the assembler says if it may not have one. */                     \
+	/* On the line of the instruction, so that the assembler complains if it cannot have a lock. */                \
 	"lock "
 
 #define JUMPLABEL_PREFIX_TABLE_ "__jump_table, \"ao?\", \"progbits\", .Ljump_prefix_\\n"
@@ -89,16 +88,16 @@ bool jumplabel_up_is_on(void);
 #endif
 
 /*
- * Numbers: struct up_atomic32, struct up_atomic64 (not on i386), zero if they are static or { 0 }. All operations but up_load() are
- * full barriers; they wrap around.
+ * The numbers: struct up_atomic32, struct up_atomic64 (not on i386). They are zero if they are static or initialised with { 0 }. All operations but
+ * up_load() are full barriers. They wrap around.
  *
  *     up_load32(&a)                  up_store32(&a, value)            up_add32(&a, value)          up_sub32(&a, value)
  *     up_fetch_add32(&a, value)      up_swap32(&a, value)             up_and32(&a, bits)           up_or32(&a, bits)
- *     up_compare_exchange32(&a, &expected, value)     whether it was `expected`; what it was instead is there then
+ *     up_compare_exchange32(&a, &expected, value)     true if it was `expected`; otherwise writes the present value there
  */
 #ifdef JUMPLABEL_UP_
 
-/* gcc 9, clang 14 and later have `inline`. */
+/* gcc 9, clang 14 and later accept `asm inline`. */
 #define JUMPLABEL_LOCKED_(text, ...) __asm__ __volatile__ __inline__(LOCK_PREFIX text __VA_ARGS__)
 
 #define JUMPLABEL_UP_OPERATION_(bits, type, name, text, fetch, letter)                                                              \
@@ -160,7 +159,7 @@ bool jumplabel_up_is_on(void);
 	JUMPLABEL_UP_OPERATION_(bits, type, up_and, "and", __atomic_fetch_and, letter)                                 \
 	JUMPLABEL_UP_OPERATION_(bits, type, up_or, "or", __atomic_fetch_or, letter)                                    \
 	JUMPLABEL_UP_FETCH_ADD_(bits, type, letter)                                                                    \
-	/* A loop, because xchg locks by itself. */                                                                    \
+	/* A loop of compare-and-exchange, because xchg locks even without a prefix. */                                \
 	static __inline__ type up_swap##bits(struct up_atomic##bits *_atomic, type _value)                             \
 	{                                                                                                              \
 		type _found = up_load##bits(_atomic);                                                                  \

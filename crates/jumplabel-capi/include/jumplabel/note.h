@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A note of an SDT probe, by which tracers know where the probe is and where its arguments are; <jumplabel/usdt.h> and <jumplabel/sdt.h> include
+ * The note of an SDT probe: it tells tracers where the probe is, and where to find its arguments. <jumplabel/usdt.h> and <jumplabel/sdt.h> include
  * this.
  *
  *     code of the function            .note.stapsdt, not loaded
@@ -12,8 +12,8 @@
 #ifndef JUMPLABEL_NOTE_H
 #define JUMPLABEL_NOTE_H
 
-/* A nop of one instruction; one that a kernel can make a call of (x86-64); where the compiler may leave an argument: in a constant, in memory or in a
-   register. Clang knows no `o` on RISC-V. */
+/* NOP: a nop of one instruction. LONG_NOP: a nop that a kernel can turn into a call (x86-64). CONSTRAINT: where the compiler may leave an argument:
+   in a constant, in memory or in a register (on RISC-V, clang has no `o`). */
 #if !defined(__ELF__) || !__STDC_HOSTED__
 #elif defined(__x86_64__) && !defined(__ILP32__)
 #define JUMPLABEL_NOTE_NOP_ "nop"
@@ -29,7 +29,7 @@
 #define JUMPLABEL_NOTE_CONSTRAINT_ "nmr"
 #endif
 
-/* `nop` is behind the label 1; `places` are directives that make the text of the arguments. */
+/* `nop` comes after the label 1. `places` are directives that emit the text of the arguments. */
 #define JUMPLABEL_NOTE_(nop, semaphore, provider, name, places)                                                                        \
 	".Lj_usdt%=:1:" nop "\n"                                                                                                       \
 	".pushsection .note.stapsdt,\"o?\",\"note\",.Lj_usdt%=\n"                                                                    \

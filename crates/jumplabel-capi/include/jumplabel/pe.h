@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What differs in PE files (Windows); <jumplabel/site.h> includes this, and its ELF twins are there.
+ * The parts of a site's text that differ in PE files (Windows). <jumplabel/site.h> includes this, and has the same parts for ELF files.
  *
- *     .rsrc_jt$m       the table                  a linker that collects sections keeps it, and lets it keep nothing
- *     .vectors$jkm     records of declarations    kept, with what they lead to; as all that follow
- *     .vectors$jfm     the mark of objects whose sites are looked at when they are loaded
- *     .vectors$jo      leads to the object's record, which is in the library: one word for a file
- *     .vectors$jr      leads to the keys that a file checks: code only has a nop, and the table keeps nothing
- *     .text$jm, $jma   what ELF puts behind the functions of a section: stubs, the arms of switches
+ *     .rsrc_jt$m       the table                  linkers keep it (--gc-sections), but not the things that it refers to
+ *     .vectors$jkm     records of declarations    linkers keep these, and all below, with the things that they refer to
+ *     .vectors$jfm     the mark of an object whose sites must be checked when it is loaded
+ *     .vectors$jo      leads to the object's record, which is in the library: one word per file
+ *     .vectors$jr      leads to the keys that a file checks: nothing else keeps them, because code only has a nop
+ *     .text$jm, $jma   code that ELF files have after the functions of a section: stubs, the arms of switches
  *
- * The linker puts these together in the order of what is behind the `$`, and the library knows the bounds. All words are distances, so that the
- * loader has nothing to relocate. No entry goes with the section of its site: COFF ties sections by the name of a function, and the text of a site
- * does not know that name. If the linker drops a function (--gc-sections; another file has the same inline function), its entries stay. GNU ld
- * writes 0 into their first two words, lld leaves there how far the site is from the beginning of its section, and the library takes both for what
- * they are.
+ * The linker sorts these by the text after the `$`, and the library knows the bounds. All words are distances, so the loader relocates nothing. An
+ * entry cannot be tied to the section of its site: COFF ties sections by the name of a function, which the text of a site does not know. So if the
+ * linker drops a function (--gc-sections; another file has the same inline function), the function's entries stay. GNU ld writes 0 into their first
+ * two words; lld leaves there the distance of the site from the beginning of its section. The library recognises both.
  *
- * The assembler has to know how to go to a section and come back (.pushsection). That of clang does since version 17; 19 and later are tested. GNU as
- * 2.40, and so gcc, does not: for PE files it has no .previous and no .subsection either.
+ * The assembler must be able to switch to another section and back (.pushsection). clang's can since version 17 (19 and later are tested). GNU as
+ * 2.40, which gcc uses, cannot: for PE files it has no .previous and no .subsection either.
  */
 #ifndef JUMPLABEL_PE_H
 #define JUMPLABEL_PE_H
@@ -39,18 +38,19 @@
 	".popsection\n"                                                                                                \
 	".endif\n"
 
-/* Of a key of another module, which the loader has found before it calls anything of this one: __imp_<name> is the slot. */
+/* Marks the object if the key is another module's. __imp_<name> is then the slot, which the loader fills in before it calls any code of this
+   module. */
 #define JUMPLABEL_MARK_IF_IMPORTED_ ".if .Lj_meta&2\n" JUMPLABEL_MARK_ ".endif\n"
 
-/* Keeps what a symbol leads to; for text with operands. In Intel's syntax (-masm=intel), clang takes each `$` out of such text, and so out of the
-   names of sections: then no table would have the site. */
+/* Keeps the thing to which a symbol leads; for text with operands. In Intel's syntax (-masm=intel), clang would remove each `$` from this text, also
+   from names of sections, and no table would contain the site. So that is an error. */
 #define JUMPLABEL_KEEP_(symbol)                                                                                        \
 	"{|.error \"jumplabel has sites in PE files with -masm=att, or define JUMPLABEL_FALLBACK\"}\n"                  \
 	".pushsection .vectors$jr, \"dr\"\n"                                                                           \
 	".balign 4\n"                                                                                                  \
 	".long " symbol " - .\n"                                                                                       \
 	".popsection\n"
-/* Once for each key of a file. */
+/* Does this once for each key of a file. */
 #define JUMPLABEL_KEPT_                                                                                                \
 	".irp key," JUMPLABEL_KEY_TEXT_ "\n"                                                                           \
 	".ifndef \".Ljump_kept_\\key\"\n"                                                                              \
@@ -66,11 +66,11 @@
 #define JUMPLABEL_BEGIN_COLD_ ".pushsection .text$jm,\"xr\";"
 #define JUMPLABEL_BEGIN_ARMS_ ".pushsection .text$jma,\"xr\";"
 #define JUMPLABEL_END_COLD_ ".popsection;"
-/* The site leads to the stub, and the stub to the arms. */
+/* Makes the stub refer to the arms; the site refers to the stub. So the linker keeps the arms. */
 #define JUMPLABEL_KEEP_ARMS_(arms) ".long " arms "-.;"
 #define JUMPLABEL_TIE_(from, to) ""
 
-/* Names that an object has for itself are hidden in ELF files only. */
+/* PE files have no hidden symbols. */
 #define JUMPLABEL_HIDE_(symbol) ""
 #define JUMPLABEL_BEGIN_DATA_(symbol)                                                                                  \
 	".pushsection .data$" symbol ", \"dw\"\n"                                                                      \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* An operation in place, on x86-64: its site, its arms, its stubs; <jumplabel/pv_ops.h> includes this. docs/table-format.md has the format. */
+/* The text of an operation in place, on x86-64: its site, arms and stubs. <jumplabel/pv_ops.h> includes this. docs/table-format.md has the format. */
 #ifndef JUMPLABEL_PV_OP_SITE_H
 #define JUMPLABEL_PV_OP_SITE_H
 
@@ -9,7 +9,7 @@
 
 #else
 
-/* The functions are behind it for their types: the compiler drops them. */
+/* The calls of functions that follow this text only check types: the compiler drops them. */
 #define JUMPLABEL_OP_IN_PLACE_(table, op, output, back, inputs, arguments, ...)                                        \
 	JUMPLABEL_OTHERS_(_SLOW_, , , __VA_ARGS__)                                                                     \
 	__asm__ __volatile__ __inline__(                                                                               \
@@ -26,7 +26,7 @@
 		: "memory", "cc");                                                                                     \
 	if (0)
 
-/* The call at the end of another arm's slow way would be taken. clang sees it if it optimises. */
+/* Rejects an arm that jumps to PV_SLOW_WAY but has no call: it would reach the call of another arm. clang notices this only with optimisation. */
 #if !defined(__clang__) || defined(__OPTIMIZE__)
 JUMPLABEL_EXTERN_C_ void jumplabel_no_slow_way_(void)
 	__attribute__((__error__("an arm of an operation jumps to PV_SLOW_WAY, and is no PV_IN_PLACE_ELSE_CALL")));
@@ -49,10 +49,11 @@ JUMPLABEL_EXTERN_C_ void jumplabel_no_slow_way_(void)
 #define JUMPLABEL_RESULT__(name) "{movq 8(%%rsp), %q[" #name "]|mov %q[" #name "], [rsp + 8]}\n"
 
 /*
- * What stubs have in common, once in a file.
+ * The common parts of stubs, once in a file.
  *
- * The unwind information of the stub at labels 8811 to 8813 (DWARF 5, 6.4). To an unwinder it is a function whose frame is empty, and that
- * was called from behind the site: where its last jump leads, which the expression reads from the stub. `mask`: of its alignment.
+ * jumplabel_op_unwind emits the unwind information of the stub at labels 8811 to 8813 (DWARF 5, 6.4). To an unwinder, the stub is a function with an
+ * empty frame that was called from the place after the site. The expression reads this place from the stub's last jump. `mask` stands for the stub's
+ * alignment.
  */
 #define JUMPLABEL_STUBS_                                                                                               \
 	".ifndef .Ljump_op_stubs\n"                                                                                    \
@@ -85,7 +86,7 @@ JUMPLABEL_EXTERN_C_ void jumplabel_no_slow_way_(void)
 	"8811: .byte 0x48, 0x8d, 0xa4, 0x24, 0x48, 0xff, 0xff, 0xff\n"                                                 \
 	"8814:\n"                                                                                                      \
 	".endm\n"                                                                                                      \
-	/* Not by a PLT: a lazy one writes registers. */                                                               \
+	/* The call does not go through a PLT entry, because a lazy one writes registers. */                           \
 	".macro jumplabel_op_call function\n"                                                                          \
 	"{movq %%rax, (%%rsp)|mov [rsp], rax}\n"                                                                       \
 	"{movq \\function@GOTPCREL(%%rip), %%rax|mov rax, [rip + \\function@GOTPCREL]}\n"                              \
@@ -107,15 +108,16 @@ JUMPLABEL_EXTERN_C_ void jumplabel_no_slow_way_(void)
 	"jumplabel: the native instruction of the operation " op                                                       \
 	" is shorter than 5 bytes: make it longer, by PV_DISP32 or a prefix"
 #ifdef __clang__
-/* Before version 19, its .if knows no distances. An error, which shows the line: true is -1. */
+/* Before version 19, clang's .if cannot compare distances. So the size of a .skip becomes negative, which is an error that shows this line: to an
+   assembler, true is -1. */
 #define JUMPLABEL_LONG_ENOUGH_(op) ".skip ((8803b - 8802b) < 5) # " JUMPLABEL_TOO_SHORT_(op) "\n"
 #else
 #define JUMPLABEL_LONG_ENOUGH_(op) ".if (8803b - 8802b) < 5\n.error \"" JUMPLABEL_TOO_SHORT_(op) "\"\n.endif\n"
 #endif
 
 /*
- * The site, its entry, behind the function the instruction once more and the name, and the first of the arms (kind 5). Numeric labels, of
- * which the last one counts: a text may have labels of its own.
+ * The site and its entry; after the function, a copy of the instruction, and the operation's name; the first of the arms (kind 5). The labels are
+ * numbers, of which the nearest one counts, because a text may have labels of its own.
  */
 #define JUMPLABEL_CLOSED_NATIVE_(op, y, k, func, text)                                                                 \
 	JUMPLABEL_OP_PREFIX_ JUMPLABEL_HERE_ ":\n8802:\n" text "\n8803:\n"                                             \
@@ -143,7 +145,7 @@ JUMPLABEL_EXTERN_C_ void jumplabel_no_slow_way_(void)
 	".error \"jumplabel: the first arm of the operation " op " is the site itself: PV_IN_PLACE() or PV_NOTHING\"\n"
 #define JUMPLABEL_BOTH_NATIVE_ JUMPLABEL_OPEN_NATIVE_
 
-/* The stub of a backend that says what it does: at most 64 bytes. */
+/* The stub of a backend that gives its instructions: at most 64 bytes. */
 #define JUMPLABEL_CLOSED_TEXT_(back, arguments, k, func, text)                                                         \
 	".subsection 1\n"                                                                                              \
 	".p2align 6, 0xcc\n"                                                                                           \
@@ -155,7 +157,7 @@ JUMPLABEL_EXTERN_C_ void jumplabel_no_slow_way_(void)
 	"jumplabel_op_unwind 0xc0\n"                                                                                   \
 	JUMPLABEL_ROW_(#k)
 
-/* The stub of a backend that is called, at label 8806, too. */
+/* The stub of a backend that is called. Its label 8806 is PV_SLOW_WAY. */
 #define JUMPLABEL_CALLED_TEXT_(back, arguments, k)                                                                     \
 	"jumplabel_op_open\n"                                                                                          \
 	JUMPLABEL_ARGUMENTS_(JUMPLABEL_STORE_, JUMPLABEL_UNWRAP_ arguments)                                            \
@@ -173,8 +175,8 @@ JUMPLABEL_EXTERN_C_ void jumplabel_no_slow_way_(void)
 #define JUMPLABEL_ROW_(mode) ".subsection 2\n.long " mode ", 8811b - .\n.previous\n"
 
 /*
- * A nop as long as the native instruction, of 5 to 10 bytes; where that is longer, a stub that jumps back. Of the nop, the bytes of the site
- * that change are there, which say how long it is whatever lies behind; the numbers have one of them for each length:
+ * The arm PV_NOTHING: a nop as long as the native instruction, if that has 5 to 10 bytes; otherwise a stub that jumps back. This text
+ * contains, for each length of the nop, those of its bytes that change at the site:
  *
  *     0f 1f 44 00 00    66 0f 1f 44 00    0f 1f 80 00 00    0f 1f 84 00 00    66 0f 1f 84 00    66 66 0f 1f 84
  */

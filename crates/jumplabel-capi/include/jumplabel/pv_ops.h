@@ -1,63 +1,64 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Tables of operations: something tiny that is done in many places, and in one of 2 to 8 ways, its backends. The first one is native:
- * while it is in force, an operation in place is its instruction, on the registers that the compiler chose. docs/ops.md says how it works,
- * what the rules are, and when it pays.
+ * Tables of operations: small operations that are done in many places, all in one of 2 to 8 ways, the backends. Backend 0 is native: while it is in
+ * force, an operation in place is one instruction, on the registers that the compiler chose. docs/ops.md explains how this works, the rules, and when
+ * it pays.
  *
- *     DEFINE_PV_OPS(events, 3);                     in one file: three backends, of which 0 is in force
+ *     DEFINE_PV_OPS(events, 3);                     in one file: three backends; 0 is in force at first
  *     DECLARE_PV_OPS(events, 3);                    in others
  *
- *     static inline void count(unsigned *counter)   an operation: parameters only as arguments
+ *     static inline void count(unsigned *counter)   an operation; its arguments are parameters
  *     {
  *         PV_OP(events, count, (counter),
  *               PV_IN_PLACE(plain, PV_DISP32 "lock incl (%[counter])"),
  *               PV_IN_PLACE(twice, "lock addl $2, (%[counter])"),
  *               PV_NOTHING);
  *     }
- *     pv_ops_set(events, 1);                        all operations of the table by backend 1, for every thread: all or nothing
+ *     pv_ops_set(events, 1);                        changes all operations of the table to backend 1, for all threads, or none
  *
- * Each backend has an arm, in the order of their numbers:
+ * Each backend has an arm; the arms are in the order of the backends' numbers:
  *
- *     PV_IN_PLACE(func, text)        the text of the assembler, with operands (two percent signs stand for one). Of backend 0, one
- *                                    instruction of at least 5 bytes, which is the site; PV_DISP32 in front of it makes one of memory
- *                                    long enough. Of another backend, a body of at most 64 bytes with its jump back: it may write the
- *                                    result, memory and flags. func(arguments) does the same, elsewhere than on x86-64 and with
+ *     PV_IN_PLACE(func, text)        `text` is assembler with operands (two percent signs stand for one). For backend 0, it is the site:
+ *                                    one instruction of at least 5 bytes; PV_DISP32 before it makes an access to memory long enough. For
+ *                                    another backend, it is a body of at most 64 bytes, with a jump back, which may write the result,
+ *                                    memory and flags. func(arguments) must do the same; it is used on other processors, and with
  *                                    JUMPLABEL_FALLBACK
- *     PV_CALL(func)                  not of backend 0: calls the function, which does not unwind. All registers are kept, at the price of
+ *     PV_CALL(func)                  calls the function, which must not unwind. Not for backend 0. It keeps all registers, which costs
  *                                    some hundred cycles
  *     PV_IN_PLACE_ELSE_CALL(func, text)
- *                                    has a slow way: the text jumps to PV_SLOW_WAY, which calls the function
- *     PV_NOTHING                     does nothing. Not of an operation with PV_OP_RESULT(): its result would be nothing's
+ *                                    has a slow way: the text may jump to PV_SLOW_WAY, which calls the function
+ *     PV_NOTHING                     does nothing. Not for an operation with PV_OP_RESULT(), which must have a result
  *
  * An operation with a result:
  *
- *     PV_OP_RESULT(ret, events, name, (arguments), arms...)     writes it to a variable: `ret`, and %[ret] in the texts
+ *     PV_OP_RESULT(ret, events, name, (arguments), arms...)     writes the result to the variable `ret`, %[ret] in the texts
  *     PV_OP_INOUT(events, name, (value, arguments), arms...)    changes the first argument
  *
- * At most six arguments; they and a result that is changed are integers of 32 or 64 bits and pointers, a result any integer or pointer. %q[name]
- * is all 64 bits of one. All memory counts as written.
+ * There can be up to six arguments. They, and an argument that is changed, must be pointers or integers of 32 or 64 bits; a result may be any integer
+ * or pointer. %q[name] stands for all 64 bits of an operand. The compiler assumes that an operation writes any memory.
  *
- *     pv_ops_set(name, backend)      0, or a negative errno as <jumplabel.h>'s functions, and nothing has changed: -EINVAL where there is
- *                                    no such backend, and for an instruction that breaks a rule; -EAGAIN if threads run, and the writer
- *                                    remap is refused; -EROFS. Costs, blocks and is safe as static_branch_enable() is. While it runs, an
- *                                    operation is done by the old backend or by the new one
- *     pv_ops_native(name)            the same, to backend 0
- *     pv_ops_query(name)             the backend in force, by a load
+ *     pv_ops_set(name, backend)      returns 0, or a negative errno like <jumplabel.h>'s functions; then nothing has changed. -EINVAL:
+ *                                    there is no such backend, or an instruction breaks a rule; -EAGAIN: threads run, and the writer
+ *                                    remap is refused; -EROFS. It costs, blocks, and is safe as static_branch_enable() is. While it runs,
+ *                                    each operation is done by the old backend or by the new one
+ *     pv_ops_native(name)            sets backend 0
+ *     pv_ops_query(name)             the backend in force; costs a load
  *     pv_ops_seal(name)              forbids all further changes
  *
- * Operations that are calls in any case: static calls, which the table lists with a function for each backend, and pv_ops_set() updates with it:
+ * An operation can also be a static call. The table lists it, with a function for each backend, and pv_ops_set() updates it together with the others:
  *
  *     DEFINE_STATIC_CALL(wait, spin);
  *     DEFINE_PV_OPS_WITH_CALLS(locks, 2, PV_STATIC_CALL(wait, spin, block), ...);
  *
- * What a backend has done beside its operations: functions, of which any may be NULL. pv_ops_set() calls `init` first (Linux:
- * xen_init_spinlocks). Threads that use the operations say when they begin, and again behind a change of the backend, and when they end:
+ * A backend can have hooks, functions that pv_ops_set() and threads call; any may be NULL. pv_ops_set() first calls `init` (Linux:
+ * xen_init_spinlocks). A thread that uses the operations calls pv_ops_thread_start() at its begin, and after a change of the backend, and
+ * pv_ops_thread_exit() at its end:
  *
  *     static const struct pv_hooks hooks[2] = { { NULL, NULL, NULL }, { init, thread_start, thread_exit } };
- *     DEFINE_PV_OPS_WITH_HOOKS(locks, 2, hooks);                                     one for each backend; calls may follow
+ *     DEFINE_PV_OPS_WITH_HOOKS(locks, 2, hooks);                                     one set per backend; calls may follow
  *
- *     struct pv_thread thread = pv_ops_thread_start(locks);                          of the backend that is in force
- *     pv_ops_thread_exit(thread);                                                    of the same, whatever is in force then
+ *     struct pv_thread thread = pv_ops_thread_start(locks);                          calls the hook of the backend in force
+ *     pv_ops_thread_exit(thread);                                                    calls the hook of that same backend
  */
 #ifndef JUMPLABEL_PV_OPS_H
 #define JUMPLABEL_PV_OPS_H
@@ -70,27 +71,27 @@ struct pv_ops {
 	struct static_mode mode;
 };
 
-/* Where a call of the table is led. All members are the library's. */
+/* A static call of a table, and its new target. All members are the library's. */
 struct jumplabel_op_call {
 	struct static_call_key *key;
 	jumplabel_function_ _func, _first;
 };
 
-/* What a backend has done beside its operations; any may be NULL. */
+/* The hooks of a backend; any may be NULL. */
 struct pv_hooks {
 	void (*init)(void);
 	void (*thread_start)(void);
 	void (*thread_exit)(void);
 };
 
-/* A thread that a backend was told of. The member is the library's. */
+/* A thread for which a backend's hook was called. The member is the library's. */
 struct pv_thread {
 	void (*_exit)(void);
 };
 
 JUMPLABEL_C_BEGIN_
 
-/* As <jumplabel.h>'s functions: 0, or a negative errno. For the macros: `calls` are all those of the table. */
+/* These return 0, or a negative errno, like <jumplabel.h>'s functions. The macros call them. `_calls` must be all calls of the table. */
 int jumplabel_ops_set(struct pv_ops *_ops, int _backend, const struct jumplabel_op_call *_calls, size_t _count);
 int jumplabel_ops_seal(struct pv_ops *_ops);
 
@@ -113,7 +114,7 @@ JUMPLABEL_C_END_
 	JUMPLABEL_PV_OPS_(name, n, JUMPLABEL_ONE_OF_(__VA_ARGS__) + jumplabel_backend,                                 \
 			  JUMPLABEL_SET_CALLS_(name, n, JUMPLABEL_ARGUMENTS_BEHIND_(__VA_ARGS__)))
 
-/* A comma is behind each call. There may be none: the array has one more. */
+/* A comma follows each call. As there may be none, the array has one more element. */
 #define JUMPLABEL_SET_CALLS_(name, n, ...)                                                                             \
 	enum { jumplabel_backends = (n) };                                                                             \
 	JUMPLABEL_STRUCT_ jumplabel_op_call jumplabel_calls[] = { __VA_ARGS__ { JUMPLABEL_NULL_, JUMPLABEL_NULL_, JUMPLABEL_NULL_ } }; \
@@ -134,7 +135,7 @@ static __inline__ struct jumplabel_op_call jumplabel_op_call_(struct jumplabel_c
 	return _led;
 }
 
-/* Flag 4: it is a table. */
+/* Flag 4 marks the mode as a table of operations. */
 #define JUMPLABEL_PV_OPS_(name, n, hooks, ...)                                                                         \
 	DECLARE_PV_OPS(name, n);                                                                                       \
 	JUMPLABEL_MODE_RECORD_(name)                                                                                   \
@@ -186,7 +187,7 @@ static __inline__ void pv_ops_thread_exit(struct pv_thread _thread)
 #define PV_SLOW_WAY "8806f"
 #define PV_NOTHING (JUMPLABEL_NOTHING, , )
 
-/* Among the operands of gcc's assembler, braces are for the choice of a dialect. */
+/* The braces are escaped, because in gcc's assembler text with operands, braces choose a dialect. */
 #define PV_DISP32 "%{disp32%} "
 
 #define PV_OP(table, op, arguments, ...)                                                                               \
@@ -215,7 +216,7 @@ static __inline__ void pv_ops_thread_exit(struct pv_thread _thread)
 #define JUMPLABEL_INOUT_(first) JUMPLABEL_INOUT__(first)
 #define JUMPLABEL_INOUT__(first) [first] "+&r"(first)
 
-/* `m` of each argument and its place in the frame of a stub; of none, nothing. */
+/* Expands to m(place, argument) for each argument, with its place in a stub's frame. Expands to nothing if there are none. */
 #define JUMPLABEL_ARGUMENTS_(m, ...) JUMPLABEL_ARGUMENTS__(m, __VA_ARGS__, , , , , , , )
 #define JUMPLABEL_ARGUMENTS__(m, a, b, c, d, e, f, more, ...)                                                          \
 	JUMPLABEL_ARGUMENT_(m, "8", a)                                                                                 \
@@ -230,7 +231,7 @@ static __inline__ void pv_ops_thread_exit(struct pv_thread _thread)
 #define JUMPLABEL_NO_ARGUMENT_ , JUMPLABEL_IGNORED_
 #define JUMPLABEL_IGNORED_(place, argument)
 
-/* `m` of each arm but the first: the end of the name of a macro, which begins with the sort of the arm. */
+/* For each arm but the first, expands the macro whose name is the sort of the arm followed by `m`. */
 #define JUMPLABEL_COUNT_(...) JUMPLABEL_COUNT__(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, )
 #define JUMPLABEL_COUNT__(a, b, c, d, e, f, g, h, count, ...) count
 #define JUMPLABEL_OTHERS_(m, x, y, ...) JUMPLABEL_JOIN_(JUMPLABEL_OTHERS_, JUMPLABEL_COUNT_(__VA_ARGS__))(m, x, y, __VA_ARGS__)
@@ -263,12 +264,12 @@ static __inline__ void pv_ops_thread_exit(struct pv_thread _thread)
 		}                                                                                                      \
 	} while (0)
 
-/* Of fewer bits, compilers differ in who extends an argument; floats are not in general registers. */
+/* Smaller integers are refused, because compilers differ in who extends them. Floats are refused, because they are not in general registers. */
 #define JUMPLABEL_FIT_(place, argument)                                                                                \
 	JUMPLABEL_ASSERT_((sizeof(argument) == 4 || sizeof(argument) == 8) && !JUMPLABEL_IS_FLOAT_(argument),          \
 			  "arguments of an operation are integers of 32 or 64 bits, and pointers: convert " #argument);
 #ifdef __cplusplus
-extern "C++" { /* Also where the header is included inside of extern "C". */
+extern "C++" { /* Needed if the header is included inside of extern "C". */
 template <class _other> char (&jumplabel_float_(const _other &))[1];
 char (&jumplabel_float_(const float &))[2];
 char (&jumplabel_float_(const double &))[2];
@@ -289,7 +290,7 @@ char (&jumplabel_float_(const double &))[2];
 	case k:                                                                                                        \
 		break;
 
-/* Those of an operation with a result. */
+/* The cases of an operation with a result. */
 #define JUMPLABEL_CLOSED_RESULT_ JUMPLABEL_CLOSED_CASE_
 #define JUMPLABEL_OPEN_RESULT_ JUMPLABEL_CLOSED_CASE_
 #define JUMPLABEL_BOTH_RESULT_ JUMPLABEL_CLOSED_CASE_

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The one extension of GNU C in these headers that __extension__ cannot stand in front of: a range in an initialiser. gcc
- * takes it without a word from a system header only, so that it has a file of its own.
+ * The only extension of GNU C in these headers before which __extension__ cannot be written: a range in an initialiser. gcc accepts it without a
+ * warning only in a system header, so it has a file of its own.
  */
 #pragma GCC system_header
 

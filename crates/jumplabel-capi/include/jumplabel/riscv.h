@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Ready-made functions for struct jumplabel_machine on RISC-V (64 bits), for kernels that are as each function says. Take those that fit.
+ * Ready-made functions for struct jumplabel_machine on RISC-V (64 bits). Take those whose conditions your kernel meets.
  *
  *     static const struct jumplabel_machine machine = {
  *         JUMPLABEL_RISCV_MACHINE, JUMPLABEL_RISCV_WINDOW, .cpu = jumplabel_riscv_tp, .interrupt = jumplabel_riscv_clint,
  *     };
  *
- * A kernel without firmware, where machine mode has the timer's interrupts and those of other harts, and supervisor mode gets both as one:
+ * In a kernel without firmware, machine mode gets the interrupts of the timer and of other harts, and hands both to supervisor mode as one:
  *
- *     JUMPLABEL_RISCV_FORWARD(timervec)       makes jumplabel_riscv_entry, which forwards requests and hands all else on to timervec
+ *     JUMPLABEL_RISCV_FORWARD(timervec)       makes jumplabel_riscv_entry: it forwards requests, and hands other traps to timervec
  *     jumplabel_riscv_forward();              on each hart, in machine mode
  *     if (jumplabel_riscv_acknowledge())      in the handler of the software interrupt
  *         tick();
@@ -29,42 +29,42 @@
 
 JUMPLABEL_C_BEGIN_
 
-/* The number that this hart keeps in tp: for `cpu`, if that is the hart's number. */
+/* The number in tp. Use it as `cpu` if your kernel keeps the hart's number there. */
 size_t jumplabel_riscv_tp(void);
-/* sstatus.SIE. */
+/* Changes sstatus.SIE. */
 uint64_t jumplabel_riscv_interrupts_off(void);
 void jumplabel_riscv_restore(uint64_t _interrupts);
 /* fence.i */
 void jumplabel_riscv_serialise(void);
-/* rdtime, which machine mode must allow (mcounteren), at the 10 MHz of QEMU's virt. On a board whose time runs at another frequency, `patience` is
-   as much shorter or longer. */
+/* Reads rdtime, which machine mode must allow (mcounteren), at the 10 MHz of QEMU's virt. If a board's timer is faster or slower, `patience` gets
+   shorter or longer by that factor. */
 uint64_t jumplabel_riscv_nanoseconds(void);
-/* wfi. Clears the software interrupt if it was a request's; the timer's stays. */
+/* Executes wfi. Then clears the software interrupt if it was only a request. A tick of the timer stays pending. */
 void jumplabel_riscv_wait(void);
 #define JUMPLABEL_RISCV_MACHINE \
 	.interrupts_off = jumplabel_riscv_interrupts_off, .restore = jumplabel_riscv_restore, .serialise = jumplabel_riscv_serialise, \
 	.nanoseconds = jumplabel_riscv_nanoseconds, .wait = jumplabel_riscv_wait
 
-/* While a write lasts, an entry of the root table that is 0 maps the memory around the text a second time, to read and write (Sv39: 1 GiB). The kernel
-   runs at its physical addresses, and its tables lie where they can be written; nobody uses addresses of which the root's entry is 0. Without
-   translation, text is written where it is. */
+/* During a write, an entry of the root table that is 0 maps the memory around the text a second time, readable and writable (Sv39: 1 GiB).
+   Conditions: the kernel runs at its physical addresses, can write its tables there, and uses no address whose entry in the root table is 0. While
+   translation is off, text is written at its own address. */
 int jumplabel_riscv_map(uintptr_t _address, uintptr_t *_alias);
 void jumplabel_riscv_unmap(uintptr_t _alias);
 #define JUMPLABEL_RISCV_WINDOW .map = jumplabel_riscv_map, .unmap = jumplabel_riscv_unmap
 
-/* For `interrupt`, by the firmware, or by the interrupt controller at 0x2000000 (CLINT, as QEMU's virt has it), which the kernel has mapped there.
-   The numbers of CPUs are those of harts. */
+/* For `interrupt`: by the firmware, or by the interrupt controller at 0x2000000 (CLINT, as in QEMU's virt), which the kernel must have mapped there.
+   CPU numbers must be hart numbers. */
 void jumplabel_riscv_sbi(size_t _hart);
 void jumplabel_riscv_clint(size_t _hart);
 
-/* Clears the software interrupt: before jumplabel_kernel_answer(), so that a request that comes in between interrupts again. True if the timer
-   of this hart has come, and not only a request. tp must have the hart's number. */
+/* Clears the software interrupt. Returns true if this hart's timer has ticked, perhaps in addition to a request. Call it before
+   jumplabel_kernel_answer(): a request that comes in between then interrupts again. tp must have the hart's number. */
 bool jumplabel_riscv_acknowledge(void);
 
-/* Machine mode's handler, once for a kernel: jumplabel_riscv_entry. It clears requests of other harts, and forwards them as software interrupts of
-   supervisor mode. All else goes on to `_next`, the kernel's own handler in machine mode, as if it came there: there each tick becomes a
-   software interrupt as well; it is noted before. mscratch must point to a memory of this hart whose first 16 bytes `_next` does not need
-   when it begins: handlers save registers there. `_next` must lie within 1 MiB. */
+/* Makes jumplabel_riscv_entry, a handler of machine mode's traps; use it once in a kernel. It clears requests of other harts, and forwards them as
+   software interrupts of supervisor mode. It hands all other traps to `_next`, the kernel's own handler, with all registers as they were. A tick is
+   noted first; `_next` must then make it a software interrupt, too. mscratch must point to memory of this hart. The entry overwrites its first 16
+   bytes, so `_next` must not keep anything there from one trap to the next. `_next` must lie within 1 MiB. */
 #define JUMPLABEL_RISCV_FORWARD(_next) \
 	__asm__(".pushsection .text, \"ax\", %progbits\n" \
 		".option push\n" \
@@ -109,8 +109,8 @@ bool jumplabel_riscv_acknowledge(void);
 
 extern char jumplabel_riscv_entry[];
 
-/* Machine mode, on each hart, once mscratch is set: traps lead to jumplabel_riscv_entry, requests of other harts interrupt, and supervisor mode may
-   read the time. */
+/* Sets up machine mode; call it on each hart once mscratch is set. Traps then lead to jumplabel_riscv_entry, requests of other harts interrupt, and
+   supervisor mode may read the time. */
 static inline void jumplabel_riscv_forward(void)
 {
 	__asm__ volatile("csrw mtvec, %0\n\tcsrs mie, %1\n\tcsrs mcounteren, %2" : : "r"(jumplabel_riscv_entry), "r"(8), "r"(2) : "memory");

@@ -1,39 +1,40 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Probes of <sys/sdt.h>, and the headers that `dtrace -h` makes of a .d file, with checks that cost one nop:
+ * Replaces <sys/sdt.h>, and makes each check of a probe, as headers of `dtrace -h` have them, one nop:
  *
- *     if (POSTGRESQL_QUERY__START_ENABLED())             a nop, in the place of a load, until a tracer raises the probe's semaphore
- *             POSTGRESQL_QUERY__START(text);             the nop and the note that <sys/sdt.h> makes
+ *     if (POSTGRESQL_QUERY__START_ENABLED())             a nop instead of a load, until a tracer raises the probe's semaphore
+ *             POSTGRESQL_QUERY__START(text);             a nop and a note, as with <sys/sdt.h>
  *
  *     jumplabel_usdt_watch();                            in main(), as for tracepoints; or -DJUMPLABEL_SDT_WATCH
  *
- * The sources, the .d file and its header stay as they are. Compile with -I.../include/jumplabel/sdt, where there is a sys/sdt.h that includes
- * this, or with -include jumplabel/sdt.h. Link with -ljumplabel. docs/usdt.md says more.
+ * The sources, the .d file and its header need no change. Compile with -I.../include/jumplabel/sdt, a directory with a sys/sdt.h that includes this
+ * file, or with -include jumplabel/sdt.h. Link with -ljumplabel. docs/usdt.md says more.
  *
  *     tracer ──► semaphore ──► look ──► key of the semaphore ──► all checks ──► probe: nop ──► tracer
  *
- * Checks. `dtrace -h` writes a check as `__builtin_expect (PROVIDER_NAME_semaphore, 0)`. So __builtin_expect is a macro here, which takes a plain
- * name that ends in `_semaphore` for a check, and leaves all else to the compiler. It cannot stand outside of functions in C, nor in decltype
- * and the like in C++.
+ * Checks. `dtrace -h` writes a check as `__builtin_expect (PROVIDER_NAME_semaphore, 0)`. So __builtin_expect is a macro here. If its argument is a
+ * plain name that ends in `_semaphore`, it is a check; otherwise the compiler's builtin. The macro cannot be used outside of functions in C, nor in
+ * decltype and the like in C++.
  *
- * Keys. A semaphore that is checked, or that a probe names, has a key, one in a program or library, named `provider:name`. A look flips it on if
- * the semaphore is above 0, and off again; jumplabel_usdt_watch() looks ten times a second. Without a look the key stays off. A child of fork()
- * calls jumplabel_usdt_watch() again. What an operator sets holds until a tracer comes or goes.
+ * Keys. Each semaphore that a check or a probe uses has one key per program or library, named `provider:name`. A look turns the key on if the
+ * semaphore is above 0, and off otherwise. jumplabel_usdt_watch() looks ten times a second; without looks, the key stays off. A child of fork() must
+ * call jumplabel_usdt_watch() itself. If an operator sets the key, it stays so until a tracer comes or goes.
  *
- * Costs: a check is one nop and 16 bytes of table; a key 32 bytes, and with a probe 40 bytes of constants and its name. A look costs a load for
- * each key, and a flip where a tracer has come or gone. If a flip is refused, the next look tries again.
+ * Costs: a check is a nop and 16 bytes of table. A key is 32 bytes; one that a probe uses also costs 40 bytes of constants, and its name. A look
+ * costs a load for each key, and a flip for each tracer that has come or gone. If a flip is refused, the next look tries again.
  *
- * JUMPLABEL_SDT_LOADS          checks of `dtrace -h` load the semaphore, as with <sys/sdt.h>, and __builtin_expect is no macro
+ * JUMPLABEL_SDT_LOADS          checks of `dtrace -h` load the semaphore, as with <sys/sdt.h>; __builtin_expect is not a macro
  * JUMPLABEL_SDT_WATCH          a constructor calls jumplabel_usdt_watch()
  * STAP_SDT_ARG_CONSTRAINT      as in <sys/sdt.h>
  *
- * With JUMPLABEL_FALLBACK, in C before C11, in C++ before C++17, in assembler, with compilers that have no sites, and elsewhere than on x86-64,
- * aarch64 and riscv64, this is the system's <sys/sdt.h>. Such files and others go together. STAP_PROBE_ASM is only there.
+ * This file is the system's <sys/sdt.h> with JUMPLABEL_FALLBACK, in C before C11, in C++ before C++17, in assembler, with compilers that have no
+ * sites, and on processors other than x86-64, aarch64 and riscv64. A program may mix such files with others. STAP_PROBE_ASM exists only in such
+ * files.
  */
 #ifndef JUMPLABEL_SDT_H
 #define JUMPLABEL_SDT_H
 
-/* For -Wnested-externs. */
+/* Because of -Wnested-externs. */
 #pragma GCC system_header
 
 #if defined(__ASSEMBLER__)
@@ -46,7 +47,7 @@
 
 #ifndef JUMPLABEL_NOTE_NOP_
 
-/* The system's. sdt/sys/sdt.h leads on to it. */
+/* The system's <sys/sdt.h>. The file sdt/sys/sdt.h, if the compiler finds that first, includes the system's. */
 #define JUMPLABEL_SDT_SYSTEM_
 #include <sys/sdt.h>
 #undef JUMPLABEL_SDT_SYSTEM_
@@ -55,7 +56,7 @@
 
 #else
 
-/* That of the system says nothing any more. */
+/* Keeps a later #include of the system's header from having an effect. */
 #ifdef _SYS_SDT_H
 #error "include <jumplabel/sdt.h> before <sys/sdt.h>, or in its place"
 #endif
@@ -63,12 +64,12 @@
 
 JUMPLABEL_C_BEGIN_
 
-/* <jumplabel/usdt.h> says what they do. */
+/* See <jumplabel/usdt.h>. */
 int jumplabel_usdt_watch(void);
 long jumplabel_usdt_look(void);
 
 #ifdef JUMPLABEL_SDT_WATCH
-/* One in a program or library, which runs once for each file. */
+/* A program or library has one such function, which runs once for each file. */
 __attribute__((__weak__, __visibility__("hidden"), __constructor__)) void jumplabel_sdt_start_(void);
 __attribute__((__weak__, __visibility__("hidden"), __constructor__)) void jumplabel_sdt_start_(void)
 {
@@ -83,8 +84,8 @@ JUMPLABEL_C_END_
 /* ---- Keys ------------------------------------------------------------------------------------------------------- */
 
 /*
- * The key of a semaphore: 24 bytes as of a tracepoint, of which the library notes in the last 8 whether it knows of a tracer, and a word that
- * leads to the semaphore. One in a program or library (a COMDAT group). The semaphore is in the same one, as <sys/sdt.h> has it.
+ * Emits the key of a semaphore, once in a program or library (a COMDAT group): 24 bytes like a tracepoint's, and a word that leads to the semaphore.
+ * In the last 8 of these bytes the library notes whether it knows of a tracer. The semaphore is in the same program or library, as with <sys/sdt.h>.
  */
 #define JUMPLABEL_SDT_KEY_(key, semaphore)                                                                                             \
 	".ifndef " key "\n"                                                                                                            \
@@ -92,8 +93,8 @@ JUMPLABEL_C_END_
 	".balign 8\n.weak " key "\n.hidden " key "\n.type " key ",STT_OBJECT\n"                                                       \
 	key ":.long 0,0;.quad 0,0\n.hidden " semaphore "\n.long " semaphore "-.,0\n.size " key ",.-" key "\n.popsection\n.endif\n"
 
-/* The record by which it is listed and followed (docs/table-format.md). A probe leaves it, because a check does not tell provider and name apart. It
-   has no place in the source, because a probe may have many. */
+/* Emits the record from which the key is listed and followed (docs/table-format.md). Only a probe emits it, because a check cannot tell provider and
+   name apart. It gives no place in the source, because a probe may be in many places. */
 #define JUMPLABEL_SDT_RECORD_(key, name)                                                                                               \
 	".ifndef .Lj_recorded_" key "\n.set .Lj_recorded_" key ",1\n"                                                                  \
 	JUMPLABEL_RETAINED_("__jump_keys", "aG", ",\"progbits\"," key "_record,comdat")                                                \
@@ -101,12 +102,12 @@ JUMPLABEL_C_END_
 	".pushsection .rodata.jumplabel_sdt,\"aG\",\"progbits\"," key "_record,comdat\n"                                              \
 	".balign 4;2:.long 0,0,1,32,0;.short 0,4f-3f,0,0;3:.ascii \"" name "\";4:\n.popsection\n.endif\n"
 
-/* Whether a tracer is attached to the probe, as far as a look knows: a check of its key, without the macro __builtin_expect. One nop, safe anywhere,
-   signal handlers included. The semaphore has to be defined somewhere (`dtrace -G`), and a probe of the name be in the program. */
+/* True if the last look found a tracer at the probe: a check of its key without the macro __builtin_expect. It is one nop, and can be used anywhere,
+   signal handlers included. The semaphore must be defined (`dtrace -G`), and the program must have a probe of that name. */
 #define JUMPLABEL_SDT_ENABLED(provider, name) JUMPLABEL_SDT_ENABLED_OF_(provider, name)
 #define JUMPLABEL_SDT_ENABLED_OF_(provider, name) (JUMPLABEL_SDT_CHECK_AT_(__COUNTER__, #provider "_" #name "_semaphore") != 0)
 
-/* The compiler is told the names of key and semaphore as texts: of what __builtin_expect has for an argument there is nothing else. */
+/* Key and semaphore are declared by their names as strings, because the argument of __builtin_expect gives no other information. */
 #define JUMPLABEL_SDT_CHECK_AT_(id, semaphore) JUMPLABEL_SDT_CHECK_(id, semaphore)
 #define JUMPLABEL_SDT_CHECKED_(id, semaphore)                                                                                          \
 	extern JUMPLABEL_STRUCT_ static_key_false jumplabel_sdt_key_##id##_ __asm__("jumplabel_sdt_" semaphore)                        \
@@ -124,11 +125,11 @@ JUMPLABEL_C_END_
 #ifdef __clang__
 #define JUMPLABEL_SDT_RARE_(check) (__builtin_expect_with_probability(check, 0, 0.99) != 0)
 #else
-/* The labels say it. */
+/* The labels already tell gcc that this is unlikely. */
 #define JUMPLABEL_SDT_RARE_(check) (check)
 #endif
 #ifdef __cplusplus
-/* A function in a function: gcc and clang make no code of it if nothing calls it, and clang looks into no structure for labels. */
+/* A function inside a function: gcc and clang emit no code for it unless it is called, and clang searches no structure for labels. */
 #define JUMPLABEL_SDT_CHECK_(id, semaphore)                                                                                            \
 	([]() __attribute__((__always_inline__)) -> bool {                                                                             \
 		struct jumplabel_alone {                                                                                               \
@@ -145,7 +146,7 @@ extern "C++" {
 template <bool _is> struct jumplabel_sdt_is_ {
 	static constexpr bool _value = _is;
 };
-/* Whether it is a name that ends so. */
+/* True for a name that ends in "_semaphore". */
 constexpr bool jumplabel_sdt_is_name_(const char *_text, size_t _size)
 {
 	const char *_end = "_semaphore";
@@ -172,7 +173,7 @@ constexpr bool jumplabel_sdt_is_name_(const char *_text, size_t _size)
 	})
 #define JUMPLABEL_SDT_ENDS_(text) (!__builtin_strcmp(&(text)[sizeof(text) > 11 ? sizeof(text) - 11 : 0], "_semaphore"))
 #ifdef __clang__
-/* clang takes no pointer into a text for a constant but that to its beginning; NULL is one. */
+/* To clang, a pointer into a string is a constant only if it is the string's beginning or NULL. So it tests each sign for NULL. */
 #define JUMPLABEL_SDT_LACKS_(text, sign) __builtin_constant_p(__builtin_strchr("_" text, sign))
 #define JUMPLABEL_SDT_IS_NAME_(text)                                                                                                   \
 	(JUMPLABEL_SDT_ENDS_(text) && JUMPLABEL_SDT_LACKS_(text, ' ') && JUMPLABEL_SDT_LACKS_(text, '.') &&                            \
@@ -188,7 +189,7 @@ constexpr bool jumplabel_sdt_is_name_(const char *_text, size_t _size)
 #endif
 
 #ifndef JUMPLABEL_SDT_LOADS
-/* To a macro, `f<int, long>(x), 1` is three arguments: all behind the first comma goes on as it came. */
+/* To a macro, `f<int, long>(x), 1` is three arguments. So everything after the first comma is passed on unchanged. */
 #ifdef __cplusplus
 #define __builtin_expect(x, ...)                                                                                                       \
 	(jumplabel_sdt_is_<jumplabel_sdt_is_name_(#x, sizeof(#x))>::_value ? JUMPLABEL_SDT_CHECK_AT_(__COUNTER__, #x) :                \
@@ -201,7 +202,7 @@ constexpr bool jumplabel_sdt_is_name_(const char *_text, size_t _size)
 
 /* ---- Probes ----------------------------------------------------------------------------------------------------- */
 
-/* As in <sys/sdt.h>, there are semaphores if _SDT_HAS_SEMAPHORES is defined, as 1 or as nothing: `dtrace -h` defines it. */
+/* As in <sys/sdt.h>, probes have semaphores if _SDT_HAS_SEMAPHORES is defined, as 1 or as nothing. `dtrace -h` defines it. */
 #define JUMPLABEL_SDT_CHOOSE_(has, yes, no) JUMPLABEL_SDT_CHOOSE_PROBE_(has, yes, no)
 #define JUMPLABEL_SDT_CHOOSE_PROBE_(value, yes, no) JUMPLABEL_SECOND_OF_(JUMPLABEL_SDT_PROBE_##value yes, no, )
 #define JUMPLABEL_SDT_PROBE_1 ,

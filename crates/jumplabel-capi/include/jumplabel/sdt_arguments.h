@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The arguments of a probe: what its note says of them, and the operands of the assembler; <jumplabel/sdt.h> includes this.
+ * The arguments of a probe: their description in the note, and the operands of the assembler. <jumplabel/sdt.h> includes this.
  */
 #ifndef JUMPLABEL_SDT_ARGUMENTS_H
 #define JUMPLABEL_SDT_ARGUMENTS_H
@@ -15,13 +15,13 @@
 #define JUMPLABEL_SDT_STRING_(x) JUMPLABEL_SDT_STRING_OF_(x)
 #define JUMPLABEL_SDT_STRING_OF_(x) #x
 
-/* In a note, "-4@" is a signed number of 4 bytes, "8f@" one of floating point. Enumerations count as <sys/sdt.h> has them: in C as the type that the
-   compiler chose, in C++ as unsigned.
+/* In a note, "-4@" stands for a signed number of 4 bytes, and "8f@" for one of floating point. Enumerations are treated as by <sys/sdt.h>: in C like
+   the type that the compiler chose, in C++ as unsigned.
 
-   An argument is what a function would get: of an array and of a function that is a pointer, and nothing is const or volatile. */
+   An argument has the type that a function's parameter would get: arrays and functions become pointers, and const and volatile are dropped. */
 #ifdef __cplusplus
 extern "C++" {
-/* Overloads by an address of the type: -1 for signed integers. */
+/* Chosen by the address of an object of the type: -1 for signed integers, otherwise 1. */
 constexpr int jumplabel_sdt_sign_(...)
 {
 	return 1;
@@ -44,7 +44,7 @@ JUMPLABEL_SDT_SIGNED_(short)
 JUMPLABEL_SDT_SIGNED_(int)
 JUMPLABEL_SDT_SIGNED_(long)
 JUMPLABEL_SDT_SIGNED_(long long)
-/* A function that takes one has it in its type as it would get it. */
+/* The type of a function's parameter has these conversions done. */
 template <class _function> struct jumplabel_sdt_passed_;
 template <class _type> struct jumplabel_sdt_passed_<void(_type)> {
 	static constexpr int _size = jumplabel_sdt_sign_(static_cast<_type *>(nullptr)) * static_cast<int>(sizeof(_type));
@@ -53,7 +53,7 @@ template <class _type> struct jumplabel_sdt_argument_ : jumplabel_sdt_passed_<vo
 }
 #define JUMPLABEL_SDT_SIZE_(x) jumplabel_sdt_argument_<__typeof__(x)>::_size
 #else
-/* So has the right side of a comma. */
+/* In C, the right side of a comma has the converted type. */
 #define JUMPLABEL_SDT_SIZE_(x) (JUMPLABEL_SDT_SIGN_(x) * (int)sizeof(__typeof__(((void)0, (x)))))
 #define JUMPLABEL_SDT_SIGN_(x)                                                                                                         \
 	_Generic(((void)0, (x)), char: (char)255 < 0 ? -1 : 1, signed char: -1, short: -1, int: -1, long: -1,                          \
@@ -65,7 +65,7 @@ template <class _type> struct jumplabel_sdt_argument_ : jumplabel_sdt_passed_<vo
 #endif
 #endif
 
-/* One number for size and type, because gcc takes 30 operands: 100 more if it is of floating point. */
+/* The size and the kind are one operand, because gcc allows only 30: 100 is added for floating point. */
 #define JUMPLABEL_SDT_OPERAND_(number, x)                                                                                              \
 	[_size##number] "n"(JUMPLABEL_SDT_SIZE_(x) + 100 * (__builtin_classify_type(x) == 8)), [_value##number] JUMPLABEL_SDT_CONSTRAINT_(x)
 #define JUMPLABEL_SDT_PLACE_(number)                                                                                                   \
@@ -73,7 +73,7 @@ template <class _type> struct jumplabel_sdt_argument_ : jumplabel_sdt_passed_<vo
 	".elseif %c[_size" #number "]==116;.ascii \"16f\";.else;.ascii \"%c[_size" #number "]\";.endif\n"                              \
 	".ascii \"@%[_value" #number "]\"\n"
 
-/* By the number of arguments: the text of the note, and the operands of the assembler. */
+/* For each number of arguments: the text of the note, and the operands of the assembler. */
 #define JUMPLABEL_SDT_PLACES_0_ ""
 #define JUMPLABEL_SDT_PLACES_1_ JUMPLABEL_SDT_PLACE_(1)
 #define JUMPLABEL_SDT_PLACES_2_ JUMPLABEL_SDT_PLACES_1_ ".ascii \" \"\n" JUMPLABEL_SDT_PLACE_(2)

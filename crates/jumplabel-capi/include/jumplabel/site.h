@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A site and its table entry, for all instruction sets; <jumplabel/jump_label.h> includes this, <jumplabel/arch.h> has what
- * differs.
+ * A site and its table entry, for all instruction sets. <jumplabel/jump_label.h> includes this; <jumplabel/arch.h> has the code of each instruction
+ * set.
  *
  *     code of the function                   __jump_table, read-only, 16 bytes an entry
  *     1:  nop  or  jmp jumped  ◄──────────── code   - here
  *         ...                       ┌─────── target - here
  *     jumped:  ◄────────────────────┘        key    - here     or the slot that holds the key's address
- *         ...                                meta: bit 0 = arm, bit 1 = slot, bits 2-5 = kind, bit 7 = to link
+ *                                            meta: bit 0 = arm, 1 = slot, 2-5 = kind, 6 = prefix, 7 = to link, 8-31 = offset
  *
- * All words are relative to themselves: no relocation for a site. A key of a shared library may be anywhere in the process
- * (the program's own definition comes first), so that code compiled for one refers to it by way of a slot: one word for
- * each key and source file, which the loader fills in. Such objects bear a mark, and their sites are brought to the
- * state of their keys when they are loaded. The format is in docs/table-format.md.
+ * Each word holds the distance from itself to its target, so a site needs no relocation. A key of a shared library may be anywhere in the process
+ * (the program's definition of the symbol comes first). So code for a shared library refers to it by a slot: a word for each key and source file,
+ * which the loader fills in. An object with slots bears a mark, and its sites are brought to the state of their keys when it is loaded. The format is
+ * in docs/table-format.md.
  *
- * With JUMPLABEL_SHORT (x86, not in kernels), each site is a plain `jmp jumped`, of 2 bytes or 5 as the assembler chooses. `jumplabel link FILE`
- * writes the nop where a site falls through at first; if nobody ran that, the object's constructor does the work before all others.
+ * With JUMPLABEL_SHORT (x86, not in kernels), each site is built as a plain `jmp jumped`, of 2 or 5 bytes as the assembler chooses. `jumplabel link
+ * FILE` writes a nop into each site that must fall through at first. If nobody has run that, the object's constructor does it before all other
+ * constructors.
  */
 #ifndef JUMPLABEL_SITE_H
 #define JUMPLABEL_SITE_H
 
 #include "arch.h"
 
-/* An entry, for tools and tests. The linker defines the bounds of the table: __start___jump_table, __stop___jump_table. */
+/* A table entry, for tools and tests. The linker defines the bounds of the table: __start___jump_table, __stop___jump_table. */
 struct jump_entry {
 	int32_t code;
 	int32_t target;
@@ -54,39 +55,39 @@ static __inline__ struct static_key *jump_entry_key(const struct jump_entry *_en
 	return JUMPLABEL_CAST_(struct static_key *, _word);
 }
 
-/* What the check yields where execution falls through: 1 = likely. */
+/* The result of the check if execution falls through: true for a likely check. */
 static __inline__ bool jump_entry_is_branch(const struct jump_entry *_entry)
 {
 	return _entry->meta & 1;
 }
 
-/* Constructors and destructors are ordinary code here. */
+/* Always false: there is no init text, because constructors and destructors are ordinary code. */
 static __inline__ bool jump_entry_is_init(const struct jump_entry *_entry)
 {
 	(void)_entry;
 	return false;
 }
 
-/* The function of a naked key: <jumplabel/static_naked_key.h>. */
+/* True for the site in a naked key's function: <jumplabel/static_naked_key.h>. */
 static __inline__ bool jump_entry_is_naked(const struct jump_entry *_entry)
 {
 	return (_entry->meta >> 2 & 15) == 1;
 }
 
-/* The trampoline of a static call: <jumplabel/static_call.h>. `key` leads to the call. */
+/* True for the trampoline of a static call: <jumplabel/static_call.h>. `key` then leads to the call. */
 static __inline__ bool jump_entry_is_call(const struct jump_entry *_entry)
 {
 	return (_entry->meta >> 2 & 15) == 2;
 }
 
-/* Of a key defined by DEFINE_STATIC_KEY_*_OR_LOAD(): it begins as a jump to `target`, a stub that loads the key's count. A word in front of the
-   stub leads to where the site jumps once it is patched. */
+/* True if the key was defined by DEFINE_STATIC_KEY_*_OR_LOAD(). The site begins as a jump to `target`, a stub that loads the key's count. A word
+   before the stub leads to the place to which the site jumps once it is patched. */
 static __inline__ bool jump_entry_loads(const struct jump_entry *_entry)
 {
 	return (_entry->meta >> 2 & 15) == 8;
 }
 
-/* Two bytes: of a site built with JUMPLABEL_SHORT. Otherwise as any check. */
+/* True for a site of two bytes, built with JUMPLABEL_SHORT. In all else it is like any check. */
 static __inline__ bool jump_entry_is_short(const struct jump_entry *_entry)
 {
 	return (_entry->meta >> 2 & 15) == 7;
@@ -100,9 +101,9 @@ static __inline__ int jump_entry_size(const struct jump_entry *_entry)
 #ifdef __ELF__
 
 /*
- * The record of an object (a program or shared library), its constructor and destructor: one of each in an object,
- * whatever the number of files (a COMDAT group). They run before the program's constructors and after its destructors,
- * whose priorities begin at 101, so that sites follow their keys in those, too. The library's own files emit the same group, so that C and Rust in one object share one table.
+ * The record of an object (a program or shared library), with its constructor and destructor. An object has one of each, whatever the number of files
+ * (a COMDAT group). The constructor runs before the program's own, whose priorities begin at 101, and the destructor after the program's own, so
+ * sites follow their keys in those, too. The library's own files emit the same group, so that C and Rust in one object share one table.
  */
 #define JUMPLABEL_OBJECT_                                                                                              \
 	".ifndef .Ljumplabel_object\n"                                                                                 \
@@ -157,12 +158,12 @@ static __inline__ int jump_entry_size(const struct jump_entry *_entry)
 	JUMPLABEL_RECORD_NOTE_                                                                                         \
 	".endif\n"
 
-/* It says, before any constructor runs, that the object has a record. No kernel asks. */
+/* A note that the object has a record. It can be found before any constructor runs. Kernels do not need it. */
 #if __STDC_HOSTED__
 #define JUMPLABEL_RECORD_NOTE_                                                                                         \
 	".pushsection .note.jumplabel, \"aG\", \"note\", __jumplabel_object, comdat\n"                                  \
 	".balign 4\n"                                                                                                  \
-	".long 10, 0, 1\n" /* of the name, of nothing, the version */                                                 \
+	".long 10, 0, 1\n" /* the length of the name, no contents, the version */                                                 \
 	".asciz \"jumplabel\"\n"                                                                                       \
 	".balign 4\n"                                                                                                  \
 	".popsection\n"
@@ -172,10 +173,10 @@ static __inline__ int jump_entry_size(const struct jump_entry *_entry)
 
 #define JUMPLABEL_BOUNDS_(section)                                                                                     \
 	".weak __start_" section "\n.hidden __start_" section "\n.weak __stop_" section "\n.hidden __stop_" section "\n"
-/* An empty piece of a section that may otherwise be missing: gold cannot link the bounds of one that does not exist. */
+/* Emits an empty piece of a section that might not exist: gold cannot link references to the bounds of a missing section. */
 #define JUMPLABEL_PIECE_(section) JUMPLABEL_RETAINED_(section, "a", "") ".popsection\n"
 
-/* Begins a section that a linker keeps (R), if the assembler knows that: gas does since 2.36. */
+/* Begins a section that linkers keep (flag R), if the assembler knows this flag: gas does from 2.36 on. */
 #ifdef __clang__
 #define JUMPLABEL_RETAINED_(section, flags, rest) ".pushsection " section ", \"" flags "R\"" rest "\n"
 #else
@@ -193,7 +194,7 @@ static __inline__ int jump_entry_size(const struct jump_entry *_entry)
 	".endif\n"
 #endif
 
-/* The mark: the sites of this object are looked at when it is loaded. */
+/* The mark: the sites of this object are brought to the state of their keys when it is loaded. */
 #define JUMPLABEL_MARK_                                                                                                \
 	".ifndef .Ljumplabel_mark\n"                                                                                   \
 	".set .Ljumplabel_mark, 1\n"                                                                                   \
@@ -203,18 +204,18 @@ static __inline__ int jump_entry_size(const struct jump_entry *_entry)
 	".popsection\n"                                                                                                \
 	".endif\n"
 
-/* Text that lies behind the functions of a section: stubs, and the arms of switches. */
+/* Encloses code that is placed after the functions of a section: stubs, and the arms of switches. */
 #define JUMPLABEL_BEGIN_COLD_ ".subsection 1;"
 #define JUMPLABEL_BEGIN_ARMS_ ".subsection 2;"
 #define JUMPLABEL_END_COLD_ ".previous;"
-/* A relocation that does nothing but be there. */
+/* A relocation without an effect on bytes. It tells the linker that `from` needs `to`. */
 #define JUMPLABEL_TIE_(from, to) ".reloc " from ",BFD_RELOC_NONE," to ";"
 #define JUMPLABEL_RECORDS_ JUMPLABEL_RETAINED_("__jump_keys", "a", "")
 #define JUMPLABEL_KEEP_(symbol) ""
 #define JUMPLABEL_KEEP_ARMS_(arms) ""
 #define JUMPLABEL_MARK_IF_IMPORTED_ ""
 
-/* An object and a function that the assembler defines: names, begin and end. */
+/* Begin and end of an object or a function that the assembler defines. */
 #define JUMPLABEL_HIDE_(symbol) ".hidden " symbol "\n"
 #define JUMPLABEL_BEGIN_DATA_(symbol)                                                                                  \
 	".pushsection .data." symbol ", \"aw\", \"progbits\"\n"                                                        \
@@ -227,15 +228,16 @@ static __inline__ int jump_entry_size(const struct jump_entry *_entry)
 	".globl " symbol "\n"                                                                                          \
 	".type " symbol ", STT_FUNC\n"
 #define JUMPLABEL_END_OF_(symbol) ".size " symbol ", . - " symbol "\n"
-/* Protected: references of this object stay in it. */
+/* Protected: references from this object lead to this definition. */
 #define JUMPLABEL_EXPORT_(symbol) ".protected " symbol "\n"
 
 #else
 #include "pe.h"
 #endif
 
-/* The other branches of an .if: a site without a stub, where the number has 8 if it starts as a jump. The mark of an object
-   with sites that are to be linked. The entry's flags: kind 7 for 2 bytes, and 128 if it starts as what falls through, but was built as a jump. */
+/* Parts of the text of a site. FIRST_STATE: the branches of its .if for a site without a stub; the number has 8 if it starts as a jump. MARK_TO_LINK:
+   the mark of an object with sites that must be linked. META: the entry's flags; kind 7 for 2 bytes, and 128 if it must fall through at first, but
+   was built as a jump. */
 #ifdef JUMPLABEL_PLAIN_JUMP_
 #define JUMPLABEL_FIRST_STATE_ ".else;" JUMPLABEL_PLAIN_JUMP_(JUMPLABEL_CHECK_HERE_, ".Lj_to%=")
 #define JUMPLABEL_SIZE_ "9:;"
@@ -258,10 +260,10 @@ static __inline__ int jump_entry_size(const struct jump_entry *_entry)
 #endif
 
 /*
- * What a file says once, and not at each site, where the compiler and the assembler would have to read it again and again: the
- * bodies of functions that nobody calls. A site names one of them as an operand that its text does not use, so that a file
- * without sites has neither. (A text outside of functions would be in every file that includes this, and, with link-time
- * optimisation, far from the sites. Where that does not matter, <jumplabel/site_macros.h> has such a text.)
+ * The text that a file needs once. It is in the bodies of functions that nobody calls, because the compiler and the assembler would otherwise read it
+ * again at each site. A site names one of these functions as an operand that its text does not use, so a file without sites has neither. (A text
+ * outside of functions would be in every file that includes this header, and, with link-time optimisation, perhaps in another file than the sites. If
+ * this does not matter, <jumplabel/site_macros.h> has such a text.)
  */
 static __inline__ __attribute__((__cold__)) void jumplabel_object_(void)
 {
@@ -272,13 +274,13 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 	__asm__ __volatile__(JUMPLABEL_OBJECT_ JUMPLABEL_MARK_TO_LINK_ JUMPLABEL_MARK_);
 }
 
-/* Also if data may be far from the table. */
+/* Slots are also used in code models in which data may be far from the table. */
 #if defined(__ELF__) &&                                                                                                \
 	((defined(__PIC__) && !defined(__PIE__) && !defined(JUMPLABEL_LOCAL_KEYS)) || defined(JUMPLABEL_FOREIGN_KEYS) || \
 	 defined(__code_model_medium__) || defined(__code_model_large__))
 #define JUMPLABEL_INDIRECT_ 2
 #define JUMPLABEL_OBJECT_OF_TYPED_ jumplabel_marked_object_
-/* One slot for each key of a file. The `0 +` makes anything but a symbol an error. */
+/* The slot: one for each key of a file. The `0 +` makes anything but a symbol an error. */
 #define JUMPLABEL_SLOT_OF_(label, key)                                                                                 \
 	".ifndef " label "\n"                                                                                          \
 	".pushsection .data.rel.ro.__jump_slots, \"aw\"\n"                                                            \
@@ -288,7 +290,7 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 	".popsection\n"                                                                                                \
 	".endif\n"
 #ifdef __clang__
-/* It writes quotes around a name that is not ASCII, which .irp drops. */
+/* clang writes quotes around a name that is not ASCII, and .irp removes them. */
 #define JUMPLABEL_SLOT_                                                                                                \
 	".irp key," JUMPLABEL_KEY_TEXT_ "\n"                                                                           \
 	JUMPLABEL_SLOT_OF_("\".Ljumplabel_slot_\\key\"", JUMPLABEL_KEY_TEXT_)                                          \
@@ -315,8 +317,8 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 #endif
 
 /*
- * What the text of a check calls a key, or its slot. An alias is where the key lies in this file: not for a key that is weak, or that C++ has
- * in each file that uses it (inline, in a template), because the linker may take that of another file.
+ * The name by which a check refers to a key, or to its slot. An alias (.set) refers to the definition in this file. So it must not be used for a weak
+ * key, or for one that C++ defines in each file that uses it (inline, in a template): the linker may take that of another file.
  */
 #if JUMPLABEL_INDIRECT_ || (defined(JUMPLABEL_LOCAL_KEYS) && !defined(__cplusplus))
 #define JUMPLABEL_ALIAS_
@@ -327,16 +329,17 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 #define JUMPLABEL_KEY_NAME_ JUMPLABEL_KEY_TEXT_
 #endif
 
-/* The table's word for a key. */
+/* The word for a key in a table entry. */
 #define JUMPLABEL_KEY_WORD_ JUMPLABEL_KEY_LABEL_ " - ."
 
 /*
- * The table. All its sections are tied to a section of code (o), because Rust's are, and mold makes two tables of those that are and those
- * that are not, of which the library would find one.
+ * The table. All its sections are tied to a section of code (flag o), because Rust's are: if some were not, mold would make two tables, and the
+ * library would find only one of them.
  *
- * Of checks, there is one section for a file and each COMDAT group, tied to a byte of the file: object files are smaller, and the compiler
- * is faster. Each site refers to its entry, which refers to all functions in the file that have sites, so that with --gc-sections, lld drops
- * those together or not at all. With JUMPLABEL_PRECISE_TABLE, each entry has a section that lives and dies with that of its function,
+ * The entries of checks are in one section per file and COMDAT group, tied to one byte of the file. This makes object files smaller, and the compiler
+ * faster. Each site refers to its entry, and so to the table's section, which refers to all functions of the file with sites. So lld (--gc-sections)
+ * drops all of these or none. With JUMPLABEL_PRECISE_TABLE, and for all other kinds of sites, each entry has a section that is dropped with its
+ * function.
  * as of all other kinds.
  */
 #define JUMPLABEL_HERE_ ".Lj_site%="
@@ -352,8 +355,8 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 #else
 #define JUMPLABEL_CHECK_HERE_ "2"
 #define JUMPLABEL_CHECK_BACK_ "2b"
-/* The linker keeps the section that others are tied to if something refers to it. A byte of its own, in a section of such a name,
-   because linkers that fold identical code (--icf) drop what is tied to a section that they fold: an empty .text, say. */
+/* The byte to which the table of a file is tied; the linker keeps its section if something refers to it. It has a section of its own name, because
+   linkers that fold identical code (--icf) drop sections that are tied to one that they fold, such as an empty .text. */
 #define JUMPLABEL_FILE_ ".pushsection __jump_files,\"a\";.Lj_file:.byte 0;.popsection;"
 #define JUMPLABEL_CHECK_TABLE_                                                                                         \
 	".ifndef .Lj_file;" JUMPLABEL_FILE_ ".endif;" JUMPLABEL_CHECK_TABLE_OF_FILE_
@@ -363,13 +366,13 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 #endif
 
 /*
- * The relocation against its entry does nothing but be there: it keeps the table where a linker collects sections, and without
- * it, functions that check different keys can look alike to one that folds identical code (--icf), which would leave one
- * site for both. `number` is the entry's meta word, and 8 where the site starts as a jump. The stub of a site that loads is behind
- * the functions of its section, and a word that leads to the other arm is directly in front of the stub.
+ * The relocation against the entry has no effect on bytes. It keeps the table if a linker drops unused sections. It also tells functions that check
+ * different keys apart: a linker that folds identical code (--icf) would otherwise leave one site for both. `number` is the entry's meta word, plus 8
+ * if the site starts as a jump. The stub of a site that loads comes after the functions of its section, and directly before it a word that leads to
+ * the other arm.
  *
- * In few lines, and in front it gives names to the operands: of each line, and of each mention of an operand, clang finds out where it is
- * in the source, and for that it reads all literals in front of it again.
+ * The text has few lines, and first gives short names to the operands: for each line, and for each use of an operand, clang computes the place in the
+ * source, and reads all string literals before it again.
  */
 #define JUMPLABEL_LOADS_ 32
 #define JUMPLABEL_SITE_TEXT_                                                                                           \
@@ -385,12 +388,12 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 	".long .Lj_to%=-.;.endif;.long " key "-.," JUMPLABEL_META_ ";.popsection;"
 
 /*
- * The labels of a site, and `what` at them, which is one statement.
+ * The labels of a site, with the statement `what` at each.
  *
- * gcc takes both ways out of an asm goto for equally likely. __builtin_expect does not change that, because it says something about the result of the
- * check, which the two ways have joined to make. So an arm weighed half of the code around it. And the test of the result stood there until gcc
- * had decided what to inline. A cold label makes it a tenth, and two make it a thousandth, because of three ways gcc believes that two are very
- * unlikely: so there is a second label, which no site jumps to. docs/benchmarks.md, "What a site costs the compiler".
+ * gcc takes both exits of an asm goto for equally likely. __builtin_expect does not change this, because it is about the result of the check, where
+ * the two exits have joined again. So an arm would count half as much as the code around it, and the test of the result would stay until gcc has
+ * decided what to inline. One cold label makes the arm ten times less likely; two make it a thousand times less likely, because gcc takes two of
+ * three exits to be very unlikely. So there is a second label, to which no site jumps. docs/benchmarks.md, "What a site costs the compiler".
  */
 #if defined(__clang__) || !defined(__OPTIMIZE__)
 #define JUMPLABEL_JUMPED_ jumplabel_jumped
@@ -411,7 +414,7 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 
 #include "site_macros.h"
 
-/* `jumplabel_first`: 0 a nop, 8 a jump, 40 a jump to a stub that loads; 16 besides if the key has no type. */
+/* `jumplabel_first` is 0 for a nop, 8 for a jump, 40 for a jump to a stub that loads, plus 16 if the key has no type. */
 #ifdef JUMPLABEL_SITE_MACRO_
 #define JUMPLABEL_SITE_ASM_(x, arm, object)                                                                            \
 	__asm__ __volatile__ goto(                                                                                     \
@@ -434,9 +437,9 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 #endif
 
 /*
- * What is known of a declaration, and the record that leads there, for those who list keys, calls and modes: docs/table-format.md.
- * `shape`: 4 a static call, 8 a mode, 16 a tracepoint with a note; JUMPLABEL_INDIRECT_ if the word leads to a slot. In the body of a
- * function, because there the compiler tells the assembler the names of both.
+ * The description of a declaration, and the record that leads to it, from which keys, calls and modes are listed: docs/table-format.md. `shape` has 4
+ * for a static call, 8 for a mode, 16 for a tracepoint with a note, and JUMPLABEL_INDIRECT_ if the record's word leads to a slot. The record is in
+ * the body of a function, because only there the compiler tells the assembler both names.
  */
 struct jumplabel_declaration_ {
 	uint32_t _line, _column, _count, _shape, _offset;
@@ -469,7 +472,7 @@ struct jumplabel_declaration_ {
 				   [_declaration] JUMPLABEL_KEY_CONSTRAINT_(&declared),					\
 				   JUMPLABEL_KEY_CONSTRAINT_(object))
 
-/* The record in a function that nobody calls. `id` tells it from those of the same file. */
+/* Emits the record in a function that nobody calls. `id` makes its name unique in the file. */
 #define JUMPLABEL_RECORD_IN_(id, patchable)										\
 	__attribute__((__used__, __noinline__, __cold__)) static void jumplabel_record_of_##id##_(void)			\
 	{														\
@@ -477,9 +480,9 @@ struct jumplabel_declaration_ {
 	}
 
 /*
- * The check. The address of the key is a constant of the text, at every level of optimisation: in C a statement expression, in C++ a
- * function that is inlined. In a function of its own, a jump of assembler is allowed where the language or the compiler
- * refuses it: in coroutines, beside objects with destructors (clang before version 17), outside of functions.
+ * The check. The address of the key is a constant of the text at every level of optimisation: in C it is in a statement expression, in C++ in an
+ * inlined function. In a function of its own, asm goto is allowed where the language or the compiler otherwise refuses it: in coroutines, in
+ * functions that have objects with destructors (clang before version 17), outside of functions.
  */
 #ifdef __cplusplus
 #define JUMPLABEL_BODY_(x, question, arm, object)                                                                      \
@@ -491,7 +494,7 @@ struct jumplabel_declaration_ {
 		JUMPLABEL_AT_JUMPED_(return !(arm));                                                                   \
 	}
 #if defined(__clang__) && __clang_major__ < 17
-/* Those believe that each asm goto may go to the labels of all others in the function, lambdas in it included. */
+/* These versions assume that an asm goto may jump to the labels of any other in the same function, its lambdas included. */
 #define JUMPLABEL_SITE_(x, question, arm, object)                                                                      \
 	([](JUMPLABEL_STATIC_(x)) __attribute__((__always_inline__)) -> bool {                                         \
 		struct jumplabel_alone {                                                                               \

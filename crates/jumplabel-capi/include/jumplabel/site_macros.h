@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The text of a check as macros of the assembler, which a file defines once; <jumplabel/site.h> includes this. So a check is one short
- * line. clang reads the literals of a check, puts them together, looks for operands in them, and hands the text to the assembler, for
- * each check again.
+ * The text of a check as assembler macros, which a file defines once; <jumplabel/site.h> includes this. A check is then one short line. Otherwise
+ * clang joins the string literals of each check, looks for operands in them, and hands the whole text to the assembler.
  *
- * Only in C without optimisation. There, clang leaves functions in their file. With optimisation, link-time optimisation may take a
- * function into another file, where the macros are not; in C++, so may a module.
+ * Used only in C without optimisation, where clang leaves functions in their file. Otherwise link-time optimisation, or a C++ module, may take a
+ * function into another file, which does not have the macros.
  *
- *     jumplabel_site_<number> site, target, key        number: the arm, and jumplabel_first; site: what tells this from all others
+ *     jumplabel_site_<number> site, target, key        number: the arm and jumplabel_first; site: makes names unique
  *
- * clang writes quotes around a name that is not ASCII. An argument of a macro loses its quotes, unless it is the rest of the line (vararg):
- * so the key comes last.
+ * The key comes last (vararg), because an argument that is not the rest of the line loses its quotes, and clang writes quotes around a name that is
+ * not ASCII.
  */
 #ifndef JUMPLABEL_SITE_MACROS_H
 #define JUMPLABEL_SITE_MACROS_H
@@ -44,11 +43,11 @@
 #endif
 #define JUMPLABEL_MACRO_MARK_ ".ifndef .Ljumplabel_mark;jumplabel_mark;.endif\n"
 
-/* Once: link-time optimisation makes one text of those of all files. */
+/* Defined once, because link-time optimisation joins the texts of all files. */
 #define JUMPLABEL_MACRO_(name, parameters, body)                                                                       \
 	__asm__(".ifndef .Ljumplabel_has_" name "\n.set .Ljumplabel_has_" name ", 1\n"                                 \
 		".macro jumplabel_" name parameters "\n" body ".endm\n.endif\n");
-/* `code` has the label 2; `to`: what the entry's second word leads to. */
+/* `code` must define the label 2. `to` is the target of the entry's second word. */
 #define JUMPLABEL_MACRO_OF_(number, code, to, meta, mark)                                                              \
 	JUMPLABEL_MACRO_("site_" number, " site to key:vararg",                                                        \
 			 ".ifndef .Lj_file;jumplabel_file;.endif\n" JUMPLABEL_MACRO_BEGIN_ JUMPLABEL_PREFIX_ code      \

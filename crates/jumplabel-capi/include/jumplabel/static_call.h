@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Static calls: calls whose target is a choice at run time, at the price of a direct call. The names and types are those of
- * Linux; docs/linux-api.md lists them one by one.
+ * Static calls: calls whose target can be changed at run time, and which cost as much as a direct call. The names and types are those of Linux;
+ * docs/linux-api.md lists them one by one.
  *
  *     int plain(int x), fast(int x);
  *     DEFINE_STATIC_CALL(hook, plain);              in one file
@@ -10,23 +10,23 @@
  *     static_call(hook)(1);                         a call of a trampoline, which jumps to plain(), until
  *     static_call_update(hook, fast);               makes it jump to fast(), for every thread
  *
- * The call is an ordinary one, so that any signature will do, structures by value, floating point, variable arguments; C++
- * exceptions pass. A static call carries code and no data: what the new target reads must have been published before, and what
- * the old one reads must stay until no thread is in it any more.
+ * The call is an ordinary call, so any signature works: structures by value, floating point, variable arguments. C++ exceptions pass through it. An
+ * update changes code and no data: publish the data that the new target reads before the update, and keep the data of the old target until no thread
+ * is in it any more.
  *
- *     DEFINE_STATIC_CALL_NULL(name, func)   leads nowhere, until it is updated, and again after an update to NULL. `func` gives the type
- *     static_call_cond(name)(...)           calls it, if it leads somewhere; evaluates the arguments in any case; has no value
+ *     DEFINE_STATIC_CALL_NULL(name, func)   calls nothing, until it is updated, and again after an update to NULL. `func` gives the type
+ *     static_call_cond(name)(...)           calls the target, if there is one; always evaluates the arguments; has no value
  *     DEFINE_STATIC_CALL_RET0(name, func)   returns 0; for functions that return a pointer, or an integer of at most 64 bits
- *     static_call_query(name)               where it leads; NULL if nowhere
+ *     static_call_query(name)               the target; NULL if there is none
  *     static_call_mod(name)                 the same as static_call()
  *
- * The name of a static call is the only one of its kind in a program or shared library. Other objects see it if this object says so:
+ * The name of a static call must be unique in a program or shared library. Other objects see it only if this object exports it:
  *
  *     EXPORT_STATIC_CALL(name)              they may call and update it
  *     EXPORT_STATIC_CALL_TRAMP(name)        they may call it
  *
- * Without trampolines (JUMPLABEL_FALLBACK, i386, 64-bit POWER) a call loads a pointer. Then other objects see all calls; files that name the
- * same call must agree on JUMPLABEL_FALLBACK, or the linker finds no symbol.
+ * Where there are no trampolines (JUMPLABEL_FALLBACK, i386, 64-bit POWER), a call loads a pointer. There, other objects see all calls. All files that
+ * name a call must agree on JUMPLABEL_FALLBACK; otherwise the linker does not find a symbol.
  */
 #ifndef JUMPLABEL_STATIC_CALL_H
 #define JUMPLABEL_STATIC_CALL_H
@@ -43,7 +43,7 @@ struct static_call_key {
 	unsigned int _flags;
 } __attribute__((__aligned__(8)));
 
-/* What the file that defines a call knows of it: where it leads at first, and its address of __static_call_return0(). */
+/* A call's first target and __static_call_return0(), with the addresses that they have in the file that defines the call. */
 struct jumplabel_call_ {
 	struct static_call_key *key;
 	jumplabel_function_ _first, _zero;
@@ -59,7 +59,7 @@ struct jumplabel_call_ {
 #define JUMPLABEL_PASTE_(a, b) a##b
 #define JUMPLABEL_TEXT_(name) #name
 
-/* By way of a function: the linker would copy a variable of a shared library into the program. */
+/* Goes through a function, because the linker would copy a variable of a shared library into the program. */
 #define STATIC_CALL_KEY(name) (*JUMPLABEL_CALL_(name)().key)
 #define STATIC_CALL_KEY_STR(name) STATIC_CALL_KEY_PREFIX_STR JUMPLABEL_TEXT_(name)
 #define STATIC_CALL_TRAMP(name) JUMPLABEL_PASTE_(__SCT__, name)
@@ -78,16 +78,16 @@ struct jumplabel_call_ {
 
 JUMPLABEL_C_BEGIN_
 
-/* Returns 0, whatever its arguments. static_call_query() returns this address if a call returns 0, in each object that of its own
-   instance of the library. */
+/* Returns 0, whatever its arguments are. static_call_query() returns this function for a call that returns 0; in each object, it is that of the
+   object's own instance of the library. */
 long __static_call_return0(void);
 
-/* Leads the call to `_func`; to where it led first if that is `_first`. 0, or after a warning a negative errno. */
+/* Makes the call lead to `_func`, or to its first target if `_func` is `_first`. Returns 0, or, after a warning, a negative errno. */
 int jumplabel_static_call_update(struct static_call_key *_key, jumplabel_function_ _func, jumplabel_function_ _first);
 
 JUMPLABEL_C_END_
 
-/* What a call leads to that leads nowhere, and one that returns 0: in the same object. */
+/* The target of a call that calls nothing, and of one that returns 0. It is in the same object as the call. */
 static __inline__ long long jumplabel_return0_(void)
 {
 	return 0;
@@ -98,7 +98,7 @@ static __inline__ jumplabel_function_ jumplabel_load_(const struct static_call_k
 	return __atomic_load_n(&_key->_func, __ATOMIC_ACQUIRE);
 }
 
-/* __static_call_return0() of the object that defines the call. */
+/* Replaces __static_call_return0() by that of the object that defines the call. */
 static __inline__ jumplabel_function_ jumplabel_function_of_(struct jumplabel_call_ _call, jumplabel_function_ _func)
 {
 	return _func == JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0) ? _call._zero : _func;
@@ -118,14 +118,14 @@ static __inline__ jumplabel_function_ jumplabel_query_(struct jumplabel_call_ _c
 	return _func == _call._zero ? JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0) : _func;
 }
 
-/* What static_call_update() takes: what converts to the type of the call, and, for `(void *)&__static_call_return0`, a void pointer. */
+/* The types that static_call_update() accepts: those that convert to the call's type, and a void pointer, for `(void *)&__static_call_return0`. */
 #ifdef __cplusplus
 extern "C++" {
 template <class _type> struct jumplabel_void_ {};
 template <> struct jumplabel_void_<void> {
 	typedef int _is;
 };
-/* Not by a function as an argument of a template: gcc warns of its attributes. */
+/* An overload and not a template argument, because gcc warns of a function's attributes there. */
 template <class _type> char jumplabel_at_pointer_(_type *const volatile *);
 char (&jumplabel_at_pointer_(...))[2];
 template <class _callable> struct jumplabel_target_ {
@@ -147,7 +147,7 @@ template <class _callable> struct jumplabel_target_ {
 	})
 #endif
 
-/* A function whose text is there once. */
+/* The attributes of a function whose text must exist exactly once. */
 #ifdef __clang__
 #define JUMPLABEL_ONCE_ __attribute__((__used__, __noinline__, __cold__))
 #else
@@ -189,9 +189,9 @@ static __inline__ jumplabel_function_ jumplabel_callable_(const struct static_ca
 	JUMPLABEL_EXTERN_C_ JUMPLABEL_STRUCT_ static_call_key JUMPLABEL_CALL_KEY_(name) JUMPLABEL_VISIBLE_("hidden")
 
 /*
- * The key, the trampoline, and its table entry (kind 2), which the assembler defines so that the compiler gives none of them another
- * name or another file. The text is in a function because only there the compiler tells the assembler its name for `lead`. What hides
- * the names is outside: an export, which may come before it in the assembler's file or behind, is too, and so comes behind this.
+ * Defines the key, the trampoline, and its table entry (kind 2), in assembler, so that the compiler can neither rename them nor move them to another
+ * file. The text is in a function, because only there the compiler tells the assembler its name for `lead`. The directives that hide the names are
+ * outside of functions, like those of EXPORT_STATIC_CALL(), which therefore come later in the assembler's file.
  */
 #define JUMPLABEL_STATIC_CALL_(name, type, lead, leads_to, flags)                                                      \
 	DECLARE_STATIC_CALL(name, type);                                                                               \
@@ -240,7 +240,7 @@ static __inline__ jumplabel_function_ jumplabel_callable_(const struct static_ca
 #define static_call(name) STATIC_CALL_TRAMP(name)
 #define STATIC_CALL_TRAMP_ADDR(name) (&STATIC_CALL_TRAMP(name))
 
-/* In a file that was told to hide a name and to show it, the assembler does what it was told last. */
+/* If a name is first hidden and then exported in a file, the assembler does the latter. */
 #define EXPORT_STATIC_CALL(name)                                                                                       \
 	__asm__(JUMPLABEL_EXPORT_("__SCT__" JUMPLABEL_TEXT_(name)) JUMPLABEL_EXPORT_("__SCC__" JUMPLABEL_TEXT_(name)))
 #define EXPORT_STATIC_CALL_TRAMP(name) __asm__(JUMPLABEL_EXPORT_("__SCT__" JUMPLABEL_TEXT_(name)))
@@ -252,10 +252,10 @@ static __inline__ jumplabel_function_ jumplabel_callable_(const struct static_ca
 
 #define JUMPLABEL_RETURN0_ JUMPLABEL_CAST_(jumplabel_function_, __static_call_return0)
 
-/* Whatever -fvisibility says: what hides them are directives of the assembler. */
+/* Visible whatever -fvisibility says: directives of the assembler hide these symbols. */
 #define JUMPLABEL_SHOWN_ JUMPLABEL_VISIBLE_("default")
 
-/* The trampoline has its name by the assembler: clang warns of functions of C with types of C++. */
+/* The trampoline gets its name by __asm__, because clang warns of extern "C" functions with C++ types. */
 #define DECLARE_STATIC_CALL(name, func)                                                                                \
 	JUMPLABEL_DECLARE_CALL_KEY_(name);                                                                             \
 	JUMPLABEL_EXTERN_C_ JUMPLABEL_STRUCT_ jumplabel_call_ JUMPLABEL_CALL_(name)(void) JUMPLABEL_SHOWN_;            \
@@ -263,7 +263,7 @@ static __inline__ jumplabel_function_ jumplabel_callable_(const struct static_ca
 	JUMPLABEL_ASSERT_(!JUMPLABEL_IS_POINTER_(STATIC_CALL_TRAMP(name)),                                             \
 			  "a static call is of a function: func or *pointer, and not a pointer")
 
-/* Flag 8: of C. Flag 4: it may lead nowhere. */
+/* Flag 8 marks a call of C; flag 4, one that may call nothing. */
 #define DEFINE_STATIC_CALL(name, func)                                                                                 \
 	JUMPLABEL_STATIC_CALL_(name, func, func, JUMPLABEL_CAST_(jumplabel_function_, func), 8)
 #define DEFINE_STATIC_CALL_NULL(name, func) JUMPLABEL_STATIC_CALL_(name, func, jumplabel_return0_, JUMPLABEL_NULL_, 12)
@@ -273,25 +273,25 @@ static __inline__ jumplabel_function_ jumplabel_callable_(const struct static_ca
 #define static_call_mod(name) static_call(name)
 #define static_call_cond(name) (void)static_call(name)
 
-/* Where the calls lead. Stale at once, unless the caller keeps others from updating. */
+/* The target of the calls. It may be out of date at once, unless the caller keeps others from updating. */
 #define static_call_query(name) (JUMPLABEL_CAST_(JUMPLABEL_CALL_TYPE_(name), jumplabel_query_(JUMPLABEL_CALL_(name)())))
 
 /*
- * Leads all calls to `target`, a function of the call's type, NULL of one that may lead nowhere, or `(void *)&__static_call_return0`.
- * Nothing to do if they lead there. When it returns, every call that starts later, on any thread, goes there. While it runs, calls go to the
- * one or the other. Threads may be in the old target for as long as that takes. 0; or, after a warning, a negative error of <jumplabel.h>
- * (Linux: void): then nothing has changed. Costs, blocks and is safe as static_branch_enable() is, and in the targets.
+ * Makes all calls lead to `target`: a function of the call's type, or NULL if it may call nothing, or `(void *)&__static_call_return0`. When it
+ * returns, every call that starts later, on any thread, goes there; while it runs, calls go to the old or the new target. Threads may still be in the
+ * old target afterwards. Returns 0; or, after a warning, a negative error of <jumplabel.h>: then nothing has changed. (In Linux it returns nothing.)
+ * It costs, blocks, and is safe as static_branch_enable() is. A target may call it.
  */
 #define static_call_update(name, target)                                                                               \
 	jumplabel_update_(JUMPLABEL_CALL_(name)(), JUMPLABEL_CAST_(jumplabel_function_, JUMPLABEL_TARGET_(name, target)))
 
-/* Whether an instruction that updates or flips change overlaps the bytes from `_from` to `_to`, both included: 1 or 0. */
+/* Returns 1 if an instruction that flips or updates change overlaps the bytes from `_from` to `_to`, both included; otherwise 0. */
 static __inline__ int static_call_text_reserved(const void *_from, const void *_to)
 {
 	return jump_label_text_reserved(_from, _to);
 }
 
-/* There is no initialisation to forget. */
+/* Nothing has to be initialised. */
 #define static_call_initialized true
 static __inline__ int static_call_init(void)
 {

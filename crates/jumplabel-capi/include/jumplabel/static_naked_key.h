@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Naked keys: a check is a call of a function of the key's own, two instructions long, and that function is what a flip
- * changes.
+ * Naked keys: a check calls a function of two instructions, which belongs to the key, and a flip changes that function.
  *
  *     DEFINE_STATIC_NAKED_KEY_FALSE(new_route);
  *
@@ -9,14 +8,13 @@
  *             ...
  *     static_key_enable(&new_route.key);            makes it `mov eax, 1; ret`: all checks change at one instant
  *
- * For keys whose checks must change together, for keys with very many checks (a flip costs the same for one check and for
- * 10,000), and where a check's 16 bytes of table are too many. A check costs more than static_branch_unlikely(): a call and
- * a return. On x86-64 it writes no register but that of the result (gcc: and
- * steps over the red zone, two instructions); elsewhere it is an ordinary call. No memory is read.
+ * Use naked keys if all checks must change at the same instant; for keys with very many checks (a flip costs the same for one check and for 10,000);
+ * or if 16 bytes of table per check are too much. A check is a call and a return, and so costs more than static_branch_unlikely(). On x86-64 it
+ * writes only the result's register (with gcc, it also steps over the red zone, by two instructions); elsewhere it is an ordinary call. It reads no
+ * memory.
  *
- * A naked key is known in one program or shared library, by DECLARE_STATIC_NAKED_KEY() in other files of it. It is never
- * `static`, so that its name has to be the only one of its kind there. All functions that take a struct static_key take
- * its member `key`.
+ * A naked key is visible in one program or shared library; other files of it use DECLARE_STATIC_NAKED_KEY(). It is never `static`, so its name must
+ * be unique there. All functions that take a struct static_key take its member `key`.
  */
 #ifndef JUMPLABEL_STATIC_NAKED_KEY_H
 #define JUMPLABEL_STATIC_NAKED_KEY_H
@@ -54,8 +52,8 @@ struct static_naked_key {
 #define DEFINE_STATIC_NAKED_KEY_TRUE(name) JUMPLABEL_NAKED_KEY_(name, "__jumplabel_naked_" #name, 1)
 #define DEFINE_STATIC_NAKED_KEY_FALSE(name) JUMPLABEL_NAKED_KEY_(name, "__jumplabel_naked_" #name, 0)
 
-/* The record, the key, the function, and its table entry (flag 4: naked). The assembler defines the last three, so that the compiler does not
-   give one of them another name or another file. */
+/* Defines the record, the key, the function, and its table entry (flag 4: naked). The last three are defined in assembler, so that the compiler can
+   neither rename them nor move them to another file. */
 #define JUMPLABEL_NAKED_KEY_(name, function, value)                                                                    \
 	DECLARE_STATIC_NAKED_KEY(name);                                                                                \
 	JUMPLABEL_DECLARATION_(jumplabel_declaration_of_##name##_, #name, (value) | JUMPLABEL_INDIRECT_)               \
@@ -88,9 +86,9 @@ struct static_naked_key {
 
 #endif
 
-/* Whether the key is on: static_naked_key(new_route), or, as other checks are spelled, static_naked_key(&new_route). Checks are not
-   merged, not even two in a row. Safe anywhere, signal handlers included. (The suffix makes `&new_route` the address of the
-   function, which is called like the function.) */
+/* True if the key is on. static_naked_key(&new_route), the spelling of other checks, is also allowed: the suffix makes it the address of the
+   function, which can be called like the function. The compiler does not merge checks, not even two in a row. Can be used anywhere, signal handlers
+   included. */
 #define static_naked_key(name) JUMPLABEL_NAKED_CHECK_((name##_jumplabel_naked_))
 
 #endif

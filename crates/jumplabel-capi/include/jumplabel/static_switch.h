@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * N-way switches: a choice among 2 to 8 arms at run time, at the price of one jump.
+ * N-way switches: one of 2 to 8 arms is chosen at run time. A switch costs one jump.
  *
- *     DEFINE_STATIC_MODE(policy, 3, 0);             in one file: three modes, of which 0 is the first
+ *     DEFINE_STATIC_MODE(policy, 3, 0);             in one file: three modes; 0 is the first one in force
  *     DECLARE_STATIC_MODE(policy, 3, 0);            in others: the same numbers
  *
  *     switch (static_switch(policy, 3)) {           a jump to the arm of the mode, with optimisation: no load, no compare
@@ -10,16 +10,16 @@
  *     case 1: ...
  *     case 2: ...
  *     }
- *     static_mode_set(policy, 2);                   makes all of them jump to the last, for every thread
+ *     static_mode_set(policy, 2);                   makes all these switches jump to the arm of mode 2, for all threads
  *
- * The numbers are literals. An enumeration for them is welcome; cast the result to it, and -Wswitch finds a case that is missing.
- * Switches are not merged, not even two in a row. Safe anywhere, signal handlers included.
+ * The numbers must be literals. You may have an enumeration for them: cast the result to it, and -Wswitch finds missing cases. The compiler does not
+ * merge switches, not even two in a row. Can be used anywhere, signal handlers included.
  *
  *     static_switch(name, n)        the mode, from 0 to n - 1
- *     static_mode_set(name, mode)   0, or a negative errno as <jumplabel.h>'s functions: -EINVAL where there is no such mode. While it
- *                                   runs, each switch takes the old arm or the new one; when it returns 0, every switch that starts
+ *     static_mode_set(name, mode)   returns 0, or a negative errno like <jumplabel.h>'s functions; -EINVAL: there is no such mode. While
+ *                                   it runs, each switch takes the old arm or the new one; when it returns 0, every switch that starts
  *                                   later takes the new one
- *     static_mode_get(name)         the mode by a load
+ *     static_mode_get(name)         the mode; costs a load
  */
 #ifndef JUMPLABEL_STATIC_SWITCH_H
 #define JUMPLABEL_STATIC_SWITCH_H
@@ -37,12 +37,12 @@ struct static_mode {
 
 JUMPLABEL_C_BEGIN_
 
-/* Makes all switches of the mode take the arm of this number. As <jumplabel.h>'s functions: 0, or a negative errno. */
+/* Makes all switches of the mode take the arm of this number. Returns 0, or a negative errno, like <jumplabel.h>'s functions. */
 int jumplabel_static_mode_set(struct static_mode *_mode, int _number);
 
 JUMPLABEL_C_END_
 
-/* The type has both numbers: files that disagree about them do not compile, and each switch knows the first mode. */
+/* The type contains both numbers: files that disagree about them do not compile, and each switch knows the first mode. */
 #define DECLARE_STATIC_MODE(name, n, initial)                                                                          \
 	JUMPLABEL_ASSERT_((n) >= 2 && (n) <= 8 && (initial) >= 0 && (initial) < (n),                                   \
 			  "a static mode has 2 to 8 modes, and the first is one of them");                                \
@@ -82,7 +82,7 @@ JUMPLABEL_C_END_
 	JUMPLABEL_DECLARATION_(jumplabel_declaration_of_##name##_, #name, 8 | JUMPLABEL_INDIRECT_)			\
 	JUMPLABEL_RECORD_IN_(name, &name)
 
-/* `m` of each mode but 0. */
+/* Expands to m(mode) for each mode but 0. */
 #define JUMPLABEL_ARMS_2_(m) m(1)
 #define JUMPLABEL_ARMS_3_(m) JUMPLABEL_ARMS_2_(m) m(2)
 #define JUMPLABEL_ARMS_4_(m) JUMPLABEL_ARMS_3_(m) m(3)
@@ -97,8 +97,8 @@ JUMPLABEL_C_END_
 #define JUMPLABEL_ARM_ROW_(mode) ".long " #mode ";.long " JUMPLABEL_ARM_LABEL_(mode) " - .;"
 #define JUMPLABEL_ARM_TO_(mode) , jumplabel_arm_##mode
 
-/* Where a site is not written by one store, a thread goes on behind it while it changes: to a stub that compares the mode with the
-   number of each arm, again and again, because the mode may change between two of them. */
+/* If a site is not written by one store, threads that reach it during a change fall through, to a stub that compares the mode with the number of each
+   arm. It does so in a loop, because the mode may change between two comparisons. */
 #ifdef JUMPLABEL_MODE_IS_
 #define JUMPLABEL_ARM_TEST_(mode) JUMPLABEL_MODE_IS_(#mode, JUMPLABEL_ARM_LABEL_(mode))
 #define JUMPLABEL_BEHIND_(n)                                                                                           \
@@ -109,7 +109,7 @@ JUMPLABEL_C_END_
 #define JUMPLABEL_BEHIND_(n)
 #endif
 
-/* The site, behind the function its arms, and its table entry (kind 3). */
+/* The site; its arms, after the function; its table entry (kind 3). */
 #define JUMPLABEL_SWITCH_ASM_(name, n)                                                                                 \
 	__asm__ __volatile__ goto(                                                                                      \
 		JUMPLABEL_SLOT_ JUMPLABEL_PREFIX_                                                                      \
@@ -137,7 +137,7 @@ JUMPLABEL_C_END_
 		: jumplabel_arm_0 JUMPLABEL_ARMS_##n##_(JUMPLABEL_ARM_TO_))
 
 #ifdef __cplusplus
-/* A function of its own, for the reasons of a check's. */
+/* A function of its own, for the reasons given in site.h for a check. */
 #define JUMPLABEL_ARM_RETURNS_(mode) jumplabel_arm_##mode : return mode;
 #define static_switch(name, n)                                                                                         \
 	([]() __attribute__((__always_inline__)) -> int {                                                              \

@@ -1,42 +1,43 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Tracepoints: places in the code that others can look on at. As long as nobody does, such a place is one instruction. The names are
- * those of Linux; docs/linux-api.md lists them one by one.
+ * Tracepoints: places in the code to which probes can be attached. A place without a probe is one instruction. The names are those of Linux;
+ * docs/linux-api.md lists them one by one.
  *
  *     DECLARE_TRACE(packet, TP_PROTO(size_t length, int port), TP_ARGS(length, port));        in a header
  *     DEFINE_TRACE(packet, TP_PROTO(size_t length, int port), TP_ARGS(length, port));         in one file
  *
- *     trace_packet(length, 80);                          a nop, until there is a probe
- *     jumplabel_trace(packet)(measure(), 80);            the same, and the arguments are evaluated only if there is one
+ *     trace_packet(length, 80);                          a nop, as long as there is no probe
+ *     jumplabel_trace(packet)(measure(), 80);            the same, but the arguments are evaluated only if there is a probe
  *
  *     static void probe(void *data, size_t length, int port);
  *     register_trace_packet(probe, data);                calls probe(data, length, 80), on every thread, until
  *     unregister_trace_packet(probe, data);
- *     tracepoint_synchronize_unregister();               no thread is in it any more: free `data`, unload the code
+ *     tracepoint_synchronize_unregister();               now no thread is in the probe: free `data`, unload the code
  *
  *     DEFINE_TRACEPOINT(name, TP_PROTO(...), TP_ARGS(...))   both, for one file
  *     DECLARE_TRACE_NOARGS(name), DEFINE_TRACE_NOARGS(name)  without arguments
- *     trace_NAME_enabled()                               whether there are probes: a check of a static key
- *     register_trace_prio_NAME(probe, data, priority)    those of a higher one are called before; TRACEPOINT_DEFAULT_PRIO otherwise
+ *     trace_NAME_enabled()                               true if there are probes: a check of a static key
+ *     register_trace_prio_NAME(probe, data, priority)    probes of higher priority are called earlier; the default is TRACEPOINT_DEFAULT_PRIO
  *
  *     trace_packet() ── site of a key ──► counts its thread ── static call ──► probe           the only one, if its data are NULL
  *                                                                         └──► list ──► each
  *
- * A static call carries code and no data, so that no probe is called with the data of another: a list holds each probe with its data, is
- * loaded once, and never changes. Another takes its place. (Linux has to wait where a function and its data change one after the other.)
+ * A static call changes code and no data. So that no probe is called with the data of another, the probes are in a list, each with its data. The list
+ * is loaded once per emission, and never changes; a new list replaces it. (Linux waits between the changes of a function and of its data.)
  *
  * register and unregister return 0, or, after a warning, a negative errno of <jumplabel.h>; then nothing has changed:
  *
- *     -EEXIST   this probe is registered with these data      -ENOENT   unregister: it is not
- *     -EINVAL   it is NULL                                    -ENOMEM   no memory (without a warning)
+ *     -EEXIST   this probe is already registered with these data     -ENOENT   unregister: it is not registered
+ *     -EINVAL   the probe is NULL                                    -ENOMEM   no memory (without a warning)
  *     others as those of jumplabel_enable(): the flip of the key, or of the static call, was refused
  *
- * They block while another thread flips, may be called in a probe, and not in a signal handler, because they allocate. An emission may be
- * anywhere, if its probes may. With probes, it costs two atomic changes of a counter. An exception leaves it, and the probes behind are
- * not called; for that, the file with DEFINE_TRACE() is C++, or compiled with -fexceptions. longjmp() must not leave a probe.
+ * They block while another thread flips. They may be called in a probe, but not in a signal handler, because they allocate. An emission may be
+ * wherever its probes may run. With probes, it costs two atomic changes of a counter. If a probe throws an exception, the exception leaves the
+ * emission, and the probes after it are not called; for that, the file with DEFINE_TRACE() must be C++, or be compiled with -fexceptions. longjmp()
+ * must not leave a probe.
  *
- * The probes belong to the instance of libjumplabel that the object with DEFINE_TRACE() uses. If yours is another (two objects with a
- * libjumplabel.a each), wait by jumplabel_trace_synchronize(NAME) instead.
+ * The probes belong to the instance of libjumplabel that the object with DEFINE_TRACE() uses. If your object uses another one (each has a
+ * libjumplabel.a), call jumplabel_trace_synchronize(NAME) to wait.
  */
 #ifndef JUMPLABEL_TRACEPOINT_H
 #define JUMPLABEL_TRACEPOINT_H
@@ -62,7 +63,7 @@ struct tracepoint_func {
 	int _prio;
 };
 
-/* That a thread is counted. */
+/* Notes that a thread is counted as inside a tracepoint. */
 struct jumplabel_inside_ {
 	void *_word;
 	unsigned long long _generation;
@@ -87,9 +88,9 @@ int jumplabel_trace_synchronize_(void);
 JUMPLABEL_C_END_
 
 /*
- * ThreadSanitizer does not see how the library orders what threads do, but sees that it allocates, copies and frees. It is told the order:
- * what came before register_trace_*() comes before the probe's calls, and those before the end of tracepoint_synchronize_unregister(). It
- * looks away while the library runs, and while the list of probes, which is the library's, is read.
+ * ThreadSanitizer does not see how the library orders the actions of threads, but it sees memory operations of the library. So it is told the order:
+ * everything before register_trace_*() comes before the probe's calls, and these before the end of tracepoint_synchronize_unregister(). It ignores
+ * the library's own accesses, and reads of the list of probes.
  */
 #if defined(__has_feature)
 #if __has_feature(__thread_sanitizer__)
@@ -132,7 +133,7 @@ static __inline__ struct jumplabel_inside_ jumplabel_trace_begin_(void)
 	return _inside;
 }
 
-/* With or without an exception. */
+/* Runs at the end of an emission, also after an exception. */
 static __inline__ void jumplabel_trace_end_(struct jumplabel_inside_ *_inside)
 {
 	JUMPLABEL_TSAN_BEFORE_(&jumplabel_trace_synchronize_);
@@ -141,8 +142,8 @@ static __inline__ void jumplabel_trace_end_(struct jumplabel_inside_ *_inside)
 	JUMPLABEL_TSAN_OUT_OF_LIBRARY_();
 }
 
-/* Waits until no thread is in a probe that was unregistered before: then its data can be freed, and its code unloaded. Emissions that start
-   meanwhile are not waited for. 0; or, after a warning, -EDEADLK in a probe, or under jump_label_lock(). */
+/* Waits until no thread is in a probe that was unregistered before. Then its data can be freed, and its code unloaded. It does not wait for emissions
+   that start meanwhile. Returns 0; or, after a warning, -EDEADLK in a probe or under jump_label_lock(). */
 static __inline__ int tracepoint_synchronize_unregister(void)
 {
 	int _result;
@@ -154,7 +155,7 @@ static __inline__ int tracepoint_synchronize_unregister(void)
 	return _result;
 }
 
-/* `proto` and `args` with what each probe is told first. */
+/* The last argument is `proto` with a probe's first parameter before it. */
 #define DECLARE_TRACE(name, proto, args)										\
 	JUMPLABEL_DECLARE_TRACE_(name, TP_PROTO(proto), TP_ARGS(args), TP_PROTO(void *jumplabel_data, proto))
 #define DECLARE_TRACE_NOARGS(name) JUMPLABEL_DECLARE_TRACE_(name, void, , void *jumplabel_data)
@@ -165,15 +166,15 @@ static __inline__ int tracepoint_synchronize_unregister(void)
 	DECLARE_TRACE(name, TP_PROTO(proto), TP_ARGS(args));								\
 	DEFINE_TRACE(name, TP_PROTO(proto), TP_ARGS(args))
 
-/* For a header that must not name the types: whether there are probes. */
+/* For a header that must not name the types of the arguments: tells only whether there are probes. */
 #define DECLARE_TRACEPOINT(name) JUMPLABEL_EXTERN_C_ JUMPLABEL_STRUCT_ tracepoint __tracepoint_##name
 #define tracepoint_enabled(name) static_branch_unlikely(&__tracepoint_##name.key)
 
-/* The compiler's visibility shows a tracepoint to other objects, or hides it. */
+/* Nothing to do here: the compiler's visibility decides whether other objects see a tracepoint. */
 #define EXPORT_TRACEPOINT_SYMBOL(name) JUMPLABEL_ASSERT_(1, "")
 #define EXPORT_TRACEPOINT_SYMBOL_GPL(name) JUMPLABEL_ASSERT_(1, "")
 
-/* A statement. A loop of one round, because whoever writes `if` before it may write `else` behind. */
+/* A statement: a loop of one round and not an `if`, so that an `else` after it belongs to the user's `if`. */
 #define jumplabel_trace(name)                                                                                          \
 	for (bool jumplabel_on = trace_##name##_enabled(); jumplabel_on; jumplabel_on = false)                         \
 	__trace_##name
@@ -239,7 +240,7 @@ enum { JUMPLABEL_UNREGISTER_, JUMPLABEL_REGISTER_, JUMPLABEL_SYNCHRONIZE_ };
 		JUMPLABEL_STRUCT_ jumplabel_inside_ jumplabel_inside __attribute__((__cleanup__(jumplabel_trace_end_), __unused__)) =	\
 			jumplabel_trace_begin_();									\
 															\
-		/* There has never been a probe. One that comes now must not be called by a thread that is not counted. */	\
+		/* This thread is not counted, because there was no probe yet. So it must not call one that is added now. */	\
 		if (!jumplabel_inside._word)										\
 			return;												\
 		JUMPLABEL_TSAN_AFTER_(&__tracepoint_##name);								\

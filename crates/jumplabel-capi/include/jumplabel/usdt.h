@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * SDT notes of tracepoints, for bpftrace, perf and gdb; <jumplabel/tracepoint.h> includes this. docs/usdt.md says what tracers see.
+ * SDT notes of tracepoints, for bpftrace, perf and gdb. <jumplabel/tracepoint.h> includes this. docs/usdt.md says what tracers see.
  *
  *     jumplabel_usdt_watch();          in main(): from now on a tracepoint is on while a tracer is attached to it
- *     jumplabel_usdt_look();           the same by hand, once
+ *     jumplabel_usdt_look();           does this once, without a thread
  *
- *     #undef TRACE_SYSTEM              as in Linux: the provider of the tracepoints that are defined below. Without it: jumplabel
+ *     #undef TRACE_SYSTEM              as in Linux: the provider of the tracepoints that are defined below; by default jumplabel
  *     #define TRACE_SYSTEM net
  *
- *     DEFINE_TRACE(packet, ...)        net:packet, a note of a nop in the function that calls all probes
+ *     DEFINE_TRACE(packet, ...)        net:packet, a note for a nop in the function that calls all probes
  *
  *     tracer ──► semaphore ──► look ──► key on ──► trace_packet() ──► static call ──► nop ──► tracer, and then each probe
  *
- * The first 12 arguments are shown, each by its own number: integers, bool, enumerations and pointers as they are; of all else (floating point,
- * structures, classes, references to them) the address. -DJUMPLABEL_NO_USDT leaves the notes out. Only x86-64, aarch64
- * and riscv64 have any.
+ * Tracers see the first 12 arguments, by number. Integers, bool, enumerations and pointers are shown as they are; for all others (floating point,
+ * structures, classes, references to them), the address is shown. With -DJUMPLABEL_NO_USDT there are no notes. Only x86-64, aarch64 and riscv64 have
+ * notes.
  */
 #ifndef JUMPLABEL_USDT_H
 #define JUMPLABEL_USDT_H
@@ -23,11 +23,12 @@
 
 JUMPLABEL_C_BEGIN_
 
-/* Starts a thread that looks at the semaphores of all tracepoints ten times a second, as long as the process lives; 0, or -ENOMEM. Again, it does
-   nothing. A child of fork() has no such thread. Not for signal handlers. */
+/* Starts a thread that looks at the semaphores of all tracepoints ten times a second, until the process ends. Returns 0, or -ENOMEM. A second call
+   does nothing. A child of fork() does not have this thread. Must not be called in a signal handler. */
 int jumplabel_usdt_watch(void);
-/* Looks once, and adds or removes the probe of each tracepoint that a tracer has come to or left. How many tracepoints are traced; or a negative
-   error of <jumplabel.h>, such as that of a flip that was refused: then the next look tries again. Not for signal handlers. */
+/* Looks at the semaphores once: adds the library's probe to each tracepoint that now has a tracer, and removes it from those that have none any more.
+   Returns the number of traced tracepoints; or a negative error of <jumplabel.h>, for example if a flip was refused: then the next look tries again.
+   Must not be called in a signal handler. */
 long jumplabel_usdt_look(void);
 
 JUMPLABEL_C_END_
@@ -36,7 +37,7 @@ JUMPLABEL_C_END_
 #define TRACE_SYSTEM jumplabel
 #endif
 
-/* What a tracepoint is made of. The library has the same, as `Description`. */
+/* The parts of a tracepoint. The library has the same structure, `Description`. */
 struct jumplabel_usdt_ {
 	unsigned short *_semaphore;
 	struct static_key_false *_key;
@@ -62,7 +63,7 @@ struct jumplabel_usdt_ {
 #else
 
 /*
- * The type of an argument: whether a note shows it as it is, and how many bytes it has, as a negative number if it is signed.
+ * Properties of an argument's type: whether a note shows the argument itself, and its size in bytes, negative if it is signed.
  */
 #ifdef __cplusplus
 extern "C++" {
@@ -113,14 +114,14 @@ template <> struct jumplabel_usdt_value_<false> {
 #define JUMPLABEL_USDT_SIZE_(x) (0 + jumplabel_usdt_type_<__typeof__(x)>::_size)
 #define JUMPLABEL_USDT_VALUE_(x) (jumplabel_usdt_value_<jumplabel_usdt_type_<__typeof__(x)>::_is>::_of(x))
 #else
-/* 1 to 4 are integers, characters, enumerations and bool, 5 are pointers. */
+/* Classes 1 to 4 are integers, characters, enumerations and bool; 5 is pointers. */
 #define JUMPLABEL_USDT_IS_(x, last) (__builtin_classify_type(x) <= (last) && sizeof(x) <= 8)
 #define JUMPLABEL_USDT_SIGN_(x) ((__typeof__(__builtin_choose_expr(JUMPLABEL_USDT_IS_(x, 4), x, 0u)))-1 < 1 ? -1 : 1)
 #define JUMPLABEL_USDT_SIZE_(x) (JUMPLABEL_USDT_IS_(x, 5) ? JUMPLABEL_USDT_SIGN_(x) * (int)sizeof(x) : 8)
 #define JUMPLABEL_USDT_VALUE_(x) __builtin_choose_expr(JUMPLABEL_USDT_IS_(x, 5), x, &(x))
 #endif
 
-/* By the number of arguments, without the data of a probe: the text of the note, and the operands of the assembler. */
+/* Chooses the text of the note and the operands of the assembler by the number of arguments, without the probe's data. */
 #define JUMPLABEL_USDT_BY_NUMBER_(what, ...)                                                                                           \
 	JUMPLABEL_USDT_CHOSEN_(__VA_ARGS__, what##12_, what##12_, what##12_, what##12_, what##12_, what##12_, what##11_, what##10_, what##9_,   \
 			       what##8_, what##7_, what##6_, what##5_, what##4_, what##3_, what##2_, what##1_, what##0_, 0)(__VA_ARGS__, 0)
@@ -165,8 +166,8 @@ template <> struct jumplabel_usdt_value_<false> {
 #define JUMPLABEL_USDT_LIST12_(_d, _a, _b, _c, _e, _f, _g, _h, _i, _j, _k, _l, _m, ...)                                                \
 	JUMPLABEL_USDT_LIST11_(_d, _a, _b, _c, _e, _f, _g, _h, _i, _j, _k, _l, 0) JUMPLABEL_USDT_OPERAND_(12, _m)
 
-/* The nop and its note, which is tied to the function. The relocation keeps functions with the same arguments apart for a linker that folds
-   identical code. */
+/* The nop and its note, which is tied to the function. The relocation makes functions with the same arguments differ, so that a linker does not fold
+   them into one. */
 #define JUMPLABEL_USDT_ASM_(provider, name, places)                                                                                    \
 	JUMPLABEL_NOTE_(JUMPLABEL_USDT_NOP_ ";.reloc 1b,BFD_RELOC_NONE," JUMPLABEL_SYMBOL_("_semaphore"),                              \
 			JUMPLABEL_SYMBOL_("_semaphore"), provider, name, ".ascii \"" places "\"\n")
@@ -174,9 +175,9 @@ template <> struct jumplabel_usdt_value_<false> {
 #define JUMPLABEL_USDT_TEXT_OF_(x) JUMPLABEL_USDT_STRING_(x)
 
 /*
- * The semaphore, and the function that describes a tracepoint. The nop is where the function begins that calls all probes. (On x86-64, a
- * kernel from 6.18 on makes a call of the nop, and that writes below the stack pointer. Compilers keep variables there in functions that call
- * nothing.)
+ * Defines the semaphore, and the function that describes a tracepoint. The nop is at the beginning of the function that calls all probes. It must not
+ * be in a function that calls nothing: there, compilers keep variables below the stack pointer, and a kernel from 6.18 on (x86-64) turns the nop into
+ * a call, which writes there.
  */
 #define JUMPLABEL_USDT_DEFINE_(name)													\
 	static unsigned short __tracesema_##name __attribute__((__section__(".probes"), __used__)) = 0;					\

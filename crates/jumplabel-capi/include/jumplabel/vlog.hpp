@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Verbose logging whose levels change while the program runs, by file or by module. A statement that is off is one nop, and what it would print is
-// not evaluated.
+// Verbose logging whose levels can change while the program runs, by file or by module. A statement that is off is one nop, and its arguments are not
+// evaluated.
 //
 //     #include <jumplabel/vlog.hpp>
 //
@@ -14,22 +14,22 @@
 //
 //     jumplabel::vlog::set("net/*=2,main=1");          at any time, on any thread
 //
-// A file has one key for each level, vlog:FILE[0] to vlog:FILE[4]; level 2 is on if the keys 0 to 2 are. So JUMPLABEL='vlog:*=on' and an agent turn
-// levels on, too. The file has one record for all of them; a statement is a nop, 16 bytes of table, and its arm.
+// A file has one key for each level, vlog:FILE[0] to vlog:FILE[4]. Level 2 is on if the keys 0 to 2 are on. So JUMPLABEL='vlog:*=on' and an agent can
+// set levels, too. The keys of a file share one record. A statement costs a nop, 16 bytes of table, and its arm.
 //
-// Two things differ from glog, whose statements load the level that each found when it ran first: all levels start off, VLOG(0), too (glog starts
-// with what is set("*=0") here), and a level is a constant. Several files can have one name:
+// There are two differences from glog, whose statements find their level when they first run. Here all levels start off, even VLOG(0) (glog starts
+// with the state after set("*=0")), and a level is a constant. Several files can share one name:
 //
-//     DEFINE_VLOG_MODULE(net_log, "net");              in one file, in no namespace, as a key is defined
+//     DEFINE_VLOG_MODULE(net_log, "net");              in one file, outside of any namespace
 //     DECLARE_VLOG_MODULE(net_log);                    in others, and in headers
 //     VLOG_IN(net_log, 1) << "in an inline function";
 //
-//   JUMPLABEL_VLOG_LEVELS       how many levels a file has: 5 if it does not say
-//   JUMPLABEL_VLOG_NO_SHORT_NAMES   no VLOG and VLOG_IS_ON, which are glog's names, too: JUMPLABEL_VLOG and JUMPLABEL_VLOG_IS_ON
+//   JUMPLABEL_VLOG_LEVELS       the number of levels of a file; 5 if it is not defined
+//   JUMPLABEL_VLOG_NO_SHORT_NAMES   do not define glog's names VLOG and VLOG_IS_ON, only JUMPLABEL_VLOG and JUMPLABEL_VLOG_IS_ON
 #ifndef JUMPLABEL_VLOG_HPP
 #define JUMPLABEL_VLOG_HPP
 
-// What they declare is in the standard library, whatever is hidden where this header is included.
+// Declarations of the standard library are visible symbols, whatever visibility the including file has set.
 #pragma GCC visibility push(default)
 #include <cstdio>
 #include <sstream>
@@ -47,7 +47,7 @@
 namespace jumplabel {
 namespace vlog {
 
-// What a statement says. `text` lives as long as the call of the sink.
+// A message of a statement. `text` lives as long as the call of the sink.
 struct message {
 	const char *file;
 	unsigned int line;
@@ -55,10 +55,10 @@ struct message {
 	std::string_view text;
 };
 
-// No exception may leave it.
+// Gets the messages. No exception may leave it.
 typedef void (*sink)(const message &_message);
 
-// The sink that is used unless another one is set: one line on standard error, `V1 net.cc:17] text`.
+// The default sink: writes one line on standard error, `V1 net.cc:17] text`.
 __inline__ void to_stdio(const message &_message)
 {
 	std::string_view _file = _message.file;
@@ -70,17 +70,17 @@ __inline__ void to_stdio(const message &_message)
 	std::fwrite(_line.data(), 1, _line.size(), stderr);
 }
 
-// The library's.
+// Internal: the present sink.
 inline sink _sink __attribute__((__visibility__("default"))) = to_stdio;
 
-// Where messages go from now on; of a program and all its shared libraries that show their symbols. It may be called on several threads at once.
+// Sets the sink, for the program and all its shared libraries that export their symbols. The sink may be called on several threads at once.
 __inline__ void set_sink(sink _next)
 {
 	__atomic_store_n(&_sink, _next, __ATOMIC_RELEASE);
 }
 
-// A statement that is on: gathers the text, and hands it to the sink at the end. In memory of its own, because functions with statements would have
-// the stream on their stack even while all are off.
+// A statement that is on: it collects the text, and gives it to the sink at the end. The stream is allocated, because it would otherwise be on the
+// stack of functions with statements, even if all are off.
 class _statement {
 public:
 	__attribute__((__cold__, __noinline__)) _statement(const char *_file, unsigned int _line, int _level)
@@ -107,12 +107,12 @@ private:
 	_gathered *_all;
 };
 
-// Makes both arms of `?:` void. `&` binds weaker than `<<`, and stronger than `?:`.
+// Makes both arms of `?:` void. The operator `&` binds weaker than `<<`, and stronger than `?:`.
 struct _ignore {
 	template <class _type> void operator&(const _type &) const {}
 };
 
-// Whether all of a text matches: `*` is any text, `?` one character.
+// True if the pattern matches all of the text: `*` stands for any text, `?` for one character.
 constexpr bool _matches(std::string_view _pattern, std::string_view _text)
 {
 	std::size_t _at = 0, _in = 0, _star = std::string_view::npos, _from = 0;
@@ -136,8 +136,8 @@ constexpr bool _matches(std::string_view _pattern, std::string_view _text)
 	return _at == _pattern.size();
 }
 
-// Whether a pattern chooses a file or a module. Without a slash: by the file's name, `net.cc`, or without its ending, `net`. With one: by the path,
-// with its ending or without, or by the last components of it.
+// True if a pattern chooses a file or module. A pattern without a slash is compared with the file's name, with or without its suffix: `net.cc`,
+// `net`. One with a slash is compared with the path, or its last components, with or without the suffix.
 constexpr bool _chooses(std::string_view _pattern, std::string_view _path)
 {
 	std::string_view _name = _path;
@@ -157,9 +157,9 @@ constexpr bool _chooses(std::string_view _pattern, std::string_view _path)
 	}
 }
 
-// Sets levels: `PATTERN=LEVEL,PATTERN=LEVEL`; the first pattern that chooses a file is the one that counts, and files that none chooses stay as
-// they are. Level -1: nothing, not even VLOG(0). How many files and modules were chosen, or an error, as of jumplabel_set_all(): then nothing has
-// changed. All change together. A library that is loaded later is not changed: call it again.
+// Sets levels: `PATTERN=LEVEL,PATTERN=LEVEL`. For each file, the first pattern that chooses it counts; files that no pattern chooses keep their
+// levels. Level -1 turns everything off, even VLOG(0). All levels change together. Returns the number of chosen files and modules, or an error like
+// jumplabel_set_all(): then nothing has changed. A library that is loaded later is not affected: call this again.
 __inline__ long set(std::string_view _levels)
 {
 	struct _rule {
@@ -216,7 +216,7 @@ __inline__ long set(std::string_view _levels)
 } // namespace vlog
 } // namespace jumplabel
 
-// Outside of functions.
+// To be used outside of functions.
 #define VLOG_FILE()                                                                                                    \
 	__attribute__((__unused__)) static DEFINE_STATIC_KEY_ARRAY_FALSE(jumplabel_vlog_levels, JUMPLABEL_VLOG_LEVELS); \
 	RECORD_STATIC_KEY_ARRAY(jumplabel_vlog_levels, "vlog:" __FILE__)
@@ -233,7 +233,7 @@ template <int _level, int _levels> struct jumplabel_vlog_level_ {
 	static constexpr int _value = _level;
 };
 
-// `stream` is the beginning of a statement of somebody's: JUMPLABEL_VLOG_TO(module, 1, LOG(INFO)) << "text".
+// `stream` is the beginning of another logger's statement: JUMPLABEL_VLOG_TO(module, 1, LOG(INFO)) << "text".
 #define JUMPLABEL_VLOG_TO(module, level, stream)                                                                       \
 	!VLOG_IN_IS_ON(module, level) ? (void)0 : ::jumplabel::vlog::_ignore() & stream
 #define VLOG_IN(module, level)                                                                                         \
