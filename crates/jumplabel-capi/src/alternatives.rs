@@ -1,10 +1,10 @@
-//! The C functions of alternatives: one applies them all, the other asks for a feature of the processor.
+//! The C functions of alternatives.
 
 use core::ffi::{CStr, c_char, c_int};
 
 use crate::result::{Refusal, code};
 
-/// Applies all alternatives.
+/// Puts all alternatives for this processor in place.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_alternatives_apply() -> c_int {
     code(jumplabel::alternatives::apply().map_err(Refusal::Core))

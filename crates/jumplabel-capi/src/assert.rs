@@ -22,7 +22,7 @@ pub type AssertHook = unsafe extern "C" fn(assertion: *const Assertion, data: *m
 
 static HOOK: Hook = Hook::none();
 
-/// Sets the hook. If the hook is null, a failed assertion writes one line on standard error and ends the process; in a kernel, it does nothing.
+/// Sets the hook. Without a hook, a failed assertion writes one line on standard error, and ends the process; in a kernel, it does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_set_assert(hook: Option<AssertHook>, data: *mut c_void) {
     HOOK.set(hook.map_or(null_mut(), |hook| hook as *mut ()), data);
@@ -31,14 +31,14 @@ pub extern "C" fn jumplabel_set_assert(hook: Option<AssertHook>, data: *mut c_vo
 /// Writes one line about the assertion on standard error; in a kernel, does nothing.
 ///
 /// # Safety
-/// `assertion` is null, or its texts are null or end with a 0.
+/// `assertion` is null, or the address of an assertion whose texts are null or end with a 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_assert_report(assertion: *const Assertion, _data: *mut c_void) {
     // SAFETY: the caller passes null, or an assertion.
     let Some(assertion) = (unsafe { assertion.as_ref() }) else { return };
     let mut room = [0; 1024];
     let line = text::line(&mut room, b'\n', &|pieces| {
-        // SAFETY: the caller passes texts that end with a 0.
+        // SAFETY: the caller passes texts that are null or end with a 0.
         unsafe {
             tell(assertion.file, pieces);
             pieces(":");
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn jumplabel_assert_failed_(
     let (hook, data) = HOOK.chosen();
     // SAFETY: the word is one that `jumplabel_set_assert` stored: a hook, or null, which is `None`.
     match unsafe { core::mem::transmute::<*mut (), Option<AssertHook>>(hook) } {
-        // SAFETY: the program set the hook together with these data, and so says that the hook takes them.
+        // SAFETY: the program set the hook together with these data, and so promises that the hook can be called with them.
         Some(hook) => unsafe { hook(&raw const assertion, data) },
         None => {
             // SAFETY: the caller passes texts that end with a 0.

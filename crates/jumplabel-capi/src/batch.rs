@@ -35,7 +35,7 @@ pub(crate) unsafe fn slice<'a, T>(first: *const T, count: usize) -> Result<&'a [
     Ok(unsafe { core::slice::from_raw_parts(first, count) })
 }
 
-/// Carries the changes out. Checks all keys before it touches the first one.
+/// Carries out the changes, all or none. Checks all keys before it changes the first one.
 ///
 /// # Safety
 /// `changes` is null, or the address of `count` changes, which nobody writes to meanwhile. Their keys are as [`key`] takes them.
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn jumplabel_set_all(changes: *const Change, count: usize)
         }
         // SAFETY: the caller passes `count` changes, and nobody writes to them meanwhile.
         let changes = unsafe { slice(changes, count) }?;
-        // SAFETY: no call is among them.
+        // SAFETY: there is no static call among these changes, whose function could have a wrong type.
         unsafe {
             jumplabel::commit_all(changes.iter().map(|change| Ok(RawChange::Key(change.key()?, change.enable != 0))))
         }
@@ -58,13 +58,13 @@ pub unsafe extern "C" fn jumplabel_set_all(changes: *const Change, count: usize)
 /// `struct jumplabel_request`.
 #[repr(C)]
 pub struct Request {
-    /// The kind of `patchable`: 0 is a key, 1 a static call, 2 a mode.
+    /// The kind of object at `patchable`: 0 is a key, 1 a static call, 2 a mode.
     what: c_int,
-    /// For a key, whether it shall be on. For a mode, the number of its arm.
+    /// For a key, whether it shall be on. For a mode, the number of the new mode.
     number: c_int,
     patchable: *const c_void,
     function: Option<Function>,
-    /// The function to which the static call led at first.
+    /// The first target of the static call.
     first: Option<Function>,
 }
 
@@ -73,7 +73,7 @@ impl Request {
     /// `patchable` is null, misaligned, not mapped, or of the kind that `what` names; then it lives as long as the result. The function has the
     /// call's type.
     unsafe fn change<'a>(&self) -> Result<RawChange<'a>, Refusal> {
-        let number = self.number as usize; // A negative number becomes larger than all others.
+        let number = self.number as usize; // A negative number becomes a very large one, which is refused.
         // SAFETY: the caller says that `patchable` is of the kind that `what` names, and that the function has the call's type.
         unsafe {
             match self.what {
@@ -98,7 +98,7 @@ pub(crate) unsafe fn patchable<'a, T>(at: *const c_void) -> Result<&'a T, Refusa
     unsafe { at.as_ref() }.ok_or(Refusal::NotAKey)
 }
 
-/// Carries the requests out. Checks all of them before it touches the first key, call or mode.
+/// Carries out the requests, all or none. Checks all of them before it changes the first key, call or mode.
 ///
 /// # Safety
 /// `requests` is null, or the address of `count` requests as `Request::change` takes them, which nobody writes to meanwhile.

@@ -7,11 +7,11 @@ use jumplabel::{Outcome, RawCall};
 use crate::result::{Refusal, code};
 use crate::warn::warn;
 
-/// A function of any type: it is cast before it is called.
+/// A function of any type. It is cast to its own type before it is called.
 pub type Function = unsafe extern "C" fn();
 
-/// Leads a static call to `func`. If `func` is `first`, the call goes back to its default. If `func` is `None`, an optional call goes back to its
-/// default, which calls nothing. Returns 0. If the update fails, warns, and returns the error number.
+/// Makes a static call lead to `func`. If `func` is `first`, the call leads to its default again; also if `func` is `None` and the call is optional,
+/// whose default calls nothing. Returns 0, or, after a warning, an error number.
 ///
 /// # Safety
 /// `call` is null, misaligned, or a static call with the default `first`. `func` has the call's type.
@@ -39,7 +39,7 @@ unsafe fn update(call: *const RawCall, func: usize, first: usize) -> Result<Outc
     Ok(unsafe { call.update(target(call, func, first)?) }?)
 }
 
-/// The target that the core knows for `func`: 0 for the call's default `first`, otherwise the address of `func`.
+/// The target in the core's form: 0 for the call's default `first`, otherwise the address of `func`.
 pub(crate) fn target(call: &RawCall, func: usize, first: usize) -> Result<usize, Refusal> {
     match func {
         0 if !call.is_optional() => Err(Refusal::Nowhere),
@@ -52,7 +52,8 @@ pub(crate) fn address(function: Option<Function>) -> usize {
     function.map_or(0, |function| function as usize)
 }
 
-/// Returns 0. Static calls that return an integer or a pointer may lead here. Where registers have 32 bits, both registers of a 64-bit result are 0.
+/// Returns 0. Static calls that return an integer or a pointer may lead here. The result has 64 bits, so that both registers of such a result are 0
+/// on 32-bit machines.
 #[unsafe(no_mangle)]
 pub extern "C" fn __static_call_return0() -> i64 {
     0

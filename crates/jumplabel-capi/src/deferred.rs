@@ -1,4 +1,4 @@
-//! Keys whose dec is deferred, as C lays them out: `struct static_key_deferred`.
+//! Keys with a deferred dec in C's layout: `struct static_key_deferred`.
 
 use core::ffi::c_int;
 
@@ -8,7 +8,7 @@ use crate::result::{Refusal, code};
 use crate::system::is_mapped;
 use crate::warn::warn;
 
-/// `struct static_key_deferred`. The key's flags hold the default state; the type's parameter `false` is not used.
+/// `struct static_key_deferred`. Its flags hold the default, so the parameter `false` of the type has no meaning.
 pub type Deferred = DeferredKey<false>;
 
 // include/jumplabel/jump_label_ratelimit.h declares the same size and alignment.
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn __static_key_slow_dec_deferred(at: *const Deferred) {
     }
 }
 
-/// Carries out a deferred dec at once, if one waits.
+/// Carries out a deferred dec at once, if one is due.
 ///
 /// # Safety
 /// `at` is an address as [`key`] takes it.
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn __static_key_deferred_flush(at: *const Deferred) {
     }
 }
 
-/// Removes one user; returns 0 or an error. The last user leaves when the interval has passed.
+/// Removes one user. The last user leaves when the interval has passed. Returns 0 or an error.
 ///
 /// # Safety
 /// `at` is an address as [`key`] takes it.

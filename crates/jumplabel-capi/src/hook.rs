@@ -1,12 +1,12 @@
-//! A hook: a function of the program, and the data to call it with.
+//! A hook: a function of the program, and the data with which it is called.
 //!
 //! ```text
-//!   set:     slot of generation + 1 := hook, data      generation += 1
-//!   chosen:  g := generation      slot of g            is it still g? else again
+//!   set:     writes hook and data to the slot of generation + 1, then increments the generation
+//!   chosen:  reads the generation, its slot, and the generation again; repeats if that has changed
 //! ```
 //!
-//! The reader of a hook never waits for others and is never turned away by them. This holds on another thread, in a signal handler that interrupts a
-//! change of the hook, and in a child of fork.
+//! Readers never wait and are never refused: not on another thread, not in a signal handler that interrupts a change of the hook, not in a child of
+//! fork.
 
 use core::ffi::c_void;
 use core::ptr::null_mut;
@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use jumplabel::Lock;
 
-/// The hook and its data. The slot `generation % 2` holds the present hook; the next hook goes to the other slot.
+/// The hook and its data. The slot `generation % 2` holds the present hook, the other slot is for the next one.
 pub(crate) struct Hook {
     slots: [Slot; 2],
     generation: AtomicUsize,
@@ -34,8 +34,8 @@ impl Hook {
 
     /// Replaces the present hook. Null removes it.
     pub(crate) fn set(&self, function: *mut (), data: *mut c_void) {
-        // One thread at a time changes the hook. If this thread already holds the lock, `take` fails, and that is harmless: no other thread has the
-        // lock.
+        // The lock lets one thread at a time change the hook. If this thread already holds the lock, `take` fails; this is harmless, because then no
+        // other thread changes the hook.
         let _lock = Lock::take();
         let generation = self.generation.load(Ordering::SeqCst).wrapping_add(1);
         let slot = &self.slots[generation % 2];
@@ -44,13 +44,13 @@ impl Hook {
         self.generation.store(generation, Ordering::SeqCst);
     }
 
-    /// The present hook, and the data that belong to it.
+    /// Returns the present hook and its data.
     pub(crate) fn chosen(&self) -> (*mut (), *mut c_void) {
         loop {
             let generation = self.generation.load(Ordering::SeqCst);
             let slot = &self.slots[generation % 2];
             let (function, data) = (slot.function.load(Ordering::SeqCst), slot.data.load(Ordering::SeqCst));
-            // If the generation has changed, the slot possibly holds half of a later hook: read again.
+            // If the generation has changed, the slot may hold half of a later hook.
             if self.generation.load(Ordering::SeqCst) == generation {
                 return (function, data);
             }

@@ -1,11 +1,11 @@
-//! Replaces the parts of std that the libraries of `make install` need, because they are built without std.
+//! Replaces parts of std for the libraries of `make install`, which are built without std.
 //!
 //! ```text
 //!   cargo builds this crate for tests, for Rust programs     std has a handler of panics and an allocator
 //!   install/libraries: --cfg jumplabel_installed             this file
 //! ```
 //!
-//! It is a cfg and not a feature. Cargo unifies features, so a Rust program that depends on this crate would get two panic handlers.
+//! This is a cfg and not a feature, because cargo unifies features: a Rust program that depends on this crate would get two panic handlers.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ffi::{c_int, c_void};
@@ -18,20 +18,19 @@ unsafe extern "C" {
     fn free(memory: *mut c_void);
 }
 
-/// The library never panics. If it did, the process would end as by any other failed assertion of C. Nothing would unwind, neither out of the library
-/// nor out of functions that it calls.
+/// Ends the process as a failed assertion of C does, without unwinding the library or functions that it calls. The library never panics.
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
     crate::system::abort()
 }
 
-/// The allocator of the C library. Only lists of probes are allocated with it; flips have memory of their own.
+/// The allocator of the C library. Only lists of probes come from it; flips have memory of their own.
 struct OfC;
 
 #[global_allocator]
 static ALLOCATOR: OfC = OfC;
 
-/// The least alignment that `malloc` gives.
+/// The alignment that `malloc` guarantees.
 const ALIGNED: usize = 2 * size_of::<usize>();
 
 // SAFETY: `malloc`, `free` and their like keep the contract of `GlobalAlloc`.
@@ -49,7 +48,7 @@ unsafe impl GlobalAlloc for OfC {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, _: Layout) {
-        // SAFETY: the caller passes memory from this allocator, and that came from the C library.
+        // SAFETY: the caller passes memory from this allocator, which got it from the C library.
         unsafe { free(memory.cast()) };
     }
 }

@@ -1,4 +1,5 @@
-//! Kernels in C: the platform is [`jumplabel_kernel`]'s, and its parts are functions of the kernel. include/jumplabel/kernel.h says what each does.
+//! Kernels in C: the platform is [`jumplabel_kernel`]'s, with a machine that consists of the kernel's C functions. include/jumplabel/kernel.h says
+//! what each function does.
 
 use core::ffi::{c_int, c_void};
 
@@ -29,7 +30,7 @@ impl Bounds {
 
 const EINVAL: c_int = -22;
 
-/// The most CPUs: `JUMPLABEL_KERNEL_CPUS`, as it is set in the environment of the build, or as many as a word has bits, which is the limit.
+/// The largest number of CPUs: `JUMPLABEL_KERNEL_CPUS` in the environment of the build; by default the number of bits of a word, which is the limit.
 const CPUS: usize = number(option_env!("JUMPLABEL_KERNEL_CPUS"), usize::BITS as usize);
 const PAGES: usize = number(option_env!("JUMPLABEL_KERNEL_PAGES"), 16);
 
@@ -44,7 +45,7 @@ const fn number(text: Option<&str>, default: usize) -> usize {
 static KERNEL: Kernel<Given, CPUS, PAGES> = Kernel::new(Given::none());
 static PLATFORM: &dyn Platform = &KERNEL;
 
-/// Starts the platform: from now on flips write. The boot CPU calls this before the first flip.
+/// Starts the platform. From now on flips write. The boot CPU calls this before the first flip.
 ///
 /// # Safety
 /// `machine` is null, or a `struct jumplabel_machine` that stays, with functions that do what kernel.h says. `bounds` are null, or the kernel's
@@ -67,7 +68,7 @@ pub unsafe extern "C" fn jumplabel_kernel_start(machine: *const Functions, bound
     code(unsafe { KERNEL.start(&PLATFORM, &bounds) }.map_err(Refusal::Core))
 }
 
-/// Adds the calling CPU. Calls `notify` with the lock held, so `notify` flips by the `*_cpuslocked` forms.
+/// Brings the calling CPU online. Calls `notify` with the lock held, so `notify` must flip with the `*_cpuslocked` forms.
 ///
 /// # Safety
 /// `notify` can be called with `data`.
@@ -85,7 +86,7 @@ pub unsafe extern "C" fn jumplabel_kernel_online(
     code(online.map_err(Refusal::Core))
 }
 
-/// Removes the calling CPU.
+/// Takes the calling CPU offline.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_kernel_offline() -> c_int {
     code(KERNEL.offline().map_err(Refusal::Core))
@@ -101,19 +102,19 @@ pub extern "C" fn jumplabel_kernel_free(start: usize, end: usize) -> c_int {
     }
 }
 
-/// Answers a rendezvous. The handler of `interrupt` calls this.
+/// Acknowledges orders of the CPU that flips. The handler of `interrupt` calls this.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_kernel_answer() {
     KERNEL.answer();
 }
 
-/// Forbids flips to write, from now on.
+/// From now on, no flip can begin.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_kernel_end() {
     KERNEL.end();
 }
 
-/// The CPU that a flip last waited for in vain, or -1.
+/// The CPU that did not answer a flip in time, the last time that this happened; or -1.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_kernel_late() -> isize {
     KERNEL.late().map_or(-1, usize::cast_signed)
@@ -151,15 +152,15 @@ mod tests {
     use super::*;
     use crate::machine::tests::whole;
 
-    /// `jumplabel_kernel_start` refuses a machine or bounds that lack something. (A start that succeeds would give this process a kernel's platform.)
+    /// `jumplabel_kernel_start` refuses incomplete machines and bounds. (A start that succeeded would give this process the platform of a kernel.)
     #[test]
     fn refused() {
         let sound = Bounds { code: 0x1000, code_end: 0x2000, start: 0x1000, end: 0x3000 };
         // SAFETY: the library refuses all these machines and bounds, so it calls none of their functions.
         let start = |machine: &Functions, bounds: &Bounds| unsafe { jumplabel_kernel_start(machine, bounds) };
-        // SAFETY: there is no machine, and so it is refused.
+        // SAFETY: the library refuses the missing machine, so it uses nothing of it.
         assert_eq!(unsafe { jumplabel_kernel_start(null(), &raw const sound) }, EINVAL);
-        // SAFETY: there are no bounds, and so it is refused.
+        // SAFETY: the library refuses the missing bounds, so it uses nothing of them.
         assert_eq!(unsafe { jumplabel_kernel_start(&whole(), null()) }, EINVAL);
         for bounds in
             [Bounds { code_end: 0x1000, ..sound }, Bounds { start: 0x1001, ..sound }, Bounds { end: 0x1fff, ..sound }]
@@ -188,7 +189,7 @@ mod tests {
     }
 }
 
-/// The panic handler: a kernel in C has no other one. The library never panics. If it did, this CPU would spin here for ever.
+/// The panic handler: a kernel in C has no other one. The library never panics; if it did, this CPU would spin here for ever.
 #[cfg(feature = "kernel-alone")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

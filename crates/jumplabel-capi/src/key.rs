@@ -63,8 +63,8 @@ linux! {
     static_key_slow_dec, static_key_slow_dec_cpuslocked: dec, dec_locked;
 }
 
-/// Adds a user to a key that is on. Returns false if the key is off, sealed or full. Does not ask whether the address is mapped, because that takes
-/// too long.
+/// Adds a user to a key that is on. Returns false if the key is off, sealed or full. Does not check whether the address is mapped, because that would
+/// take too long.
 ///
 /// # Safety
 /// `at` is null, misaligned, or the address of a static key.

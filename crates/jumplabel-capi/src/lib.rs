@@ -1,4 +1,4 @@
-//! Static keys for C and C++: `libjumplabel`, over the same engine, tables and lock as Rust's.
+//! Static keys for C and C++: `libjumplabel`. It uses the same engine, tables and lock as Rust.
 //!
 //! ```text
 //!   include/jumplabel/jump_label.h      Linux's names: macros, sites             key, lock, deferred, object
@@ -7,14 +7,14 @@
 //!   include/jumplabel/assert.h          assertions that can be turned on         assert
 //!   include/jumplabel/kernel.h          the platform of a kernel                 kernel
 //!   include/jumplabel/riscv.h           its machine, on RISC-V                   riscv
-//!   include/jumplabel/agent.h           what operators do                        crate jumplabel-agent-capi
+//!   include/jumplabel/agent.h           for operators                            crate jumplabel-agent-capi
 //! ```
 //!
-//! Functions with Linux's names return what Linux returns. They call the warning hook ([`warn`]) where Linux has a WARN, and where something is
-//! refused that a kernel cannot refuse. The other functions return 0 or a negative error number.
+//! Functions with Linux's names return what Linux returns. They call the warning hook ([`warn`]) where Linux has a WARN, and if something is refused
+//! that a kernel cannot refuse. The other functions return 0 or a negative error number.
 //!
-//! Every function here checks the address of a key: for null, for alignment, and whether anything is mapped there. Only
-//! `static_key_fast_inc_not_disabled` leaves the last check out. Beyond that, the functions trust the address, as C does.
+//! Every function here checks the address of a key: it must not be null or misaligned, and must be mapped. Only `static_key_fast_inc_not_disabled`
+//! leaves out the last check. Otherwise the functions trust the address, as C does.
 
 #![no_std]
 

@@ -1,4 +1,4 @@
-//! Introspection from C: lists of keys and sites, with one call of the caller's function for each.
+//! Lists of keys, calls, modes and sites for C: the caller's function is called for each.
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_void};
 use core::ptr::null;
@@ -33,7 +33,7 @@ impl From<Site> for CSite {
     }
 }
 
-/// The name of a state, as a string of C: [`State::name`].
+/// The name of a state, as a C string. The names are those of [`State::name`].
 fn name(state: State) -> &'static CStr {
     match state.name() {
         "nop" => c"nop",
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn jumplabel_for_each_key(
     counted(|one| for_each_key(|info| one(&|| visit.map_or((), |visit| unsafe { visit(&info.into(), data) }))))
 }
 
-/// The number of times that `each` calls its visitor, or an error.
+/// The number of calls that `each` makes to its visitor, or an error.
 fn counted(each: impl FnOnce(&mut dyn FnMut(&dyn Fn())) -> Result<(), Error>) -> c_long {
     let mut count = 0;
     let visited = each(&mut |visit| {
@@ -228,14 +228,14 @@ pub unsafe extern "C" fn jumplabel_for_each_mode(
     counted(|one| for_each_mode(|info| one(&|| visit.map_or((), |visit| unsafe { visit(&info.into(), data) }))))
 }
 
-/// Does the work in advance that the first flip of a process does besides flipping. Returns 0 or an error.
+/// Does work of the process's first flip in advance. Returns 0 or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_prepare() -> c_int {
     code(jumplabel::prepare().map_err(Refusal::from))
 }
 
-/// Does the work of the first flip in advance for one key. Also patches those of its sites that load the key and shall fall through. Returns the
-/// number of patched sites, or an error.
+/// Does this work for one key, and also patches its sites that still load the key, if they shall fall through. Returns the number of patched sites,
+/// or an error.
 ///
 /// # Safety
 /// `at` is an address as [`key`] takes it.
@@ -254,13 +254,13 @@ pub extern "C" fn jumplabel_loading() -> c_long {
     }
 }
 
-/// Checks all sites, and restores those that something else has changed. Returns their number, or an error.
+/// Checks all sites, and restores those that something else has changed. Returns the number of restored sites, or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_verify() -> c_long {
     changed(jumplabel::verify().map_err(Refusal::from))
 }
 
-/// Checks the sites of one key, and restores those that something else has changed. Returns their number, or an error.
+/// Checks the sites of one key, and restores those that something else has changed. Returns the number of restored sites, or an error.
 ///
 /// # Safety
 /// `at` is an address as [`key`] takes it.
@@ -277,7 +277,7 @@ fn changed(outcome: Result<Outcome, Refusal>) -> c_long {
     }
 }
 
-/// Selects the writer that writes code from now on.
+/// Sets the writer that writes code from now on.
 ///
 /// # Safety
 /// `name` is null or a string.

@@ -1,5 +1,4 @@
-//! The machine of a kernel in C. The kernel's functions stand for the functions of [`jumplabel_kernel::Machine`]. include/jumplabel/kernel.h says
-//! what each does.
+//! The machine of a kernel in C: [`jumplabel_kernel::Machine`] by the kernel's C functions. include/jumplabel/kernel.h says what each does.
 
 use core::ffi::c_int;
 use core::ptr::null_mut;
@@ -48,7 +47,7 @@ impl Given {
     }
 }
 
-// SAFETY: the kernel promises in kernel.h what its functions do. `jumplabel_kernel_start` has checked that the required ones are there.
+// SAFETY: the kernel guarantees in kernel.h what its functions do, and `jumplabel_kernel_start` has checked that the required ones are there.
 unsafe impl Machine for Given {
     fn cpu(&self) -> usize {
         self.call(|of| of.cpu).map_or(0, |cpu| cpu())
@@ -120,13 +119,13 @@ pub(crate) const NO_SYSTEM: c_int = 38;
 /// The function that returns the number of the calling CPU.
 static CPU: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
-/// Sets the function that returns the calling CPU. A kernel in Rust calls this if it has a [`jumplabel_kernel::Kernel`] of its own and also has C
-/// code, because `jump_label_lock()` has to tell CPUs apart.
+/// Sets the function that returns the number of the calling CPU. `jump_label_lock()` needs it to tell CPUs apart. Call this in a kernel that is
+/// written in Rust, with its own [`jumplabel_kernel::Kernel`], and also has C code.
 pub fn set_cpu(cpu: extern "C" fn() -> usize) {
     CPU.store(cpu as *mut (), Ordering::Release);
 }
 
-#[cfg_attr(not(target_os = "none"), allow(dead_code))] // Only a kernel without an operating system asks.
+#[cfg_attr(not(target_os = "none"), allow(dead_code))] // only used in a kernel without an operating system
 pub(crate) fn cpu() -> usize {
     // SAFETY: the address is null, or from `set_cpu`.
     let cpu = unsafe { core::mem::transmute::<*mut (), Option<extern "C" fn() -> usize>>(CPU.load(Ordering::Acquire)) };
@@ -169,7 +168,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The machine calls the functions of the kernel, and does without those that are missing.
+    /// The machine calls the functions of the kernel, and works without the optional ones.
     #[test]
     fn given() {
         let functions = whole();

@@ -1,6 +1,6 @@
-//! The two functions that the records of C and C++ objects call, from a constructor and from a destructor. Their names are plain and visible, because
-//! the library may be another object than the caller; the core's names are hidden. If the core has no sites, C code is compiled with
-//! `JUMPLABEL_FALLBACK`, and nothing calls these functions.
+//! The two functions that the records of C and C++ objects call, from a constructor and a destructor. They have visible names, because the library
+//! may be another object than the caller; the core's own names are hidden. If the core has no sites, C code is compiled with `JUMPLABEL_FALLBACK`,
+//! and does not call these functions.
 
 use core::ffi::c_void;
 
@@ -10,7 +10,7 @@ unsafe extern "C" {
     fn __jumplabel_unregister_object(object: *mut c_void);
 }
 
-/// Links the record of an object that is being loaded.
+/// Adds the record of an object that is being loaded to the list.
 ///
 /// # Safety
 /// Only the constructor that the header emits calls this.
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn jumplabel_register_object(object: *mut c_void) {
     let _ = object;
 }
 
-/// Unlinks the record of an object that is about to be unloaded.
+/// Removes the record of an object that is about to be unloaded.
 ///
 /// # Safety
 /// Only the destructor that the header emits calls this.

@@ -6,7 +6,7 @@ use jumplabel::platform::Notify;
 
 use crate::result::{Key, Refusal, key};
 
-/// Registers a function to be called when a key has changed. If the key is null, it is called for any key and any mode. Returns the number of the
+/// Registers a function that is called when the key has changed; if the key is null, when any key or mode has changed. Returns the number of the
 /// registration, or an error.
 ///
 /// # Safety
@@ -17,7 +17,7 @@ pub unsafe extern "C" fn jumplabel_on_change(at: Key, told: Option<Notify>, data
     // SAFETY: the caller passes null, a key that lives, or an address that `key` refuses.
     let is_key = at.is_null() || unsafe { key(at) }.is_ok();
     let Some(told) = told.filter(|_| is_key) else { return Refusal::NotAKey.code() };
-    // SAFETY: the caller says that any thread can call the function with these data.
+    // SAFETY: the caller guarantees that any thread can call the function with these data.
     let id = unsafe { jumplabel::on_change_raw(at as usize, told, data) };
     id.map_or_else(|error| Refusal::Core(error).code(), |id| id as c_int)
 }

@@ -16,7 +16,7 @@ const _: () = assert!(size_of::<RawOps>() == 8 && align_of::<RawOps>() == 8);
 pub struct OpCall {
     call: *const c_void,
     function: Option<Function>,
-    /// The function to which the call led at first.
+    /// The first target of the call.
     first: Option<Function>,
 }
 
@@ -30,7 +30,7 @@ impl OpCall {
     }
 }
 
-/// Makes a backend do all operations of the table, and leads the table's calls to the backend's functions.
+/// Sets the backend of all operations of the table, and makes the table's calls lead to this backend's functions.
 ///
 /// # Safety
 /// `ops` is null, misaligned, not mapped, or a table. `calls` is the address of `count` calls as `OpCall::change` takes them, or `count` is 0.
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn jumplabel_ops_set(
         // SAFETY: the caller passes `count` calls, if `count` is not 0.
         let calls = if count == 0 { &[] } else { unsafe { slice(calls, count) }? };
         // SAFETY: the caller says that each function has its call's type.
-        // A negative number becomes larger than all others.
+        // A negative number becomes a very large one, which is refused.
         unsafe { jumplabel::set_ops(ops, backend as usize, calls.iter().map(|call| call.change())) }
     };
     code(set())
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn jumplabel_ops_seal(ops: *const c_void) -> c_int {
     code(unsafe { patchable::<RawOps>(ops) }.and_then(|ops| Ok(ops.mode().seal()?)))
 }
 
-/// Defines the name by which the stubs of a backend's functions find `jumplabel::arch::__op_thunk`.
+/// The name under which the stubs of C's backends find `jumplabel::arch::__op_thunk`.
 #[cfg(all(jumplabel_sites, target_arch = "x86_64", not(windows)))]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]

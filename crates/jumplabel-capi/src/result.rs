@@ -1,4 +1,4 @@
-//! Errors as C gets them: a function returns 0 or a negated number of errno.h, and each number has a text.
+//! Errors for C: a function returns 0 or a negated number of errno.h, and each number has a text.
 //!
 //! This file also has the functions that change one key and return such an error.
 
@@ -15,7 +15,7 @@ mod message;
 /// The address of a key, as C passes it.
 pub type Key = *const RawKey;
 
-/// The reason for which a call was refused.
+/// Why a call was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The address is not that of a key.
@@ -53,7 +53,7 @@ impl Refusal {
         }
     }
 
-    /// The error number as a function returns it whose other results are counts. On Windows, both types have 32 bits.
+    /// The error number for a function whose other results are counts. (On Windows, this type has only 32 bits.)
     #[must_use]
     pub fn long_code(self) -> c_long {
         self.code() as c_long
@@ -144,7 +144,7 @@ fn text(error: c_int) -> &'static CStr {
     }
 }
 
-/// The text that says what `error` means and what to do about it. It is static.
+/// The text that says what `error` means and what to do about it. The text is static.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_strerror(error: c_int) -> *const c_char {
     text(error).as_ptr()
@@ -182,7 +182,7 @@ pub unsafe fn mapped_key<'key>(key: Key) -> Result<&'key RawKey, Refusal> {
     }
 }
 
-/// Returns 0, or the error number. If the change succeeded but left something to warn of, warns.
+/// Returns 0, or the error number. Warns if the change succeeded but left something that C would not learn otherwise.
 pub(crate) fn code<T: Heed>(result: Result<T, Refusal>) -> c_int {
     result.inspect(T::heed).err().map_or(0, Refusal::code)
 }
@@ -211,7 +211,7 @@ change! {
     jumplabel_dec: RawKey::dec;
     /// Forbids all further changes of the key.
     jumplabel_seal: RawKey::seal;
-    /// Restores the instructions that the compiler emitted.
+    /// Puts the compiler's instructions back into the sites that fall through.
     jumplabel_restore_pristine: jumplabel::restore_pristine;
 }
 

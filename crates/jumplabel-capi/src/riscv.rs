@@ -1,5 +1,5 @@
 //! Ready-made functions for `struct jumplabel_machine` on RISC-V: those of [`jumplabel_kernel::riscv`]. include/jumplabel/riscv.h says what each
-//! does, and what it assumes.
+//! does, and under which conditions.
 
 use core::ffi::c_int;
 
@@ -50,7 +50,7 @@ extern "C" fn jumplabel_riscv_acknowledge() -> bool {
     riscv::acknowledge()
 }
 
-/// The text lies at its physical address, as do the tables.
+/// Both differences are 0: the text and the tables are at their physical addresses.
 const WINDOW: Window = Window::new(0, 0);
 
 #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! Passes a text to the warning hook. Also warns of whatever a change that succeeded has left undone.
+//! Passes texts to the warning hook, also after a change that succeeded but left something undone.
 
 use core::ffi::{c_char, c_void};
 use core::ptr::null_mut;
@@ -18,7 +18,7 @@ pub(crate) fn set(hook: Option<WarnHook>, data: *mut c_void) {
     HOOK.set(hook.map_or(null_mut(), |hook| hook as *mut ()), data);
 }
 
-/// The value of a change that succeeded. It may hold a warning that C gets by no other way.
+/// The result of a successful change. It may hold a warning, which C gets only through the hook.
 pub(crate) trait Heed {
     /// Passes the warning to the hook, if there is one.
     fn heed(&self) {}
@@ -40,7 +40,7 @@ impl Heed for Outcome {
     }
 }
 
-/// Passes a line to the hook. Without a hook, writes the line on standard error; in a kernel, does nothing.
+/// Passes a line to the hook. Without a hook, writes it on standard error; in a kernel, does nothing.
 #[cold]
 pub(crate) fn say(tell: &dyn Fn(Pieces<'_>)) {
     let (hook, data) = HOOK.chosen();
@@ -49,7 +49,7 @@ pub(crate) fn say(tell: &dyn Fn(Pieces<'_>)) {
     let mut room = [0; 320];
     let line = line(&mut room, if hook.is_some() { 0 } else { b'\n' }, tell);
     match hook {
-        // SAFETY: the program set the hook together with these data, and so says that the hook takes them. The line ends with a 0.
+        // SAFETY: the program set the hook together with these data, and so promises that the hook can be called with them. The line ends with a 0.
         Some(hook) => unsafe { hook(line.as_ptr().cast(), data) },
         None => crate::system::print(line),
     }

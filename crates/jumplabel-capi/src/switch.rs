@@ -18,6 +18,6 @@ const _: () = assert!(size_of::<RawMode>() == 8 && align_of::<RawMode>() == 8);
 pub unsafe extern "C" fn jumplabel_static_mode_set(mode: *const c_void, number: c_int) -> c_int {
     // SAFETY: the caller passes a mode that lives, or an address that `patchable` refuses.
     let mode = unsafe { patchable::<RawMode>(mode) };
-    // A negative number becomes larger than all others.
+    // A negative number becomes a very large one, which is refused.
     code(mode.and_then(|mode| Ok(mode.set(number as usize)?)))
 }

@@ -1,4 +1,5 @@
-//! Tracepoints: the functions that the code of `DEFINE_TRACE()` calls. They run in the instance of the library that the tracepoint's object uses.
+//! Tracepoints: the functions that the code of `DEFINE_TRACE()` calls. Each tracepoint uses the instance of the library that its object is linked
+//! with.
 
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
@@ -36,7 +37,7 @@ pub struct Probes {
     count: usize,
 }
 
-/// Counts the calling thread as one inside the tracepoint.
+/// Counts the calling thread as inside a tracepoint.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_trace_enter_() -> CInside {
     let (word, generation) = enter().map_or((null(), 0), Inside::into_raw);
@@ -64,10 +65,10 @@ pub unsafe extern "C" fn jumplabel_trace_probes_(tracepoint: &RawTracepoint) -> 
     Probes { first: probes.as_ptr(), count: probes.len() }
 }
 
-/// Adds a probe. Warns of each error, except a lack of memory.
+/// Adds a probe. Warns of each error but a lack of memory.
 ///
 /// # Safety
-/// `call` and `walk` are those of the tracepoint, and the probe has its type.
+/// `call` and `walk` must be those of the tracepoint, and the probe must have the tracepoint's type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_trace_register_(
     tracepoint: &RawTracepoint,

@@ -12,7 +12,7 @@ pub extern "C" fn jumplabel_usdt_watch() -> c_int {
     code(usdt::watch().map_err(Refusal::from))
 }
 
-/// Looks for tracers once. Returns the number of tracepoints that are traced, or an error.
+/// Looks for tracers once. Returns the number of tracepoints that have a tracer, or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_usdt_look() -> c_long {
     let looked = usdt::look().and_then(|looked| looked.error.map_or(Ok(looked.traced), Err));

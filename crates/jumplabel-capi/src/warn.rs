@@ -1,4 +1,4 @@
-//! Warnings: for cases in which Linux has a WARN, and for errors of functions that return no result.
+//! Warnings: where Linux has a WARN, and for errors of functions without a result.
 //!
 //! ```text
 //!   a program    warn ───────────────► tell ──► the hook, or standard error
@@ -7,7 +7,7 @@
 //!                          └─► null: nobody hears it
 //! ```
 //!
-//! A kernel that sets no hook refers to none of the texts, so `--gc-sections` removes them from it.
+//! If a kernel sets no hook, nothing refers to the texts, so `--gc-sections` drops them.
 
 use core::ffi::c_void;
 #[cfg(not(feature = "hosted"))]
@@ -22,12 +22,12 @@ use crate::say::{self, WarnHook};
 #[cfg(not(feature = "hosted"))]
 static WARN: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Sets the hook. If the hook is null, a warning is one line on standard error; in a kernel, nothing.
+/// Sets the hook. Without a hook, a warning is one line on standard error; in a kernel, it is lost.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_set_warn(hook: Option<WarnHook>, data: *mut c_void) {
     say::set(hook, data);
     #[cfg(not(feature = "hosted"))]
-    // If the compiler knew the value that is stored here, it would make `warn` call `tell` directly.
+    // `black_box` hides the stored value from the compiler, which would otherwise make `warn` call `tell` directly.
     WARN.store(core::hint::black_box(tell as *mut ()), Ordering::Release);
 }
 

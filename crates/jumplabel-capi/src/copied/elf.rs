@@ -1,4 +1,4 @@
-//! Reads the dynamic sections of loaded objects. Only for ELF of 64 bits.
+//! Reads the dynamic sections of loaded objects. Only for 64-bit ELF files.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ops::Range;
@@ -57,13 +57,13 @@ pub(super) struct Loaded<'a> {
     pub(super) name: &'a CStr,
     pub(super) base: usize,
     headers: &'a [Header],
-    /// Addresses of the table of symbols, of the table of their names (`names`), and of the GNU hash table (`hash`). 0 if the object has none.
+    /// The addresses of the table of symbols, of the names of symbols (`names`), and of the GNU hash table (`hash`). 0 if the object has none.
     symbols: usize,
     names: usize,
     hash: usize,
     /// The relocations that name a symbol.
     pub(super) relocations: &'a [Relocation],
-    /// The object was linked with -Bsymbolic: its references to its own symbols stay in it.
+    /// True if the object was linked with -Bsymbolic: its references to its own symbols stay in it.
     pub(super) symbolic: bool,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Loaded<'a> {
         while let [tag, value] = unsafe { at.read() }
             && tag != 0
         {
-            // glibc has added the base to the addresses, musl has not.
+            // glibc has added the base to the addresses; musl has not.
             let address = if value < info.base { value.wrapping_add(info.base) } else { value };
             match tag {
                 5 => loaded.names = address,
@@ -127,14 +127,14 @@ impl<'a> Loaded<'a> {
         }
     }
 
-    /// The addresses of the symbol that the object defines by this name.
+    /// The addresses of the symbol that the object defines under this name.
     pub(super) fn definition(&self, name: &CStr) -> Option<Range<usize>> {
         let hash =
             name.to_bytes().iter().fold(5381u32, |hash, &byte| hash.wrapping_mul(33).wrapping_add(u32::from(byte)));
         if self.hash == 0 || self.symbols == 0 {
             return None;
         }
-        // SAFETY: the loader reads the same GNU hash table: four numbers, a filter of words, the buckets, the hashes of symbols.
+        // SAFETY: the loader reads the same GNU hash table, whose layout is: four numbers, a filter of words, the buckets, the hashes of symbols.
         unsafe {
             let words = self.hash as *const u32;
             let [buckets, first, filter] = [0, 1, 2].map(|number| words.add(number).read());

@@ -1,4 +1,4 @@
-//! Refuses keys of a shared library that a program uses as if they were its own.
+//! Refuses keys of a shared library that a program treats as its own.
 //!
 //! ```text
 //!   program, not -fPIC                      libnet.so
@@ -6,13 +6,13 @@
 //!                       ▲ R_X86_64_COPY               ◄─ otherwise by a slot, which leads to the copy, too
 //! ```
 //!
-//! Compilers let a program refer to a variable of a library by the distance to it. The linker does not know that distance. So it puts a copy of the
-//! variable into the program, and all objects use the copy, except objects that were told to use their own variable. Then there are two keys, and a
-//! flip of one does not reach the sites of the other. If the linker may make no copy, GNU ld asks the loader to write the distance into the code or
-//! the table, where it does not fit.
+//! Compilers let a program refer to a variable of a library by its distance, which the linker does not know. So the linker puts a copy of the
+//! variable into the program, and all objects use the copy, except those that were built to use their own variable. Then there are two keys, and a
+//! flip of one does not reach the sites of the other. If copies are forbidden, GNU ld lets the loader write the distance into the code or the table,
+//! where it has no room.
 //!
-//! The constructor of each object finds both cases by the relocations of the program. It then ends the process, because the process would take wrong
-//! arms and no error would tell. This was tried on x86-64 only.
+//! The constructor of each object finds both cases from the relocations of the program, and ends the process. Otherwise the program would take wrong
+//! arms without an error. This was tested on x86-64 only.
 
 use core::ffi::{CStr, c_void};
 use core::ops::Range;
@@ -42,20 +42,20 @@ struct Entry {
 /// `record` is the record of an object: docs/table-format.md.
 unsafe fn table<'a>(record: *const c_void) -> &'a [Entry] {
     let bounds = record.cast::<i32>().wrapping_add(14);
-    // SAFETY: the caller passes the record of an object, in which these two words lead to the bounds of its table.
+    // SAFETY: the caller passes the record of an object; these two words of it hold the distances to the bounds of its table.
     let [start, stop] = [0, 1].map(|number| unsafe {
         let word = bounds.add(number);
         (word as usize).wrapping_add_signed(word.read() as isize)
     });
     if start >= stop {
-        return &[]; // An object without sites may have no table, and then the linker gives no bounds.
+        return &[]; // An object without sites may have no table. Then the linker leaves both bounds 0.
     }
     // SAFETY: the linker puts whole entries between these bounds.
     unsafe { core::slice::from_raw_parts(start as *const Entry, (stop - start) / size_of::<Entry>()) }
 }
 
 impl Entry {
-    /// The address of the key. `None` if the entry names it by a word that is not mapped.
+    /// The address of the key. `None` if the word that holds it is not mapped.
     fn key(&self, object: &Loaded) -> Option<usize> {
         let word = (&raw const self.key as usize).wrapping_add_signed(self.key as isize);
         if self.meta & 2 == 0 {
@@ -68,7 +68,7 @@ impl Entry {
     }
 }
 
-/// Ends the process if the sites of this object follow a key that exists twice, or that the program cannot reach.
+/// Ends the process if sites of this object follow a key that exists twice, or one that the program cannot reach.
 ///
 /// # Safety
 /// `record` is the record of an object whose constructor runs.
@@ -98,13 +98,13 @@ fn is_foreign(relocation: &Relocation) -> bool {
     relocation.kind == COPY || is_near(relocation)
 }
 
-/// Whether the relocation names a symbol, and is one of `R_X86_64_PC32`, `_32` and `_32S`, which have no room for the distance to another object.
+/// True if the relocation names a symbol, and is `R_X86_64_PC32`, `_32` or `_32S`, which has no room for the distance to another object.
 fn is_near(relocation: &Relocation) -> bool {
     matches!(relocation.kind, 2 | 10 | 11) && relocation.symbol != 0
 }
 
-/// Ends the process if the loader relocates a word of the table by a near relocation. A sound table needs none: its words lead to things in the same
-/// object.
+/// Ends the process if the loader has written into the table by a near relocation. A correct table has none, because its words lead to places in the
+/// same object.
 fn table_is_relocated(program: &Loaded, entries: &[Entry]) {
     let Range { start, end } = entries.as_ptr_range();
     let table = start as usize..end as usize;
@@ -114,7 +114,7 @@ fn table_is_relocated(program: &Loaded, entries: &[Entry]) {
     }
 }
 
-/// Ends the process if the sites of `object` follow the key of a library that this relocation copies or cannot reach.
+/// Ends the process if sites of `object` follow a library's key that this relocation has copied, or cannot reach.
 fn look(program: &Loaded, relocation: &Relocation, object: &Loaded, entries: &[Entry]) {
     let (symbol, name) = program.symbol(relocation.symbol);
     let copy = program.base.wrapping_add(relocation.offset);

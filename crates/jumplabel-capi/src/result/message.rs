@@ -1,11 +1,11 @@
-//! The messages of the core's errors, for a user of C.
+//! The messages of the core's errors, with the names that a C programmer knows.
 
 use jumplabel::text::Pieces;
 use jumplabel::{Error, WriterKind};
 
 use super::{Refusal, text};
 
-/// Passes the core's text to `pieces`. Replaces names that only Rust has by those of C.
+/// Passes the core's text to `pieces`, with names of Rust replaced by those of C.
 #[cold]
 pub(super) fn tell(error: &Error, pieces: Pieces<'_>) {
     match error {
@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    /// A text for a user of C uses only names that C has.
+    /// The texts contain only names that exist in C.
     #[test]
     fn no_text_is_about_rust() {
         let errors = [
@@ -99,7 +99,7 @@ mod tests {
         let names_rust = |said: &&String| of_rust.iter().any(|word| said.contains(word));
         assert_eq!(ours.iter().find(names_rust), None);
         assert!(core_s.iter().filter(names_rust).count() >= 4);
-        // The hook's buffer holds the whole text, and the name of the function.
+        // The hook's buffer has room for each text, and for the name of a function.
         assert!(ours.iter().all(|said| said.len() < 270), "{ours:#?}");
         assert!(ours[0].contains("-DJUMPLABEL_FALLBACK"), "{}", ours[0]);
     }

@@ -1,14 +1,14 @@
-//! The system of a kernel: there is none to ask.
+//! Services of the system for a kernel, which has no system below it.
 
-/// The number of the calling CPU plus 1, because 0 means nobody. It stays right while the lock is held, because nothing interrupts the CPU then.
+/// The number of the calling CPU plus 1, because 0 means nobody. It cannot change while the lock is held, because interrupts are off.
 pub(crate) fn me() -> usize {
     crate::machine::cpu() + 1
 }
 
-/// Whether the address is mapped. Nothing can tell that here, so the answer is true for all but NULL.
+/// True for all addresses but NULL, because nothing here knows what is mapped.
 pub(crate) fn is_mapped<T>(at: *const T) -> bool {
     !at.is_null()
 }
 
-/// Prints nothing, because there is nowhere to print.
+/// Does nothing, because there is no output.
 pub(crate) fn print(_: &[u8]) {}

@@ -1,14 +1,14 @@
-//! The system of a Linux program.
+//! Services of the system for a Linux program.
 
 use core::ffi::{c_int, c_void};
 
-/// The name of the calling thread, never 0.
+/// The number of the calling thread, never 0.
 pub(crate) fn me() -> usize {
     rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs() as usize
 }
 
-/// False if nothing is mapped at the address, for example because the key's object was unloaded. This is no promise: the mapping can go at once. True
-/// if the system refuses to tell.
+/// False if nothing is mapped at the address, for example because the key's object was unloaded. The mapping may go at any time after this. True if
+/// the system refuses to say.
 pub(crate) fn is_mapped<T>(at: *const T) -> bool {
     let page = jumplabel::platform::builtin().page_size();
     let start = (at as usize & !(page - 1)) as *mut c_void;
@@ -19,7 +19,7 @@ pub(crate) fn is_mapped<T>(at: *const T) -> bool {
 
 unsafe extern "C" {
     /// Ends the process as a failed assertion does.
-    #[allow(dead_code)] // Not on every target.
+    #[allow(dead_code)] // not used on every target
     pub(crate) safe fn abort() -> !;
 }
 

@@ -1,4 +1,4 @@
-//! The services of the system: the name of the caller, whether memory is mapped, and the output for warnings without a hook.
+//! Services of the system: the number of the calling thread, whether memory is mapped, output of warnings without a hook.
 
 #[cfg_attr(all(feature = "hosted", not(windows)), path = "linux.rs")]
 #[cfg_attr(all(feature = "hosted", windows), path = "windows.rs")]
@@ -6,6 +6,6 @@
 mod here;
 
 #[cfg(feature = "hosted")]
-#[allow(unused_imports)] // Some targets do not use all of them.
+#[allow(unused_imports)] // not used on every target
 pub(crate) use here::abort;
 pub(crate) use here::{is_mapped, me, print};

@@ -1,4 +1,4 @@
-//! The system of a Windows program.
+//! Services of the system for a Windows program.
 
 use core::ffi::{c_int, c_uint, c_void};
 
@@ -24,13 +24,13 @@ unsafe extern "system" {
     fn VirtualQuery(address: *const c_void, region: *mut Region, bytes: usize) -> usize;
 }
 
-/// The name of the calling thread, never 0.
+/// The number of the calling thread, never 0.
 pub(crate) fn me() -> usize {
     GetCurrentThreadId() as usize
 }
 
-/// False if nothing is mapped at the address, for example because the key's object was unloaded. This is no promise: the mapping can go at once. True
-/// if the system refuses to tell.
+/// False if nothing is mapped at the address, for example because the key's object was unloaded. The mapping may go at any time after this. True if
+/// the system refuses to say.
 pub(crate) fn is_mapped<T>(at: *const T) -> bool {
     let mut region = Region::default();
     // SAFETY: the call reads nothing at the address. It writes only `region`.
@@ -40,7 +40,7 @@ pub(crate) fn is_mapped<T>(at: *const T) -> bool {
 
 unsafe extern "C" {
     /// Ends the process as a failed assertion does.
-    #[allow(dead_code)] // Not on every target.
+    #[allow(dead_code)] // not used on every target
     pub(crate) safe fn abort() -> !;
 }
 
