@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What a program should not do, or does seldom: many threads that warn at once, a hook that flips or jumps away, a fork under
- * jump_label_lock(), functions without functions to call. Prints "ok".
+ * Rare or wrong uses: many threads that warn at the same time, a hook that flips or jumps away, a fork under jump_label_lock(), calls without a
+ * function. Prints "ok".
  */
 #include "check.h"
 
@@ -19,7 +19,7 @@ static bool is_on(void)
 	return static_branch_unlikely(&key);
 }
 
-/* ---- The hook gets every warning ---------------------------------------------------------------------------------- */
+/* ---- The hook gets each warning ----------------------------------------------------------------------------------- */
 
 #define WARNERS 4
 #define ROUNDS 20000
@@ -47,7 +47,7 @@ static void many_warnings(void)
 	jumplabel_set_warn(count, &counted);
 	for (int i = 0; i < WARNERS; i++)
 		CHECK(pthread_create(&threads[i], NULL, keep_warning, NULL) == 0);
-	/* The hook and its data change together. */
+	/* The hook changes together with its data. */
 	for (int i = 0; i < ROUNDS; i++)
 		jumplabel_set_warn(count, &counted);
 	for (int i = 0; i < WARNERS; i++)
@@ -121,7 +121,7 @@ static void lock_and_threads(void)
 	STEP(static_branch_disable(&key));
 }
 
-/* A child does not hold the lock of its parent: it may take it itself. */
+/* A child of fork does not hold its parent's lock, so it can take the lock itself. */
 static void child(void)
 {
 	WARNS("does not hold", static_branch_enable_cpuslocked(&key));

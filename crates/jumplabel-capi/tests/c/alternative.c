@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Alternatives. Prints "ok". With an argument: there is another thread, so that they are refused.
+ * Alternatives. Prints "ok". With an argument, there is another thread, so alternatives are refused.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ enum { PATCHED = 0 };
 
 __asm__(".pushsection .text\nalternative_three: .byte 0xb8, 3, 0, 0, 0, 0xc3\n.popsection");
 
-/* Functions whose text is an alternative of numbers: what one returns says which arm it is. The red zone is stepped over. */
+/* Functions whose result is the number of the arm that is in place. An arm may call, so the text steps over the red zone. */
 #define NUMBER(name, old_instructions, new_instructions)                                                               \
 	static __attribute__((noinline)) int name(void)                                                                \
 	{                                                                                                              \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Alternatives of a program and of a library (-DLIBRARY), whose code cannot be read for a while: neither changes. Prints "ok".
+ * Alternatives of a program and of a library (-DLIBRARY). While the library's code cannot be read, neither of them changes. Prints "ok".
  */
 #include <jumplabel.h>
 
@@ -26,7 +26,7 @@ NUMBER(of_library)
 int of_library(void);
 static NUMBER(of_program)
 
-/* Gives the executable segment of the library another protection. */
+/* Changes the protection of the library's executable segment. */
 static int protect(struct dl_phdr_info *object, size_t size, void *protection)
 {
 	(void)size;

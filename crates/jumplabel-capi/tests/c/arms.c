@@ -1,4 +1,4 @@
-/* Where the check lies in a function whose arm is one call: prints the bytes in front of it. With -DPLAIN, the arm is in the function. */
+/* A function with a check whose arm is one call: prints the number of bytes before the check. With -DPLAIN, the arm's code is in the function. */
 #include <jumplabel.h>
 #include <jumplabel/jump_label.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@ __attribute__((noinline)) static long add(long x, long y)
 static void visit(const struct jumplabel_site *site, void *data)
 {
 	(void)data;
-	/* The site begins with a prefix of one byte. */
+	/* The first byte of the site is its prefix. */
 	printf("%ld\n", (long)((uintptr_t)site->address - (uintptr_t)add) - 1);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Assertions that stay in the release build. Without a word, all that a program can see of them, and "ok" at the end. `abort`: one fails without a
- * hook. `report`: one fails, and is reported. `start`: fails if the start variable has turned the file's on.
+ * Assertions that stay in the release build. Without an argument, tests what a program sees of them, and prints "ok". `abort`: one fails without a
+ * hook. `report`: one fails, and is reported. `start`: one fails if the start variable has turned on the file's assertions.
  */
 #include <string.h>
 
@@ -30,7 +30,7 @@ static void note(const struct jumplabel_assertion *assertion, void *data)
 	failures->last = *assertion;
 }
 
-/* The test disassembles these two functions, which differ by the assertion. They call something else,
+/* The test disassembles these two functions, which differ only in the assertion. They call another function,
    so that both have a frame. */
 extern int queue_length;
 int queue_length;
@@ -61,7 +61,7 @@ static int sum(int x, int y)
 	return x + y;
 }
 
-/* As the only statement of an `if`, as an expression, with commas and macros in the condition. */
+/* Assertions as the only statement of an `if`, in an expression, and with commas and macros in the condition. */
 static int walk(int x, const char *text)
 {
 	if (x)
@@ -96,11 +96,11 @@ static void all(void)
 	CHECK(jumplabel_for_each_key(see, NULL) >= 2 && named == 2);
 	jumplabel_set_assert(note, &failures);
 
-	/* Off: nothing is evaluated. */
+	/* Assertions that are off do not evaluate their conditions. */
 	CHECK(take_of(0) == 0 && walk(9, NULL) == 9 && walk(0, NULL) == 0);
 	CHECK(failures.count == 0 && evaluated == 0);
 
-	/* One group on: the other stays off. */
+	/* One group is on. The file's assertions stay off. */
 	static_branch_enable(&tree);
 	CHECK(take_of(0) == 0 && failures.count == 0);
 	CHECK(walk(1, "") == 1 && failures.count == 0 && evaluated == 1);
@@ -110,7 +110,7 @@ static void all(void)
 	CHECK(walk(0, "b") == 0 && failures.count == 2 && is(&failures.last, "text && !strcmp(text, \"a, b\")", "walk"));
 	CHECK(walk(0, NULL) == 0 && failures.count == 4 && is(&failures.last, "text", "walk"));
 
-	/* The file's. */
+	/* The file's assertions are on. */
 	static_branch_disable(&tree);
 	static_branch_enable(&jumplabel_assertions);
 	CHECK(walk(6, NULL) == 6 && failures.count == 4 && evaluated == 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A program without the library. It loads a plugin that is linked with libjumplabel.so, flips, forks, and unloads the plugin:
- * the library stays, and the plugin goes.
+ * A program that is not linked with the library. It loads a plugin that is linked with libjumplabel.so, flips, forks, and unloads the plugin. Then
+ * the library stays loaded, and the plugin does not.
  */
 #include "objects.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Eight keys, four of which are inverted, and a call that is updated, by a constructor that runs before any other: before the sites of the rest of the
- * program are known to the library.
+ * Eight keys and a call. A constructor inverts four of the keys, and updates the call. It runs before all others, when the library does not know the
+ * sites of the rest of the program.
  */
 #define JUMPLABEL_ALLOW_DEPRECATED
 #include "base.h"

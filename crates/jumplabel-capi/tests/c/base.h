@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The keys, calls and the tracepoint of base.c: "another module". */
+/* The keys, calls and the tracepoint of base.c, which stands for another module. */
 #ifndef BASE_H
 #define BASE_H
 

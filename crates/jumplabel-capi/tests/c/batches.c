@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Keys, static calls and modes that change together, and do not if one of them is refused: before anything is written, and at each
- * write. Prints "ok" and how many writes were refused.
+ * Keys, static calls and modes that change together, or not at all if one of them is refused: before anything is written, or at one of the writes.
+ * Prints "ok" and the number of refused writes.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -37,7 +37,7 @@ DEFINE_STATIC_CALL(other, one);
 DEFINE_STATIC_CALL_NULL(optional, note);
 DEFINE_STATIC_CALL_RET0(zero, one);
 
-/* A digit for each, in the order of their definitions. */
+/* The state of all objects: one digit for each, in the order of their definitions. */
 static int state(void)
 {
 	int digits = static_branch_unlikely(&off);
@@ -53,7 +53,7 @@ static int state(void)
 enum { BEFORE = 101100, AFTER = 1022212 };
 
 #ifdef BREAK_TOGETHER
-/* Those in front of what is refused stay. */
+/* A broken twin: the changes before the refused one stay. */
 static int one_by_one(const struct jumplabel_request *requests, size_t count)
 {
 	int result = 0;
@@ -74,7 +74,7 @@ static int change(bool forth)
 		jumplabel_request_key(&on.key, !forth),
 		jumplabel_request_call(optional, forth ? note : NULL),
 		jumplabel_request_call(other, forth ? two : one),
-		/* Twice: the last wins. */
+		/* One call is listed twice. The last change of it wins. */
 		jumplabel_request_call(zero, one),
 		forth ? jumplabel_request_call(zero, two) :
 			jumplabel_request_call(zero, JUMPLABEL_CAST_(void *, &__static_call_return0)),
@@ -112,7 +112,7 @@ __attribute__((unused)) static void refused(void)
 			CHECK(jumplabel_commit(requests, 3) == (i == 0 ? -EROFS : -EINVAL) && state() == before);
 		}
 	}
-	/* So many that the list of them is not on the stack. */
+	/* This list is too long for the stack. */
 	for (size_t at = 0; at < sizeof(many) / sizeof(*many); at++)
 		many[at] = at == 35 ? bad[4] : jumplabel_request_key(&off.key, !static_key_enabled(&off.key));
 	CHECK(jumplabel_commit(many, sizeof(many) / sizeof(*many)) == -EINVAL && state() == before);
@@ -127,7 +127,7 @@ __attribute__((unused)) static void refused(void)
 extern const struct jump_entry table[] __asm__("__start___jump_table") __attribute__((visibility("hidden")));
 extern const struct jump_entry table_end[] __asm__("__stop___jump_table") __attribute__((visibility("hidden")));
 
-/* From now on, pwrite() does not write at `address`. */
+/* Makes pwrite() fail from now on if it writes at `address`. */
 static void deny(uintptr_t address)
 {
 	const unsigned int low = (unsigned int)address;
@@ -145,7 +145,7 @@ static void deny(uintptr_t address)
 	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
 }
 
-/* All bytes of all sites. */
+/* Copies all bytes of all sites. */
 static size_t copy(unsigned char *bytes)
 {
 	size_t length = 0;

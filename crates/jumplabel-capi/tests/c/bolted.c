@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What llvm-bolt makes of sites: compiled as C and as C++.
+ * A program that llvm-bolt rewrites. It is compiled as C and as C++.
  *
- *     bolted               as it was built: all flips work
- *     bolted copied        its sites are where nobody runs them: flips are refused, and checks say what keys say
+ *     bolted               the sites are where the program runs them: all flips work
+ *     bolted copied        the sites that the library knows are not run: flips are refused, and checks agree with their keys
  *
- * With PLAIN it has no alternatives.
+ * With PLAIN, it has no alternatives and no lock prefixes.
  */
 #include "checked.h"
 
@@ -45,7 +45,7 @@ __attribute__((noinline)) static bool is_on_on(void)
 
 #if defined(__x86_64__) && !defined(PLAIN)
 #define ALTERNATIVES
-/* The number of the alternative that is in place, and the locked instruction of a counter. */
+/* Returns the number of the alternative that is in place. Also has a lock prefix. */
 __attribute__((noinline)) static int alternative(void)
 {
 	int number = 1;

@@ -73,7 +73,7 @@ static int maybe(int x)
 DEFINE_STATIC_CALL(noexcept_call, never);
 DEFINE_STATIC_CALL(other_call, maybe);
 
-// A call of a function that throws nothing throws nothing; and one that may throw takes a target that does not.
+// A call of a function that is noexcept is noexcept, too. A call that may throw accepts a target that does not throw.
 static_assert(noexcept(static_call(noexcept_call)(1)) && !noexcept(static_call(other_call)(1)));
 
 static int overloaded(int x)

@@ -5,27 +5,27 @@
 
 #include <jumplabel.h>
 
-/* In the program: exported, exported to be called, not exported. */
+/* In the program. The first is exported, the second is exported only to be called, the third is not exported. */
 __attribute__((visibility("default"))) int program_target(int x);
 DECLARE_STATIC_CALL(program_call, program_target);
 DECLARE_STATIC_CALL(program_tramp, program_target);
 DECLARE_STATIC_CALL(program_zero, program_target);
-/* In both, and not the same. */
+/* The program and the plugin each have a call of this name. */
 DECLARE_STATIC_CALL(own_call, program_target);
 
 struct plugin {
-	/* Calls what the program exports. */
+	/* These call the program's exported calls. */
 	int (*call)(int x);
 	int (*call_tramp)(int x);
 	int (*call_own)(int x);
-	/* Updates what the program exports: to a target in the plugin, and back. */
+	/* Updates the program's exported call to a target in the plugin, or back. */
 	int (*update)(bool to_plugin);
-	/* Updates its own exported call. */
+	/* Updates the plugin's own exported call. */
 	int (*update_own)(bool back);
-	/* Whether the program's call returns 0, as the plugin sees it; makes it return 0. */
+	/* Tells whether the program's call returns 0, in the plugin's view; makes it return 0. */
 	bool (*is_zero)(void);
 	int (*make_zero)(void);
-	/* Where the program's call leads now. */
+	/* Returns the present target of the program's call. */
 	int (*(*query)(void))(int x);
 };
 

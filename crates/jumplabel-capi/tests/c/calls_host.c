@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program with static calls, which loads a plugin (calls_plugin.c): its arguments. The second must not load. Prints "ok". */
+/* A program with static calls, which loads a plugin (calls_plugin.c), its first argument. The second argument is a plugin that must not load. Prints
+   "ok". */
 #include "calls.h"
 #include "check.h"
 
@@ -35,7 +36,7 @@ static int (*function(void *handle, const char *name))(int x)
 }
 #endif
 
-/* The plugin calls and updates what is the program's. */
+/* The plugin calls and updates the program's calls. */
 static void from_plugin(const struct plugin *plugin)
 {
 	CHECK(plugin->call(1) == 2 && plugin->call_tramp(1) == 2 && plugin->query() == program_target);
@@ -48,7 +49,7 @@ static void from_plugin(const struct plugin *plugin)
 	CHECK(static_call_update(program_tramp, program_target) == 0 && plugin->call_tramp(1) == 2);
 }
 
-/* The same function as either sees it, with one instance of the library and with two. */
+/* The program and the plugin see the same __static_call_return0(), whether they share an instance of the library or not. */
 static void zeros(const struct plugin *plugin)
 {
 	const jumplabel_function_ zero = (jumplabel_function_)__static_call_return0;
@@ -76,14 +77,14 @@ int main(int count, char **arguments)
 		from_plugin(plugin);
 		zeros(plugin);
 #ifndef JUMPLABEL_FALLBACK
-		/* The reverse, by the trampoline's name. */
+		/* The program calls the plugin's calls, which it finds by the names of their trampolines. */
 		int (*call)(int x) = function(handle, STATIC_CALL_TRAMP_STR(plugin_call));
 		CHECK(call(1) == 11 && function(handle, STATIC_CALL_TRAMP_STR(plugin_tramp))(1) == 11 && plugin->call_own(1) == 11);
 		CHECK(plugin->update_own(false) == 0);
 		CHECK(call(1) == -1 && plugin->call_own(1) == -1 && static_call(own_call)(1) == 2);
 		CHECK(plugin->update_own(true) == 0);
 		CHECK(call(1) == 11 && plugin->call_own(1) == 11);
-		/* What is not exported is not seen. */
+		/* Names that are not exported cannot be found. */
 		CHECK(dlsym(handle, "__SCC__plugin_call") && !dlsym(handle, "__SCC__plugin_tramp"));
 		CHECK(!dlsym(handle, STATIC_CALL_TRAMP_STR(own_call)) && !dlsym(handle, "__SCC__own_call"));
 		CHECK(!dlsym(handle, STATIC_CALL_KEY_STR(plugin_call)));

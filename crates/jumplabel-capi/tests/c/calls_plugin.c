@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A plugin that calls and updates static calls of its program, and has its own. */
+/* A plugin that calls and updates static calls of its program, and has calls of its own. */
 #include "calls.h"
 
 static int plugin_target(int x)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What the C test programs share: checks, warnings that are expected, and the bytes of every site
- * of the object, compared with what its key calls for after each step. Part of each program, not a library.
+ * The common part of the C test programs: checks, expected warnings, and a comparison of all bytes of all sites with the state of their keys after
+ * each step. It is part of each program, not a library.
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -24,7 +24,7 @@ static inline void note_warning(const char *message, void *data)
 	snprintf(last_warning, sizeof(last_warning), "%s", message);
 }
 
-/* The statement warns once, with these words, and text is as the keys say. */
+/* The statement must warn once, with these words. Afterwards all sites must agree with their keys. */
 #define WARNS(words, ...)                                                                                              \
 	do {                                                                                                           \
 		int warnings_before = warnings;                                                                                  \
@@ -36,7 +36,7 @@ static inline void note_warning(const char *message, void *data)
 		check_text(__LINE__);                                                                                  \
 	} while (0)
 
-/* The statement does not warn, and text is as the keys say. */
+/* The statement must not warn. Afterwards all sites must agree with their keys. */
 #define STEP(...)                                                                                                      \
 	do {                                                                                                           \
 		int warnings_before = warnings;                                                                                  \
@@ -47,7 +47,7 @@ static inline void note_warning(const char *message, void *data)
 		check_text(__LINE__);                                                                                  \
 	} while (0)
 
-/* ---- Text: each site holds the instruction that its key calls for, all of its bytes ------------------------------- */
+/* ---- Sites: each holds, in all its bytes, the instruction for its key's state ------------------------------------ */
 
 #ifdef JUMPLABEL_FALLBACK
 
@@ -59,7 +59,7 @@ static inline void check_text(int line)
 #else
 
 #ifdef _WIN32
-/* The record of the object, which is in the library: behind seven pointers, the distance to the table's begin, and to its end. */
+/* The record of the object, which is in the library. After seven pointers come the distances to the table's begin and end. */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -87,7 +87,7 @@ extern const struct jump_entry jump_table_stop[] __asm__("__stop___jump_table") 
 #endif
 
 #define MAX_SITES 4096
-/* Whether the site has been a jump: on x86-64 it then falls through as a `test`, no longer as the nop of the compiler. */
+/* Whether the site has been a jump. On x86-64 it then falls through as a `test`, no longer as the compiler's nop. */
 __attribute__((unused)) static unsigned char has_jumped[MAX_SITES];
 
 static inline size_t site_count(void)
@@ -95,7 +95,7 @@ static inline size_t site_count(void)
 	return ((uintptr_t)jump_table_stop - (uintptr_t)jump_table_start) / sizeof(struct jump_entry);
 }
 
-/* What the site has to hold if it jumps to `target`, or would, from the manual of the processor. */
+/* The bytes that a site must hold, by the manual of the processor. `target` is the place to which it jumps, or would jump. */
 static inline void expect(unsigned char *expected, size_t site, bool jumps, uintptr_t target, const unsigned char *found)
 {
 	const struct jump_entry *entry = &jump_table_start[site];
@@ -121,7 +121,7 @@ static inline void expect(unsigned char *expected, size_t site, bool jumps, uint
 	expected[0] = jumps ? 0xe9 : 0xa9;
 	far -= 5;
 	memcpy(expected + 1, &far, 4);
-	/* A site of another object's key may have been a jump for a moment, when it was loaded. */
+	/* A site of another object's key may have been a jump for a moment while its object was loaded. */
 	if (!has_jumped[site] && found[0] != 0xa9)
 		memcpy(expected, "\x0f\x1f\x44\x00\x00", 5);
 #elif defined(__s390x__)
@@ -152,7 +152,7 @@ static inline void expect(unsigned char *expected, size_t site, bool jumps, uint
 #endif
 }
 
-/* How many sites have two bytes. */
+/* The number of sites with two bytes. */
 __attribute__((unused)) static inline size_t short_count(void)
 {
 	size_t count = 0;
@@ -162,7 +162,7 @@ __attribute__((unused)) static inline size_t short_count(void)
 	return count;
 }
 
-/* A trampoline jumps to where its call leads, or, where that is out of reach, goes on to a jump by way of the slot. */
+/* A trampoline must jump to the call's target, or, if that is out of reach, fall through to a jump through the slot. */
 static inline void expect_call(unsigned char *expected, size_t site, const unsigned char *found)
 {
 	const struct jump_entry *entry = &jump_table_start[site];
@@ -174,14 +174,14 @@ static inline void expect_call(unsigned char *expected, size_t site, const unsig
 		return;
 	expect(expected, site, false, target, found);
 #if defined(__x86_64__)
-	memcpy(expected, found, JUMP_LABEL_NOP_SIZE); /* What is behind the opcode does not matter. */
+	memcpy(expected, found, JUMP_LABEL_NOP_SIZE); /* The bytes after the opcode do not matter. */
 	expected[0] = 0xa9;
 #elif defined(__s390x__)
 	memcpy(expected + 2, found + 2, 4);
 #endif
 }
 
-/* A site that can load, if it does not: a word in front of the stub leads to its arm. To fall through, it may lead anywhere. */
+/* For a site that can load, but does not: the word before the stub leads to its arm. If it falls through, its target does not matter. */
 __attribute__((unused)) static inline void expect_loading(unsigned char *expected, size_t site, bool jumps, const unsigned char *found)
 {
 	uintptr_t word = jump_entry_target(&jump_table_start[site]) - 4;
@@ -204,7 +204,7 @@ static inline void check_text(int line)
 	for (size_t i = 0; i < site_count(); i++) {
 		const struct jump_entry *entry = &jump_table_start[i];
 #ifdef _WIN32
-		/* All code is in front of the table: the linker dropped this site, and kept its entry. */
+		/* All code is before the table. So the linker has dropped this site, and kept its entry. */
 		if (entry->code >= 0)
 			continue;
 #endif
@@ -215,7 +215,7 @@ static inline void check_text(int line)
 
 		for (int at = 0; at < size; at++)
 			found[at] = ((const volatile unsigned char *)jump_entry_code(entry))[at];
-		/* Where nobody has patched it, it loads, which is right in both states. */
+		/* A site that was not patched yet still loads, which is correct in both states. */
 		if (is_call)
 			expect_call(expected, i, found);
 		else if (jump_entry_loads(entry))

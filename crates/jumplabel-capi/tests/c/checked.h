@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Checks that say where they failed, and how many there were. */
+/* Checks that print the line that failed, and count how many there were. */
 #ifndef CHECKED_H
 #define CHECKED_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A file with a function that is called and one that is not; in a file of its own (GONE), another that is not. The program says how many
- * entries its table has.
+ * A file with one function that is called and one that is not. Another file (GONE) has only a function that is not called. The program prints the
+ * number of entries in its table.
  */
 #include <stdio.h>
 
@@ -17,7 +17,7 @@ int gone(int x)
 }
 #else
 DEFINE_STATIC_KEY_FALSE(key);
-/* In front, and not static, because GNU ld keeps what the first entry is tied to. */
+/* This is first and not static, because GNU ld keeps the function to which the first entry is tied. */
 int live(int x);
 __attribute__((noinline)) int live(int x)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The semantics of Linux's static keys, asserted one by one: what the kernel's own tests check (rows, boot), and what they
- * do not (the rest). Compiled as C and as C++; see tests/conformance.rs for the configurations. Prints "ok" at the end.
+ * The semantics of Linux's static keys, one assertion for each point: those of the kernel's own tests (rows, boot), and further ones (the rest).
+ * Compiled as C and as C++; tests/capi/conformance.rs has the configurations. Prints "ok" at the end.
  */
 #define JUMPLABEL_ALLOW_DEPRECATED
 #include "base.h"
@@ -28,13 +28,13 @@
 
 #ifdef BREAK_A_BYTE
 #ifdef _WIN32
-/* Not <windows.h>, whose names are those of this test. */
+/* Declared here, because <windows.h> has names that this test uses, too. */
 __attribute__((__dllimport__)) int VirtualProtect(void *address, size_t bytes, unsigned long protection, unsigned long *before);
 #else
 #include <sys/mman.h>
 #endif
 
-/* Puts a two-byte nop over the end of the first site. */
+/* Overwrites the end of the first site with a two-byte nop. */
 static void break_a_byte(void)
 {
 	unsigned char *site = (unsigned char *)jump_entry_code(&jump_table_start[0]);

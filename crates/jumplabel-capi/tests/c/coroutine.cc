@@ -31,7 +31,7 @@ struct Task {
 	}
 };
 
-// Suspends, and yields its value.
+// An awaitable: it suspends, and returns its value.
 struct Value {
 	bool value;
 
@@ -60,7 +60,7 @@ static Task checks_in_a_coroutine(int rounds)
 	co_return result;
 }
 
-// What cannot be a statement expression: a default argument, the initialiser of a member and of a global.
+// Checks in places where a statement expression is not allowed: a default argument, initialisers of a member and of a global.
 static bool by_default(bool value = static_branch_unlikely(&off))
 {
 	return value;

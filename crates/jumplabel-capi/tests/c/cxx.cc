@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Where C++ puts keys and checks: namespaces, static members, templates, lambdas, inline functions, inline variables; and the
-// guards of jumplabel.hpp. Prints "ok" at the end.
+// Keys and checks in places that only C++ has: namespaces, static members, templates, lambdas, inline functions, inline variables; and the guards of
+// jumplabel.hpp. Prints "ok" at the end.
 extern "C" {
-#include <jumplabel.h> // as some do
+#include <jumplabel.h> // some programs do this
 }
 #include <jumplabel.hpp>
 
@@ -54,7 +54,7 @@ inline bool in_an_inline_function()
 	return static_branch_likely(&local);
 }
 
-/* A name that the header may have thought of. */
+/* A name that the header might use itself. */
 static DEFINE_STATIC_KEY_FALSE(check);
 
 static bool checked()
@@ -64,7 +64,7 @@ static bool checked()
 
 static DEFINE_STATIC_KEY_FALSE(among);
 
-/* Sites with destructors between them, in a function that has other jumps. */
+/* Sites between objects with destructors, in a function that has other jumps. */
 static std::string among_objects(int choice)
 {
 	std::string result = "a";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A table with an entry that leads nowhere, as a tool that rewrote the binary might leave it: flips of its key are refused and
- * say what to do, nothing is patched, and with DAMAGE undefined the same program works. Flips of another key work, unless
- * the entry does not say whose it is: BLOCKS_OTHERS. Prints "ok".
+ * A table with an entry whose site does not exist, as a tool that rewrote the binary might leave it. Flips of its key are refused, with advice, and
+ * nothing is patched. Flips of other keys work, unless the entry does not say to which key it belongs (BLOCKS_OTHERS). Without DAMAGE, all flips
+ * work. Prints "ok".
  */
 #include "check.h"
 
@@ -12,7 +12,7 @@ static DEFINE_STATIC_KEY_FALSE(key);
 static DEFINE_STATIC_KEY_FALSE(other);
 
 #ifdef DAMAGE
-/* DAMAGE is the four words of an entry, in the assembler's language. */
+/* DAMAGE is the four words of an entry, as assembler text. */
 __asm__(".pushsection __jump_table, \"a\", @progbits\n.balign 4\n.long " DAMAGE "\n.popsection\n");
 #endif
 

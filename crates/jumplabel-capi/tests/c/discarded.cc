@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Sites in functions that several files have (inline, templates), of which the linker drops all but one; and exceptions through functions with
- * sites. Prints how many entries the table has, and of how many the site is there.
+ * Sites in functions that several files have (inline, templates), of which the linker keeps one copy; and exceptions through functions with sites.
+ * Prints the number of table entries, and the number of those whose site exists.
  */
 #include "check.h"
 #include "discarded.h"
 
 static int ended;
 
-/* Says when it goes. */
+/* Counts its destruction. */
 struct witness {
 	~witness()
 	{
@@ -41,7 +41,7 @@ static void count_site(const jumplabel_site *, void *data)
 	++*(int *)data;
 }
 
-/* How many sites the key has. */
+/* The number of the key's sites. */
 static int sites_of(struct static_key *key)
 {
 	int count = 0;

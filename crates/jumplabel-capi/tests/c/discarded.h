@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Functions that are in each file that includes this, and of which the linker keeps one. */
+/* Functions that each file with this header has. The linker keeps one copy of each. */
 #ifndef DISCARDED_H
 #define DISCARDED_H
 
@@ -10,10 +10,10 @@ inline DEFINE_STATIC_KEY_TRUE(shared_on);
 inline DEFINE_STATIC_KEY_FALSE_OR_LOAD(shared_loads);
 DECLARE_STATIC_MODE(way, 3, 0);
 
-/* Throws `number` by way of all kinds of sites, or returns it. */
+/* Throws `number`, or returns it. It goes through sites of all kinds. */
 int thrower(int number);
 
-/* One site of each key, in a function that is not put into its callers. */
+/* A function that is not inlined, with one site of each key. */
 __attribute__((__noinline__)) inline int in_line(int number)
 {
 	int result = 0;
@@ -35,7 +35,7 @@ template <class _type> struct of {
 	}
 };
 
-/* The same, by the other file. */
+/* The same, called by the other file. */
 int other_in_line(int number);
 int other_of_short();
 int other_of_double();

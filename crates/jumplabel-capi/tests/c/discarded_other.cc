@@ -2,7 +2,7 @@
 #include "discarded.h"
 
 DEFINE_STATIC_MODE(way, 3, 0);
-/* Nobody flips it, and only a function that nobody calls has a site of it. */
+/* A key that is never flipped. Its only site is in a function that nobody calls. */
 DEFINE_STATIC_KEY_FALSE(never_flipped);
 
 int other_in_line(int number)

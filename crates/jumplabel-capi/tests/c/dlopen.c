@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Loads each of the libraries named, again and again in turn, and prints for each what it took: the name, and the tenth and
- * the fiftieth percentile of the time of a dlopen() in microseconds.
+ * Loads each of the named libraries many times, in turn. Prints for each its name, and the tenth and fiftieth percentiles of the duration of
+ * dlopen(), in microseconds.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Changes of what this program has, made by a library's constructor (early_library.c), before this program's: refused, and nothing has
- * changed. Afterwards all work. */
+/* A library's constructor (early_library.c) changes objects of this program before the program's own constructors have run. These changes are
+ * refused, and change nothing. Afterwards all changes work. */
 #include "early.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ int early_two(int x)
 DEFINE_STATIC_CALL(early_call, early_one);
 EXPORT_STATIC_CALL(early_call);
 
-/* The first digit is that of a key which nobody changes early. */
+/* The state of all objects, one digit for each, after a leading 1. */
 long early_state(void)
 {
 	long digits = 1;
@@ -46,7 +46,7 @@ long early_state(void)
 	return digits * 10 + trace_early_trace_enabled();
 }
 
-/* In its own constructors all works. */
+/* In the program's own constructors, changes work. */
 static int in_constructor = 1;
 
 __attribute__((constructor)) static void constructor(void)

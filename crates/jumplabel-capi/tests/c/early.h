@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What tests/c/early.c, a program, has, and early_library.c changes before the program's constructors run. */
+/* The objects of the program early.c that early_library.c changes before the program's constructors run. */
 #ifndef EARLY_H
 #define EARLY_H
 
@@ -15,14 +15,14 @@ EXPORTED extern struct static_key_false early_key, early_counted;
 EXPORTED extern struct static_key_true early_on;
 EXPORTED extern struct static_key_false_or_load early_or_load;
 EXPORTED extern struct static_key_true_deferred early_deferred;
-/* Nobody checks it. */
+/* A key without checks. */
 EXPORTED extern struct static_key_false early_unchecked;
 EXPORTED int early_one(int x);
 EXPORTED int early_two(int x);
-/* A digit for each. */
+/* The state of all objects, one digit for each. */
 EXPORTED long early_state(void);
 
-/* In the library, which checks it, too. */
+/* A key of the library, which the library also checks. */
 EXPORTED extern struct static_key_false library_key;
 
 enum { EARLY_CALLS = 20 };
@@ -30,10 +30,10 @@ struct early {
 	bool ran;
 	int count, results[EARLY_CALLS];
 	const char *names[EARLY_CALLS];
-	/* What has to work. */
+	/* The results of changes that must work. */
 	int made, own, locked;
 	bool own_follows;
-	/* early_state() before and after. */
+	/* The results of early_state() before and after the library's changes. */
 	long before, after;
 };
 EXPORTED extern struct early early;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A library that the program early.c is linked with: its constructor runs before the program's, and changes what the program has. */
+/* A library that the program early.c is linked with. Its constructor runs before the program's, and changes objects of the program. */
 #include <stdlib.h>
 
 #include "early.h"
@@ -54,7 +54,7 @@ static void changes(void)
 
 static void others(void)
 {
-	/* A key that was made at run time, and one that nobody checks, in an object that may have no record. */
+	/* Keys without checks: one on the stack and one on the heap, made at run time. */
 	struct static_key_false made = STATIC_KEY_FALSE_INIT;
 	struct static_key_false *in_heap = JUMPLABEL_CAST_(struct static_key_false *, aligned_alloc(8, sizeof(made)));
 
@@ -80,7 +80,7 @@ static bool run(void)
 }
 
 #ifdef __cplusplus
-/* Dynamically initialised. */
+/* A dynamic initialiser, which runs like a constructor. */
 extern const bool has_run;
 const bool has_run = run();
 #else

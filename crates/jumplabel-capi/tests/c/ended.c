@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Built three times: a library that calls a function in its destructor (LAST), one with a key and its site, which uses the first (KEY), so that
- * the destructors of the second have run by then, and a program. Prints "ok" at the end of the process.
+ * Built three times: a library whose destructor calls a function (LAST); a library with a key and its site, which depends on the first one, so that
+ * its own destructors have already run then (KEY); and a program. Prints "ok" at the end of the process.
  */
 #include <stdio.h>
 #include <stdlib.h>

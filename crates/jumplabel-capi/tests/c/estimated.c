@@ -1,4 +1,4 @@
-/* A function with three checks, whose size gcc estimates. With -DBARE there are none. */
+/* A function with three checks, for gcc's estimate of its size. With -DBARE, it has no checks. */
 #include <jumplabel/jump_label.h>
 
 extern struct static_key_false checks;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Fail points: tests/capi/fail.rs. Without words, checks each form; as C++, too. With words, one thing:
+ * Fail points: tests/capi/fail.rs. Compiled as C and as C++. Without arguments, checks each form. With arguments:
  *
- *     panic, cannot-return    ends by abort()
- *     plugin PATH             a library that is loaded later: tests/c/failing_plugin.c; `own` behind it: one with a registry of its own
- *     serve WORDS             an agent, and for each line on standard input what the points do
+ *     panic, cannot-return    must end by abort()
+ *     plugin PATH [own]       loads a library, tests/c/failing_plugin.c; `own`: the library has a registry of its own
+ *     serve WORDS             starts an agent; for each line on standard input, prints the results of two points
  */
 #include <jumplabel.h>
 #include <jumplabel/agent.h>
@@ -46,7 +46,7 @@ static void check_errors(void)
 	CHECK(!jumplabel_fail_setup() && jumplabel_fail_list(NULL, NULL) == 0);
 }
 
-/* One point of several files: in C++ one function, and one key. */
+/* A point that several files have. In C++ it is one function with one key. */
 static void check_several(void)
 {
 #ifndef JUMPLABEL_FALLBACK
@@ -77,7 +77,7 @@ static int arrived;
 static void arrive(void *data)
 {
 	(void)data;
-	/* This action is over; the next one is configured before the thread comes to it again. */
+	/* This action is over. The main thread configures the next one before this thread comes here again. */
 	__atomic_store_n(&arrived, 1, __ATOMIC_RELEASE);
 }
 
@@ -100,7 +100,7 @@ static void check_threads(void)
 	jumplabel_fail_remove("plain");
 	CHECK(!pthread_join(thread, NULL) && passed);
 
-	/* A thread that comes and goes while points are configured. */
+	/* A thread passes the point again and again while it is configured. */
 	CHECK(!pthread_create(&thread, NULL, loop_there, &end));
 	for (round = 0; round < 200; round++) {
 		arrived = 0;
@@ -114,7 +114,7 @@ static void check_threads(void)
 	CHECK(!pthread_join(thread, NULL));
 }
 
-/* A library's points. `own`: it has a registry of its own, and neither changes what the other has. */
+/* Points of a library. `own`: it has a registry of its own. Then the two registries do not influence each other. */
 static int with_plugin(const char *path, int own)
 {
 	int (*point)(int);
@@ -136,7 +136,7 @@ static int with_plugin(const char *path, int own)
 	CHECK(point(1) == 6);
 	CHECK(!jumplabel_fail_cfg("expression", "return(8)") && expression() == 8);
 	CHECK(point(1) == 6);
-	/* The plugin's registry has nothing for this name, or it is the same registry. */
+	/* This name is known only to the other registry, if there are two. */
 	CHECK(!configure("another", "return") && expression() == 8);
 	CHECK(!jumplabel_fail_cfg("plugin", "return(7)"));
 	CHECK(point(1) == (own ? 6 : 7));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the two files of tests/c/failing.c share: a point in a function of both. */
+/* Shared by the two files of tests/c/failing.c: a point in a function that both have. */
 #ifndef FAILING_H
 #define FAILING_H
 
@@ -18,7 +18,7 @@ struct found {
 };
 
 #ifdef __cplusplus
-/* One function, however many files have it. */
+/* In C++, there is one such function, however many files have it. */
 #define SHARED_KEYS 1
 inline int shared(int otherwise)
 #else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fail points of C and Rust in one program: test-crates/mixed/failing. What is configured on one side counts on the other. */
+/* Fail points of C and Rust in one program: test-crates/mixed/failing. A configuration by one side has effect on the other. */
 #include <jumplabel.h>
 #include <jumplabel/fail.h>
 

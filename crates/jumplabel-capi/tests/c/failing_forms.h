@@ -58,7 +58,7 @@ out:
 	return -1;
 }
 
-/* The text of the outer one is still there when the inner one has had its own. */
+/* The text of the outer point is still valid after the inner point has used its own. */
 static int nested(void)
 {
 	JUMPLABEL_FAIL_POINT("outer", text, {
@@ -85,7 +85,7 @@ static void note(const char *name, const char *actions, void *data)
 }
 
 #ifdef JUMPLABEL_FALLBACK
-/* No point has a key: while any is configured, all ask. */
+/* Points have no keys here. While any point is configured, all points ask the library. */
 #define CHECK_KEY(name, on) ((void)0)
 #else
 static void find(const struct jumplabel_key_info *info, void *data)
@@ -99,7 +99,7 @@ static void find(const struct jumplabel_key_info *info, void *data)
 	}
 }
 
-/* Which keys there are of a point, and how many of them are on. */
+/* Counts the keys of a point, and those of them that are on. */
 static struct found keys(const char *name)
 {
 	struct found found = { name, 0, 0, 0 };
@@ -128,7 +128,7 @@ static void check_forms(void)
 	CHECK(block() == 10 && errno == 7);
 	CHECK(!jumplabel_fail_cfg("conditional", "return"));
 	CHECK(conditional(7) == -ENOSPC && conditional(2) == 2);
-	/* Of the two points, one is on; without keys, both ask. */
+	/* One of the two points is on. Without keys, both ask. */
 	CHECK(asked == 2 + IS_FALLBACK);
 	CHECK(!jumplabel_fail_cfg("conditional plain", "yield"));
 	CHECK(conditional(2) == 2 && asked == 4 + IS_FALLBACK);

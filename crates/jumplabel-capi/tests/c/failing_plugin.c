@@ -11,7 +11,7 @@ __attribute__((visibility("default"))) int plugin_point(int otherwise)
 	return otherwise;
 }
 
-/* By the library that this one was linked with. */
+/* Configures a point in the registry that this library is linked with. */
 __attribute__((visibility("default"))) int plugin_configure(const char *name, const char *actions)
 {
 	return jumplabel_fail_cfg(name, actions);

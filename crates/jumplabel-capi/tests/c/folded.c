@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Two functions whose code is the same, but for the key that they check: a linker may fold identical code, not these. */
+/* Two functions with the same code, except for the key that they check. A linker that folds identical code must not fold these. */
 #include "check.h"
 
 static DEFINE_STATIC_KEY_FALSE(first);

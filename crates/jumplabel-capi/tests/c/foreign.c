@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Keys of a library (LIBRARY), and a program that is linked with it, has sites of them (not with NO_SITES), and flips them. Prints "ok". */
+/* A library with keys (LIBRARY), and a program that is linked with it, has sites of these keys (unless NO_SITES), and flips them. Prints "ok". */
 #include <stdio.h>
 
 #include <jumplabel.h>
@@ -33,7 +33,7 @@ void library_flip(void)
 #define OWN STATE()
 #endif
 
-/* With -mcmodel=medium, one of the arrays is far away, on the one side or on the other. */
+/* With -mcmodel=medium, one of these arrays is far from the key, on one side or the other. */
 static DEFINE_STATIC_KEY_ARRAY_FALSE(before, 20000);
 #ifdef FAR
 char distance[3000000000];

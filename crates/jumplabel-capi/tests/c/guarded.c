@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A library for guarding.c: sites beside a function that no indirect branch may enter where code is guarded (aarch64, BTI).
- * Linked without the C library's start files, which need not keep to that rule.
+ * A library for guarding.c: sites on the same page as a function that no indirect branch may enter if code is guarded (aarch64, BTI). It is linked
+ * without the C library's start files, because these may not follow that rule.
  */
 #include <jumplabel.h>
 
@@ -20,7 +20,7 @@ int guarded_flip(int on)
 	return on ? jumplabel_enable(&guarded_key.key) : jumplabel_disable(&guarded_key.key);
 }
 
-/* Begins with no landing pad. */
+/* This function does not begin with a landing pad. */
 __asm__(".pushsection .text, \"ax\"\n"
 	".globl guarded_no_pad\n"
 	".type guarded_no_pad, %function\n"

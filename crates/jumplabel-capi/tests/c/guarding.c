@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Flips in a library whose code is guarded, or is not, as the first argument says: "guarded" or "open". Flips take nothing
- * away and add nothing. Prints which; the second argument is the file of the library.
+ * Flips in a library (the second argument) whose code is guarded or not, as the first argument says: "guarded" or "open". Flips must neither remove
+ * nor add the guard. Prints which it is.
  */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@ static void handler(int signal)
 	siglongjmp(trapped, 1);
 }
 
-/* Whether a call by pointer ends in a trap. */
+/* True if a call through a pointer ends in a trap. */
 static int traps(void (*function)(void))
 {
 	if (sigsetjmp(trapped, 1))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A program that loads plugins while keys flip. Its first argument is the case, the second the plugin, the third a library
- * of keys for those cases that load it. Prints "ok".
+ * A program that loads plugins while keys flip. Its arguments are the case, the plugin, and, for some cases, a library of keys. Prints "ok".
  */
 #include "checked.h"
 #include "objects.h"
@@ -65,7 +64,7 @@ static void check_own_keys(const struct plugin *plugin)
 	CHECK(plugin->own_state() == STATE_DEFAULT);
 }
 
-/* Loaded before anything is flipped; loaded after; with each way to look symbols up. */
+/* The plugin is loaded before any flip, and after one, with each way to look up symbols. */
 static void load_before_and_after(void)
 {
 	static const int flags[] = { RTLD_NOW | RTLD_LOCAL, RTLD_LAZY | RTLD_GLOBAL, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND };
@@ -85,7 +84,7 @@ static void load_before_and_after(void)
 	}
 }
 
-/* Keys in one library, sites in another and in the program. */
+/* Keys in one library, with sites in another library and in the program. */
 static void keys_in_a_library(void)
 {
 	void *keys = load(keys_path, RTLD_NOW | RTLD_GLOBAL);
@@ -99,7 +98,7 @@ static void keys_in_a_library(void)
 	flip(off, on, false);
 	CHECK(plugin_of(handle)->library_state() == STATE_DEFAULT);
 
-	/* The keys' library goes before its user: it stays while it is needed, and nothing crashes. */
+	/* The keys' library is closed before its user. It stays loaded as long as it is needed, so nothing crashes. */
 	CHECK(dlclose(keys) == 0);
 	check_program_keys(plugin_of(handle));
 	CHECK(plugin_of(handle)->library_state() == STATE_DEFAULT);
@@ -123,7 +122,7 @@ static void note_warning(const char *message, void *data)
 		CHECK(strstr(last_warning, "unloaded"));                                                               \
 	} while (0)
 
-/* Keys of a library that is gone. */
+/* Keys of a library that was unloaded. */
 static void keys_that_are_gone(void)
 {
 	void *keys = load(keys_path, RTLD_NOW);
@@ -146,7 +145,7 @@ static void keys_that_are_gone(void)
 	jumplabel_set_warn(NULL, NULL);
 }
 
-/* A library that has a key with a deferred dec, and no sites: flushed, then unloaded. */
+/* A library with a deferred key and no sites: the key is flushed, then the library is unloaded. */
 static void deferred_key_that_is_gone(void)
 {
 	static DEFINE_STATIC_KEY_DEFERRED_FALSE(late, 1);
@@ -178,7 +177,7 @@ static void *keep_flipping(void *nothing)
 	return NULL;
 }
 
-/* Load and unload while another thread flips. */
+/* A plugin is loaded and unloaded while another thread flips. */
 static void load_in_a_loop(void)
 {
 	pthread_t thread;
@@ -196,7 +195,7 @@ static void load_in_a_loop(void)
 	CHECK(program_state() == STATE_FLIPPED);
 }
 
-/* Another namespace has its own instance of everything: its keys are flipped by its own instance of the library. */
+/* Another namespace has its own instance of the library, which flips the keys of that namespace. */
 static void own_namespace(void)
 {
 	void *handle = dlmopen(LM_ID_NEWLM, plugin_path, RTLD_NOW);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A flip in an IFUNC resolver, which the loader, or the start of a static program, calls before any constructor: refused. */
+/* A flip in an IFUNC resolver is refused. The loader, or the start of a static program, calls the resolver before any constructor. */
 #include "check.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static int five(void)
 __attribute__((__used__)) static int (*resolve(void))(void)
 {
 	early = jumplabel_enable(jumplabel_key(&key));
-#ifndef QUIET /* In a static program, what warns calls functions of libc that are not there yet: docs/safety.md. */
+#ifndef QUIET /* In a static program, warnings call functions of libc that do not work yet: docs/safety.md. */
 	registered = register_trace_point(probe, NULL);
 	synchronized = tracepoint_synchronize_unregister();
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Elements of arrays by name, with the library and with jumplabel-optional.h alone: lists them, in one line, finds some, and those of tables. */
+/* Elements of arrays with names, with the library and with jumplabel-optional.h alone. Lists them in one line, and finds some, also in tables. */
 #ifdef OPTIONAL
 #define JUMPLABEL_OPTIONAL_IMPLEMENTATION
 #include "jumplabel-optional.h"
@@ -20,7 +20,7 @@ enum level { LL_DEBUG, LL_VERBOSE, LL_NOTICE, LEVEL_COUNT };
 static DEFINE_STATIC_KEY_ARRAY_FALSE(hot, 3);
 RECORD_STATIC_KEY_ELEMENTS(hot, "hot" LEVELS(LEVEL));
 
-/* Numbers, as in programs whose levels are macros. */
+/* Numbers, as in a program whose levels are macros. */
 #define LOW 0
 #define HIGH 1
 DEFINE_STATIC_KEY_ARRAY_TRUE(layers, 2);

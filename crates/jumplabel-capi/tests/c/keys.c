@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A library of keys, which other objects check. */
+/* A library of keys that other objects check. */
 #include "objects.h"
 
 DEFINE_STATIC_KEY_FALSE(library_off);

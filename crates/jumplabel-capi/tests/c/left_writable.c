@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The system lets text become writable, and does not let it become what it was: C is told by the warning hook, and the change stands. */
+/* The system lets code become writable, but not read-only again. The change stands, and C learns of this by the warning hook. */
 #include "check.h"
 
 #include <linux/audit.h>
@@ -12,7 +12,7 @@
 
 static DEFINE_STATIC_KEY_FALSE(key);
 
-/* From now on, mprotect() fails unless it asks for PROT_WRITE. */
+/* Makes mprotect() fail from now on, unless it asks for PROT_WRITE. */
 static void refuse_to_close(void)
 {
 	struct sock_filter code[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program with sites of keys in a library that it is linked with (a copy relocation, or JUMPLABEL_FOREIGN_KEYS). */
+/* A program with sites of keys of a library that it is linked with (by a copy relocation, or with JUMPLABEL_FOREIGN_KEYS). */
 #include "objects.h"
 
 #include <stdio.h>

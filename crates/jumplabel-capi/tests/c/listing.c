@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What is listed of static calls, modes and keys. Prints "ok" at the end. */
+/* Lists of static calls, modes and keys. Prints "ok" at the end. */
 #include "check.h"
 
 static int one(int x)
@@ -67,7 +67,7 @@ static void see_call(const struct jumplabel_call_info *info, void *data)
 	calls++;
 }
 
-/* It may set the mode. */
+/* Also sets the mode, which is allowed here. */
 static void see_mode(const struct jumplabel_mode_info *info, void *data)
 {
 	if (!is(info->path, info->path_length, "policy"))
@@ -98,7 +98,7 @@ static const struct recorded {
 };
 static int listed;
 
-/* Switches each. */
+/* Flips each key. */
 static void see_recorded(const struct jumplabel_key_info *info, void *data)
 {
 	(void)data;
@@ -109,7 +109,7 @@ static void see_recorded(const struct jumplabel_key_info *info, void *data)
 			continue;
 		CHECK(is(info->name, info->name_length, one->name) && is(info->path, info->path_length, one->path));
 		CHECK(is(info->file, info->file_length, __FILE__) && info->module_length == 0 && info->line > LINE);
-		/* A function that is inlined twice has two. */
+		/* A function that is inlined twice has two sites. */
 #ifdef JUMPLABEL_FALLBACK
 		CHECK(info->element == one->element && info->sites == 0);
 #else
@@ -125,7 +125,7 @@ int main(void)
 	CHECK(keys_on() == 2);
 	CHECK(jumplabel_for_each_key(see_recorded, NULL) >= listed);
 #ifdef JUMPLABEL_FALLBACK
-	CHECK(keys_on() == 5); /* All but the naked key. */
+	CHECK(keys_on() == 5); /* all but the naked key */
 #else
 	CHECK(keys_on() == 4);
 #endif

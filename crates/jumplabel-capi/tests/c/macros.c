@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * <jumplabel/site_macros.h>: a program of three files, of which each has a PART, or the first of which is a library. They may be compiled in
- * different ways. Prints "ok" at the end.
+ * <jumplabel/site_macros.h>: a program of three files, one for each PART, the first of which may be a library. They may be compiled in different
+ * ways. Prints "ok" at the end.
  */
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The program around conformance.c, which may be in a shared library. */
+/* The main function for conformance.c, which may be in a shared library. */
 #ifdef __cplusplus
 extern "C"
 #endif

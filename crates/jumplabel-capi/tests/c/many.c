@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* 1,024 checks of each kind with -DCHECKS, as many pointers to functions with -DPOINTERS: for what is counted in the file. */
+/* 1,024 checks of each kind with -DCHECKS, or as many pointers to functions with -DPOINTERS, to measure the size of the file. */
 #include <jumplabel.h>
 
 #define TIMES_4(...) __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A C program with Rust in it (test-crates/mixed/library): a shared library with an instance of its own, or, with ONE_TABLE, objects of
- * the same program. Each side flips its own keys and the other's.
+ * A C program with Rust code (test-crates/mixed/library): a shared library with its own instance, or, with ONE_TABLE, objects in the same program.
+ * Each side flips its own keys and the other's.
  */
 #include "check.h"
 #include "objects.h"
@@ -57,7 +57,7 @@ int main(void)
 	STEP(CHECK(rust_flip(rust_key(false), rust_key(true), false)));
 	CHECK(own_state() == STATE_DEFAULT && rust_state() == STATE_DEFAULT);
 
-	/* Introspection goes both ways. */
+	/* Lists go both ways. */
 	CHECK(jumplabel_for_each_key(count_names, &names) > 0 && names == 1);
 	CHECK(jumplabel_for_each_site(rust_key(true), count_in_table, &in_table) == 2);
 #ifdef ONE_TABLE

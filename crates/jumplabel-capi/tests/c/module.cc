@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A module of C++20: its importers have checks of its keys, in functions of it that are inlined there.
+// A C++20 module. Its functions check its keys, and are inlined into the importers.
 module;
 #include <jumplabel.hpp>
 export module checks;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A program with the module of module.cc. Prints "ok".
+// A program that imports the module of module.cc. Prints "ok".
 #include <cstdio>
 import checks;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Keys of a DLL, checked by a program and by another DLL that comes and goes; each of the three has an instance of the library. Its argument is
- * the path of that DLL. Prints "ok" at the end.
+ * Keys of a DLL, checked by a program, and by another DLL that is loaded and unloaded. Each of the three has its own instance of the library. The
+ * argument is the path of that other DLL. Prints "ok" at the end.
  */
 #include "check.h"
 #include "modules.h"
@@ -21,7 +21,7 @@ static void count_site(const struct jumplabel_site *site, void *data)
 	++*(int *)data;
 }
 
-/* How many sites a key has, in all modules. */
+/* The number of a key's sites, in all modules. */
 static int sites_of(struct static_key *key)
 {
 	int count = 0;
@@ -75,12 +75,12 @@ int main(int count, char **arguments)
 	jumplabel_set_warn(note_warning, NULL);
 	CHECK(state() == 22 && module_state() == 22);
 	for (int round = 0; round < 20; round++) {
-		/* By the program, then by the DLL. */
+		/* The program flips, and then the DLL. */
 		static_branch_enable(&module_off);
 		CHECK(state() == 33 && module_state() == 33 && static_key_enabled(&module_off) && static_key_count(&module_on) == 1);
 		static_branch_disable(&module_on);
 		CHECK(state() == 11 && module_state() == 11);
-		/* The plugin comes when both have been flipped, and sees that at once. */
+		/* The plugin is loaded when both keys are flipped, and sees this from the start. */
 		plugin = load(arguments[1]);
 		CHECK(plugin.state(true) == 111 && plugin.state(false) == 111);
 		CHECK(sites_of(jumplabel_key(&module_off)) == 6);

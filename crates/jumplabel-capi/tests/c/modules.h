@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a DLL (modules_keys.c) offers to a program (modules.c) and to another DLL that the program loads (modules_plugin.c). */
+/* The interface of a DLL (modules_keys.c) for a program (modules.c) and for another DLL that the program loads (modules_plugin.c). */
 #ifndef MODULES_H
 #define MODULES_H
 
@@ -15,7 +15,7 @@ DECLARE_STATIC_KEY_FALSE_IMPORTED(module_off);
 DECLARE_STATIC_KEY_TRUE_IMPORTED(module_on);
 #endif
 
-/* 1 if module_off is on, and 2 if module_on is; by the DLL. */
+/* The DLL's own checks: 1 if module_off is on, plus 2 if module_on is. */
 MODULES_API int module_state(void);
 MODULES_API void module_set(bool on);
 MODULES_API int module_one(int x);

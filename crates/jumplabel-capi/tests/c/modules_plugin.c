@@ -3,7 +3,7 @@
 
 static DEFINE_STATIC_KEY_FALSE(own);
 
-/* By the keys of another module; and 100 if the plugin's own key follows `on`. */
+/* Checks of keys of another module; plus 100 if the plugin's own key follows `on`. */
 __attribute__((__dllexport__)) int plugin_state(bool on)
 {
 	if (on)

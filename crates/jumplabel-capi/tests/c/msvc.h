@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* All that optional.c and its header take from MSVC's C library, under the names of all its headers: declared, for clang to read the branches of MSVC. */
+/* Declares what optional.c and its header use of MSVC's C library, in place of all its headers, so that clang can compile the branches for MSVC. */
 #ifndef MSVC_H
 #define MSVC_H
 #include <stddef.h>

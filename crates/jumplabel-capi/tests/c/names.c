@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Names that are not ASCII: clang writes quotes around them in assembler, and reads no others. Prints "ok" at the end. */
+/* Names that are not ASCII, around which clang writes quotes in assembler. Prints "ok" at the end. */
 #include "check.h"
 
 DEFINE_STATIC_KEY_FALSE(größe);

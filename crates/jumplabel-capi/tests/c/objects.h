@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Keys and sites in different objects: the program (host.c), a library of keys (keys.c) and a plugin (plugin.c).
- * A state is four bits: what an unlikely and a likely check of each of two keys say.
+ * A state has four bits: the results of an unlikely and a likely check of each of two keys.
  */
 #ifndef OBJECTS_H
 #define OBJECTS_H
@@ -26,12 +26,12 @@ DECLARE_STATIC_KEY_FALSE(library_off);
 DECLARE_STATIC_KEY_TRUE(library_on);
 extern struct static_key_false_deferred library_late;
 
-/* In the plugin: sites of the program's keys, of the library's, of its own; what the first said in its constructor. */
+/* The plugin: checks of the program's keys, of the library's and of its own; `at_load` is the first of these in the plugin's constructor. */
 struct plugin {
 	int (*program_state)(void);
 	int (*library_state)(void);
 	int (*own_state)(void);
-	/* Flips its own two keys by the instance of the library that it is linked with. */
+	/* Flips its own two keys, with the instance of the library that it is linked with. */
 	void (*flip_own)(bool flipped);
 	int at_load;
 	struct static_key_false *own_off;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Functions that hear of flips, and what they may do: flip their own key, remove themselves, wait for a thread that flips. With an argument,
- * a library (tests/c/on_change_plugin.c) that is closed in such a function, and one that is closed without having removed its function.
- * Prints "ok".
+ * Functions that are called after flips, and the things that they may do: flip their own key, remove themselves, wait for a thread that flips. The
+ * argument is a library (tests/c/on_change_plugin.c), which is closed without having removed its function, and which a function closes. Prints "ok".
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -136,7 +135,7 @@ static void *flip(void *data)
 	return data;
 }
 
-/* The function waits for the mutex of a thread that flips. */
+/* A function waits for a mutex that a thread holds while it flips. */
 static void a_lock_of_a_flipper(void)
 {
 	int number = jumplabel_on_change(&key.key, wait_for_own, NULL);
@@ -156,7 +155,7 @@ static void a_lock_of_a_flipper(void)
 
 static void *plugin;
 
-/* Loads the library, and has its function hear of flips. */
+/* Loads the library, and registers its function. */
 static int load(const char *file)
 {
 	int (*hear)(int *);
@@ -169,7 +168,7 @@ static int load(const char *file)
 	return hear(&calls);
 }
 
-/* The library's function does not run in this call. */
+/* Closes the library. The library's own function does not run in this call. */
 static void close_it(const struct jumplabel_changed *changed, void *data)
 {
 	(void)changed;
@@ -186,11 +185,11 @@ static void closed(const char *file)
 	CHECK(number > 0);
 	static_branch_enable(&key);
 	CHECK(called() == 1);
-	/* Without having removed its function. */
+	/* The library is closed without having removed its function. */
 	CHECK(dlclose(plugin) == 0 && !dlopen(file, RTLD_NOW | RTLD_NOLOAD));
 	static_branch_disable(&key);
 	CHECK(called() == 0 && jumplabel_on_change_remove(number) == 0);
-	/* In a function of the program's, which is called first or last. */
+	/* A function of the program closes the library. It may be called before or after the library's function. */
 	number = load(file);
 	closes = jumplabel_on_change(&key.key, close_it, NULL);
 	static_branch_enable(&key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A library with a key, whose function hears of flips. */
+/* A library with a key, and a function that is called after flips. */
 #include <jumplabel.h>
 
 DEFINE_STATIC_KEY_FALSE(of_the_plugin);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A broken twin: with -Dstatic_key_enable=only_counts, keys are switched on, and code stays as it is. */
+/* A broken twin: with -Dstatic_key_enable=only_counts, a key's count changes, but not the code. */
 #include <jumplabel.h>
 
 void only_counts(struct static_key *key)

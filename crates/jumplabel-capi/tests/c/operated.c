@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A program that operators set keys of: tests/capi/agent.rs. For each line on standard input it says which checks find their key on. Words of
- * its own command are those of jumplabel_agent_start(), and a selector for jumplabel_agent_no_remote().
+ * A program whose keys operators set: tests/capi/agent.rs. For each line on standard input, it prints which checks find their key on. Its arguments
+ * are words for jumplabel_agent_start(), and a selector for jumplabel_agent_no_remote().
  */
 #include <jumplabel.h>
 #include <jumplabel/agent.h>
@@ -20,7 +20,7 @@ DEFINE_STATIC_MODE(policy, 3, 1);
 
 JUMPLABEL_STARTUP();
 
-/* Constructors of the program come behind. */
+/* Set by a constructor of the program, which runs after JUMPLABEL_STARTUP(). */
 static int at_start;
 
 __attribute__((constructor)) static void look(void)
@@ -35,7 +35,7 @@ static void print_line(const char *line, void *data)
 }
 
 #ifdef _WIN32
-#define geteuid() 0 /* There is no operator. */
+#define geteuid() 0 /* There is no operator here. */
 #endif
 
 static void print_change(const char *key, const struct jumplabel_changed *changed, void *data)
@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 	printf("at the start: %d\n", at_start);
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
-		/* Nothing changes while it looks. */
+		/* The agent changes nothing while the program looks. */
 		struct jumplabel_agent_paused *paused = jumplabel_agent_pause();
 
 		printf("%d %d %d %d %d\n", static_branch_unlikely(&trace), static_branch_likely(&hooks[0]),

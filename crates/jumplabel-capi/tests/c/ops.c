@@ -1,4 +1,4 @@
-/* A table of operations: each backend, each sort of operation, and what is refused. */
+/* A table of operations: each backend, each sort of operation, and refused changes. */
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -12,7 +12,7 @@ DEFINE_PV_OPS(events, 3);
 DEFINE_PV_OPS(unfit, 2);
 DEFINE_PV_OPS(eight, 8);
 
-/* ---- Operations: with a result, with one that is an argument, with six arguments, with none ---------------------- */
+/* ---- Operations with a result, with an inout argument, with six arguments, with none ----------------------------- */
 
 static unsigned long same(unsigned long value)
 {
@@ -82,7 +82,7 @@ static inline unsigned long six(unsigned long a, unsigned long b, unsigned long 
 	return a;
 }
 
-/* Only a text of the assembler names it. */
+/* Only assembler text refers to it. */
 #ifdef __clang__
 __attribute__((used))
 #else
@@ -100,7 +100,7 @@ static void tick_by_ten(void)
 	ticks += 10;
 }
 
-/* The instruction counts an address from its own end. */
+/* The native instruction has an address that is relative to its own end. */
 static inline void ticked(void)
 {
 	PV_OP(events, ticked, (),
@@ -109,7 +109,7 @@ static inline void ticked(void)
 	      PV_NOTHING);
 }
 
-/* Native instructions of each length. */
+/* Native instructions of all lengths. */
 static void nothing(void)
 {
 }
@@ -126,7 +126,7 @@ static void lengths(void)
 	LENGTHS(OF_LENGTH)
 }
 
-/* Eight backends. */
+/* A table with eight backends. */
 #define ADDS(n)                                                                                                        \
 	static unsigned long add##n(unsigned long x)                                                                   \
 	{                                                                                                              \
@@ -145,7 +145,7 @@ static unsigned long of_eight(unsigned long x)
 
 #ifdef IN_PLACE
 
-/* Something else writes to a site of the table, and takes it away again. */
+/* Something else writes to a site of the table, and later restores it. */
 static void foreign_byte(void)
 {
 	unsigned char *site = site_named("of_length_7"), old = site[4];
@@ -163,7 +163,7 @@ static void foreign_byte(void)
 	CHECK(pv_ops_set(events, 1) == 0 && pv_ops_native(events) == 0);
 }
 
-/* Two instructions, of which each would do. */
+/* Two instructions, each of which would be allowed alone. */
 static void refused(void)
 {
 	unsigned counter = 0;
@@ -174,7 +174,7 @@ static void refused(void)
 	CHECK(counter == 1);
 }
 
-/* Whole instructions change: beside threads only by the writer `remap`. */
+/* Whole instructions change, which only the writer `remap` can do while other threads run. */
 static void *waits(void *lock)
 {
 	pthread_mutex_lock((pthread_mutex_t *)lock);
@@ -233,7 +233,7 @@ int main(void)
 	}
 	CHECK(pv_ops_set(events, 3) == -EINVAL && pv_ops_set(events, -1) == -EINVAL && pv_ops_set(events, 256) == -EINVAL);
 	each(2);
-	/* A table's mode is not set as a mode. */
+	/* The mode in a table cannot be set as a mode. */
 	CHECK(jumplabel_static_mode_set(&events.mode, 1) == -EINVAL);
 	CHECK(jumplabel_ops_set(NULL, 1, NULL, 0) == -EINVAL && jumplabel_ops_seal(NULL) == -EINVAL);
 	CHECK(pv_ops_native(events) == 0);

@@ -1,4 +1,4 @@
-/* What tests/c/ops.c and ops_elsewhere.c share: a table, and an operation with sites in both. */
+/* Shared by tests/c/ops.c and ops_elsewhere.c: a table, and an operation with sites in both. */
 #ifndef OPS_H
 #define OPS_H
 

@@ -1,4 +1,4 @@
-/* Backends that are called: what the code around an operation keeps, and who called; and operations that are static calls. */
+/* Backends that are called: which registers are kept, and how a call is unwound. Operations that are static calls. */
 #include <errno.h>
 #include <execinfo.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 
 #include "checked.h"
 
-/* A function with a frame of its own, and one copy. */
+/* A function that is not inlined, has its own frame, and exists once. */
 #ifdef __clang__
 #define APART __attribute__((noinline))
 #else
@@ -43,7 +43,7 @@ DEFINE_STATIC_CALL_NULL(start, started);
 DEFINE_PV_OPS_WITH_CALLS(table, 3,
 			 PV_STATIC_CALL(step, one, two, three),
 			 PV_STATIC_CALL(start, NULL, started, NULL));
-/* Its second call leads nowhere in backend 1, which it must not. */
+/* The second call may not be set to NULL, as backend 1 wants it. */
 DEFINE_STATIC_CALL(must, one);
 DEFINE_STATIC_CALL(other, one);
 DEFINE_PV_OPS_WITH_CALLS(unfit, 2, PV_STATIC_CALL(other, one, two), PV_STATIC_CALL(must, one, NULL));
@@ -58,7 +58,7 @@ static void calls(int backend)
 	CHECK(x == first[backend]);
 }
 
-/* ---- What a backend has done beside its operations ---------------------------------------------------------------- */
+/* ---- Hooks of backends -------------------------------------------------------------------------------------------- */
 
 DECLARE_PV_OPS(hooked, 3);
 
@@ -66,7 +66,7 @@ static int prepared, threads;
 
 static void prepare(void)
 {
-	CHECK(pv_ops_query(hooked) == 0); /* Nothing has changed yet. */
+	CHECK(pv_ops_query(hooked) == 0); /* The hook runs before anything changes. */
 	prepared++;
 }
 
@@ -111,7 +111,7 @@ static void hooks_of_backends(void)
 static void *frames[64], *caller;
 static int depth;
 
-/* Writes all registers that a function may. */
+/* Writes all registers that a function may change. */
 APART static void scratch(void)
 {
 #ifdef __x86_64__
@@ -119,7 +119,7 @@ APART static void scratch(void)
 		__asm__ __volatile__("vpternlogd $255, %%zmm17, %%zmm17, %%zmm17\n\tkxnorw %%k1, %%k1, %%k1" ::: "memory");
 	if (__builtin_cpu_supports("avx"))
 		__asm__ __volatile__("vzeroall" ::: "memory");
-	/* Nothing is left in x87. The root of 3 is inexact, which sets a flag. */
+	/* The x87 stack is empty. The root of 3 is inexact, which sets a flag in MXCSR. */
 	__asm__ __volatile__("emms\n\tmovl $3, %%eax\n\tcvtsi2ss %%eax, %%xmm5\n\tsqrtss %%xmm5, %%xmm5" ::: "eax", "xmm5");
 	__asm__ __volatile__("xorl %%eax, %%eax\n\tmovl $-1, %%ecx\n\tmovl $-1, %%edx\n\tmovl $-1, %%esi\n\tmovl $-1, %%edi\n\t"
 			     "movl $-1, %%r8d\n\tmovl $-1, %%r9d\n\tmovl $-1, %%r10d\n\tmovl $-1, %%r11d\n\txorps %%xmm5, %%xmm5"
@@ -143,7 +143,7 @@ static unsigned long first(unsigned long a, unsigned long b, unsigned long c, un
 	return a;
 }
 
-/* Its slow way is for odd numbers. */
+/* In backend 2, odd numbers take the slow way. */
 static inline unsigned long six(unsigned long a, unsigned long b, unsigned long c, unsigned long d, unsigned long e, unsigned long f)
 {
 	PV_OP_INOUT(table, six, (a, b, c, d, e, f),
@@ -168,7 +168,7 @@ static inline unsigned long ask(void)
 	return result;
 }
 
-/* A function without a frame may keep things below the stack pointer. */
+/* A function without a frame may keep values below the stack pointer. */
 static int asked;
 
 static void note(int x)
@@ -207,7 +207,7 @@ APART static unsigned long calls_six(unsigned long a)
 
 #if defined(__x86_64__) && !defined(JUMPLABEL_FALLBACK)
 
-/* All registers but those of the operation's have the same value behind it. */
+/* All registers that are not the operation's must keep their values. */
 static void registers(void)
 {
 	unsigned char vectors[2][64];
@@ -257,13 +257,13 @@ static void registers(void)
 	}
 }
 
-/* An operation, as a function. */
+/* The operation, as a function. */
 APART static void notes(int x)
 {
 	noted(x);
 }
 
-/* What is as it was behind the call of a function: xmm5 (1), MXCSR (2), a value in x87 (4). No upper half is in use. */
+/* The parts of the state that a call of `function` keeps: xmm5 (1), MXCSR (2), a value in x87 (4). The upper halves of vectors are not in use. */
 static int kept_by(void (*function)(int))
 {
 	unsigned char low[2][16];
@@ -284,7 +284,7 @@ static int kept_by(void (*function)(int))
 	return kept | (pi == 3.14159265358979323846L) << 2;
 }
 
-/* The function, and its caller, in the order of a backtrace. */
+/* True if the backtrace has `function`, followed by its caller. */
 static bool came_from(uintptr_t function)
 {
 	for (int i = 1; i < depth; i++)
@@ -293,7 +293,7 @@ static bool came_from(uintptr_t function)
 	return false;
 }
 
-/* A signal in a body. */
+/* The handler of a signal that comes in the middle of an arm. */
 static void caught(int signal)
 {
 	(void)signal;
@@ -343,7 +343,7 @@ int main(void)
 		CHECK(calls_six(1) == 3866942 && ask() == 42 && leaf(5) == 12 && asked == 5);
 #if defined(__x86_64__) && !defined(JUMPLABEL_FALLBACK)
 		registers();
-		/* The broken twin: the function itself. */
+		/* The broken twin: a call of the function itself keeps less. */
 		CHECK(kept_by(notes) == 7 && kept_by(note) == 0);
 		unwinding();
 #endif
@@ -356,7 +356,7 @@ int main(void)
 	}
 	CHECK(pv_ops_set(table, 3) == -EINVAL && pv_ops_set(table, -1) == -EINVAL);
 	calls(0);
-	/* All or nothing: the first call, and the table, stay. */
+	/* All or nothing: the other call and the table stay as they are. */
 	CHECK(pv_ops_set(unfit, 1) == -EINVAL && pv_ops_query(unfit) == 0 && static_call(other)(1) == 2);
 	CHECK(pv_ops_set(unfit, 0) == 0);
 	hooks_of_backends();

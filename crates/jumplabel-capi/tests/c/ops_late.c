@@ -1,6 +1,6 @@
 /*
- * A table and a mode that are not as at first when a plugin with their sites is loaded, which may have an instance of the library of its
- * own. With a second word: beside a thread, and with a writer that may not change operations there.
+ * A table and a mode that have changed before a plugin with sites of them is loaded. The plugin may have its own instance of the library. With a
+ * second argument, there is another thread, and the writer cannot change operations then.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,7 +16,7 @@ extern "C"
 #endif
 int plugged(int x);
 
-/* The texts of the assembler name it, too. */
+/* Assembler text refers to it, too. */
 static int called __asm__("called") __attribute__((used));
 
 static void nothing(int x)
@@ -36,7 +36,7 @@ static void writes(int x)
 DECLARE_PV_OPS(late, 2);
 DECLARE_STATIC_MODE(policy, 3, 0);
 
-/* What was called, and of a switch; -1000, if not all registers are kept. */
+/* The result of the called backend, plus 10 times that of a switch. -1000 if not all registers are kept. */
 int plugged(int x)
 {
 	unsigned char vectors[2][32] = { { 0 }, { 0 } };
@@ -76,7 +76,7 @@ static void *waits(void *argument)
 	return read(*(int *)argument, &byte, 1) < 0 ? argument : NULL;
 }
 
-/* The plugin's site stays as it is; who sets the table again is told so, and has it changed when the thread is gone. */
+/* The plugin's site stays as it is. Setting the table again is refused, and succeeds once the thread has ended. */
 static int beside_a_thread(const char *plugin)
 {
 	pthread_t thread;

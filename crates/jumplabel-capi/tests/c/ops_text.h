@@ -1,4 +1,4 @@
-/* What the sites of the table hold: part of tests/c/ops.c. */
+/* The bytes of the table's sites: a part of tests/c/ops.c. */
 #ifndef OPS_TEXT_H
 #define OPS_TEXT_H
 
@@ -62,11 +62,11 @@ static unsigned char *site_named(const char *name)
 	exit(1);
 }
 
-/* A nop of each length, from the manual of the processor. */
+/* A nop of each length, from the processor's manual. */
 static const char *const nops[] = { "\x0f\x1f\x44\x00\x00", "\x66\x0f\x1f\x44\x00", "\x0f\x1f\x80\x00\x00",
 				    "\x0f\x1f\x84\x00\x00", "\x66\x0f\x1f\x84\x00", "\x66\x66\x0f\x1f\x84" };
 
-/* Each site of `events`: the native instruction, a nop as long as that, or a jump to the stub. */
+/* Each site of `events` must hold the native instruction, a nop of the same length, or a jump to the stub. */
 static void check_text(int backend)
 {
 	int sites = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program that knows no jumplabel but one header: the same results with the library and without it. */
+/* A program that uses only one header of jumplabel. Its results must be the same with the library and without it. */
 #define JUMPLABEL_OPTIONAL_IMPLEMENTATION
 #include "jumplabel-optional.h"
 
@@ -142,12 +142,12 @@ static void hear(const struct jumplabel_changed *changed, void *data)
 	++*(int *)data;
 }
 
-/* It does not let its key stay on, once. */
+/* Turns the key off again, once. */
 static void veto(const struct jumplabel_changed *changed, void *data)
 {
 	int number = (int)*(long *)data;
 	CHECK(changed->state == 1);
-	/* Both times, this call runs. */
+	/* This call itself still runs, so both results are 1. */
 	*(long *)data = jumplabel_on_change_remove(number) == 1 ? jumplabel_on_change_remove(number) : -1;
 	CHECK(jumplabel_disable(changed->key) == 0);
 }

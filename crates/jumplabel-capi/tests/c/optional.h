@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the files of optional.c's program share: as another project's header, which C++ includes inside of extern "C". */
+/* Shared by the files of optional.c's program. It is like a header of another project, which C++ code includes inside of extern "C". */
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads that count users of one key, and flip another, while others check both. */
+/* Threads add and remove users of one key, and flip another key, while other threads check both. */
 #define JUMPLABEL_OPTIONAL_IMPLEMENTATION
 #include "jumplabel-optional.h"
 

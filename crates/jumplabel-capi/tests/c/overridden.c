@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A weak key, in whose place the linker takes that of overriding.c. Prints "ok" at the end. */
+/* A weak key, in place of which the linker takes that of overriding.c. Prints "ok" at the end. */
 #include <stdio.h>
 
 #include <jumplabel.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A plugin. With SOLO, it checks only keys of its own. It flips keys of its own in a constructor and in a destructor, where
- * its sites must follow like anywhere else.
+ * A plugin. With SOLO, it checks only its own keys. It flips its own keys in a constructor and in a destructor, where its sites must follow, too.
  */
 #include "objects.h"
 
@@ -48,7 +47,7 @@ __attribute__((visibility("default"))) struct plugin plugin = {
 	program_state, library_state, own_state, flip_own, -1, &own_off, &own_on,
 };
 
-/* Before the constructors of all others. */
+/* Runs before all other constructors. */
 __attribute__((constructor(101))) static void loading(void)
 {
 	plugin.at_load = program_state();

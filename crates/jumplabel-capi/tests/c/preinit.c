@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Flips before any constructor has run: refused, in so many words. Afterwards all works. */
+/* Flips before any constructor has run are refused, with an error that says so. Afterwards all flips work. */
 #include "check.h"
 
 #include <errno.h>

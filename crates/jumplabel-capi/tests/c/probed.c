@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Functions that begin with a check, and a uprobe on each: set, hit or not, while the key is on or off and while it changes, and removed.
- * By the kernel, where tracefs can be had, and by the writes that the kernel makes, in the same order: crates/jumplabel/tests/uprobes/probe.rs
- * has them in a table.
+ * Functions that begin with a check, with a uprobe on each: it is set, hit or not, and removed, while the key is on or off, and while it changes. The
+ * kernel does this if tracefs is available. The test also makes the same writes as the kernel itself, in the same order
+ * (crates/jumplabel/tests/uprobes/probe.rs has a table of them).
  *
  *     probed        all checks are right as soon as a probe is gone
- *     probed broken, of a build with JUMPLABEL_NO_SITE_PREFIX: dies, or says what it has found
+ *     probed broken, built with JUMPLABEL_NO_SITE_PREFIX: dies, or prints what is wrong
  */
 #include <jumplabel.h>
 
@@ -22,7 +22,7 @@ extern const struct jump_entry jump_table_stop[] __asm__("__stop___jump_table") 
 DEFINE_STATIC_KEY_FALSE(off);
 DEFINE_STATIC_KEY_TRUE(on);
 
-/* Calls that return what no compiler knows: it has nothing to move in front of the check. */
+/* The compiler does not know the results of these calls, so it cannot move their code before the check. */
 __attribute__((noinline)) static int zero(void)
 {
 	int value = 0;
@@ -61,7 +61,7 @@ static void write_at(int offset, const void *bytes, size_t count)
 	CHECK(pwrite(probe.memory, bytes, count, (off_t)(uintptr_t)(probe.at + offset)) == (ssize_t)count);
 }
 
-/* Whether the kernel takes the line. */
+/* True if the kernel accepts the line. */
 static int tell(const char *file, const char *line)
 {
 	char path[128];
@@ -84,7 +84,7 @@ static int enable(int value)
 	return tell(file, value ? "1" : "0");
 }
 
-/* Where in the file the code is: the program's own mapping says so. */
+/* Sets the uprobe. Its offset in the file comes from the program's own mapping. */
 static int set_by_kernel(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -183,10 +183,10 @@ int main(int argc, char **argv)
 		ways = 1;
 	}
 	for (int i = 0; i < 2; i++) {
-		/* A function pointer has no other way. */
+		/* A function pointer can only be converted by copying its bytes. */
 		memcpy(&probe.at, &functions[i], sizeof(probe.at));
 		memcpy(probe.file, probe.at, sizeof(probe.file));
-		/* It begins with the site. */
+		/* The function must begin with the site. */
 		for (const struct jump_entry *entry = jump_table_start; entry < jump_table_stop; entry++)
 			if (jump_entry_key(entry) == keys[i])
 				CHECK(jump_entry_code(entry) - (uintptr_t)probe.at == (argc > 1 ? 0 : 1));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* jump_label_init_ro() seals the keys of the object that calls it: two libraries (LIBRARY: a number) and a program without any. */
+/* jump_label_init_ro() seals the keys of the object that calls it. Two libraries (LIBRARY is a number), and a program without such keys. */
 #include <errno.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Probes of <sys/sdt.h> with arguments of each kind, by headers of `dtrace -h`. With TRACED and <jumplabel/sdt.h>, it is a
-   program that traces itself: the checks follow the semaphores, and the arguments arrive. Says `ok`. */
+/* Probes of <sys/sdt.h> with arguments of each kind, with headers of `dtrace -h`. With TRACED and <jumplabel/sdt.h>, the program traces itself: the
+   checks must follow the semaphores, and the arguments must arrive. Prints `ok`. */
 #include <stdbool.h>
 #include "sdt.h"
 
@@ -10,7 +10,7 @@ enum letter { A, B };
 int emit(int x, double real);
 int emit(int x, double real)
 {
-	/* No probe says that it reads what an address leads to. */
+	/* These are initialised here, because a probe does not tell the compiler that it reads the memory at an address. */
 	static char text[16] = "text";
 	static int numbers[4] = { 1, 2, 3, 4 };
 	signed char c = (signed char)-x;
@@ -40,7 +40,7 @@ int emit(int x, double real)
 		SDT_PACKET_SENT(ul, s, text);
 		on++;
 	}
-	/* As hints of a program may wrap it. */
+	/* The check is wrapped, as macros for hints in programs do. */
 	if (__builtin_expect(!!(SDT_PACKET_RECEIVED_ENABLED()), 0)) {
 		SDT_PACKET_RECEIVED(ul, s, text);
 		on++;
@@ -92,7 +92,7 @@ int emit(int x, double real)
 #include "usdt.h"
 #define CHECK(what) ((what) ? (void)0 : fail("not so", #what))
 
-/* The bits of a number of floating point. */
+/* The bits of a floating-point number. */
 static int64_t bits(const void *real, size_t size)
 {
 	int64_t value = 0;
@@ -101,7 +101,7 @@ static int64_t bits(const void *real, size_t size)
 	return value;
 }
 
-/* Places on the stack hold what they held until the call returns. */
+/* Copies what the addresses point to, because memory on the stack is valid only until the call returns. */
 static char copied[2][16];
 static int64_t numbers_copied[4];
 static void copy_addresses(void)
@@ -111,7 +111,7 @@ static void copy_addresses(void)
 		numbers_copied[number] = *(const int *)(uintptr_t)values[number];
 }
 
-/* Attaches to the probe of this name: from the next look until the tracer has left, its checks, and no others, are on. */
+/* Attaches to the probe of this name. From the next look until the tracer has left, only its checks are on. */
 static void traced_alone(const char *name, int arguments, const int64_t *expected)
 {
 	CHECK(emit(3, 1.5) == 0);
@@ -149,7 +149,7 @@ static void each(void)
 	traced_alone("wide", 4, wide);
 	traced_alone("reals", 2, reals);
 #ifdef __cplusplus
-	/* <sys/sdt.h> takes enumerations of C++ for unsigned. */
+	/* <sys/sdt.h> treats enumerations in C++ as unsigned. */
 	const int64_t kinds_of_cxx[] = { 0xffffffff, 1, 1 };
 	(void)kinds;
 	traced_alone("kinds", 3, kinds_of_cxx);
@@ -171,7 +171,7 @@ static void each(void)
 	also = 0;
 }
 
-/* What other files check. */
+/* Checks in other files. */
 static void other_files(void)
 {
 	CHECK(!other_packet() && !other_elsewhere());
@@ -185,7 +185,7 @@ static void other_files(void)
 	CHECK(jumplabel_usdt_look() == 0 && !other_elsewhere());
 }
 
-/* Keys are listed. What an operator does holds until a tracer comes or goes. */
+/* Keys are listed. If an operator sets a key, it stays so until a tracer comes or goes. */
 static struct static_key *found;
 static void find(const struct jumplabel_key_info *info, void *data)
 {
@@ -213,7 +213,7 @@ static void operators(void)
 int main(void)
 {
 #ifdef JUMPLABEL_SDT_WATCH
-	/* That thread may look between two lines of these. */
+	/* The thread of JUMPLABEL_SDT_WATCH might look in the middle of these tests. */
 	(void)each, (void)other_files, (void)operators;
 #else
 	each();
@@ -221,7 +221,7 @@ int main(void)
 	operators();
 	CHECK(!jumplabel_usdt_watch());
 #endif
-	/* The thread. */
+	/* From here on, the thread looks. */
 	attach((const void *)(uintptr_t)&emit, "sdt", "words");
 	while (!hits)
 		emit(3, 1.5);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What tests/c/sdt.c and sdt_other.c share. sdt_probes.h is what `dtrace -h` makes of sdt.d. */
+/* Shared by tests/c/sdt.c and sdt_other.c. `dtrace -h` makes sdt_probes.h from sdt.d. */
 #include "sdt_probes.h"
 
-/* In both files: one key, two probes. */
+/* Both files have this function: one key, two probes. */
 static inline int inlined(int x)
 {
 	int on = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Hints that are no checks of probes, with commas of all kinds: the compiler gets them as they are. */
+/* Uses of __builtin_expect that are not checks of probes, with commas of all kinds. The compiler must get them unchanged. */
 #include <stdbool.h>
 #include <sys/sdt.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Another file with checks of the same semaphores; also one of which all checks load, by the system's <sys/sdt.h>. */
+/* Another file that checks the same semaphores. It is also compiled with the system's <sys/sdt.h>, so that all its checks load. */
 #include "sdt.h"
 
 int other_inlined(int x)
@@ -7,7 +7,7 @@ int other_inlined(int x)
 	return inlined(x);
 }
 
-/* No probe here: it is in sdt.c. */
+/* This file has only the check. The probe is in sdt.c. */
 int other_elsewhere(void)
 {
 	return SDT_ELSEWHERE_ENABLED() ? 1 : 0;

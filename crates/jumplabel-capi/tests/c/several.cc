@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Checks of one key in several files, of which each has the key. Prints "ok" at the end. */
+/* Checks of keys that several files define, of which the linker keeps one each. Prints "ok" at the end. */
 #include <cstdio>
 #include <cstring>
 
@@ -33,7 +33,7 @@ int main()
 		std::printf("%d %d %d\n", before, on, off);
 		return 1;
 	}
-	/* One record for the key of both files, and one for the key of each. */
+	/* There is one record for the key that both files share, and one for each file's own key. */
 	if (jumplabel_for_each_key(see, nullptr) != 3 || listed_shared != 1 || listed_own != 2) {
 		std::printf("listed: %d %d\n", listed_shared, listed_own);
 		return 1;

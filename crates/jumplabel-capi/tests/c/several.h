@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Keys that C++ has in each file that uses them, and the linker takes from one: of several.cc and several_other.cc. */
+/* Keys that C++ defines in each file that uses them, and the linker takes from one: for several.cc and several_other.cc. */
 #ifndef SEVERAL_H
 #define SEVERAL_H
 
@@ -20,7 +20,7 @@ template <class T> int state()
 	return static_branch_unlikely(&of<T>::key) + 2 * static_branch_unlikely(&shared) + 4 * static_branch_likely(&loads) +
 	       8 * static_branch_likely(&local);
 }
-/* The optimised code of each file has its own. */
+/* Each file has its own optimised copy. */
 __attribute__((always_inline)) inline int inlined()
 {
 	return static_branch_likely(&shared) + 2 * static_branch_unlikely(&of<int>::key) + 4 * static_branch_unlikely(&loads);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Sites that may have two bytes (-DJUMPLABEL_SHORT): what a constructor sees, what flips make of them, and how many there are. An arm
- * that calls a cold function is unlikely to the compiler.
+ * Sites that may have two bytes (-DJUMPLABEL_SHORT): their state in a constructor, after flips, and their number. The compiler takes an arm that
+ * calls a cold function for unlikely.
  */
 #include "check.h"
 

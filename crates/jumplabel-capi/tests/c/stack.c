@@ -1,4 +1,4 @@
-/* How much of a handler's stack a flip takes: the handler runs on a painted stack, once with a flip and once without. */
+/* Measures how much stack a flip takes in a signal handler, which runs on a painted stack, once with a flip and once without. */
 #include <jumplabel.h>
 #include <signal.h>
 #include <stdio.h>

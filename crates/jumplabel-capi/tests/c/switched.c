@@ -1,4 +1,4 @@
-/* The mode, and a switch of it in its own file. */
+/* The mode, and a switch in the same file. */
 #include "switches.h"
 
 DEFINE_STATIC_MODE(policy, 3, 1);

@@ -1,4 +1,4 @@
-/* N-way switches: each number of modes, from each first mode; in another file than the mode's. */
+/* N-way switches with each number of modes and each first mode, in another file than the mode. */
 #include <errno.h>
 
 #include "checked.h"

@@ -1,4 +1,4 @@
-/* What tests/c/switches.c and switched.c share. */
+/* Shared by tests/c/switches.c and switched.c. */
 #include <jumplabel.h>
 
 DECLARE_STATIC_MODE(policy, 3, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Threads emit while others add and remove probes, and free their data after tracepoint_synchronize_unregister(). With the name of a
- * plugin, that does the same. Prints "ok" at the end. With BREAK_SYNCHRONIZE it does not wait, and must fail.
+ * Threads emit while others add and remove probes, and free their data after tracepoint_synchronize_unregister(). With the name of a plugin, the
+ * plugin does the same. Prints "ok" at the end. With BREAK_SYNCHRONIZE, the program does not wait, and must fail.
  */
 #include "tracing.h"
 #include "check.h"
@@ -22,7 +22,7 @@ DEFINE_TRACE(stop, TP_PROTO(unsigned int x), TP_ARGS(x));
 #define IS_BROKEN false
 #endif
 
-/* ---- One thread in a probe, that is removed ---------------------------------------------------------------------- */
+/* ---- A probe is removed while one thread is in it ---------------------------------------------------------------- */
 
 static int inside, removed, freed;
 
@@ -42,7 +42,7 @@ static void await(int *flag)
 		sched_yield();
 }
 
-/* Stays until it is removed, and for a while. */
+/* Stays in the probe until the probe is removed, and a while longer. */
 static void linger(void *data, unsigned int x)
 {
 	struct noted *noted = (struct noted *)data;
@@ -85,7 +85,7 @@ static void one(struct noted *noted)
 	CHECK(pthread_join(thread, NULL) == 0);
 }
 
-/* ---- Many -------------------------------------------------------------------------------------------------------- */
+/* ---- Many threads ------------------------------------------------------------------------------------------------ */
 
 enum { EMITTERS = 2, ADDERS = 2, ROUNDS = 100 };
 
@@ -109,7 +109,7 @@ static void note(void *data, unsigned int x)
 	__atomic_fetch_add(&noted->count, x, __ATOMIC_RELAXED);
 }
 
-/* Another probe: with data that no other function may see. */
+/* Another probe, with data that only this function may get. */
 static void note_all(void *data, unsigned int x)
 {
 	note(*(void **)data, x);

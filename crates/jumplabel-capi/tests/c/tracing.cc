@@ -38,7 +38,7 @@ static int thrown(int x)
 	return -1;
 }
 
-// The exception arrives, and the thread is counted off: who waits does not wait for it.
+// The exception arrives, and the thread is no longer counted, so synchronize does not wait for it.
 static void exceptions(void *data)
 {
 	using namespace outer;

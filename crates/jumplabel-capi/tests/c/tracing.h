@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The tracepoints of tracing.c, which a plugin looks on at, too. */
+/* The tracepoints of tracing.c, to which a plugin adds probes, too. */
 #ifndef TRACING_H
 #define TRACING_H
 

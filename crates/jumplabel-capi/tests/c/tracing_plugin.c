@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Looks on at a tracepoint of the program that has loaded it. */
+/* Adds a probe to a tracepoint of the program that has loaded this plugin. */
 #include "tracing.h"
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The first probe ever is registered while an emission begins: somebody had switched the tracepoint on without a probe. The emission's
-   thread is not counted, so nobody would wait for it: it must not come to the probe. */
+/* The very first probe is registered while an emission begins: the tracepoint's key was turned on without a probe. The emission's thread is not
+   counted, so nobody would wait for it. So it must not call the probe. */
 #include "check.h"
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@ static void probe(void *data, int value)
 	called += value;
 }
 
-/* Between the library's answer and its use: what another thread does then. */
+/* Stands for the moment between the library's answer and its use, in which another thread registers the probe. */
 struct jumplabel_inside_ jumplabel_trace_enter_(void)
 {
 	struct jumplabel_inside_ (*enter)(void);

@@ -2,12 +2,12 @@
 /*
  * UP mode in C and C++:
  *
- *     up operations              each operation against what it should yield, in both modes
- *     up threads                 numbers that threads of a library add to; with INTERPOSE, pthread_create() is caught
- *     up lost                    the broken twin: UP mode, and nobody catches pthread_create()
- *     up late PLUGIN             a plugin that is loaded in UP mode, and one that leaves UP mode
+ *     up operations              the result of each operation, in both modes
+ *     up threads                 threads of a library add to numbers; with INTERPOSE, pthread_create() is caught
+ *     up lost                    the broken twin: in UP mode, with pthread_create() not caught
+ *     up late PLUGIN             plugins: one is loaded in UP mode, one leaves UP mode
  *     up refused                 with INTERPOSE: while a prefix has a breakpoint, no thread starts
- *     up denied                  with INTERPOSE, and a writer that there is not: prefixes stay in, and threads start
+ *     up denied                  with INTERPOSE and an unknown writer: the prefixes stay, and threads start
  */
 #ifdef INTERPOSE
 #include <jumplabel/up_threads.h>
@@ -63,8 +63,8 @@ static void operations(void)
 }
 
 /*
- * How often a thread ran beside another, at least: of two reads in a row, the second saw what another had written in between, more often than
- * the thread had to stop.
+ * How often two threads certainly ran at the same time. If the second of two reads in a row sees a change, another thread ran in between; the number
+ * of times that this thread was stopped is subtracted.
  */
 static long beside;
 
@@ -92,7 +92,7 @@ static void *add(void *argument)
 	return argument;
 }
 
-/* One that was joined may be on its way out. */
+/* A joined thread may still be ending, so this tries again. */
 static void enter_at_last(void)
 {
 	int error;
@@ -113,7 +113,7 @@ static void in_both_modes(void)
 	operations();
 }
 
-/* `lost N` where updates were lost. */
+/* Prints `lost in round N` if updates were lost. */
 static void threads(int rounds)
 {
 	for (int round = 1; round <= rounds; round++) {
@@ -132,7 +132,7 @@ static void threads(int rounds)
 
 static const char *plugin;
 
-/* In UP mode, and not; what the plugin thinks of it, whose instance of the library may be its own. */
+/* UP mode and the normal mode, as seen by a plugin, which may have its own instance of the library. */
 static void late(void)
 {
 	struct up_atomic32 one = { 1 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the tests of UP mode share: the lock prefixes of the object that this is compiled into. */
+/* Shared by the tests of UP mode: the lock prefixes of the object that includes this. */
 #ifndef UP_H
 #define UP_H
 
@@ -12,7 +12,7 @@ extern "C" {
 extern const struct jump_entry __start___jump_table[] __attribute__((visibility("hidden")));
 extern const struct jump_entry __stop___jump_table[] __attribute__((visibility("hidden")));
 
-/* The byte that all of them have; 0 if they differ, or if there is none. */
+/* The byte that all of them hold; 0 if they differ, or if there are none. */
 static inline int prefixes(void)
 {
 	int all = -1;
@@ -28,7 +28,7 @@ static inline int prefixes(void)
 
 enum { ALONE = 0x3e, LOCKED = 0xf0 };
 
-/* A library that knows nothing of jumplabel: runs `body` in so many threads. */
+/* In a library that does not know jumplabel: runs `body` in this many threads. */
 int run_threads(int threads, void *(*body)(void *), void *argument);
 
 #ifdef __cplusplus

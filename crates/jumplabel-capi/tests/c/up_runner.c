@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A library that starts threads, and knows nothing of jumplabel. */
+/* A library that starts threads, and does not know jumplabel. */
 #include <pthread.h>
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a tracer gets of tracepoints in C and C++, and that they are on while there is a tracer or a probe; with the path of usdt_plugin.c's
-   object, the same of a plugin. Says `ok`. */
+/* What a tracer sees of tracepoints in C and C++. They must be on while there is a tracer or a probe. With the path of usdt_plugin.c's object, tests
+   a plugin, too. Prints `ok`. */
 #define TRACE_SYSTEM net
 #include <jumplabel.h>
 
@@ -112,7 +112,7 @@ static void arguments(void)
 	CHECK(jumplabel_usdt_look() == 0);
 }
 
-/* Neither a tracer nor a probe takes away what the other wants. */
+/* A tracer and a probe do not disturb each other. */
 static void beside_probes(void)
 {
 	static int data;
@@ -159,7 +159,7 @@ static void *look(void *data)
 	return data;
 }
 
-/* A plugin that is loaded, traced and unloaded while threads look; it is unloaded while it is traced, too. */
+/* A plugin is loaded, traced and unloaded while threads look. It is also unloaded while it is traced. */
 static void plugin(const char *path)
 {
 	pthread_t threads[2];
@@ -205,7 +205,7 @@ int main(int argc, char **argv)
 	beside_probes();
 	if (argc > 1)
 		plugin(argv[1]);
-	/* The thread. */
+	/* From here on, the thread looks. */
 	CHECK(!jumplabel_usdt_watch() && !jumplabel_usdt_watch());
 	attach(&heard, "net", "packet");
 	while (!hits)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A tracer within the process: it reads the notes of an object's file, makes a call or a breakpoint of a note's nop, and reads the arguments
- * from where the note says. One at a time.
+ * A tracer within the process. It reads the notes in an object's file, replaces a note's nop by a call or a breakpoint, and reads the arguments from
+ * the places in the note. It traces one note at a time.
  */
 #ifndef USDT_H
 #define USDT_H
@@ -24,10 +24,10 @@ struct note {
 };
 
 static struct note traced;
-/* The compiler does not know that a nop changes them. */
+/* These are volatile, because the compiler does not know that a nop changes them. */
 static volatile int hits, count;
 static volatile int64_t values[16];
-/* Reads more while the arguments are there. */
+/* Called while the arguments are valid, to read more. */
 static void (*also)(void);
 
 static int64_t sized(uint64_t value, long size)
@@ -43,7 +43,7 @@ static int64_t sized(uint64_t value, long size)
 	}
 }
 
-/* Reads all of `places`: -4@%edi, 8f@%rax, 8@-16(%rbp), 4@$7; -4@x0, 8@[sp, 16], 4@7; -4@a0, 8@-16(s0), 4@7. */
+/* Reads all arguments in `places`: -4@%edi, 8f@%rax, 8@-16(%rbp), 4@$7; -4@x0, 8@[sp, 16], 4@7; -4@a0, 8@-16(s0), 4@7. */
 void usdt_seen(const struct registers *registers)
 {
 	const char *at = traced.places;
@@ -85,7 +85,7 @@ void usdt_seen(const struct registers *registers)
 		also();
 }
 
-/* The file of the object that `within` lies in, and where its first segment lies. -DSTATIC: there is only one. */
+/* The file of the object that contains `within`, and the address of the object's first segment. With -DSTATIC, there is only one object. */
 static const char *object_of(const void *within, const void **base)
 {
 #ifdef STATIC
@@ -104,7 +104,7 @@ static const char *object_of(const void *within, const void **base)
 #endif
 }
 
-/* The note of that name in the file of the object that `within` lies in; its addresses are those of the process. */
+/* The note of this name in the file of the object that contains `within`, with its addresses in this process. */
 static struct note find_note(const void *within, const char *provider, const char *name)
 {
 	struct stat status;

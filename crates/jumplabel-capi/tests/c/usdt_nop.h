@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What a tracer makes of a nop, by instruction set: a call on x86-64, as kernels from 6.18 on do, elsewhere a breakpoint. Then usdt_seen() has the
+ * Replaces a nop as a tracer does: by a call on x86-64, like kernels from 6.18 on, and by a breakpoint elsewhere. usdt_seen() then gets the
  * registers.
  */
 #ifndef USDT_NOP_H
@@ -40,7 +40,7 @@ static const char *const names[16][4] = {
 	{ "rsp", "esp", "sp", "spl" },
 };
 
-/* As tools write. */
+/* Writes through /proc/self/mem, as tools do. */
 static void poke(uint64_t address, const void *bytes, size_t size)
 {
 	int memory = open("/proc/self/mem", O_WRONLY);
@@ -50,7 +50,7 @@ static void poke(uint64_t address, const void *bytes, size_t size)
 	close(memory);
 }
 
-/* BREAKPOINT: a nop of one byte, as those of <sys/sdt.h>. */
+/* BREAKPOINT: for nops of one byte, like those of <sys/sdt.h>. */
 #ifdef BREAKPOINT
 
 #include <signal.h>
@@ -90,7 +90,7 @@ static void hook(uint64_t address)
 
 #else
 
-/* In the order in which the call pushes them. */
+/* In the order in which usdt_call pushes them. */
 struct registers {
 	uint64_t all[15], flags, ret;
 };
@@ -194,7 +194,7 @@ static void trapped(int number, siginfo_t *info, void *data)
 	usdt_seen(&registers);
 }
 
-/* So that an emulator, too, notices. */
+/* Writes in a way that an emulator notices, too. */
 static void poke(uint64_t address, const void *bytes, size_t size)
 {
 	for (size_t at = 0; at < size; at++) {

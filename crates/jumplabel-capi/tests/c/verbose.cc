@@ -21,7 +21,7 @@ static void keep(const jumplabel::vlog::message &message)
 	said += std::to_string(message.level) + ":" + std::string(message.text) + ";";
 }
 
-// What was said since the last question.
+// The output since the last call.
 static std::string fresh()
 {
 	std::string was = said;
@@ -37,7 +37,7 @@ static int number(int x)
 	return x;
 }
 
-// The test disassembles these two functions, which differ by the statement.
+// The test disassembles these two functions, which differ only in the statement.
 extern "C" __attribute__((noinline)) void logs(int x)
 {
 	std::fflush(stdout);
@@ -60,7 +60,7 @@ static void all_levels()
 	VLOG(4) << "four" << number(4);
 }
 
-// As the only statement of an `if` with an `else`.
+// A statement as the only one in an `if` with an `else`.
 static void branches(bool is)
 {
 	if (is)
@@ -96,7 +96,7 @@ static void levels()
 	branches(false);
 	CHECK(fresh() == "1:is;1:is not;" && evaluated == 2);
 
-	// Up and down; to nothing.
+	// Levels go up and down, and to none.
 	CHECK(jumplabel::vlog::set("tests/c/verbose.cc=4") == 1);
 	all_levels();
 	CHECK(fresh() == "0:zero0;1:one1;2:two2;4:four4;");
@@ -105,7 +105,7 @@ static void levels()
 	all_levels();
 	CHECK(fresh().empty());
 
-	// By patterns, of which the first that _chooses a file is the one. Other files, modules, headers.
+	// For each file, the first pattern that chooses it counts. Other files, modules, and headers are chosen, too.
 	CHECK(jumplabel::vlog::set("verbose_*=2,net=1,*=0") == 3);
 	all_levels();
 	other();
@@ -118,7 +118,7 @@ static void levels()
 	CHECK(fresh() == "1:header6;");
 	CHECK(jumplabel::vlog::set("*=-1") == 3);
 
-	// By the keys, one by one, and all.
+	// The keys are set one by one.
 	static_branch_enable(&jumplabel_vlog_levels[2]);
 	all_levels();
 	CHECK(fresh() == "2:two2;");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A site that holds the file's bytes again, because its page was dropped (MADV_DONTNEED), is brought back. Prints "ok". */
+/* A site that holds the bytes of its file again, because its page was dropped (MADV_DONTNEED), is restored. Prints "ok". */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Sites of keys that nobody defines and of NULL, as in a program at a fixed address: they stay as compiled, flips of that key
- * are refused, and flips of all other keys work. Prints "ok".
+ * Sites of undefined weak keys and of NULL, as in a program at a fixed address. They stay as compiled; flips of such a key are refused, and flips of
+ * all other keys work. Prints "ok".
  */
 #include "check.h"
 
 #include <errno.h>
 
 extern __attribute__((weak)) struct static_key_false nobody_defines;
-/* Nor this one, with a key inside. */
+/* Undefined, too: a structure with a key in it. */
 struct options {
 	long before;
 	struct static_key_true key;
@@ -17,7 +17,7 @@ extern __attribute__((weak)) struct options no_options;
 static DEFINE_STATIC_KEY_FALSE(key);
 static DEFINE_STATIC_KEY_TRUE(other);
 
-/* Not every compiler lets C say it: a site of its own, whose key word leads to address 0. */
+/* A site whose key is at address 0. It is written in assembler, because not every compiler accepts it in C. */
 #ifdef ABSOLUTE
 __asm__(".pushsection .text\nsite_of_null:\n.byte 0x0f, 0x1f, 0x44, 0, 0\nret\n.popsection\n"
 	".pushsection __jump_table, \"a\", @progbits\n.balign 4\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * All that the headers offer, in a program whose own names all begin with w_: each other word may be a macro of somebody's. With HIDDEN, the
- * headers are included where all names are to be hidden.
+ * All that the headers offer, in a program whose own names begin with w_, so that any other word may be a macro. With HIDDEN, the headers are
+ * included where all names are hidden.
  */
 #ifdef HIDDEN
 #pragma GCC visibility push(hidden)

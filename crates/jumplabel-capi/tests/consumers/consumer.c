@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program that knows of jumplabel only what is installed. */
+/* A program that uses only the installed files of jumplabel. */
 #include <jumplabel.h>
 
 #include <stdio.h>

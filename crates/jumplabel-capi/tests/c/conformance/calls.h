@@ -11,10 +11,10 @@ static int add_two(int x)
 	return x + 2;
 }
 
-/* ---- The kernel's boot test, and what each name does ------------------------------------------------------------- */
+/* ---- The kernel's boot test, and each name ----------------------------------------------------------------------- */
 
 DEFINE_STATIC_CALL(adding, add_one);
-/* In elsewhere.c. */
+/* Defined in elsewhere.c. */
 int add_three(int x);
 DECLARE_STATIC_CALL(adding_elsewhere, add_three);
 
@@ -41,7 +41,7 @@ static void targets(void)
 	STEP(static_call_update(adding_elsewhere, add_three));
 	CHECK(static_call(adding_elsewhere)(2) == 5);
 
-	/* Of base.c, perhaps another library, whose constructor has updated the second. */
+	/* Calls of base.c, which may be in another library. Its constructor has updated the second one. */
 	CHECK(static_call(base_call)(2) == 102 && static_call_query(base_call) == base_add);
 	CHECK(static_call(base_inv_call)(2) == -2 && static_call_query(base_inv_call) == base_negate);
 	CHECK(static_call(base_tramp_call)(2) == 102);
@@ -52,7 +52,7 @@ static void targets(void)
 	CHECK(static_call(base_call)(2) == 102 && call_from_base(2) == 102);
 }
 
-/* An indirect branch may land on a trampoline: endbr64, bti c. */
+/* A trampoline begins with an instruction on which an indirect branch may land: endbr64, bti c. */
 static void landing_pads(void)
 {
 #if !defined(JUMPLABEL_FALLBACK) && defined(__x86_64__)
@@ -68,7 +68,7 @@ static void landing_pads(void)
 	CHECK(!call || (call(2) == 3 && memcmp(JUMPLABEL_CAST_(const void *, code), pad, strlen(pad)) == 0));
 }
 
-/* ---- Nowhere, and 0 ---------------------------------------------------------------------------------------------- */
+/* ---- Calls that call nothing, and calls that return 0 ------------------------------------------------------------ */
 
 static int noted;
 
@@ -126,7 +126,7 @@ static void returns_0(void)
 	STEP(static_call_update(zero_wide, RETURN0));
 	CHECK(static_call(zero_wide)(-0x12345678901ll) == 0);
 
-	/* A call with another default, perhaps of another library. */
+	/* Calls that did not return 0 at first. One may be in another library. */
 	STEP(static_call_update(adding, RETURN0));
 	STEP(static_call_update(base_call, RETURN0));
 	CHECK(static_call(adding)(2) == 0 && IS_RETURN0(adding));
@@ -207,7 +207,7 @@ static void signatures(void)
 	CHECK(static_call(sum_call)(9, 1, 2, 3, 4, 5, 6, 7, 8, 9) == 9);
 }
 
-/* ---- From the target, under the lock, what is refused ------------------------------------------------------------ */
+/* ---- Updates from the target and under the lock; refused updates ------------------------------------------------- */
 
 static int once(int x);
 DEFINE_STATIC_CALL(updated_by_target, once);
@@ -230,7 +230,7 @@ static void refusals(void)
 	CHECK(static_call(adding)(2) == 3 && static_call_query(adding) == add_one);
 	WARNS("NULL", CHECK(jumplabel_static_call_update(NULL, NULL, NULL) == -EINVAL));
 #if defined(__x86_64__) || defined(__i386__)
-	/* An emulator may show its own mappings, in which the library cannot tell. */
+	/* Not tested under emulators: they may show their own mappings, so that the library cannot know what is mapped. */
 	WARNS("no code is mapped",
 	      CHECK(static_call_update(adding, JUMPLABEL_CAST_(int (*)(int), data)) == -EFAULT));
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Counts, and what is refused. A part of conformance.c. */
+/* Counts of users, and refused changes. A part of conformance.c. */
 
 /* ---- Counts ----------------------------------------------------------------------------------------------------- */
 
@@ -27,13 +27,13 @@ static void counts(void)
 	CHECK(static_key_count(&counted) == 0 && !counted_is_on() && !static_key_enabled(&counted));
 	CHECK(!jump_label_enabled(&counted));
 
-	/* A key that starts on starts with one user. */
+	/* A key that starts on has one user. */
 	CHECK(static_key_count(&counted_true) == 1 && static_branch_likely(&counted_true));
 	STEP(static_branch_dec(&counted_true));
 	CHECK(static_key_count(&counted_true) == 0 && !static_branch_likely(&counted_true));
 	STEP(CHECK(static_branch_inc(&counted_true)));
 
-	/* enable and disable are idempotent, and no references. */
+	/* enable and disable may be repeated; they do not count users. */
 	STEP(static_branch_enable(&counted));
 	STEP(static_branch_enable(&counted));
 	CHECK(static_key_count(&counted) == 1);
@@ -44,7 +44,7 @@ static void counts(void)
 
 static void misuse(void)
 {
-	/* With two users: enable warns and does nothing, disable warns and the key stays on. */
+	/* With two users, enable warns and does nothing; disable warns, and the key stays on. */
 	STEP(CHECK(static_branch_inc(&counted)));
 	STEP(CHECK(static_branch_inc(&counted)));
 	WARNS("static_key_enable", static_branch_enable(&counted));
@@ -54,12 +54,12 @@ static void misuse(void)
 	STEP(static_branch_dec(&counted));
 	STEP(static_branch_dec(&counted));
 
-	/* Off: dec warns and does not underflow. */
+	/* If the key is off, dec warns and does not underflow. */
 	WARNS("dec without its inc", static_branch_dec(&counted));
 	WARNS("static_key_slow_dec", static_key_slow_dec(&counted.key));
 	CHECK(static_key_count(&counted) == 0 && !counted_is_on());
 
-	/* At INT_MAX: inc fails, and does not wrap. */
+	/* At INT_MAX, inc fails and does not wrap. */
 	STEP(CHECK(static_branch_inc(&counted)));
 	counted.key._enabled = INT_MAX;
 	WARNS("maximum", CHECK(!static_branch_inc(&counted)));
@@ -71,7 +71,7 @@ static void misuse(void)
 	CHECK(static_key_count(&counted) == INT_MAX);
 	counted.key._enabled = 1;
 
-	/* fast_inc: only where the key is on. */
+	/* fast_inc succeeds only if the key is on. */
 	STEP(CHECK(static_key_fast_inc_not_disabled(&counted.key)));
 	CHECK(static_key_count(&counted) == 2);
 	STEP(static_branch_dec(&counted));
@@ -79,7 +79,7 @@ static void misuse(void)
 	STEP(CHECK(!static_key_fast_inc_not_disabled(&counted.key)));
 	CHECK(static_key_count(&counted) == 0);
 
-	/* Not keys. */
+	/* Addresses that are not keys. */
 	WARNS("static_key_enable", static_key_enable(NULL));
 	WARNS("misaligned", static_key_disable((struct static_key *)((char *)&counted + 4)));
 	WARNS("NULL", CHECK(!static_key_slow_inc(NULL)));

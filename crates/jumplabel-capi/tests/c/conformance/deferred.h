@@ -17,7 +17,7 @@ static void deferrals(void)
 	WARNS("static_key_slow_dec_deferred", static_branch_slow_dec_deferred(&deferred));
 	STEP(static_key_deferred_flush(&deferred));
 
-	/* The first dec of two users is at once; the last user leaves later; decs meanwhile are absorbed. */
+	/* The first dec of two users takes effect at once. The last user leaves later; further decs until then have no effect. */
 	STEP(CHECK(static_branch_deferred_inc(&deferred)));
 	STEP(CHECK(static_branch_deferred_inc(&deferred)));
 	STEP(static_branch_slow_dec_deferred(&deferred));
@@ -26,7 +26,7 @@ static void deferrals(void)
 	STEP(static_branch_slow_dec_deferred(&deferred));
 	CHECK(static_key_count(&deferred.key) == 1 && static_branch_unlikely(&deferred.key));
 
-	/* An inc before the time is up: the dec that is due brings the count to 1, not to 0. */
+	/* After an inc before the time is up, the due dec brings the count to 1, not to 0. */
 	STEP(CHECK(static_branch_inc(&deferred.key)));
 	CHECK(static_key_count(&deferred.key) == 2);
 	STEP(static_key_deferred_flush(&deferred));
@@ -36,13 +36,13 @@ static void deferrals(void)
 	CHECK(static_key_count(&deferred.key) == 0 && !static_branch_unlikely(&deferred.key));
 	STEP(static_key_deferred_flush(&deferred));
 
-	/* A dec is due of the user that has left, and of nobody else: whoever enables the key takes its place. */
+	/* A due dec counts off only the user that has left. enable takes that user's place. */
 	STEP(CHECK(static_branch_inc(&deferred.key)));
 	STEP(static_branch_slow_dec_deferred(&deferred));
 	STEP(static_branch_enable(&deferred.key));
 	STEP(static_key_deferred_flush(&deferred));
 	CHECK(static_key_count(&deferred.key) == 1 && static_branch_unlikely(&deferred.key));
-	/* Whoever disables it counts that user off: none who comes later is. */
+	/* disable counts that user off at once, so a user that comes later is not counted off. */
 	STEP(static_branch_slow_dec_deferred(&deferred));
 	STEP(static_branch_disable(&deferred.key));
 	CHECK(static_key_count(&deferred.key) == 0 && !static_branch_unlikely(&deferred.key));
@@ -50,13 +50,13 @@ static void deferrals(void)
 	STEP(static_key_deferred_flush(&deferred));
 	CHECK(static_key_count(&deferred.key) == 1 && static_branch_unlikely(&deferred.key));
 	STEP(static_branch_dec(&deferred.key));
-	/* A sealed key does not stay on for it. */
+	/* Sealing counts that user off, so that the key does not stay on. */
 	STEP(CHECK(static_branch_inc(&deferred_sealed.key)));
 	STEP(static_branch_slow_dec_deferred(&deferred_sealed));
 	STEP(CHECK(jumplabel_seal(&deferred_sealed.key.key) == 0));
 	CHECK(static_key_count(&deferred_sealed.key) == 0 && !static_branch_unlikely(&deferred_sealed.key));
 
-	/* Without a flush it happens by itself. */
+	/* Without a flush, the dec takes effect after the interval. */
 	CHECK(static_branch_likely(&deferred_true.key));
 	STEP(static_branch_slow_dec_deferred(&deferred_true));
 	for (int i = 0; i < 2000 && static_key_enabled(&deferred_true.key); i++)

@@ -19,7 +19,7 @@ static struct {
 	struct static_key_true inners[2];
 } holder = { 0, STATIC_KEY_FALSE_INIT, { STATIC_KEY_TRUE_INIT, STATIC_KEY_TRUE_INIT } };
 
-/* A function that is inlined: a site for each copy. */
+/* An inlined function: each copy of it has its own site. */
 static inline int checked(int x)
 {
 	return static_branch_unlikely(&holder.inner) ? x + 100 : x;
@@ -56,7 +56,7 @@ static void definitions(void)
 	CHECK(static_branch_unlikely(&local));
 }
 
-/* Keys that no site uses, and the wrong name for a key: Linux emits the wrong instruction for these until they are flipped. */
+/* A key without sites, and checks whose name is wrong about the key. For these, Linux emits the wrong instruction until the key is flipped. */
 static DEFINE_STATIC_KEY_FALSE(unused_key);
 static struct static_key trap_true = STATIC_KEY_INIT_TRUE;
 static struct static_key trap_false = STATIC_KEY_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the kernel's own tests assert. A part of conformance.c. */
+/* The assertions of the kernel's own tests. A part of conformance.c. */
 
 /* ---- The kernel's module test: 18 rows, three rounds ------------------------------------------------------------ */
 
@@ -93,10 +93,10 @@ static void rows(void)
 	check_rows(all, false);
 }
 
-/* ---- What ported code asks of an architecture -------------------------------------------------------------------- */
+/* ---- Names that ported code uses for an architecture ------------------------------------------------------------ */
 
 #ifdef JUMPLABEL_KERNEL_NAMES
-/* As Linux's dynamic_debug.h has them. */
+/* Initialisers as in Linux's dynamic_debug.h. */
 static struct {
 	union {
 		struct static_key_true starts_on;
@@ -110,7 +110,7 @@ static int arch_state(void)
 	       arch_static_branch(&false_key.key, false) << 2 | arch_static_branch_jump(&false_key.key, true) << 3;
 }
 
-/* Sites jump where the key and the branch differ. The last one starts wrong, and is put right when it is loaded. */
+/* A site jumps if the key and the branch differ. The last one starts wrong, and is corrected when its object is loaded. */
 static void arch(void)
 {
 	CHECK(CONFIG_JUMP_LABEL == 1 && HZ == 1000);

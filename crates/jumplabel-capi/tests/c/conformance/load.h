@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Many sites, many threads. A part of conformance.c. */
 
-/* ---- Many sites: more than any batch of Linux holds -------------------------------------------------------------- */
+/* ---- Many sites: more than Linux writes in one batch ------------------------------------------------------------- */
 
 static DEFINE_STATIC_KEY_FALSE(many);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The lock, and the text that it guards. A part of conformance.c. */
+/* The lock, and reserved text. A part of conformance.c. */
 
 /* ---- The lock --------------------------------------------------------------------------------------------------- */
 
@@ -15,7 +15,7 @@ static void locked(void)
 	CHECK(static_key_count(&counted) == 1 && counted_is_on());
 	STEP(static_branch_disable_cpuslocked(&counted));
 	CHECK(!counted_is_on());
-	/* Linux would deadlock. */
+	/* In Linux, this would be a deadlock. */
 	WARNS("static_key_enable", static_branch_enable(&counted));
 	WARNS("jump_label_lock", jump_label_lock());
 	CHECK(jumplabel_enable(&counted.key) == -EDEADLK);
@@ -49,7 +49,7 @@ static bool overlaps(uintptr_t start, uintptr_t end)
 	return false;
 }
 
-/* Both ends are included. */
+/* Both ends of the range are included. */
 static void reserved(void)
 {
 	for (size_t i = 0; i < site_count(); i += 17) {

@@ -3,10 +3,10 @@
 
 DEFINE_STATIC_NAKED_KEY_FALSE(naked_off);
 DEFINE_STATIC_NAKED_KEY_TRUE(naked_on);
-/* In elsewhere.c. */
+/* Defined in elsewhere.c. */
 DECLARE_STATIC_NAKED_KEY(naked_elsewhere);
 
-/* By their names, and by their addresses. */
+/* Checks keys by name, and by address. */
 static int naked_state(void)
 {
 	return static_naked_key(naked_off) | static_naked_key(&naked_on) << 1 | static_naked_key(&naked_elsewhere) << 2;
@@ -42,7 +42,7 @@ static void naked(void)
 	STEP(static_key_slow_dec(&naked_elsewhere.key));
 	CHECK(naked_state() == 5);
 
-	/* Together with a key of the other kind. */
+	/* A batch of these and a key of the other kind. */
 	STEP(CHECK(jumplabel_set_all(changes, 4) == 0));
 	CHECK(naked_state() == 2 && counted_is_on());
 	STEP(static_branch_disable(&counted));

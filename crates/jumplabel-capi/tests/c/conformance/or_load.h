@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Keys that work where nothing may be patched. A part of conformance.c. */
+/* Keys that also work if nothing may be patched. A part of conformance.c. */
 
 static DEFINE_STATIC_KEY_FALSE_OR_LOAD(load_off);
 DECLARE_STATIC_KEY_TRUE_OR_LOAD(load_on);
@@ -10,12 +10,12 @@ static struct {
 	int before;
 	struct static_key_true_or_load inner;
 } load_holder = { 0, STATIC_KEY_TRUE_OR_LOAD_INIT };
-/* In elsewhere.c. */
+/* Defined in elsewhere.c. */
 DECLARE_STATIC_KEY_FALSE_OR_LOAD(load_elsewhere);
 
 #define BOTH_ARMS(x) (static_branch_likely(x) == static_branch_unlikely(x) ? static_branch_unlikely(x) : 2)
 
-/* One digit for each key, decimal; 2: its checks differ. */
+/* A decimal digit for each key: 0 or 1, or 2 if its checks differ. */
 static int load_state(void)
 {
 	return BOTH_ARMS(&load_off) + BOTH_ARMS(&load_on) * 10 + BOTH_ARMS(&load_array[2]) * 100 +
@@ -60,7 +60,7 @@ static void or_load(void)
 #endif
 	STEP(static_branch_enable(&load_off));
 	STEP(static_branch_disable(&load_on));
-	/* From then on they jump straight, or fall through. */
+	/* From then on, their sites do not load. */
 	CHECK(loading(&load_off.key) == 0 && loading(&load_on.key) == 0);
 	STEP(CHECK(static_branch_inc(&load_array[2]) && static_branch_inc(&load_array[2])));
 	STEP(static_branch_disable(&load_array_on[1]));
@@ -78,7 +78,7 @@ static void or_load(void)
 	CHECK(load_state() == 10 && counted_is_on());
 	STEP(static_branch_disable(&counted));
 #ifndef JUMPLABEL_FALLBACK
-	/* All that shall fall through was patched, and does. What shall jump loads until its key is flipped. */
+	/* Sites that fall through were patched. Sites that jump still load until their key is flipped. */
 	CHECK(loading(&load_array[0].key) == 1 && loading(&load_array_on[0].key) == 1);
 	CHECK(jumplabel_loading() >= 2 && jumplabel_prepare_key(NULL) == -EINVAL);
 	STEP(CHECK(jumplabel_prepare_key(&load_array_on[0].key) == 1 && jumplabel_prepare_key(&load_array_on[0].key) == 0));

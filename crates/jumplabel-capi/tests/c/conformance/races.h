@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads that call while another updates: each result is the old target's or the new one's. A part of conformance.c. */
+/* Threads call while another one updates. Each result must be that of the old or the new target. A part of conformance.c. */
 
 static int add_ten(int x)
 {
@@ -40,7 +40,7 @@ static void races(int updates)
 
 	for (int i = 0; i < 2; i++)
 		CHECK(pthread_create(&thread[i], NULL, race, &shared) == 0);
-	/* Until the others have seen both, however late they begin. */
+	/* Goes on until the other threads have called both targets, however late they begin. */
 	for (int i = 0; i < updates || !__atomic_load_n(&shared.seen[0], __ATOMIC_RELAXED) ||
 			!__atomic_load_n(&shared.seen[1], __ATOMIC_RELAXED); i++) {
 		CHECK(static_call_update(racing, i & 1 ? add_ten : add_twenty) == 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What Linux lacks. A part of conformance.c. */
+/* Functions that Linux does not have. A part of conformance.c. */
 
-/* ---- What Linux lacks ------------------------------------------------------------------------------------------- */
+/* ---- Functions that Linux does not have ------------------------------------------------------------------------- */
 
 static DEFINE_STATIC_KEY_FALSE(first);
 static DEFINE_STATIC_KEY_TRUE(second);
@@ -38,7 +38,7 @@ static void results(void)
 	struct jumplabel_change both[] = { { &first.key, true }, { &second.key, false } };
 	struct jumplabel_change back[] = { { &second.key, true }, { &first.key, false } };
 	struct listed listed = { 0, 0 };
-	/* All, and those that are what RECORD_STATIC_KEY says. */
+	/* The number of all listed keys, and of those that match their RECORD_STATIC_KEY(). */
 	int keys[] = { 0, 0 };
 
 	CHECK(jumplabel_enable(NULL) == -EINVAL && jumplabel_enable((struct static_key *)((char *)&first + 1)) == -EINVAL);
@@ -56,7 +56,7 @@ static void results(void)
 	STEP(CHECK(jumplabel_inc(&first.key) == 0));
 	STEP(CHECK(jumplabel_set_all(back, 2) == -EBUSY));
 	CHECK(static_branch_unlikely(&first) && !static_branch_likely(&second));
-	/* Any length; the last change of a key wins, wherever it is. */
+	/* A list may have any length. The last change of a key wins, at any place in the list. */
 	for (int length = 30; length <= MANY; length += length < 36 ? 1 : 7) {
 		for (int i = 0; i < length; i++) {
 			many[i].key = &array[i].key;
@@ -70,7 +70,8 @@ static void results(void)
 		CHECK(static_key_enabled(&second.key) == (length % 2 != 0));
 		for (int i = 0; i < length - 1; i++)
 			CHECK(i == length / 2 || static_key_enabled(&array[i].key) == ((i + length) % 5 == 0));
-		/* What is no key is found before anything changes, wherever it is; so is what the last one refuses. */
+		/* An address that is not a key is found before anything changes, at any place in the list. A refusal of the last change also leaves all as it
+		   was. */
 		many[length - 1].key = NULL;
 		many[0].key = &second.key;
 		many[0].enable = length % 2 == 0;
@@ -95,7 +96,7 @@ static void results(void)
 #else
 	CHECK(jumplabel_for_each_site(&first.key, list_site, &listed) == listed.sites);
 	CHECK(listed.sites >= 2 && listed.jumps == listed.sites);
-	/* restore_pristine: sites that fall through are again what the compiler emitted. */
+	/* After restore_pristine, sites that fall through hold the compiler's instruction again. */
 	STEP(CHECK(jumplabel_dec(&first.key) == 0 && jumplabel_dec(&first.key) == 0));
 	CHECK(jumplabel_restore_pristine(&first.key) == 0);
 	for (size_t i = 0; i < site_count(); i++)
@@ -106,7 +107,7 @@ static void results(void)
 #endif
 	CHECK(jumplabel_for_each_site(NULL, list_site, &listed) == -EINVAL);
 	CHECK(jumplabel_for_each_key(list_key, keys) == keys[0]);
-#ifdef JUMPLABEL_INDIRECT_ /* Where there could be sites, keys have records, also with JUMPLABEL_FALLBACK. */
+#ifdef JUMPLABEL_INDIRECT_ /* On targets with sites, keys have records also with JUMPLABEL_FALLBACK. */
 	CHECK(keys[1] == 1 + MANY);
 #else
 	CHECK(keys[1] == 0);
@@ -121,12 +122,12 @@ static void results(void)
 		CHECK(jumplabel_set_writer(writers[i]) == 0);
 		STEP(result = jumplabel_enable(&second.key));
 #if !defined(__x86_64__) && !defined(REAL_KERNEL)
-		/* Under an emulator that does not see what is written to /proc/self/mem, the self-test refuses. */
+		/* Some emulators do not notice writes to /proc/self/mem. There the writer's self-test fails. */
 		if (result == -EACCES && i == 0)
 			continue;
 #endif
 #if defined(_WIN32) && !defined(JUMPLABEL_FALLBACK)
-		/* There is one writer. */
+		/* On Windows there is only one writer. */
 		if (!strcmp(writers[i] ? writers[i] : "auto", "procmem") || !strcmp(writers[i] ? writers[i] : "auto", "remap")) {
 			CHECK(result == -ENOSYS && !static_branch_likely(&second));
 			continue;

@@ -13,7 +13,7 @@ DEFINE_TRACEPOINT(line, TP_PROTO(const char *text), TP_ARGS(text));
 DECLARE_TRACE_NOARGS(tick);
 DEFINE_TRACE_NOARGS(tick);
 
-/* What the probes were told, one letter for each call. */
+/* One letter for each call of a probe. */
 static char told[64];
 
 static void tell(const char *data)
@@ -25,7 +25,7 @@ static void tell(const char *data)
 	told[end + 1] = 0;
 }
 
-/* Whether these were called since the last time. */
+/* True if these probes were called since the last question. */
 static bool said(const char *letters)
 {
 	bool same = !strcmp(told, letters);
@@ -84,7 +84,7 @@ static size_t measure(void)
 	return 60;
 }
 
-/* Adds and removes, by all the forms; the order; errors. */
+/* Adds and removes probes in all ways; their order; errors. */
 static void probes(void)
 {
 	char a[] = "a", b[] = "b", c[] = "c";
@@ -96,7 +96,7 @@ static void probes(void)
 	WARNS("no such probe", CHECK(unregister_trace_packet(see_packet, a) == -ENOENT));
 	WARNS("NULL for a probe", CHECK(register_trace_packet(NULL, a) == -EINVAL));
 	for (int i = 0; i < 3; i++) {
-		/* One without data, one with, more: 1 to 0 to 1, N to 2 to 1. */
+		/* A probe without data, then one with data, then several: from 1 to 0 to 1, from N to 2 to 1. */
 		STEP(CHECK(register_trace_packet(see_packet, NULL) == 0));
 		CHECK(trace_packet_enabled() && tracepoint_enabled(packet));
 		emit_packet();
@@ -133,7 +133,7 @@ static void probes(void)
 	}
 }
 
-/* Each probe once, whatever the shape of the arguments; arguments are evaluated if there is a probe. */
+/* Each probe is called once, whatever the types of the arguments. Arguments of jumplabel_trace() are evaluated only if there is a probe. */
 static void emissions(void)
 {
 	char t[] = "t";
@@ -158,7 +158,7 @@ static void emissions(void)
 	STEP(CHECK(unregister_trace_packet(see_packet, NULL) == 0));
 }
 
-/* Of base.c, perhaps another library. */
+/* A tracepoint of base.c, which may be in another library. */
 static void elsewhere(void)
 {
 	int sum = 0;
@@ -175,7 +175,7 @@ static void elsewhere(void)
 	CHECK(sum == 110);
 }
 
-/* What a probe may do: remove itself and add others. It must not wait for itself. */
+/* A probe may remove itself and add others. It must not wait for itself. */
 static void change_probes(void *data, const char *text)
 {
 	int result = tracepoint_synchronize_unregister();

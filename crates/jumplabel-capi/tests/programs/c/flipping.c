@@ -1,6 +1,6 @@
-/* Part of a program under test: flips all of its keys, 50 times a second, from before main until the process ends, if the variable FLIPPED names a
-   file, where it counts. Keys that start off get a user more, and lose it again; those that start on the other way round. So what the program
-   itself has switched on stays on. */
+/* Part of a program under test. If the variable FLIPPED names a file, this flips all keys of the program there and back, 50 times a second, from
+   before main to the end of the process, and counts in that file. A key that starts off gets one user more, and loses it again; a key that starts on
+   the other way round. So keys that the program itself has turned on stay on. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -68,7 +68,7 @@ __attribute__((__constructor__(1000))) static void flip_begin(void)
 		return;
 	flipped = (struct flipped *)mapped;
 	__atomic_add_fetch(&flipped->keys, (uint64_t)jumplabel_for_each_key(flip_see, &round), __ATOMIC_RELAXED);
-	/* Signals are the program's. */
+	/* The new thread must not handle the program's signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&thread, NULL, flip_all, &round) == 0)

@@ -1,10 +1,10 @@
-/* Keys of memcached: how much it says, whether it counts by prefix, and whether somebody watches. */
+/* Keys of memcached: its verbosity, whether it counts by prefix, and whether a client watches its log. */
 #ifndef KEYS_H
 #define KEYS_H
 
 #include "jumplabel-optional.h"
 
-/* Name, and when it is in use. */
+/* For each key: its name, and when it must be on. */
 #define KEYS_OF_MEMCACHED(KEY)                                                                                         \
 	KEY(verbose_0, settings.verbose > 0)                                                                           \
 	KEY(verbose_1, settings.verbose > 1)                                                                           \
@@ -17,9 +17,9 @@ KEYS_OF_MEMCACHED(KEYS_DECLARE)
 
 #define USES(name, ...) (static_branch_unlikely(&uses_##name) && (__VA_ARGS__))
 
-/* Set when somebody watches for the first time. */
+/* Set when a client watches for the first time. */
 extern int keys_watchers;
-/* Holds the keys of what is in use; to be called whenever that has changed. */
+/* Turns on the keys of features that are in use. Called after each change of these. */
 void keys_follow(void);
 
 #endif

@@ -1,10 +1,10 @@
-/* Keys of redis: which features are in use. A key that is off says that a feature is not, so that nothing of it is looked at. */
+/* Keys of redis: the features that are in use. If a key is off, its feature is not in use, and the program does not look at the feature's data. */
 #ifndef KEYS_H
 #define KEYS_H
 
 #include "jumplabel-optional.h"
 
-/* Name, and when the feature is in use. */
+/* For each key: its name, and when its feature is in use. */
 #define KEYS_OF_SETTINGS(KEY)                                                                                          \
 	KEY(log_debug, server.verbosity <= LL_DEBUG)                                                                   \
 	KEY(log_verbose, server.verbosity <= LL_VERBOSE)                                                               \
@@ -16,7 +16,7 @@
 	KEY(loading, server.loading)                                                                                   \
 	KEY(pause, server.client_pause_type != CLIENT_PAUSE_OFF)
 
-/* The same, of features that stay in use from the first time on: something of them remains. */
+/* The same for features that leave something behind, and so stay in use from the first time on. */
 #define KEYS_OF_HISTORY(KEY)                                                                                           \
 	KEY(cluster, server.cluster_enabled)                                                                           \
 	KEY(io_threads, server.io_threads_num > 1)                                                                     \
@@ -33,17 +33,17 @@
 KEYS_OF_SETTINGS(KEYS_DECLARE)
 KEYS_OF_HISTORY(KEYS_DECLARE)
 
-/* Whether a feature is in use, and a condition holds. */
+/* True if a feature is in use, and a condition holds. */
 #define USES(name, ...) (static_branch_unlikely(&uses_##name) && (__VA_ARGS__))
 
-/* Whether a message of this level is dropped, as far as keys know. */
+/* True if a message of this level is dropped, as far as keys can tell. */
 #define KEYS_DROP(level, at, name) (((level) & 0xff) == (at) && !static_branch_unlikely(&uses_##name))
 #define IS_DROPPED(level) \
 	(__builtin_constant_p(level) && (KEYS_DROP(level, LL_DEBUG, log_debug) || KEYS_DROP(level, LL_VERBOSE, log_verbose)))
 
 /* Set when the first module is loaded. */
 extern int keysModules;
-/* Holds the keys of what is in use. The main thread calls it whenever that has changed. */
+/* Turns on the keys of features that are in use. The main thread calls it after each change of these. */
 void keysFollow(void);
 
 #endif
