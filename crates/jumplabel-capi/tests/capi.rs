@@ -1,5 +1,4 @@
-//! Tests of the C and C++ interface: everything is compiled with the installed compilers against an installation into a
-//! scratch prefix, and run.
+//! Tests of the C and C++ interface. Everything is compiled with the installed compilers, against an installation in a scratch prefix, and run.
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu", not(miri)))]
 
 #[path = "capi/agent.rs"]

@@ -1,12 +1,12 @@
-//! Programs of others, from Debian's sources, that carry keys by `jumplabel-optional.h` alone: redis, leveldb and memcached. Each is built as it is,
-//! with keys but without the library (a check is a relaxed load), and with the library. Its own tests run while all keys flip, and callgrind counts
-//! the instructions of a load. Apt downloads them, and compiling takes minutes, so they run only if they are asked for, as `make programs` does:
-//! `cargo test -p jumplabel-capi --test programs -- --ignored --nocapture --test-threads 1`. docs/c.md has the figures.
+//! Programs from Debian's sources with keys from `jumplabel-optional.h` alone: redis, leveldb and memcached. Each is built unchanged, with keys but
+//! without the library (a check is a relaxed load), and with the library. The program's own tests run while all keys flip, and callgrind counts the
+//! instructions of a load. Apt downloads the sources, and compiling takes minutes, so these tests run only on request, as by `make programs`: `cargo
+//! test -p jumplabel-capi --test programs -- --ignored --nocapture --test-threads 1`. docs/c.md has the figures.
 //!
 //! ```text
-//!   redis leveldb memcached      what is edited, built, run and counted, of each
-//!   story                        three builds of one program, and the table that comes of them
-//!   sources edits flips load     from apt; anchored edits; the file where processes count their flips; callgrind
+//!   redis leveldb memcached      the edits, the build, the tests and the load of each program
+//!   story                        three builds of one program, and the table of their results
+//!   sources edits flips load     downloads; edits; the file in which processes count their flips; callgrind
 //! ```
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu", not(miri)))]
 

@@ -1,4 +1,4 @@
-//! libjumplabel-agent, of which C programs ask what `jumplabel_agent` does for Rust's: tests/c/operated.c.
+//! libjumplabel-agent, which gives C programs what `jumplabel_agent` gives Rust programs: tests/c/operated.c.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::os::unix::net::UnixStream;
@@ -9,8 +9,7 @@ use crate::compiler::{Compiler, Language};
 use crate::prefix::{file, prefix, printed, scratch, succeeds};
 use crate::versions::exported;
 
-/// With both libraries as shared ones; with the program's own copy of the first; with the archive that has both, also in programs without a
-/// loader.
+/// The ways to link: both libraries shared; a copy of libjumplabel in the program; the archive that contains both, also in programs without a loader.
 const LIBRARIES: [(&str, &str); 5] = [
     ("", "-ljumplabel-agent -ljumplabel"),
     ("", "-ljumplabel-agent -l:libjumplabel.a"),
@@ -31,7 +30,7 @@ fn each_program(test: impl Fn(&Path)) {
     }
 }
 
-/// A program that runs.
+/// A running program.
 struct Running {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -60,7 +59,8 @@ impl Running {
     }
 }
 
-/// A directory for sockets, which goes with it. Not below the target directory: a socket's path has at most 107 bytes.
+/// A directory for sockets, which is removed when this is dropped. It is not below the target directory, because a socket's path has at most 107
+/// bytes.
 pub struct Directory(pub PathBuf);
 
 impl Directory {
@@ -125,8 +125,8 @@ fn agent() {
     });
 }
 
-/// The program hears what an operator changes, and who that was. A flip by libjumplabel-agent's instance is heard by a function that was
-/// registered by another, and the other way round. And the reason that a program gives.
+/// The program is told which keys an operator changes, and who it was. A flip by libjumplabel-agent's instance also calls functions that another
+/// instance has registered, and the other way round. An operator is told the program's reason for a refusal.
 #[test]
 fn hears() {
     let directory = Directory::new();
@@ -144,7 +144,7 @@ fn hears() {
     });
 }
 
-/// A file without sites: its keys have their names, for the variable and for an agent.
+/// A file without sites: its keys still have names, for the variable and for an agent.
 #[test]
 fn without_sites() {
     let directory = Directory::new();
@@ -168,7 +168,7 @@ fn without_sites() {
     }
 }
 
-/// The bytes of a C string need not be UTF-8. A name ends before the first that is not, for all who ask.
+/// The bytes of a C string need not be UTF-8. For all readers, a name ends before the first byte that is not.
 #[test]
 fn names_that_are_not_utf_8() {
     let directory = Directory::new();
@@ -192,7 +192,7 @@ fn names_that_are_not_utf_8() {
     }
 }
 
-/// What is wrong is said, and the program goes on.
+/// Errors are reported, and the program goes on.
 #[test]
 fn refused() {
     each_program(|program| {
@@ -210,7 +210,7 @@ fn refused() {
     });
 }
 
-/// All that others see of it.
+/// The library exports exactly these symbols.
 #[test]
 fn exported_symbols() {
     let library = prefix().join("lib/libjumplabel-agent.so");

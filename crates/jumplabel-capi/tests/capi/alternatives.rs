@@ -1,11 +1,11 @@
-//! Instructions that depend on the processor: tests/c/alternative.c.
+//! Alternatives: instructions that depend on the processor: tests/c/alternative.c.
 
 use std::process::Command;
 
 use crate::compiler::{Compiler, GCC, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
-/// Before and after, and refused beside a thread; in each way of compiling.
+/// The instructions before and after they are applied, for all ways of compiling. With a second thread, this is refused.
 #[test]
 fn applied() {
     let program = scratch("alternatives").join("program");
@@ -30,7 +30,7 @@ fn applied() {
     }
 }
 
-/// Those of two objects are applied together, or none: tests/c/alternative_hidden.c.
+/// Alternatives of two objects are applied together, or not at all: tests/c/alternative_hidden.c.
 #[test]
 fn hidden_in_one_of_two_objects() {
     let directory = scratch("alternatives-hidden");

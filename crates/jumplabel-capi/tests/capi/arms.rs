@@ -1,11 +1,11 @@
-//! An arm that is one call of a cold function: docs/features.md, "Arms out of line".
+//! Arms that are one call of a cold function: docs/features.md, "Arms out of line".
 
 use std::process::Command;
 
 use crate::compiler::{CLANG, Compiler, GCC, Language};
 use crate::prefix::{file, printed, scratch, succeeds};
 
-/// How many bytes of the function lie in front of its check.
+/// The number of bytes of the function that come before its check.
 fn before_the_check(compiler: Compiler, flags: &str) -> usize {
     let program = scratch("arms").join(format!("arms-{}-{:?}", compiler.c, std::thread::current().id()));
     let program = compiler.build(Language::C, &format!("-O2 {flags}"), &["arms.c"], "-ljumplabel", &program);
@@ -15,7 +15,7 @@ fn before_the_check(compiler: Compiler, flags: &str) -> usize {
     bytes.expect("a number")
 }
 
-/// For an arm that is out of line, a function saves less in front of its check: nothing with gcc.
+/// If the arm is out of line, a function saves fewer registers before its check; with gcc, none.
 #[test]
 fn out_of_line() {
     assert_eq!(before_the_check(GCC, ""), 0);
@@ -29,8 +29,8 @@ fn out_of_line() {
     }
 }
 
-/// What a function saves in front of its check for an arm that calls, though nobody says that what it calls is cold: nothing with gcc, which is told by
-/// the labels. clang before 19 saves less if the registers that a function must save have a price.
+/// The same if the arm calls a function that is not declared cold. gcc saves nothing, because the labels tell it that the arm is rare. clang before
+/// 19 saves fewer registers if they have a price (-regalloc-csr-first-time-cost).
 #[test]
 fn rare() {
     const ARM: &str = "-DARM=__attribute__((noinline))";
@@ -48,7 +48,7 @@ fn rare() {
     }
 }
 
-/// For how large gcc takes a function when it decides what to inline, in halves of an instruction.
+/// The size that gcc estimates for a function when it decides on inlining, in halves of an instruction.
 fn estimate(compiler: Compiler, flags: &str) -> usize {
     let dump = scratch("arms").join(format!("{}.fnsummary", compiler.c));
     let flags = format!("-O2 {flags} -c -o /dev/null -fdump-ipa-fnsummary={}", dump.display());
@@ -59,7 +59,7 @@ fn estimate(compiler: Compiler, flags: &str) -> usize {
     size.split_whitespace().next().and_then(|size| size.parse().ok()).expect("a number")
 }
 
-/// Three checks make a function larger by their arms, and not by tests of their results; loads make it larger than that.
+/// Three checks make a function larger by their arms, but not by tests of their results. Loads make it larger than that.
 #[test]
 fn estimated() {
     for compiler in Compiler::ALL.into_iter().chain(Compiler::others()).filter(|compiler| compiler.c.starts_with("gcc"))

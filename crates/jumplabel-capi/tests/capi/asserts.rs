@@ -16,7 +16,7 @@ fn build(compiler: Compiler, language: Language, flags: &str) -> PathBuf {
     compiler.build(language, flags, &["asserting.c"], LIBRARIES, &program)
 }
 
-/// Off: nothing is evaluated. On, by file or by group: the hook is told what failed and where.
+/// While assertions are off, nothing is evaluated. Turned on by file or by group, a failed one tells the hook its text and place.
 #[test]
 fn off_and_on() {
     let flags = [
@@ -38,7 +38,7 @@ fn off_and_on() {
     }
 }
 
-/// Without a hook the program ends as by assert(); a hook that returns lets it go on.
+/// Without a hook, the program ends as by assert(). If a hook returns, the program goes on.
 #[test]
 fn default_and_report() {
     for compiler in Compiler::ALL {
@@ -61,7 +61,7 @@ fn default_and_report() {
     }
 }
 
-/// By name, by file, all at once; and not by the name of another group.
+/// The variable turns assertions on by name, by file, or all at once, but not those of another group.
 #[test]
 fn by_the_start_variable() {
     let program = build(GCC, Language::C, "-O2");
@@ -79,7 +79,7 @@ fn by_the_start_variable() {
     }
 }
 
-/// The function's instructions up to its return: the names.
+/// The mnemonics of the function's instructions up to its return.
 fn code(program: &Path, function: &str) -> Vec<String> {
     let mut objdump = Command::new("objdump");
     objdump.args(["-d", "--no-show-raw-insn", &format!("--disassemble={function}")]);
@@ -92,7 +92,7 @@ fn code(program: &Path, function: &str) -> Vec<String> {
     code
 }
 
-/// Off, a function with an assertion has one nop more than without it, and the arm lies behind its return.
+/// While it is off, an assertion adds one nop to the function. The arm comes after the function's return.
 #[test]
 fn off_is_one_nop() {
     for compiler in Compiler::ALL {
@@ -102,7 +102,7 @@ fn off_is_one_nop() {
             let (with, mut without) = (code(&program, take), code(&program, bare));
             without.sort_unstable();
             let (nops, mut rest): (Vec<_>, Vec<_>) = with.into_iter().partition(|line| line.contains("nop"));
-            // The compiler may change the order of two others.
+            // The compiler may swap two other instructions.
             rest.sort_unstable();
             assert!(nops.len() == 1 && rest == without, "{compiler:?} {language:?}: {nops:?} {rest:#?} {without:#?}");
             // The broken twin: a check that loads.
@@ -113,7 +113,7 @@ fn off_is_one_nop() {
     }
 }
 
-/// What cannot be meant does not compile.
+/// Wrong uses do not compile.
 #[test]
 fn misuse() {
     let file = scratch("asserts").join("misuse.c");
@@ -145,7 +145,7 @@ fn misuse() {
     }
 }
 
-/// The program of docs/c.md.
+/// The program in docs/c.md.
 #[test]
 fn the_document() {
     let document = std::fs::read_to_string(file("../../docs/c.md")).unwrap();
@@ -164,14 +164,14 @@ fn the_document() {
     }
 }
 
-/// Bytes of the sections whose names begin so, in an object file.
+/// The size in bytes of an object file's sections whose names begin with `section`.
 fn bytes(object: &Path, section: &str) -> usize {
     let listed = printed(&succeeds(Command::new("size").arg("-A").arg(object)));
     let rows = listed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     rows.filter(|row| row.len() == 3 && row[0].starts_with(section)).map(|row| row[1].parse::<usize>().unwrap()).sum()
 }
 
-/// What 100 assertions in 100 functions cost, each; printed.
+/// Prints the cost of each of 100 assertions in 100 functions.
 ///
 /// ```sh
 /// cargo test -p jumplabel-capi --test capi asserts::cost -- --nocapture

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::compiler::{Compiler, GCC, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
-/// With a key, a mode, and five more sites of which each refuses to be written in turn, wherever in the batch it is.
+/// A batch with a key, a mode, and five more sites. The write of each site is refused in turn, at each place in the batch.
 #[test]
 fn all_or_nothing() {
     let program = scratch("batches").join("program");
@@ -25,7 +25,7 @@ fn all_or_nothing() {
     }
 }
 
-/// A twin that commits one request after the other is found out.
+/// The test notices a twin that commits one request after the other.
 #[test]
 fn broken_twin_commits_one_by_one() {
     for (flags, words) in [("-O2 -DONLY_WRITES", "memcmp"), ("-O2 -DJUMPLABEL_FALLBACK", "state() == before")] {

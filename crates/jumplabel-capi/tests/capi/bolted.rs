@@ -1,5 +1,5 @@
-//! llvm-bolt copies code: tests/c/bolted.c. The copies run, and have no sites; flips are refused, also of what is stripped afterwards. The twin
-//! is the file from before, which says the same of the refusals and is found out.
+//! Programs whose code llvm-bolt has copied: tests/c/bolted.c. The copies run, but the library does not know their sites; so flips are refused, also
+//! after the file is stripped. The twin is the file before that: it flips, and the test notices.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,13 +9,13 @@ use jumplabel_testing::breadth;
 use crate::compiler::{CLANG, Compiler, GCC, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
-/// As cargo xtask setup installs it.
+/// The version that `cargo xtask setup` installs.
 const BOLT: &str = "llvm-bolt-16";
-/// Where Debian has it; it leaves more as it was than the one above.
+/// The version that newer Debians have. It leaves more of the file unchanged.
 const LATER: &str = "llvm-bolt-22";
 
-/// Runs it on `program`, and strips what comes of that if its program headers are where they were: strips break other files of BOLT's. Then
-/// has patchelf move the program headers, where it can.
+/// Rewrites `program`. Strips the result if its program headers are at their old place (strip breaks other files of BOLT). Then lets patchelf move
+/// the program headers, if it can.
 fn rewrite(bolt: &str, program: &Path, options: &str) {
     let bolted = program.with_extension("bolted");
     let mut command = Command::new(bolt);
@@ -25,7 +25,7 @@ fn rewrite(bolt: &str, program: &Path, options: &str) {
         succeeds(Command::new(strip).arg(&bolted));
         assert_eq!(printed(&succeeds(Command::new(&bolted).arg("copied"))), "ok\n", "{bolt} {options} {strip}");
     }
-    // With a program at a fixed address, patchelf does away with the alignment, too.
+    // patchelf also breaks the alignment of a program at a fixed address.
     let is_movable = std::fs::read(&bolted).unwrap()[16] == 3;
     if is_movable && breadth::has("patchelf") {
         let path = "/a/path/that/is/longer/than/what/the/file/has/room/for";
@@ -43,8 +43,8 @@ fn build(test: &str, compiler: Compiler, language: Language, flags: &str, librar
     program
 }
 
-/// With the library in the program, and in libjumplabel.so; position-independent and not; functions in another order, new program headers
-/// in the place of old ones, new code in the place of old code.
+/// The library is in the program, or in libjumplabel.so; the program is position-independent or not; functions are in another order; new program
+/// headers replace old ones; new code replaces old code.
 #[test]
 fn copied_code() {
     if !breadth::has(BOLT) {
@@ -63,7 +63,7 @@ fn copied_code() {
     ["", "--use-gnu-stack"].iter().for_each(|options| rewrite(BOLT, &program, options));
 }
 
-/// What BOLT 22 leaves: neither new program headers nor a new table for unwinders.
+/// BOLT 22 makes neither new program headers nor a new table for unwinders.
 #[test]
 fn code_for_stack() {
     if Command::new(LATER).arg("--version").output().is_err() {
@@ -71,21 +71,21 @@ fn code_for_stack() {
     }
     let ways = ["--use-gnu-stack", "--use-gnu-stack --keep-nops --relocs=0", "--use-gnu-stack --use-old-text"];
     for flags in ["-O2", "-O2 -fno-pie -no-pie", "-O2 -Wl,--no-eh-frame-hdr", "-O2 -static"] {
-        // BOLT cannot put the new code of a static glibc in the place of the old: it does not understand __restore_rt.
+        // BOLT cannot put new code in the place of a static glibc's old code, because it does not understand __restore_rt.
         let ways = if flags.contains("-static") { &ways[..2] } else { &ways[..] };
         ways.iter().for_each(|options| build_and_rewrite("bolted-22", flags, options));
     }
 }
 
-/// Builds a program, and has [`LATER`] rewrite it. That takes the replacements of alternatives for padding that it does not understand, and puts no new code in the
-/// place of such code: those programs have none.
+/// Builds a program, and lets [`LATER`] rewrite it. To this version, the replacements of alternatives are padding that it does not understand, and it
+/// puts no new code in the place of such code. So with that option, the programs have no alternatives.
 fn build_and_rewrite(test: &str, flags: &str, options: &str) {
     let plain = if options.contains("old-text") { "-DPLAIN" } else { "" };
     let program = build(test, GCC, Language::C, &format!("{flags} {plain}"), "-ljumplabel");
     rewrite(LATER, &program, options);
 }
 
-/// With counters, which is how a profile for BOLT is made: code of BOLT's own follows the copies, in one more executable segment.
+/// Code with counters, for BOLT's profiles. BOLT adds code of its own after the copies, in one more executable segment.
 #[test]
 fn instrumented() {
     if Command::new(LATER).arg("--version").output().is_err() {

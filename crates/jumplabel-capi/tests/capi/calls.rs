@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::compiler::{Compiler, GCC, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
-/// The program and the plugin call and update each other's. With one instance of the library, and with one in each.
+/// The program and the plugin call and update each other's static calls, with one shared instance of the library, and with one in each.
 #[test]
 fn in_other_objects() {
     let directory = scratch("calls-objects");
@@ -54,7 +54,7 @@ fn cxx() {
     }
 }
 
-/// 100,000 updates under threads that call: each result is the old target's or the new one's.
+/// 100,000 updates while threads call: each result is that of the old or the new target.
 #[test]
 fn many_updates() {
     let files = ["conformance.c", "elsewhere.c", "base.c", "main.c"];
@@ -64,7 +64,7 @@ fn many_updates() {
     }
 }
 
-/// gcc may put what exports a name into another file than what hides it.
+/// With link-time optimisation, gcc may put the directive that exports a name into another file than the one that hides it.
 #[test]
 fn exports_in_another_partition() {
     let directory = scratch("calls-partitions");

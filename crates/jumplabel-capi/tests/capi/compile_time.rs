@@ -1,6 +1,6 @@
-//! What checks cost to compile, beside atomic loads: many functions with one each, and few of them, which tell what the
-//! compiler takes to start and to read the header. Ratios of the instructions that the compiler and the assembler execute,
-//! counted by valgrind: times of the same, on a machine with other load, differ by half from run to run.
+//! How much work checks are for compilers, compared with atomic loads. Compiles a file with many functions, each with one check, and one with few,
+//! whose cost is subtracted as that of the start and the header. Counts instructions of the compiler and the assembler with valgrind, and compares
+//! ratios: times differ by half from run to run on a machine with other load.
 //!
 //! ```sh
 //! cargo test --release -p jumplabel-capi --test capi compile_time -- --ignored --nocapture
@@ -14,7 +14,7 @@ use std::process::Command;
 use crate::compiler::{CLANG, Compiler, Language};
 use crate::prefix::{scratch, succeeds};
 
-/// Functions that are not alike, so that the compiler does not compare each with all others.
+/// Functions that differ, so that the compiler does not compare each with all others.
 fn source(start: &str, check: &str, functions: usize) -> String {
     let mut text = String::from(start);
     for number in 0..functions {
@@ -31,7 +31,7 @@ fn source(start: &str, check: &str, functions: usize) -> String {
     text
 }
 
-/// Instructions of a command and all that it starts.
+/// The number of instructions of a command and all its children.
 fn instructions(command: &Command, logs: &Path) -> f64 {
     let _ = std::fs::remove_dir_all(logs);
     std::fs::create_dir(logs).unwrap();
@@ -47,10 +47,10 @@ fn instructions(command: &Command, logs: &Path) -> f64 {
     std::fs::read_dir(logs).unwrap().map(count).sum()
 }
 
-/// What is there in both counts: the first check takes besides what a file takes once.
+/// The number of functions that both files have. The first check costs more than others, because of what a file needs once.
 const FEW: usize = 10;
 
-/// How many times as much as an atomic load a check costs, of as many functions.
+/// The compiler's work for a check, divided by that for an atomic load, with this many functions.
 fn against_atomic_loads(compiler: Compiler, level: &str, functions: usize) -> f64 {
     const ATOMIC: &str =
         "static int word;\nvoid set(int x);\nvoid set(int x)\n{\n\t__atomic_store_n(&word, x, __ATOMIC_RELAXED);\n}\n";
@@ -78,7 +78,7 @@ fn against_atomic_loads(compiler: Compiler, level: &str, functions: usize) -> f6
     ratio
 }
 
-/// What `<jumplabel/site_macros.h>` is for. Numbers of instructions do not depend on what else the machine does.
+/// Shows the use of `<jumplabel/site_macros.h>`. Numbers of instructions do not depend on the machine's load.
 #[test]
 fn clang_without_optimisation() {
     let ratio = against_atomic_loads(CLANG, "-O0", 40);

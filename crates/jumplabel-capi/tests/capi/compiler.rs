@@ -1,4 +1,4 @@
-//! Compilers, and how they are called.
+//! Compilers, and the ways to call them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,20 +7,19 @@ use jumplabel_testing::breadth;
 
 use crate::prefix::{file, prefix, succeeds};
 
-/// A pair of compilers.
+/// A C and a C++ compiler.
 #[derive(Clone, Copy, Debug)]
 pub struct Compiler {
     pub c: &'static str,
     pub cxx: &'static str,
-    /// What link-time optimisation needs.
+    /// The linker's flag for link-time optimisation.
     linker: &'static str,
 }
 
 pub const GCC: Compiler = Compiler { c: "gcc", cxx: "g++", linker: "" };
 pub const CLANG: Compiler = Compiler { c: "clang-16", cxx: "clang++-16", linker: "-fuse-ld=lld-16" };
 
-/// Others that have sites, for which less is run: those that Debian 12 has beside the two. (gcc 9 and 10 are Debian 11's, gcc
-/// 13 and 14 Debian 13's.)
+/// Other compilers that have sites, with which fewer tests run: those of Debian 12. (gcc 9 and 10 are in Debian 11, gcc 13 and 14 in Debian 13.)
 const OTHERS: [Compiler; 4] = [
     Compiler { c: "gcc-11", cxx: "g++-11", linker: "" },
     Compiler { c: "clang-14", cxx: "clang++-14", linker: "" },
@@ -36,16 +35,16 @@ pub enum Language {
 }
 
 impl Compiler {
-    /// Those that are tested; `cargo xtask setup` installs them.
+    /// The compilers for all tests; `cargo xtask setup` installs them.
     pub const ALL: [Compiler; 2] = [GCC, CLANG];
 
-    /// Those of the others that are installed, if all are to be tested.
+    /// The other installed compilers, if all are to be tested.
     pub fn others() -> impl Iterator<Item = Compiler> {
         breadth::some_of(0, &OTHERS).iter().copied().filter(|compiler| breadth::has(compiler.cxx))
     }
 
-    /// A call with all warnings as errors, the installed headers, and the libraries where the program will find them.
-    /// `flags` are separated by blanks.
+    /// A compiler's command with all warnings as errors, the installed headers, and the path at which the program finds the libraries. `flags` are
+    /// separated by blanks.
     pub fn command(self, language: Language, flags: &str) -> Command {
         self.command_with(&prefix().join("include"), language, flags)
     }
@@ -72,7 +71,7 @@ impl Compiler {
         command.args(files.iter().map(|name| file("tests/c").join(name))).arg("-o").arg(output);
         command.arg("-L").arg(&library_path).arg("-L").arg(output.parent().unwrap());
         if !flags.contains("-static") {
-            // glibc's start-up of a static PIE crashes where there is one.
+            // Not for static programs: glibc's start-up of a static PIE crashes if there is a run path.
             command.arg(format!("-Wl,-rpath,{}:$ORIGIN", library_path.display()));
         }
         command.args(libraries.split_whitespace());

@@ -1,5 +1,5 @@
-//! tests/c/conformance.c in all configurations: {sites, fallback} x {C, C++} x {-O0, -O2, -O3 -flto} x {exe, PIE, static,
-//! shared libraries}, for each compiler; `make test` takes a part of them.
+//! tests/c/conformance.c in all configurations, for each compiler: {sites, fallback} x {C, C++} x {-O0, -O2, -O3 -flto} x {exe, PIE, static, shared
+//! libraries}. `make test` takes some of them.
 
 use std::process::Command;
 
@@ -9,12 +9,12 @@ use crate::compiler::{CLANG, Compiler, GCC, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
 const OPTIMISATIONS: [&str; 3] = ["-O2", "-O0", "-O3 -flto"];
-/// Kinds of programs, and the libraries that they are linked with.
+/// The kinds of programs, with the libraries for the linker.
 const KINDS: [(&str, &str); 3] =
     [("-fPIE -pie", "-ljumplabel"), ("-static", "-ljumplabel -lpthread"), ("-fno-pie -no-pie", "-ljumplabel")];
 const ALL: [&str; 4] = ["conformance.c", "elsewhere.c", "base.c", "main.c"];
 
-/// The smallest number of checks with sites (bytes of 300 sites, many times) and without.
+/// The smallest number of checks, with sites (which compares the bytes of 300 sites many times) and without.
 fn least_checks(mode: &str) -> usize {
     if mode.is_empty() { 20_000 } else { 300 }
 }
@@ -36,7 +36,7 @@ fn conforms(compiler: Compiler) {
                     compiler.build(language, &format!("{flags} {kind}"), &ALL, libraries, &program);
                     run(kind);
                 }
-                // Keys in one library, sites in another.
+                // Keys are in one library, and sites in another.
                 let shared = format!("{flags} -fPIC -shared");
                 compiler.build(language, &shared, &["base.c"], "-ljumplabel", &directory.join("libbase.so"));
                 let libraries = "-lbase -ljumplabel";
@@ -59,7 +59,7 @@ fn clang() {
     conforms(CLANG);
 }
 
-/// Other flags that change what the compiler or the linker makes of a site.
+/// Other flags that change the code of a site.
 #[test]
 fn other_flags() {
     let directory = scratch("conformance-flags");
@@ -67,7 +67,7 @@ fn other_flags() {
         let thin = if compiler.c == "gcc" { "-O2 -flto=auto -ffat-lto-objects" } else { "-O2 -flto=thin" };
         for flags in [
             "-Os",
-            // gcc is pedantic about compound literals.
+            // gcc -pedantic warns of compound literals.
             "-O1 -std=gnu11 -Wno-pedantic",
             "-O2 -DJUMPLABEL_KERNEL_NAMES -Wno-pedantic",
             "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections -fuse-ld=lld",
@@ -92,8 +92,8 @@ fn other_flags() {
     }
 }
 
-/// Sites built as plain jumps, and never linked: in one object and in several. gcc puts arms that are unlikely into a section of their own,
-/// to which a jump takes five bytes.
+/// Sites that are built as plain jumps, and not linked by the tool, in one object and in several. gcc puts unlikely arms into a section of their own,
+/// to which a jump needs five bytes.
 #[test]
 fn short_sites() {
     let directory = scratch("conformance-short");
@@ -112,7 +112,7 @@ fn short_sites() {
         compiler.build(Language::C, "-O2", &["main.c"], "-lconformance -lbase", &program);
         assert!(printed(&succeeds(&mut Command::new(&program))).starts_with("ok "), "{compiler:?} shared");
     }
-    // How many sites are short: none, most; a compiler that puts the other arm elsewhere has both sizes.
+    // The least number of short sites. A compiler that moves the other arm elsewhere makes both sizes.
     for compiler in Compiler::ALL.into_iter().chain(Compiler::others()) {
         for (flags, least) in [("-O2", 0), ("-O2 -DJUMPLABEL_SHORT", 4)] {
             compiler.build(Language::C, flags, &["short.c"], "-ljumplabel", &program);
@@ -146,7 +146,7 @@ fn other_compilers() {
 fn coroutines() {
     let directory = scratch("conformance-coroutines");
     for compiler in Compiler::ALL.into_iter().chain(Compiler::others()) {
-        // Before version 15, clang took coroutines for an experiment.
+        // Before version 15, clang has coroutines only as an experiment.
         let experiment = if compiler.c == "clang-14" { "-stdlib=libstdc++ -fcoroutines-ts" } else { "" };
         for flags in ["-O0", "-O2", "-O2 -DJUMPLABEL_FALLBACK"] {
             let flags = format!("-std=c++20 {experiment} {flags}");
@@ -157,7 +157,7 @@ fn coroutines() {
     }
 }
 
-/// tests/c/folded.c: linkers that fold identical code leave checks of different keys alone.
+/// tests/c/folded.c: linkers that fold identical code do not fold checks of different keys.
 #[test]
 fn identical_code_folding() {
     let directory = scratch("conformance-folded");
@@ -173,7 +173,7 @@ fn identical_code_folding() {
     }
 }
 
-/// tests/c/cxx.cc: where C++ puts keys and checks.
+/// tests/c/cxx.cc: the places in which C++ has keys and checks.
 #[test]
 fn cxx() {
     let directory = scratch("conformance-cxx");
@@ -189,7 +189,7 @@ fn cxx() {
     }
 }
 
-/// The checks have teeth: a program whose sites are damaged on purpose must fail.
+/// The checks find errors: a program whose sites are damaged on purpose must fail.
 #[test]
 fn broken_twins() {
     let directory = scratch("conformance-twins");
@@ -201,7 +201,7 @@ fn broken_twins() {
     }
 }
 
-/// A check of a naked key is one call, around which nothing is saved; gcc steps over the red zone.
+/// A check of a naked key is one call, and no register is saved around it; gcc steps over the red zone.
 #[test]
 fn naked_checks() {
     let directory = scratch("naked");
@@ -222,8 +222,8 @@ fn naked_checks() {
     }
 }
 
-/// tests/c/collected.c: of two functions with sites that nobody calls, one is in a file of its own. What the linker leaves of the three
-/// entries, and that all that is left works.
+/// tests/c/collected.c: two functions with sites are never called, one of them in a file of its own. Checks how many of the three entries the linker
+/// keeps, and that the rest of the program works.
 #[test]
 fn collected() {
     let directory = scratch("conformance-collected");

@@ -1,4 +1,4 @@
-//! Programs of others, built against an installation: plain cc, pkg-config, CMake; and an installation that goes away again.
+//! Programs of users, built against an installation with plain cc, pkg-config and CMake. And an installation that is removed again.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,7 +30,7 @@ fn plain_cc() {
     }
 }
 
-/// glibc's linkers warn of functions that load libraries: a static program has none of them.
+/// A static program gets no warnings from the linker: glibc's warns of functions that load libraries.
 #[test]
 fn static_without_warnings() {
     let program = scratch("consumers").join("static");
@@ -74,13 +74,13 @@ fn cmake() {
     saves(&build.join("fail_static"));
 }
 
-/// The checkout, which projects of others take along, and where it builds.
+/// The checkout that projects of others contain. Its build goes to the tests' directory.
 fn checkout(command: &mut Command) -> PathBuf {
     command.env("CARGO_TARGET_DIR", scratch("libraries"));
     file("../..").canonicalize().unwrap()
 }
 
-/// CMake's FetchContent; and a folder without what it should have, which is refused when CMake configures.
+/// CMake's FetchContent. A folder in which files are missing is refused when CMake configures.
 #[test]
 fn fetched_by_cmake() {
     let build = scratch("consumers-fetched");
@@ -101,7 +101,7 @@ fn fetched_by_cmake() {
     runs(&build.join("static"));
 }
 
-/// A subproject of Meson.
+/// A subproject in Meson.
 #[test]
 fn subproject_of_meson() {
     if !breadth::has("meson") {
@@ -138,7 +138,7 @@ fn lists(program: &Path) {
     assert!(said.contains("net.trace"), "{said}");
 }
 
-/// Nothing is written where a directory is not what `make` would make of it.
+/// `make` refuses a directory whose path is relative or has blanks, and writes nothing.
 #[test]
 fn bad_directories() {
     let here = files(&file("")).len();

@@ -1,4 +1,4 @@
-//! What the interface costs: figures, printed, with no limit but those on counts.
+//! The cost of the interface: prints figures. Only counts are limited.
 //!
 //! ```sh
 //! cargo test --release -p jumplabel-capi --test capi cost -- --ignored --nocapture
@@ -36,7 +36,7 @@ fn relocations(library: &str) -> usize {
     listed.lines().filter(|line| line.contains("R_X86_64_")).count()
 }
 
-/// `dlopen` of a library with 10,000 sites, beside one that tests a variable as often.
+/// `dlopen` of a library with 10,000 sites, compared with one that tests a variable as often.
 #[test]
 #[ignore = "a figure"]
 fn dlopen() {
@@ -60,7 +60,7 @@ fn dlopen() {
     print!("{}", printed(&succeeds(Command::new(program).args(libraries))));
 }
 
-/// What `#include <jumplabel.h>` adds to the time of the compiler.
+/// The time that `#include <jumplabel.h>` adds to a compilation.
 #[test]
 #[ignore = "a figure"]
 fn header() {

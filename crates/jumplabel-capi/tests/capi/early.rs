@@ -1,4 +1,4 @@
-//! A library's constructor changes what the program has, before the program's constructors: tests/c/early.c, early_library.c.
+//! A library's constructor changes objects of the program before the program's constructors run: tests/c/early.c, early_library.c.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::prefix::{printed, scratch, succeeds};
 const SHARED: &str = "-ljumplabel";
 const COPY: &str = "-Wl,-Bstatic -ljumplabel -Wl,-Bdynamic";
 
-/// The program, linked with `libraries` of the library and of its own.
+/// Builds the program. `libraries` are those that its library and the program are linked with.
 fn build(name: &str, compiler: Compiler, language: Language, flags: [&str; 2], libraries: [&str; 2]) -> PathBuf {
     let directory = scratch(&format!("early-{name}-{}", compiler.c));
     let library = format!("{} -fPIC -shared", flags[0]);
@@ -20,12 +20,12 @@ fn build(name: &str, compiler: Compiler, language: Language, flags: [&str; 2], l
 
 fn passes(name: &str, compiler: Compiler, language: Language, flags: [&str; 2], libraries: [&str; 2]) {
     let program = build(name, compiler, language, flags, libraries);
-    // What returns nothing tells of a refusal on stderr.
+    // Functions without a result report their refusal on stderr.
     let output = succeeds(&mut Command::new(program)).stdout;
     assert_eq!(str::from_utf8(&output), Ok("ok\n"), "{compiler:?} {language:?} {flags:?} {libraries:?}");
 }
 
-/// The instance is in libjumplabel.so, or in both objects. The library's own key may be copied into the program, if it checks it, too.
+/// The instance is in libjumplabel.so, or in both objects. If the program also checks the library's key, the linker may copy it into the program.
 #[test]
 fn changes_by_a_constructor() {
     for compiler in Compiler::ALL {
@@ -46,7 +46,7 @@ fn changes_by_an_initialiser() {
     }
 }
 
-/// Without its note, nobody can see that the program has a record: changes say Ok, and its checks do not follow.
+/// A broken twin: without its note, nobody can know that the program has a record. Changes return Ok, and the program's checks do not follow.
 #[test]
 fn broken_twin() {
     let program = build("twin", GCC, Language::C, ["-O2"; 2], [SHARED; 2]);

@@ -1,4 +1,4 @@
-//! What the libraries show to others.
+//! The symbols that the libraries export.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use crate::compiler::{Compiler, GCC, Language};
 use crate::prefix::{file, prefix, printed, scratch, succeeds};
 use crate::versions::exported;
 
-/// All of it: anything else is an accident, anything missing breaks programs.
+/// All of them. An additional one would be an accident, and a missing one would break programs.
 pub const EXPORTS: &str = "\
 __static_call_return0 __static_key_deferred_flush __static_key_slow_dec_deferred \
 jump_label_lock jump_label_text_reserved jump_label_unlock \
@@ -38,7 +38,7 @@ fn soname_and_dependencies() {
     }
 }
 
-/// The library has no panics to speak of, no resolver and no users' database: 23 MB were most of it those of Rust.
+/// The archive has neither Rust's panic messages nor the standard library's resolver and users' database, which would make it 23 MB.
 #[test]
 fn size_of_the_archive() {
     let bytes = std::fs::metadata(prefix().join("lib/libjumplabel.a")).unwrap().len();
@@ -50,8 +50,8 @@ pub fn linked(archive: &Path) -> String {
     format!("-L {} -l:{}", archive.parent().unwrap().display(), archive.file_name().unwrap().display())
 }
 
-/// What others see of a library of someone's that libjumplabel.a was linked into, and that needed no options for that.
-/// Tests that run at the same time have an archive each, and so a directory each.
+/// The symbols that a user's library exports if it is linked with libjumplabel.a, without special options. Each test has its own archive, and so its
+/// own directory, because tests run at the same time.
 fn shown_with(compiler: Compiler, flags: &str, archive: &Path) -> Vec<String> {
     let directory = scratch(&format!("exports-of-{}", archive.file_name().unwrap().display()));
     let source = directory.join("own.c");
@@ -63,7 +63,7 @@ fn shown_with(compiler: Compiler, flags: &str, archive: &Path) -> Vec<String> {
     compiler.build(Language::C, &flags, &[source.to_str().unwrap()], &linked(archive), &library);
     let symbols = printed(&succeeds(Command::new("nm").args(["-D", "--defined-only"]).arg(library)));
     let name = |line: &str| line.split_whitespace().last().unwrap().to_string();
-    // gold shows the bounds of segments.
+    // gold exports the bounds of segments.
     symbols.lines().map(name).filter(|name| !["_edata", "_end", "__bss_start"].contains(&&**name)).collect()
 }
 
@@ -77,7 +77,7 @@ fn nothing_is_shown_of_the_archive() {
     }
 }
 
-/// The names of an archive's members that a linker would show to others.
+/// The names in an archive that a linker would export.
 fn visible(archive: &Path) -> Vec<String> {
     let symbols = printed(&succeeds(Command::new("readelf").arg("-sW").arg(archive)));
     let fields = symbols.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
@@ -92,7 +92,7 @@ fn no_name_is_visible() {
     }
 }
 
-/// The archive as cargo makes it, with Rust's standard library.
+/// The archive as cargo builds it, with Rust's standard library.
 pub fn not_installed() -> PathBuf {
     static BUILT: Once = Once::new();
     let target = scratch("not-installed");
@@ -107,7 +107,7 @@ pub fn not_installed() -> PathBuf {
     target.join("release/libjumplabel_capi.a")
 }
 
-/// The archive as cargo makes it: its names are visible, and are shown.
+/// A broken twin: the archive as cargo builds it has visible names, which are exported.
 #[test]
 fn broken_twin_shows_its_names() {
     let archive = not_installed();
@@ -116,7 +116,7 @@ fn broken_twin_shows_its_names() {
     assert!(shown.contains(&"jumplabel_enable".into()) && shown.len() > 30, "{shown:?}");
 }
 
-/// tests/c/unwinding.c: debuggers and profilers find their way through the frames of the archive.
+/// tests/c/unwinding.c: debuggers and profilers can unwind through the archive's functions.
 #[test]
 fn unwinding() {
     let program = scratch("exports").join("unwinding");
@@ -126,7 +126,7 @@ fn unwinding() {
     }
 }
 
-/// A static library of someone's that is written in Rust, with a standard library of its own, in the same program.
+/// Another static library in Rust, with its own standard library, in the same program.
 #[test]
 fn beside_another_rust_library() {
     let directory = scratch("exports-rust");

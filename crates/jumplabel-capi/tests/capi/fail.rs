@@ -1,4 +1,4 @@
-//! Fail points in C and C++: tests/c/failing.c and what belongs to it, and examples/c/fail.c.
+//! Fail points in C and C++: tests/c/failing.c with its other files, and examples/c/fail.c.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ fn build(compiler: Compiler, language: Language, flags: &str, libraries: &str) -
     compiler.build(language, flags, &FILES, &format!("{libraries} -ljumplabel-agent -ldl"), &program)
 }
 
-/// Each form, by each compiler, in both languages, with both libraries.
+/// Each form, with each compiler, in both languages, with both libraries.
 #[test]
 fn forms() {
     let flags = [
@@ -46,7 +46,7 @@ fn forms() {
     }
 }
 
-/// No text of a `return` is lost or used when it is gone, and no thread races with what configures.
+/// The text of a `return` is neither leaked nor used after it is freed, and threads do not race with configurations.
 #[test]
 fn under_sanitizers() {
     for flags in ["-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all"] {
@@ -55,7 +55,7 @@ fn under_sanitizers() {
             assert_eq!(printed(&succeeds(&mut Command::new(program))), "ok\n", "{flags}");
         }
     }
-    // The twin keeps a text longer than its statement.
+    // A broken twin: it keeps a text longer than its statement.
     let twin = scratch("failing").join("kept.c");
     let text = "#include <jumplabel/fail.h>\n#include <stdio.h>\nstatic const char *kept(void)\n{\n\
                 JUMPLABEL_FAIL_POINT(\"kept\", text, return text);\nreturn \"\";\n}\n\
@@ -67,7 +67,7 @@ fn under_sanitizers() {
     assert!(!output.status.success() && printed(&output).contains("heap-use-after-free"), "{}", printed(&output));
 }
 
-/// What ends the program says why.
+/// If an action ends the program, the reason is printed.
 #[test]
 fn aborts() {
     use std::os::unix::process::ExitStatusExt;
@@ -85,7 +85,7 @@ fn aborts() {
     }
 }
 
-/// A library that is loaded later: its points are those of the program, or, if it has a registry of its own, its own.
+/// A library that is loaded later: its points belong to the program's registry, or to its own registry if it has one.
 #[test]
 fn plugins() {
     for compiler in Compiler::ALL {
@@ -128,7 +128,7 @@ fn by_an_agent() {
     }
 }
 
-/// One registry for both languages.
+/// C and Rust share one registry.
 #[test]
 fn c_and_rust_in_one_program() {
     let results = cargo("rust-failing", &["--package", "failing"], "");
@@ -142,7 +142,7 @@ fn c_and_rust_in_one_program() {
     }
 }
 
-/// All that others see of it. A plugin with the archive in it shows nothing of that.
+/// The library exports exactly these symbols. A plugin that contains the archive exports none of them.
 #[test]
 fn exported_symbols() {
     let functions = [
@@ -170,7 +170,7 @@ fn exported_symbols() {
     assert_eq!(exported(&plugin), ["plugin_configure", "plugin_point"]);
 }
 
-/// A program without fail points has nothing of them, with each library as before.
+/// A program without fail points contains no code for them, with each library.
 #[test]
 fn nothing_without_points() {
     let consumer = file("tests/consumers/consumer.c");
@@ -180,7 +180,7 @@ fn nothing_without_points() {
     assert!(symbols.contains("jumplabel_enable") && !symbols.contains("jumplabel_fail"), "{symbols}");
 }
 
-/// The example, with what its head says.
+/// The example does what its first comment says.
 #[test]
 fn example() {
     let source = file("examples/c/fail.c");

@@ -1,5 +1,5 @@
-//! tests/c/foreign.c: keys of a library that a program is linked with, in each way to compile and link both. It works, or is refused by a text that names
-//! the cure, -fPIC: these are the rows of the table in docs/linux-api.md.
+//! tests/c/foreign.c: a program that uses keys of a library that it is linked with, for each way to compile and link both. It works, or is refused
+//! with a text that names the cure, -fPIC. The rows are those of the table in docs/linux-api.md.
 
 use std::process::Command;
 
@@ -10,25 +10,25 @@ use crate::prefix::{file, prefix, printed, scratch, succeeds};
 enum Said {
     /// The program prints "ok".
     Works,
-    /// The linker refuses, and says -fPIC, or GNU ld, of a program that is not PIE, -fPIE.
+    /// The linker refuses, and names -fPIC. (If a program is not PIE, GNU ld names -fPIE.)
     Linker,
-    /// A constructor refuses.
+    /// A constructor ends the process.
     Start,
 }
 use Said::{Linker, Start, Works};
 
 const LINKERS: [&str; 3] = ["bfd", "lld", "mold"];
-/// Ways to compile a program. clang compiles a position-independent one so that it takes the address of a foreign variable from a slot.
+/// Ways to compile a program. In a program with CURED, and with clang also with PIE, the address of a foreign variable comes from a slot.
 const PIE: &str = "-fPIE -pie";
 const FIXED: &str = "-fno-pie -no-pie";
 const CURED: &str = "-fPIC -pie";
 
-/// What comes of it.
+/// Builds and runs the program, and returns what happens.
 fn said(compiler: Compiler, linker: &str, library: &str, program: &str) -> (Said, String) {
     let directory = scratch(&format!("foreign-{:?}", std::thread::current().id()));
     let lib = prefix().join("lib");
     let build = |flags: &str, output: &str, libraries: &[&str]| {
-        // GNU ld warns of what the constructor refuses.
+        // GNU ld warns of cases that the constructor refuses.
         let flags = format!("-O2 -fuse-ld={linker} -Wno-error {flags}");
         let mut command = compiler.command(Language::C, &flags);
         command.arg(file("tests/c/foreign.c")).arg("-o").arg(directory.join(output));
@@ -55,14 +55,14 @@ fn said(compiler: Compiler, linker: &str, library: &str, program: &str) -> (Said
     (Start, said)
 }
 
-/// Rows: flags of the library and of the program, and what comes of it with GNU ld, lld and mold.
+/// Each row has flags of the library and of the program, and the expected result with GNU ld, lld and mold.
 fn rows(compilers: &[Compiler], rows: &[(&str, String, [Said; 3])]) {
     for compiler in compilers {
         for (library, program, expected) in rows {
             for sites in ["", "-DNO_SITES"] {
                 let program = format!("{program} {sites}");
                 let found = LINKERS.map(|linker| said(*compiler, linker, library, &program).0);
-                // The program without sites of the library's keys has no table that GNU ld could complain about.
+                // A program without sites of the library's keys has no table that GNU ld could complain about, so the constructor refuses it.
                 let same = |(found, expected): (&Said, &Said)| {
                     found == expected || (!sites.is_empty() && *expected == Linker && *found == Start)
                 };
@@ -81,7 +81,7 @@ fn copied() {
     rows(&Compiler::ALL, &[("", format!("{PIE} -DJUMPLABEL_FOREIGN_KEYS"), ALL_WORK)]);
 }
 
-/// Two keys.
+/// The key would exist twice.
 #[test]
 fn bound_to_the_library() {
     for library in ["-Wl,-Bsymbolic", "-DJUMPLABEL_LOCAL_KEYS"] {
@@ -106,7 +106,7 @@ fn no_copy() {
     assert!(text.contains("`library_off` is in") && text.contains("linked without a copy"), "{text}");
 }
 
-/// gcc's flag; clang's of the same meaning tells the linker nothing.
+/// gcc's flag. clang's flag with the same meaning tells the linker nothing.
 #[test]
 fn no_direct_access() {
     const FLAG: &str = "-mno-direct-extern-access";
@@ -123,14 +123,14 @@ fn no_direct_access() {
     }
 }
 
-/// Keys that are more than 2 GB away.
+/// Keys at a distance of more than 2 GB.
 #[test]
 fn far_data() {
     for program in [PIE, FIXED, CURED] {
         let program = format!("{program} -mcmodel=medium -DFAR");
         rows(&Compiler::ALL, &[("-mcmodel=medium", program, ALL_WORK)]);
     }
-    // Its twin: a table whose words lead to the keys themselves.
+    // The broken twin: a table with distances to the keys themselves.
     let (program, compiler) = ("-O2 -mcmodel=medium -DFAR -U__code_model_medium__ -c -o", GCC);
     let object = scratch("foreign").join("near.o");
     let mut near = compiler.command(Language::C, program);

@@ -1,11 +1,11 @@
-//! What `make install` installs: this build and no other, whatever names the target and where cargo builds.
+//! `make install` installs the files of this build and of no other, whatever the target and the directory of the build.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::prefix::{file, make, make_with, prefix, printed, runs_by_cmake, scratch, succeeds};
 
-/// What is in the directory for libraries.
+/// The names of the files in the directory for libraries.
 fn libraries(prefix: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(prefix.join("lib")).unwrap();
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -13,13 +13,13 @@ fn libraries(prefix: &Path) -> Vec<String> {
     names
 }
 
-/// Debian's musl-gcc, a static program. What docs/building.md says of it is run by the core's tests/documents.rs.
+/// A static program with Debian's musl-gcc. The core's tests/documents.rs runs the commands of docs/building.md about it.
 #[test]
 fn for_musl() {
     const TARGET: &str = "CARGO_BUILD_TARGET=x86_64-unknown-linux-musl";
     let prefix = scratch("musl");
     let variable = format!("PREFIX={}", prefix.display());
-    // One for glibc was there before: neither its shared library nor its archive may stay.
+    // The prefix has libraries for glibc from before. Neither the shared library nor the archive may stay.
     make(&["install", &variable]);
     assert!(libraries(&prefix).contains(&"libjumplabel.so.0".into()));
     make(&["install", &variable, TARGET]);
@@ -59,7 +59,7 @@ fn for_musl() {
     }
 }
 
-/// What a package is made of can be used where it lies, before it is where it says.
+/// The files of a package can be used in their staging directory, before they are at their final place.
 #[test]
 fn used_below_destdir() {
     let stage = scratch("destdir");
@@ -67,7 +67,7 @@ fn used_below_destdir() {
     runs_by_cmake(&stage.join("opt/c++"), "destdir-cmake");
 }
 
-/// Whatever CARGO is, the workspace's Makefile looks for commands in no relative directory: that of this crate has a directory `install`.
+/// Whatever CARGO is, the workspace's Makefile searches no relative directory for commands: this crate's directory has a folder `install`.
 #[test]
 fn commands_are_not_taken_from_here() {
     for (cargo, first) in
@@ -82,8 +82,8 @@ fn commands_are_not_taken_from_here() {
     }
 }
 
-/// A directory that cargo is told of by its configuration (this variable is `build.target-dir`), and one in which something else
-/// lies where a build of the release profile would be.
+/// The directory of the build may come from cargo's configuration (this variable is `build.target-dir`), and files of another build may be where the
+/// release profile would put its files.
 #[test]
 fn from_where_cargo_built() {
     let directory = scratch("libraries");
@@ -102,7 +102,7 @@ fn from_where_cargo_built() {
     }
 }
 
-/// Whoever installs may let nobody read what he writes otherwise: root's umask on many systems.
+/// The installed files are readable for all, even if the umask of the user says otherwise, as root's does on many systems.
 #[test]
 fn everybody_may_read() {
     use std::os::unix::fs::PermissionsExt;

@@ -1,12 +1,12 @@
-//! What a kernel in C takes: headers without a C library. (docs/kernels.md has a kernel, which tests/documents.rs of the core boots; kernels/ has
-//! a part in C.)
+//! The headers in a kernel: they need no C library. (docs/kernels.md has a kernel in C, which the core's tests/documents.rs boots; kernels/ has a
+//! part in C.)
 
 use std::process::Command;
 
 use crate::compiler::{Compiler, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
-/// All headers, by a compiler that finds those of its own and no others; in sites, not in a fallback.
+/// Compiles a file with all headers, by a compiler that finds only its own headers. The result must have sites.
 fn compile(compiler: Compiler, text: &str) -> Result<(), String> {
     let of_compiler = printed(&succeeds(Command::new(compiler.c).arg("-print-file-name=include")));
     let directory = scratch("freestanding");

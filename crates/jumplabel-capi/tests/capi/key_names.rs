@@ -8,7 +8,7 @@ use jumplabel_testing::breadth;
 use crate::compiler::{Compiler, Language};
 use crate::prefix::{file, printed, scratch, succeeds};
 
-/// Modes of compilers of which only jumplabel-optional.h knows.
+/// Modes of compilers in which only jumplabel-optional.h works.
 const OLD: [(&str, &str); 7] = [
     ("gcc", "-std=c99 -O2"),
     ("gcc", "-std=gnu89 -O0"),
@@ -19,7 +19,7 @@ const OLD: [(&str, &str); 7] = [
     ("gcc", "-std=c11 -O2 -ffunction-sections -fdata-sections -Wl,--gc-sections"),
 ];
 
-/// A directory with nothing but the two headers.
+/// A directory that contains only the two headers.
 fn vendored(name: &str) -> PathBuf {
     let directory = scratch(name);
     for header in ["jumplabel-optional.h", "jumplabel/key_names.h"] {
@@ -29,7 +29,7 @@ fn vendored(name: &str) -> PathBuf {
     directory
 }
 
-/// A call of a compiler that has the copies, and no library.
+/// A compiler's command that finds the copies, and not the library.
 fn without(directory: &Path, (compiler, flags): (&str, &str)) -> Command {
     let mut command = Command::new(compiler);
     command.args([
@@ -46,7 +46,7 @@ fn without(directory: &Path, (compiler, flags): (&str, &str)) -> Command {
     command
 }
 
-/// What the program lists, in any order (link-time optimisation has its own): name, path and state of each key. Two can be chosen by the names.
+/// The program lists the name, path and state of each key, in any order (link-time optimisation changes it). Two keys are set by their names.
 fn lists(program: &Path) {
     let said = |variable: &str| printed(&succeeds(Command::new(program).env("JUMPLABEL", variable)));
     let sorted = |text: &str| {
@@ -90,7 +90,7 @@ fn without_it() {
     }
 }
 
-/// A string for each element, no more and no fewer.
+/// The number of strings must be that of the elements.
 #[test]
 fn misuse() {
     let directory = vendored("key-names-misuse");
@@ -110,7 +110,7 @@ fn misuse() {
     }
 }
 
-/// The program of docs/c.md, with the library, of which it uses a copy of neither header. (The core's `documents` builds it without.)
+/// The program in docs/c.md, with the library and without the copies. (The core's `documents` builds it with the copies.)
 #[test]
 fn the_document() {
     let directory = scratch("key-names-document");

@@ -1,11 +1,11 @@
-//! What is listed of static calls, modes and keys: tests/c/listing.c.
+//! Lists of static calls, modes and keys: tests/c/listing.c.
 
 use std::process::Command;
 
 use crate::compiler::{Compiler, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
-/// Also where the compiler and the linker drop what nobody names. Of what a file defines without sites, keys alone have records, but for naked ones.
+/// The compiler and the linker may not drop records, although nothing refers to them. Without sites, only keys have records, but not naked keys.
 #[test]
 fn calls_modes_and_keys() {
     let program = scratch("listing").join("program");

@@ -1,4 +1,4 @@
-//! Without optimisation, clang gets the text of a check as a macro of the file, in C: `<jumplabel/site_macros.h>`.
+//! In C without optimisation, clang gets the text of a check as an assembler macro: `<jumplabel/site_macros.h>`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::compiler::{CLANG, Compiler, GCC, Language};
 use crate::prefix::{file, printed, scratch, succeeds};
 
-/// A file of the program.
+/// Compiles a file of the program.
 fn part(compiler: Compiler, part: usize, flags: &str, directory: &Path) -> PathBuf {
     let object = directory.join(format!("{part}.o"));
     let mut command =
@@ -18,13 +18,13 @@ fn part(compiler: Compiler, part: usize, flags: &str, directory: &Path) -> PathB
 /// Links files of the program with `flags`, and runs it.
 fn runs(compiler: Compiler, flags: &str, objects: &[&Path], directory: &Path, said: &str) {
     let names: Vec<&str> = objects.iter().map(|object| object.to_str().unwrap()).collect();
-    // What is linked is not C.
+    // The linked files are not C sources.
     let flags = format!("{flags} -x none");
     let program = compiler.build(Language::C, &flags, &names, "-ljumplabel", &directory.join("program"));
     assert_eq!(printed(&succeeds(&mut Command::new(program))), "ok\n", "{compiler:?} {said}");
 }
 
-/// Files with the macros, and one that is optimised and has none, in one program; another assembler, or none but the text.
+/// Two files with the macros, and an optimised one without, in one program; with Intel's syntax; with an external assembler.
 #[test]
 fn files_with_and_without_them() {
     let directory = scratch("macros");
@@ -38,7 +38,7 @@ fn files_with_and_without_them() {
     }
 }
 
-/// Link-time optimisation makes one text of those of all files, or compiles each with its own.
+/// Link-time optimisation joins the assembler texts of all files, or compiles each file with its own.
 #[test]
 fn link_time_optimisation() {
     let directory = scratch("macros-lto");
@@ -49,7 +49,7 @@ fn link_time_optimisation() {
     }
 }
 
-/// An entry leads to where the key is in its own file, though a library shows the key to others.
+/// An entry leads to the key of its own file, even if a library exports the key.
 #[test]
 fn local_keys_that_are_shown() {
     let directory = scratch("macros-local");

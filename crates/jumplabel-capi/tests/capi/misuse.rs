@@ -1,4 +1,4 @@
-//! What must not compile does not, in C and in C++, and the compiler says why; what is deprecated warns.
+//! Wrong uses do not compile, in C and in C++, and the compiler says why. Deprecated uses warn.
 
 #[path = "misuse/unsupported.rs"]
 mod unsupported;
@@ -13,7 +13,7 @@ use crate::prefix::{printed, scratch, succeeds};
 const TYPED: &str = "static_branch_*() takes the address of a struct static_key_true or a struct static_key_false";
 const ANY: &str = "takes the address of a struct static_key, static_key_true or static_key_false";
 
-/// Compiles a function body with these flags; what the compiler printed, and whether it succeeded.
+/// Compiles a function body with these flags. Returns whether it succeeded, and the compiler's output.
 fn compile(compiler: Compiler, language: Language, flags: &str, body: &str) -> (bool, String) {
     let directory = scratch(&format!("misuse-{}-{:?}", compiler.c, std::thread::current().id()));
     let source = directory.join("source");
@@ -30,7 +30,7 @@ fn compile(compiler: Compiler, language: Language, flags: &str, body: &str) -> (
     (output.status.success(), printed(&output))
 }
 
-/// What stands outside of functions, as if it were a body.
+/// Text that is outside of functions, in the form of a function body.
 fn outside(text: &str) -> String {
     format!("return 0;\n}}\n{text}\nint g(void);\nint g(void)\n{{")
 }
@@ -99,8 +99,8 @@ fn wrong_types() {
     }
 }
 
-/// What a static call leads to has its type: a function, NULL, or a pointer to no type, as Linux has `(void *)` before
-/// `&__static_call_return0`. Its arguments and its result have those of the function.
+/// The target of a static call must have its type: a function, NULL, or a void pointer, because Linux casts `&__static_call_return0` so. Arguments
+/// and result of a call must be those of the function.
 #[test]
 fn wrong_targets() {
     for flags in ["", "-DJUMPLABEL_FALLBACK"] {
@@ -130,7 +130,7 @@ fn wrong_targets() {
     }
 }
 
-/// The code of a call is a function: a pointer to one has the same operators, and none of its code.
+/// A static call is declared with a function. A pointer to one accepts the same operators, but has no code that could be called.
 #[test]
 fn calls_of_pointers() {
     const MESSAGE: &str = "a static call is of a function";
@@ -152,7 +152,7 @@ fn calls_of_pointers() {
     }
 }
 
-/// A probe takes its data, and then what is emitted.
+/// A probe must take its data, and then the tracepoint's arguments.
 #[test]
 fn wrong_probes() {
     for flags in ["", "-DJUMPLABEL_FALLBACK"] {
@@ -170,8 +170,8 @@ fn wrong_probes() {
     }
 }
 
-/// A site needs a constant address, and says so at each level of optimisation: not the assembler, and not by a crash of the
-/// compiler.
+/// A site needs a constant address. If it is not, the compiler says so at each level of optimisation; the assembler does not, and the compiler does
+/// not crash.
 #[test]
 fn not_a_constant() {
     const MESSAGE: &str = "takes the address of a static object (not thread-local): no variable, no NULL";
@@ -195,7 +195,7 @@ fn not_a_constant() {
     compiles("-DJUMPLABEL_FALLBACK", "return static_branch_likely(pointer);");
 }
 
-/// A `&` that was forgotten.
+/// The `&` is missing.
 #[test]
 fn not_an_address() {
     for flags in ["", "-DJUMPLABEL_FALLBACK"] {
@@ -207,7 +207,7 @@ fn not_an_address() {
     }
 }
 
-/// Linux's names that a program of its own may have, too: on request.
+/// Names of Linux that a program may also use itself are defined only on request.
 #[test]
 fn kernel_names() {
     const NAMES: &str = "-DJUMPLABEL_KERNEL_NAMES";
@@ -235,7 +235,7 @@ fn deprecated() {
     }
 }
 
-/// Constant keys can be looked at, not changed.
+/// A constant key can be read, but not changed.
 #[test]
 fn constant_keys() {
     const CONSTANT: &str = "static const DEFINE_STATIC_KEY_FALSE(fixed);";
@@ -247,7 +247,7 @@ fn constant_keys() {
     }
 }
 
-/// tests/c/abuse.c: hooks, threads and forks where nobody expects them.
+/// tests/c/abuse.c: hooks, threads and forks at unusual moments.
 #[test]
 fn abuse() {
     for compiler in Compiler::ALL {
@@ -259,7 +259,7 @@ fn abuse() {
     }
 }
 
-/// tests/c/damaged.c: entries that lead out of their object.
+/// tests/c/damaged.c: entries that lead outside of their object.
 #[test]
 fn damaged_tables() {
     let program = scratch("damaged").join("damaged");
@@ -279,7 +279,7 @@ fn damaged_tables() {
     }
 }
 
-/// tests/c/weak.c: sites of a key that nobody defines, and of NULL.
+/// tests/c/weak.c: sites of an undefined key, and of NULL.
 #[test]
 fn keys_that_nobody_defines() {
     let program = scratch("weak").join("weak");

@@ -1,4 +1,4 @@
-//! tests/c/module.cc, module_user.cc: keys and checks in a module of C++20, and checks that are imported from it.
+//! tests/c/module.cc, module_user.cc: keys and checks in a C++20 module, and checks that other files import from it.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::compiler::{Compiler, Language};
 use crate::prefix::{file, prefix, printed, scratch, succeeds};
 
-/// Makes checks.o of the module, and what its importers read.
+/// Compiles the module to checks.o, and makes the file that its importers read.
 fn compile_module(compiler: Compiler, flags: &str, directory: &Path) {
     let source = file("tests/c/module.cc");
     let mut command = compiler.command(Language::Cxx, flags);
@@ -20,7 +20,7 @@ fn compile_module(compiler: Compiler, flags: &str, directory: &Path) {
     succeeds(second.current_dir(directory).args(["-c", "checks.pcm", "-o", "checks.o"]));
 }
 
-/// Not clang 14 and 15: with -fmodules-ts, they take any `module` for the keyword.
+/// Not for clang 14 and 15: with -fmodules-ts, they take any `module` for the keyword.
 #[test]
 fn imported_checks() {
     let directory = scratch("modules");

@@ -11,7 +11,7 @@ struct Objects {
     host: PathBuf,
 }
 
-/// Builds all with these flags. The host is linked with `libraries`.
+/// Builds all objects with these flags. The host is linked with `host_flags`, too.
 fn build(compiler: Compiler, name: &str, flags: &str, host_flags: &str) -> Objects {
     let directory = scratch(&format!("objects-{}-{name}", compiler.c));
     let shared = format!("{flags} -fPIC -shared");
@@ -71,8 +71,8 @@ fn loaded_and_unloaded_in_a_loop() {
     build(GCC, "loop", "-O2", "").passes("loop", "libplugin.so");
 }
 
-/// The program and the plugin contain an instance of the library each: one lock, one table of objects. Nothing keeps the symbols of
-/// the copies apart but what `make install` has done to the archive.
+/// The program and the plugin each contain an instance of the library: they share one lock and one table of objects. Only the work of `make install`
+/// on the archive keeps their symbols apart.
 #[test]
 fn two_instances() {
     let directory = scratch("objects-two-instances");
@@ -92,7 +92,7 @@ fn two_instances() {
     objects.passes("namespace", "libsolo.so");
 }
 
-/// A program without the library: a plugin that has it from libjumplabel.so can be unloaded.
+/// The program does not use the library. A plugin that uses libjumplabel.so can be unloaded.
 #[test]
 fn library_in_its_place() {
     let directory = scratch("objects-bare");
@@ -102,8 +102,8 @@ fn library_in_its_place() {
     assert_eq!(printed(&succeeds(Command::new(bare).arg(plugin))), "ok\n");
 }
 
-/// A plugin with a copy of its own that is not marked as one with keys elsewhere: its sites are not looked at when it is
-/// loaded, and the host must see that.
+/// A broken twin: a plugin with its own instance has no mark that its keys are elsewhere, so its sites are not checked when it is loaded. The host
+/// must notice.
 #[test]
 fn broken_twin() {
     let directory = scratch("objects-twin");
@@ -117,7 +117,7 @@ fn broken_twin() {
     assert!(!output.status.success() && printed(&output).contains("at_load"), "{}", printed(&output));
 }
 
-/// Sites in a program, keys in a library that it is linked with: by a copy relocation, and by slots.
+/// Sites in a program, for keys of a library that it is linked with: with a copy relocation, and with slots.
 #[test]
 fn sites_in_the_program() {
     let directory = scratch("objects-linked");
@@ -132,7 +132,7 @@ fn sites_in_the_program() {
     }
 }
 
-/// Each object seals keys of its own, and shows nobody where they are.
+/// Each object seals its own keys, and exports no symbol for their place.
 #[test]
 fn sealed_by_their_object() {
     let directory = scratch("objects-ro");
@@ -143,7 +143,7 @@ fn sealed_by_their_object() {
                 let library = directory.join(format!("libro{number}.so"));
                 compiler.build(Language::C, &flags, &["ro.c"], "-ljumplabel", &library);
                 let symbols = succeeds(Command::new("readelf").args(["-W", "--dyn-syms"]).arg(library));
-                // GNU ld lists them as hidden, others do not list them.
+                // GNU ld lists these symbols as hidden; others do not list them.
                 let shown = |line: &str| line.contains("__jump_ro_keys") && !line.contains("HIDDEN");
                 assert!(!printed(&symbols).lines().any(shown), "{compiler:?} {name}: {}", printed(&symbols));
             }
@@ -157,7 +157,7 @@ fn sealed_by_their_object() {
     }
 }
 
-/// A shared library with many sites has one relocation for each key and none for each site.
+/// A shared library with many sites has one relocation per key, and none per site.
 #[test]
 fn relocations() {
     let directory = scratch("objects-relocations");
@@ -176,7 +176,7 @@ fn relocations() {
     assert_eq!(count("one", 1), count("thousand", 1000));
 }
 
-/// tests/c/ended.c: a library that the program is linked with is flipped after its destructors, because the process ends.
+/// tests/c/ended.c: a key of a library is flipped after the library's destructors, while the process ends.
 #[test]
 fn flipped_while_the_process_ends() {
     let directory = scratch("objects-ended");

@@ -1,4 +1,4 @@
-//! Functions that hear of flips: tests/c/on_change.c, with each compiler; with a library that is closed; in a build without sites.
+//! Functions that are called after flips: tests/c/on_change.c, with each compiler; with a library that is closed; in a build without sites.
 
 use std::process::Command;
 

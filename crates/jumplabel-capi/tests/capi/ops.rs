@@ -15,7 +15,7 @@ fn runs(program: &Path, words: &[&Path], what: &str) {
     assert!(said.starts_with("ok "), "{what}: {said}");
 }
 
-/// Each backend; what sites hold; what is refused. With sites in a shared library, too.
+/// Each backend, the bytes of the sites, and refused changes. With sites in a shared library, too.
 #[test]
 fn each_backend() {
     let directory = scratch("ops");
@@ -44,7 +44,7 @@ fn each_backend() {
     }
 }
 
-/// Backends that are called keep what the site has; a backtrace finds the caller; static calls change with the table.
+/// A backend that is called keeps all registers; a backtrace finds the caller; static calls change together with the table.
 #[test]
 fn backends_that_are_called() {
     let program = scratch("ops-calls").join("program");
@@ -67,7 +67,7 @@ fn backends_that_are_called() {
     Compiler::others().for_each(|compiler| build(compiler, Language::C, "-O2"));
 }
 
-/// tests/c/ops_late.c: a plugin's sites follow the table, and its own instance of the library keeps all registers, too.
+/// tests/c/ops_late.c: a plugin's sites follow the table. Its own instance of the library keeps all registers, too.
 #[test]
 fn loaded_late() {
     let directory = scratch("ops-late");
@@ -85,7 +85,7 @@ fn loaded_late() {
     }
 }
 
-/// What must not compile or assemble does not, and says why.
+/// Wrong uses do not compile or assemble, with a message that says why.
 #[test]
 fn misuse() {
     let directory = scratch("ops-misuse");
@@ -151,7 +151,7 @@ fn misuse() {
                 );
             }
         }
-        // clang knows that when it optimises.
+        // clang notices this only with optimisation.
         let slow = write(&format!("PV_OP(table, op, (), {native}, PV_IN_PLACE(f, \"jmp \" PV_SLOW_WAY));"));
         let said =
             compiler.command(language, "-O1 -c").arg(slow).arg("-o").arg(directory.join("object")).output().unwrap();

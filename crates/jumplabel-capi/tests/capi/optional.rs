@@ -7,14 +7,14 @@ use jumplabel_testing::breadth;
 
 use crate::prefix::{file, prefix, printed, scratch, succeeds};
 
-/// A directory with nothing but the header.
+/// A directory that contains only the header.
 fn vendored(name: &str) -> PathBuf {
     let directory = scratch(name);
     std::fs::copy(file("include/jumplabel-optional.h"), directory.join("jumplabel-optional.h")).unwrap();
     directory
 }
 
-/// A call of a compiler, with all warnings as errors. `flags` are separated by blanks.
+/// A compiler's command, with all warnings as errors. `flags` are separated by blanks.
 fn compiler(name: &str, flags: &str) -> Command {
     let mut command = Command::new(name);
     command.args(["-Wall", "-Wextra", "-Wshadow", "-pedantic", "-Werror", "-pthread"]);
@@ -22,7 +22,7 @@ fn compiler(name: &str, flags: &str) -> Command {
     command
 }
 
-/// Without the library: the modes of compilers that projects of that kind use.
+/// Modes of compilers without the library, as such projects use them.
 const WITHOUT: [(&str, &str); 12] = [
     ("gcc", "-std=c99 -O2"),
     ("g++", "-x c++ -std=c++11 -O2"),
@@ -38,7 +38,7 @@ const WITHOUT: [(&str, &str); 12] = [
     ("clang-16", "-std=c11 -O2 -ffunction-sections -fdata-sections -Wl,--gc-sections -fuse-ld=lld-16"),
 ];
 
-/// With the library: the language that its headers need, and the libraries.
+/// Modes of compilers with the library, in languages that its headers support.
 const WITH: [(&str, &str); 4] = [
     ("gcc", "-std=c11 -O2"),
     ("g++", "-x c++ -std=c++17 -O2"),
@@ -46,7 +46,7 @@ const WITH: [(&str, &str); 4] = [
     ("gcc", "-std=c11 -O2 -ffunction-sections -fdata-sections -Wl,--gc-sections"),
 ];
 
-/// Builds a program of tests/c in `directory`, from one compiler's call.
+/// Builds a program of tests/c in `directory`, with one call of the compiler.
 fn build(directory: &Path, compiler: &mut Command, files: &[&str], with: bool) -> PathBuf {
     let program = directory.join("program");
     compiler.arg("-I").arg(directory).args(files.iter().map(|name| file("tests/c").join(name)));
@@ -58,7 +58,7 @@ fn build(directory: &Path, compiler: &mut Command, files: &[&str], with: bool) -
     program
 }
 
-/// The installed headers and libraries.
+/// Adds the installed headers and libraries.
 fn linked(compiler: &mut Command) {
     let lib = prefix().join("lib");
     compiler.arg("-I").arg(prefix().join("include")).arg("-L").arg(&lib);
@@ -69,7 +69,7 @@ fn says(program: &Path, words: &str) {
     assert_eq!(printed(&succeeds(&mut Command::new(program))), words, "{}", program.display());
 }
 
-/// The same program, twice: `__has_include` decides.
+/// The same program, with the library and without it. `__has_include` decides.
 #[test]
 fn the_same_with_and_without() {
     let directory = vendored("optional");
@@ -80,7 +80,7 @@ fn the_same_with_and_without() {
         for (name, flags) in breadth::some_of(2, &WITH) {
             says(&build(&directory, &mut compiler(name, flags), files, true), "ok 1\n");
         }
-        // The installed headers are there, and the language is too old for them, or the project wants none.
+        // The installed headers are found, but the language is too old for them, or the project does not want them.
         for (name, flags) in
             [("gcc", "-std=c99"), ("g++", "-x c++ -std=c++11"), ("gcc", "-std=c11 -DJUMPLABEL_OPTIONAL_USE=0")]
         {
@@ -89,7 +89,7 @@ fn the_same_with_and_without() {
     }
 }
 
-/// The variable, with the same results.
+/// The start variable has the same effects with the library and without it.
 #[test]
 fn start_variable() {
     let directory = vendored("optional-variable");
@@ -124,7 +124,7 @@ fn start_variable() {
             let text = run(wrong);
             assert!(text.contains(said), "{with} {wrong}: {text}");
         }
-        // All or nothing.
+        // One refused key of an item leaves all as they were.
         assert_eq!(set("on+1,*=off", "net.filters[0]"), on);
         let keys = directory.join("keys.conf");
         std::fs::write(&keys, "# a comment=on\n\n  net.off=on\nnobody=on").unwrap();
@@ -136,7 +136,7 @@ fn start_variable() {
     }
 }
 
-/// The source of a program of docs/c.md, which has these words.
+/// The source of the program in docs/c.md that contains these words.
 fn source_with(words: &str, directory: &Path) -> PathBuf {
     let document = std::fs::read_to_string(file("../../docs/c.md")).unwrap();
     let mut programs = document.split("```c\n").filter_map(|rest| rest.split_once("```"));
@@ -146,7 +146,7 @@ fn source_with(words: &str, directory: &Path) -> PathBuf {
     source
 }
 
-/// The first program of docs/c.md.
+/// The first program in docs/c.md.
 #[test]
 fn the_document() {
     let directory = vendored("optional-document");
@@ -159,7 +159,7 @@ fn the_document() {
     }
 }
 
-/// The program of docs/c.md that hears of changes.
+/// The program in docs/c.md with a function that is called after changes.
 #[test]
 fn hears() {
     let directory = vendored("optional-hears");
@@ -170,7 +170,7 @@ fn hears() {
     }
 }
 
-/// What must not be linked together: the linker names it. `files` have flags of their own.
+/// Objects that must not be linked together: the linker names the reason. Each file has its own flags.
 fn refused(name: &str, files: &[(&str, &str)], flags: &str, words: &[&str]) {
     let directory = vendored(name);
     let mut link = compiler("gcc", flags);
@@ -189,7 +189,7 @@ fn refused(name: &str, files: &[(&str, &str)], flags: &str, words: &[&str]) {
     assert!(words.iter().all(|word| said.contains(word)), "{said}");
 }
 
-/// The library in one of two files, two versions, none or two with the implementation.
+/// The library in one of two files only; two versions; no file, or two files, with the implementation.
 #[test]
 fn mixed() {
     const MISSING: &str = "JUMPLABEL_OPTIONAL_IMPLEMENTATION_is_missing_for_version_1_with";
@@ -213,7 +213,7 @@ fn mixed() {
     refused("optional-g", &[(main, without), (other, &include)], "", &words);
 }
 
-/// What does not compile: keys without their addresses, and other types.
+/// Wrong arguments do not compile: keys without `&`, and other types.
 #[test]
 fn wrong_types() {
     let directory = vendored("optional-types");
@@ -237,7 +237,7 @@ fn wrong_types() {
     }
 }
 
-/// What is for MSVC, as far as clang reads it: no C library of that kind is here.
+/// The branches for MSVC, as far as clang can compile them: MSVC's C library is not available here.
 #[test]
 fn msvc() {
     let directory = vendored("optional-msvc");
@@ -264,7 +264,7 @@ fn msvc() {
     }
 }
 
-/// For Windows by mingw, run by Wine, where both are installed.
+/// Programs for Windows, built by mingw and run by Wine, if both are installed.
 #[test]
 fn windows() {
     let directory = vendored("optional-windows");
@@ -291,7 +291,7 @@ fn wine() -> Option<&'static str> {
     ["/usr/lib/wine/wine64", "wine64"].into_iter().find(|&name| breadth::has(name))
 }
 
-/// One file, and not a long one.
+/// The header is one file of limited length.
 #[test]
 fn size_of_the_header() {
     let text = std::fs::read_to_string(file("include/jumplabel-optional.h")).unwrap();

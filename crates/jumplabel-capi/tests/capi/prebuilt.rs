@@ -1,4 +1,4 @@
-//! `make dist` builds what `make install PREBUILT=DIR` installs where there is no Rust. Minutes: only where all is tested.
+//! `make dist` builds files that `make install PREBUILT=DIR` installs without Rust. It takes minutes, so it runs only if all is tested.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -9,7 +9,7 @@ use crate::prefix::{file, files, prefix, printed, runs_by_cmake, scratch, succee
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// `make` in a checkout, with these words.
+/// A `make` command in a checkout, with these arguments.
 fn make(checkout: &Path, words: &[String]) -> Command {
     let mut make = Command::new("make");
     make.arg("-C").arg(checkout).args(words).env_remove("MAKEFLAGS").env_remove("CARGO_TARGET_DIR");
@@ -17,10 +17,10 @@ fn make(checkout: &Path, words: &[String]) -> Command {
     make
 }
 
-/// What `make dist` writes for this machine, from this checkout, with the target directory `built`.
+/// Runs `make dist` in this checkout for this machine, with the target directory `built`.
 fn dist(checkout: &Path, name: &str, built: &Path) -> PathBuf {
     let into = scratch(name);
-    // A target that no Rust has is left out by its name.
+    // A target that Rust does not have is left out, with a message.
     let words = ["dist".into(), format!("DIST={}", into.display()), format!("CARGO={}", env!("CARGO"))];
     let mut make = make(checkout, &words);
     make.env("DIST_TARGETS", format!("{TARGET} pdp11-unknown-linux-gnu")).env("CARGO_TARGET_DIR", built);
@@ -29,7 +29,7 @@ fn dist(checkout: &Path, name: &str, built: &Path) -> PathBuf {
     into.join(concat!("jumplabel-", env!("CARGO_PKG_VERSION")))
 }
 
-/// `make GOAL` with a PATH of the compiler and the shell's tools, without cargo and rustc.
+/// Runs `make GOAL` with a PATH that has the compiler and the shell's tools, but not cargo and rustc.
 fn without_rust(goal: &str, built: &Path, stage: &Path, with: &[(&str, &str)]) -> Output {
     let tools = scratch("without-rust");
     for tool in [
@@ -71,7 +71,7 @@ fn installed_without_rust() {
     let output = without_rust("install", &built, &stage, &[]);
     assert!(output.status.success(), "{}", printed(&output));
     runs(&stage, &stage.join("lib/pkgconfig"));
-    // The same files as of a build.
+    // The installed files are the same as those of a build.
     let names = |prefix: &Path| {
         let mut names: Vec<_> =
             files(prefix).iter().map(|file| file.strip_prefix(prefix).unwrap().to_owned()).collect();
@@ -82,13 +82,13 @@ fn installed_without_rust() {
     let output = without_rust("uninstall", &built, &stage, &[]);
     assert!(output.status.success(), "{}", printed(&output));
     assert_eq!(files(&stage), Vec::<PathBuf>::new());
-    // And used where they lie.
+    // The prebuilt files can also be used without being installed.
     runs(&built.join(TARGET), &built.join(TARGET).join("lib/pkgconfig"));
     runs_by_cmake(&built.join(TARGET), "prebuilt-cmake");
     refused(&built, &stage);
 }
 
-/// Another checkout of these sources, in another folder and built in another, gives the same bits.
+/// Another checkout of the same sources, in another folder with another target directory, gives the same bits.
 fn same_bits(built: &Path) {
     let other = scratch("dist-other").join("checkout");
     let _ = std::fs::remove_dir_all(&other);
@@ -102,7 +102,7 @@ fn same_bits(built: &Path) {
     std::fs::remove_dir_all(&other).unwrap();
 }
 
-/// The shared libraries and the archives, by pkg-config.
+/// Builds and runs programs with the shared libraries and the archives, with pkg-config.
 fn runs(prefix: &Path, pkg_config: &Path) {
     let program = scratch("prebuilt-consumer").join("program");
     for link in ["--libs", "--libs --static"] {
@@ -118,7 +118,7 @@ fn runs(prefix: &Path, pkg_config: &Path) {
     }
 }
 
-/// What is not whole, or not for this machine, is refused, and nothing is installed.
+/// Files that are incomplete, or for another machine, are refused, and nothing is installed.
 fn refused(built: &Path, stage: &Path) {
     let refuse = |with: &[(&str, &str)], words: &str| {
         let output = without_rust("install", built, stage, with);

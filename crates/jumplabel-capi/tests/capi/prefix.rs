@@ -1,10 +1,10 @@
-//! The installation that all tests use: `make install` into a scratch prefix, once.
+//! The installation that all tests use: one `make install` into a scratch prefix.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// Where tests may write.
+/// A directory in which tests may write.
 pub fn scratch(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&path).unwrap();
@@ -16,8 +16,8 @@ pub fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// `make` with these words, with a target directory of its own: the one of the running `cargo test` may be locked. `with` is the
-/// variable that names it, and others.
+/// Runs `make` with these arguments. It needs its own target directory, because `cargo test` may hold a lock on the other one. `with` has environment
+/// variables, which must name it.
 pub fn make_with(words: &[&str], with: &[(&str, &str)]) -> Output {
     let mut make = Command::new("make");
     make.arg("-C").arg(file("")).args(words).arg(concat!("CARGO=", env!("CARGO")));
@@ -25,7 +25,7 @@ pub fn make_with(words: &[&str], with: &[(&str, &str)]) -> Output {
     succeeds(&mut make)
 }
 
-/// The same, where it need not be told more.
+/// Runs `make` with these arguments, and the usual target directory.
 pub fn make(words: &[&str]) -> Output {
     make_with(words, &[("CARGO_TARGET_DIR", scratch("libraries").to_str().unwrap())])
 }
@@ -47,7 +47,7 @@ pub fn succeeds(command: &mut Command) -> Output {
     output
 }
 
-/// All that it printed.
+/// All output of a command.
 pub fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
@@ -62,7 +62,7 @@ pub fn files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Builds the programs of tests/consumers by CMake with what is installed there, in a directory of this name: which.
+/// Builds the programs of tests/consumers with CMake, against the installation in `prefix`. Returns the directory of the build.
 pub fn built_by_cmake(prefix: &Path, name: &str) -> PathBuf {
     let build = scratch(name);
     let mut configure = Command::new("cmake");
@@ -72,7 +72,7 @@ pub fn built_by_cmake(prefix: &Path, name: &str) -> PathBuf {
     build
 }
 
-/// The same; and runs two of them.
+/// Does the same, and runs two of the programs.
 pub fn runs_by_cmake(prefix: &Path, name: &str) {
     let build = built_by_cmake(prefix, name);
     for program in ["shared", "static"] {

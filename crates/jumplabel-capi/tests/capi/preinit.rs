@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::compiler::{Compiler, GCC, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
-/// The library in the program, static or not, and in libjumplabel.so, whose constructors run later, too.
+/// The library is in the program, static or not, or in libjumplabel.so, whose constructors run later, too.
 #[test]
 fn preinit_array() {
     let archive = "-Wl,-Bstatic -ljumplabel -Wl,-Bdynamic";
@@ -31,7 +31,7 @@ fn ifunc() {
             let program = scratch("ifunc").join("program");
             let libraries = if flags.contains("static") { "-ljumplabel" } else { archive };
             compiler.build(Language::C, flags, &["ifunc.c"], libraries, &program);
-            // What the resolver is told, too, is on stderr.
+            // The refusals in the resolver are on stderr.
             assert_eq!(succeeds(&mut Command::new(&program)).stdout, b"ok\n", "{compiler:?} {flags}");
         }
     }

@@ -1,4 +1,4 @@
-//! Uprobes on functions that begin with a check: tests/c/probed.c, which says what it does.
+//! Uprobes on functions that begin with a check: see tests/c/probed.c.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::compiler::{Compiler, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
-/// What makes a function begin with its check.
+/// Flags with which a function begins with its check.
 const FLAGS: &str = "-O2 -fcf-protection=none -fno-pie -no-pie";
 
 #[test]
@@ -22,8 +22,8 @@ fn functions_that_begin_with_a_check() {
     }
 }
 
-/// The same without the byte in front: a flip is refused while the probe is there, and whoever runs into what it leaves dies, or takes the
-/// wrong arm.
+/// The broken twin: without the prefix byte, a flip is refused while the probe is there, or the program dies or takes a wrong arm after the probe was
+/// removed.
 #[test]
 fn twin_without_the_prefix() {
     let program = scratch("probed-twin").join("program");

@@ -1,4 +1,4 @@
-//! C, C++ and Rust in one process: test-crates/mixed and its C sides.
+//! C, C++ and Rust in one process: test-crates/mixed and its files in C.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::compiler::{Compiler, GCC, Language};
 use crate::prefix::{file, prefix, printed, scratch, succeeds};
 
-/// Builds a crate of test-crates/mixed with these words; the directory of the results.
+/// Builds a crate of test-crates/mixed with these arguments. Returns the directory of the results.
 pub fn cargo(directory: &str, words: &[&str], rustflags: &str) -> PathBuf {
     let target = scratch(directory);
     let mut cargo = Command::new(env!("CARGO"));
@@ -14,7 +14,7 @@ pub fn cargo(directory: &str, words: &[&str], rustflags: &str) -> PathBuf {
         .args(["build", "--release", "--quiet", "--manifest-path"])
         .arg(file("../../test-crates/mixed/Cargo.toml"))
         .args(words);
-    // What they need is the same, and is built once (cargo 1.91).
+    // All these crates need the same dependencies, which are built once (cargo 1.91).
     cargo.env("CARGO_TARGET_DIR", &target).env("CARGO_BUILD_BUILD_DIR", scratch("mixed/built"));
     cargo.env("RUSTFLAGS", rustflags).env_remove("CARGO_ENCODED_RUSTFLAGS");
     succeeds(&mut cargo);
@@ -25,7 +25,7 @@ fn says_ok(command: &mut Command) {
     assert_eq!(printed(&succeeds(command)), "ok\n", "{command:?}");
 }
 
-/// Two instances, two tables.
+/// Two instances, with two tables.
 #[test]
 fn c_program_with_a_rust_library() {
     let results = cargo("rust-library", &["--package", "library"], "");
@@ -38,7 +38,7 @@ fn c_program_with_a_rust_library() {
     }
 }
 
-/// One instance, one table.
+/// One instance, with one table.
 #[test]
 fn c_and_rust_in_one_program() {
     let results = cargo("rust-both", &["--package", "library", "--features", "capi"], "");
@@ -47,7 +47,7 @@ fn c_and_rust_in_one_program() {
             "-fno-pie -no-pie",
             "-fPIE -pie",
             "-static",
-            // Linkers that join what C's and Rust's compilers call __jump_table only if both have the same flags.
+            // Linkers that join the sections named __jump_table of C and of Rust only if their flags are the same.
             "-fuse-ld=mold",
             "-fuse-ld=mold -DJUMPLABEL_PRECISE_TABLE",
             "-fuse-ld=lld -ffunction-sections -Wl,--gc-sections",
@@ -60,7 +60,7 @@ fn c_and_rust_in_one_program() {
     }
 }
 
-/// Two instances in one object cannot both have its record: the linker says so.
+/// One object cannot have two instances of the library, because both would define its record. The linker says so.
 #[test]
 fn two_instances_in_one_program() {
     let results = cargo("rust-library", &["--package", "library"], "");

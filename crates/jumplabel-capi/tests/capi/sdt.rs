@@ -1,5 +1,5 @@
-//! Probes of `<sys/sdt.h>` by `<jumplabel/sdt.h>`, with what `dtrace -h` makes of tests/c/sdt.d: the same notes, and checks that follow semaphores
-//! (tests/c/sdt.c, with the tracer of tests/c/usdt.h).
+//! Probes of `<sys/sdt.h>` with `<jumplabel/sdt.h>`, and headers that `dtrace -h` makes of tests/c/sdt.d. The notes must be the same, and checks must
+//! follow the semaphores (tests/c/sdt.c, with the tracer of tests/c/usdt.h).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::prefix::{file, files, prefix, printed, scratch, succeeds};
 
 const LANGUAGES: [Language; 2] = [Language::C, Language::Cxx];
 
-/// In which ways a compiler is tried, in both languages: the first two in all, others in one.
+/// The compilers, languages and flags to test: all flags for the two main compilers, one for the others.
 fn ways(all: &'static [&'static str]) -> impl Iterator<Item = (Compiler, Language, &'static str)> {
     let of = move |compilers: Vec<Compiler>, flags: &'static [&'static str]| {
         compilers.into_iter().flat_map(move |compiler| {
@@ -22,7 +22,7 @@ fn ways(all: &'static [&'static str]) -> impl Iterator<Item = (Compiler, Languag
     of(Compiler::ALL.to_vec(), all).chain(of(Compiler::others().collect(), &all[..1]))
 }
 
-/// A directory with sdt_probes.h, and with the file of semaphores that `dtrace -G` makes; `None` if there is no dtrace.
+/// A directory with sdt_probes.h, and the object file with the semaphores that `dtrace -G` makes. `None` if there is no dtrace.
 fn directory(name: &str) -> Option<PathBuf> {
     if !breadth::has("dtrace") {
         println!("skipped: needs dtrace, of systemtap-sdt-dev");
@@ -36,12 +36,12 @@ fn directory(name: &str) -> Option<PathBuf> {
     Some(directory)
 }
 
-/// The flag by which sys/sdt.h is ours, of the headers below `include`.
+/// The flag with which <sys/sdt.h> is ours, from the headers in `include`.
 fn ours(include: &Path) -> String {
     format!("-I {}", include.join("jumplabel/sdt").display())
 }
 
-/// The object file of a source of tests/c.
+/// Compiles a source of tests/c to an object file.
 fn object(compiler: Compiler, language: Language, flags: &str, source: &str, directory: &Path) -> PathBuf {
     let object = directory.join(format!("{source}.o"));
     let mut command = compiler.command(language, flags);
@@ -65,12 +65,12 @@ fn notes(file: &Path) -> Vec<String> {
     notes
 }
 
-/// A note without the places of its arguments, which depend on the code around it: the checks are another.
+/// A note without the places of its arguments, which depend on the code around it, and so on the checks.
 fn sizes(note: &str) -> String {
     note.replace(", ", ",").split(' ').map(|word| word.split('@').next().unwrap()).collect::<Vec<_>>().join(" ")
 }
 
-/// A program of sdt.c and sdt_other.c; `other` are the flags of the latter.
+/// A program of sdt.c and sdt_other.c. The second of the flags is for sdt_other.c.
 fn program(
     compiler: Compiler,
     language: Language,
@@ -92,8 +92,8 @@ fn program(
     program
 }
 
-/// The notes are those of `<sys/sdt.h>`: the same probes, with the same sizes and types; where the code around a probe is the same, in the same
-/// places. Without sites, in older languages and in other compilers the header is the system's.
+/// The notes are those of `<sys/sdt.h>`: the same probes, sizes and types, and the same places if the code around a probe is the same. Without sites,
+/// in older languages, and with other compilers, the header is the system's.
 #[test]
 fn same_notes() {
     let Some(directory) = directory("sdt-notes") else { return };
@@ -108,7 +108,7 @@ fn same_notes() {
         assert_eq!(of_sizes(&system), of_sizes(&own), "{what}");
         places[0] += system.iter().zip(&own).filter(|(one, other)| one == other).count();
         places[1] += system.len();
-        // The header itself, in the place of its sys/sdt.h, and what is the system's in any case.
+        // The header itself is included, before any <sys/sdt.h>. And the system's header is used in all these cases.
         assert_eq!(of_sizes(&compiled("-include jumplabel/sdt.h")), of_sizes(&own), "{what}");
         let old = if language == Language::C { "-std=gnu89" } else { "-std=c++11" };
         for more in ["-DJUMPLABEL_FALLBACK", old] {
@@ -120,7 +120,7 @@ fn same_notes() {
     assert!(places[0] * 2 > places[1], "{places:?}");
 }
 
-/// Object files of other instruction sets have the same notes, but for `char`, which is unsigned there, and the places.
+/// In object files for other instruction sets, the notes are the same, except for `char`, which is unsigned there, and for the places.
 #[test]
 fn on_other_instruction_sets() {
     let Some(directory) = directory("sdt-others") else { return };
@@ -146,7 +146,7 @@ fn on_other_instruction_sets() {
     }
 }
 
-/// Semaphores are raised as tracers do it: the checks of that probe are on, and no others, in all files, and the arguments arrive.
+/// Semaphores are raised as tracers do it. Then only the checks of that probe are on, in all files, and its arguments arrive.
 #[test]
 fn tracers() {
     let Some(directory) = directory("sdt-tracers") else { return };
@@ -170,7 +170,7 @@ fn tracers() {
     }
 }
 
-/// Probes and keys of a shared library are its own, also if it says that all its keys are.
+/// Probes and keys of a shared library belong to it, also with JUMPLABEL_LOCAL_KEYS.
 #[test]
 fn in_a_library() {
     let Some(directory) = directory("sdt-library") else { return };
@@ -218,7 +218,7 @@ fn checked(compiler: Compiler, language: Language, flags: &str, directory: &Path
     text.split("<other_packet>:").nth(1).unwrap().split("\n\n").next().unwrap().to_string()
 }
 
-/// A check does not load the semaphore. That of the system, and ours if it is told to, do.
+/// A check does not load the semaphore. A check of the system's header does, and one of ours does if this is requested.
 #[test]
 fn a_check_is_one_nop() {
     let Some(directory) = directory("sdt-nop") else { return };
@@ -234,7 +234,7 @@ fn a_check_is_one_nop() {
     }
 }
 
-/// What is said of `__builtin_expect`: a plain name that ends in `_semaphore` is a check, and nothing else is (tests/c/sdt_expectations.c).
+/// The rule for `__builtin_expect`: only a plain name that ends in `_semaphore` is a check (tests/c/sdt_expectations.c).
 #[test]
 fn expectations() {
     let directory = scratch("sdt-expectations");
@@ -252,13 +252,14 @@ fn expectations() {
     }
 }
 
-/// Headers that get it wrong are found out by the program above.
+/// The program above notices headers with errors.
 #[test]
 fn broken_twins() {
     let Some(directory) = directory("sdt-twins") else { return };
     let original = prefix().join("include");
     let twins = [
-        // Nobody knows that the key follows a semaphore; it follows another; each file has a key of its own; a note without a semaphore.
+        // The errors: the key's record does not say that it follows a semaphore; the key follows another one; each file has its own key; a note has
+        // no semaphore.
         ("2:.long 0,0,1,32,0;", "2:.long 0,0,1,0,0;"),
         ("semaphore \"-.,0\\n.size", "\"sdt_none_semaphore-.,0\\n.size"),
         ("\\n.weak \" key \"\\n.hidden \" key \"\\n.type", "\\n.type"),

@@ -1,4 +1,4 @@
-//! Keys that more than one file defines, of which the linker takes one: all checks are of that one.
+//! Keys that several files define. The linker keeps one of them, and all checks must be of that one.
 
 use std::process::Command;
 
@@ -29,7 +29,7 @@ fn inline_keys() {
     }
 }
 
-/// tests/c/overridden.c: a weak key, and one of the same name that is not.
+/// tests/c/overridden.c: a weak key, and a key of the same name that is not weak.
 #[test]
 fn overridden_keys() {
     for compiler in Compiler::ALL {

@@ -1,4 +1,4 @@
-//! What the library adds to a program in C: code, constants, unwind tables. Each row is held to a limit, and printed:
+//! The size that the library adds to a C program: code, constants, unwind tables. Prints each row, and compares it with a limit:
 //!
 //! ```sh
 //! cargo test -p jumplabel-capi --test capi size -- --nocapture
@@ -17,7 +17,7 @@ struct Sizes {
     code: usize,
     constants: usize,
     unwind: usize,
-    /// What `size` calls text: all that is not written to, with the names and relocations for the dynamic loader.
+    /// What `size` calls text: all read-only parts, including names and relocations for the dynamic loader.
     text: usize,
 }
 
@@ -41,7 +41,7 @@ impl Sizes {
         sizes
     }
 
-    /// Prints a row. Whether code and constants keep to the limit.
+    /// Prints a row. Returns true if code and constants are within the limit.
     fn keep_to(&self, limit: usize, what: &str) -> bool {
         let Sizes { code, constants, unwind, text } = self;
         println!(
@@ -64,7 +64,7 @@ fn program(name: &str, source: &str, flags: &str, archive: &Path) -> Sizes {
 const ONE: &str = "#include <jumplabel.h>\nstatic DEFINE_STATIC_KEY_FALSE(key);\nint main(void)\n{\n\
     \treturn jumplabel_enable(&key.key) || !static_branch_unlikely(&key);\n}\n";
 
-/// Each function of the library is used.
+/// A program that uses each function of the library.
 fn all() -> String {
     let names: Vec<_> = EXPORTS.split_whitespace().collect();
     let declared: String = names.iter().map(|name| format!("void {name}(void);\n")).collect();
@@ -82,20 +82,20 @@ fn limits() {
     for flags in ["-Wl,--gc-sections", "-Wl,--gc-sections -fuse-ld=lld"] {
         let one = |archive| program("one", ONE, flags, archive);
         assert!(one(&archive).keep_to(63_600, &format!("one key, {flags}")));
-        // The broken twin.
+        // The broken twin: with std, the archive is too large.
         assert!(!one(&of_cargo).keep_to(64_000, &format!("one key, with std, {flags}")));
         assert!(program("all", &all(), flags, &archive).keep_to(124_000, &format!("all functions, {flags}")));
     }
     assert!(program("whole", ONE, "", &archive).keep_to(124_000, "one key, all of the archive"));
     assert!(Sizes::of(&prefix().join("lib/libjumplabel.so")).keep_to(124_000, "libjumplabel.so"));
-    // Those of operators, with std.
+    // The libraries for operators, which contain std.
     let started = ONE.replacen('\n', "\n#include <jumplabel/agent.h>\nJUMPLABEL_STARTUP();\n", 1);
     let agent = program("agent", &started, "-Wl,--gc-sections", &prefix().join("lib/libjumplabel-agent.a"));
     assert!(agent.keep_to(800_000, "one key, libjumplabel-agent.a"));
     assert!(Sizes::of(&prefix().join("lib/libjumplabel-agent.so")).keep_to(800_000, "libjumplabel-agent.so"));
 }
 
-/// The names of functions and data that come from Rust's standard library, or from what it needs for backtraces.
+/// The names of functions and data from Rust's standard library, or from its dependencies for backtraces.
 fn of_std(library: &Path) -> Vec<String> {
     let symbols = printed(&succeeds(Command::new("nm").arg("-C").arg(library)));
     let of_std = ["std::", "gimli::", "addr2line::", "miniz_oxide::", "_Unwind_"];
@@ -110,7 +110,7 @@ fn no_std() {
         assert!(symbols.contains("jumplabel::patch::"), "{}: it has no symbols", library.display());
         assert_eq!(of_std(&library), [""; 0], "{}", library.display());
     }
-    // Those that have it.
+    // These libraries do contain std.
     for library in ["libjumplabel-fail.a", "libjumplabel-agent.so"].map(installed) {
         assert!(of_std(&library).len() > 100, "{}", library.display());
     }

@@ -1,4 +1,4 @@
-//! N-way switches from C and C++: tests/c/switches.c, and what the compilers make of a switch.
+//! N-way switches in C and C++: tests/c/switches.c, and the code that compilers make of a switch.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use crate::prefix::{file, printed, scratch, succeeds};
 
 const BOTH: [&str; 2] = ["switches.c", "switched.c"];
 
-/// In one program, and with the mode in a shared library, which another one's switches find by a slot.
+/// All in one program, and with the mode in a shared library, to which another library's switches refer by a slot.
 #[test]
 fn all_arms() {
     let directory = scratch("switches");
@@ -35,7 +35,7 @@ fn all_arms() {
     }
 }
 
-/// A switch in a `switch` is its jump: nothing is compared, and no number loaded.
+/// `switch (static_switch(...))` is only the site's jump: nothing is compared, and no number is loaded.
 #[test]
 fn jumps_are_threaded() {
     let directory = scratch("switches-code");
@@ -45,7 +45,7 @@ fn jumps_are_threaded() {
             let mut command = compiler.command(Language::C, optimisation);
             succeeds(command.arg("-c").arg(file("tests/c/switched.c")).arg("-o").arg(&object));
             let code = printed(&succeeds(Command::new("objdump").args(["-d", "--disassemble=switched"]).arg(&object)));
-            // The stub of the site is behind the function, and compares.
+            // The site's stub comes after the function, and contains comparisons.
             let function = code.split("<switched>:").nth(1).unwrap().split("cmpb").next().unwrap();
             let one_of = |words: &[&str]| function.lines().any(|line| words.iter().any(|word| line.contains(word)));
             assert!(one_of(&["jmp"]) && one_of(&["0xa,%eax", "$0xa"]), "{compiler:?} {optimisation}: {code}");
@@ -54,7 +54,7 @@ fn jumps_are_threaded() {
     }
 }
 
-/// What must not compile does not, and the compiler says why.
+/// Wrong uses do not compile, and the compiler says why.
 #[test]
 fn misuse() {
     let directory = scratch("switches-misuse");

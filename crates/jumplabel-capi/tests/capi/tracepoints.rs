@@ -1,17 +1,17 @@
-//! Tracepoints under threads, with ASan and TSan, from a plugin (tests/c/tracing.c, tracing_plugin.c), in C++ (tests/c/tracing.cc), and what they
-//! cost while nobody looks on. What each name does is in tests/c/conformance/tracepoints.h.
+//! Tracepoints with threads, with ASan and TSan, in a plugin (tests/c/tracing.c, tracing_plugin.c), in C++ (tests/c/tracing.cc), and their cost while
+//! there are no probes. tests/c/conformance/tracepoints.h tests each name.
 
 use std::process::Command;
 
 use crate::compiler::{Compiler, GCC, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
-/// Data are freed while others emit. With ASan, too: nobody touches them then.
+/// Data are freed while other threads emit. ASan shows that nobody uses them then.
 #[test]
 fn under_threads() {
     let directory = scratch("tracing");
     for compiler in Compiler::ALL {
-        // clang's ASan is a package of its own.
+        // clang's ASan is in a package of its own.
         let asan = if compiler.c == GCC.c { "-O1 -g -fsanitize=address" } else { "-O1 -g" };
         for flags in ["-O2", "-O0 -DJUMPLABEL_FALLBACK", asan, "-O2 -fPIC -flto"] {
             let program = directory.join("program");
@@ -22,7 +22,7 @@ fn under_threads() {
     }
 }
 
-/// A twin that frees without waiting is found out: by its own check, or by ASan.
+/// A twin that frees without waiting is noticed by its own check, or by ASan.
 #[test]
 fn broken_twin_does_not_wait() {
     for (flags, words) in [("-O2", "inside"), ("-O1 -g -fsanitize=address -DSKIP_CHECK", "heap-use-after-free")] {
@@ -34,7 +34,7 @@ fn broken_twin_does_not_wait() {
     }
 }
 
-/// A program with ThreadSanitizer, which dies at its start unless its addresses are the usual ones.
+/// A program with ThreadSanitizer. It needs addresses without randomisation, or it dies at its start.
 fn with_thread_sanitizer(flags: &str) -> Command {
     let program = scratch("tracing-tsan").join("program");
     GCC.build(Language::C, &format!("-g -fsanitize=thread {flags}"), &["tracing.c"], "-ljumplabel -ldl", &program);
@@ -43,7 +43,7 @@ fn with_thread_sanitizer(flags: &str) -> Command {
     command
 }
 
-/// ThreadSanitizer knows what comes before a probe's call, and what comes after it. The twin frees without waiting.
+/// ThreadSanitizer knows the order of a probe's calls and of the code before and after. The twin frees without waiting.
 #[test]
 fn under_thread_sanitizer() {
     for flags in ["-O1", "-O2 -fPIC", "-O1 -DJUMPLABEL_FALLBACK"] {
@@ -57,7 +57,7 @@ fn under_thread_sanitizer() {
     );
 }
 
-/// An emission whose thread is not counted calls no probe, though one was registered after it had begun.
+/// An emission whose thread is not counted calls no probe, even one that was registered after the emission had begun.
 #[test]
 fn uncounted() {
     let directory = scratch("tracing-uncounted");
@@ -70,7 +70,7 @@ fn uncounted() {
     }
 }
 
-/// A plugin adds probes to the program's tracepoint, waits, and is unloaded; with the program's instance of the library, and with its own.
+/// A plugin adds probes to the program's tracepoint, waits, and is unloaded. It uses the program's instance of the library, or its own.
 #[test]
 fn from_a_plugin() {
     let directory = scratch("tracing-plugin");
@@ -107,8 +107,8 @@ fn instructions(code: &str, function: &str) -> Vec<String> {
     body.lines().filter_map(|line| line.split('\t').nth(1)).map(|text| text.trim().to_string()).collect()
 }
 
-/// While nobody looks on, an emission is one instruction, a nop; the arguments and the call are behind the function's `ret`. (If a value
-/// is used before and behind it, the compiler keeps that in a register or on the stack, as for any call.)
+/// While there is no probe, an emission is one instruction, a nop. The arguments and the call come after the function's `ret`. (If a value is used
+/// before and after it, the compiler keeps the value in a register or on the stack, as for any call.)
 #[test]
 fn off_is_one_instruction() {
     let directory = scratch("tracing-code");
@@ -130,9 +130,9 @@ fn off_is_one_instruction() {
             };
             for function in ["traced", "lazy"] {
                 let all = instructions(&code, &name(function));
-                // objdump names the byte in front of a site.
+                // objdump shows a site's prefix byte.
                 let off = all.iter().map(|text| text.trim_start_matches("rex ").split(' ').next().unwrap());
-                // clang saves a register ahead of the site, for the call of the argument's function.
+                // clang saves a register before the site, because of the call in the argument.
                 let saves = |name: &&str| compiler.c != GCC.c && function == "lazy" && ["push", "pop"].contains(name);
                 let off: Vec<_> = off.filter(|name| !saves(name)).take(2).collect();
                 assert_eq!(off, ["nopl", "ret"], "{compiler:?} {language:?} {flags} {function}: {code}");

@@ -1,11 +1,11 @@
-//! UP mode from C and C++: tests/c/up.c.
+//! UP mode in C and C++: tests/c/up.c.
 
 use std::process::Command;
 
 use crate::compiler::{Compiler, GCC, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
-/// Both modes, in each way of compiling.
+/// The operations in both modes, for all ways of compiling.
 #[test]
 fn operations() {
     let directory = scratch("up");
@@ -24,8 +24,8 @@ fn operations() {
     }
 }
 
-/// Threads of a library that knows nothing of this one are caught, and lose nothing where nobody has heard of UP mode; the twin is in UP
-/// mode, and catches nothing.
+/// Threads of a library that does not know jumplabel are caught, and no update is lost; nor in a program without UP mode. The twin is in UP mode, and
+/// does not catch threads.
 #[test]
 fn threads_of_a_library() {
     let directory = scratch("up-threads");
@@ -38,14 +38,14 @@ fn threads_of_a_library() {
         };
         assert_eq!(run("-O2 -DINTERPOSE", "threads"), "ok\n", "{compiler:?} {language:?}");
         assert_eq!(run("-O2", "threads"), "ok\n", "{compiler:?} {language:?}");
-        // The program itself finds out whether its threads ran at once.
+        // The program itself finds out whether its threads ran at the same time.
         let said = run("-O2", "lost");
         assert!(said.starts_with("lost ") || said.starts_with("not shown"), "{compiler:?} {language:?}: {said}");
         println!("{compiler:?} {language:?}: {}", said.trim_end());
     }
 }
 
-/// A plugin that has the library from libjumplabel.so, and one with an instance of its own, in programs of both sorts.
+/// A plugin that uses libjumplabel.so, and one with its own instance of the library, in programs of both kinds.
 #[test]
 fn loaded_late() {
     let directory = scratch("up-late");
@@ -63,7 +63,7 @@ fn loaded_late() {
     }
 }
 
-/// If the prefixes cannot be put in, no thread starts. If they cannot be taken out, they stay.
+/// If the prefixes cannot be put back, no thread starts. If they cannot be removed, they stay.
 #[test]
 fn refused() {
     let directory = scratch("up-refused");
@@ -76,7 +76,7 @@ fn refused() {
     assert_eq!(printed(&denied), "ok\n");
 }
 
-/// The assembler says if an instruction may not have the prefix.
+/// The assembler complains if an instruction cannot have the prefix.
 #[test]
 fn not_lockable() {
     let directory = scratch("up-not-lockable");

@@ -1,5 +1,5 @@
-//! Tracers of tracepoints in C and C++ (tests/c/usdt.c, with a tracer of its own in tests/c/usdt.h; tests/c/usdt_plugin.c), what tools read in
-//! the files, and that the code of an emission does not know of notes.
+//! Tracers of tracepoints in C and C++ (tests/c/usdt.c, tests/c/usdt_plugin.c, with the tracer of tests/c/usdt.h); the notes that tools find in
+//! files; and emissions, whose code is the same with and without notes.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,13 +11,13 @@ use crate::prefix::{file, prefix, printed, scratch, succeeds};
 
 const LANGUAGES: [Language; 2] = [Language::C, Language::Cxx];
 
-/// A C++ program has C's tests, too, and more.
+/// Builds usdt.c. A C++ program has more tests than one in C.
 fn build(compiler: Compiler, language: Language, flags: &str, output: &Path) {
     compiler.build(language, flags, &["usdt.c"], "-ljumplabel -ldl", output);
 }
 
-/// Arguments of each sort arrive, and tracers, probes and looks go together; in programs, position-independent or not, and in a plugin that is
-/// unloaded while threads look.
+/// Arguments of each kind arrive. Tracers, probes and looks work together: in programs, position-independent or not, and in a plugin that is unloaded
+/// while threads look.
 #[test]
 fn tracers() {
     let directory = scratch("usdt");
@@ -34,7 +34,7 @@ fn tracers() {
     }
 }
 
-/// Notes of `<sys/sdt.h>` in the same file, where it is installed, and linkers that collect sections.
+/// With notes of `<sys/sdt.h>` in the same file, if it is installed, and with linkers that drop unused sections.
 #[test]
 fn beside_others() {
     let program = scratch("usdt-beside").join("program");
@@ -53,7 +53,7 @@ fn beside_others() {
     }
 }
 
-/// What tools print of a file: provider, name, semaphore, base, and a place for each argument.
+/// The output of tools: provider, name, semaphore, base, and a place for each argument.
 #[test]
 fn readelf_shows_them() {
     let program = scratch("usdt-readelf").join("program");
@@ -67,13 +67,13 @@ fn readelf_shows_them() {
         let places = packet.split("Arguments: ").nth(1).unwrap().lines().next().unwrap();
         let sizes: Vec<_> = places.split(' ').map(|place| place.split('@').next().unwrap()).collect();
         assert_eq!(sizes, ["8", "-2", "8"], "{compiler:?}: {places}");
-        // Without them.
+        // Without notes.
         build(compiler, Language::C, "-O2 -DJUMPLABEL_NO_USDT", &program);
         assert!(!printed(&succeeds(Command::new("readelf").arg("-nW").arg(&program))).contains("stapsdt"));
     }
 }
 
-/// What a register is called, and what stands around it and an offset where an argument is in memory.
+/// The form of an instruction set's places: the names of registers, and the characters around a register and an offset in memory.
 struct Places {
     is_register: fn(&str) -> bool,
     memory: [&'static str; 3],
@@ -102,7 +102,7 @@ const OTHERS: [(&str, Places); 2] = [
 ];
 
 impl Places {
-    /// Whether it is a number, a register, or the memory that a register and an offset lead to.
+    /// True if the place is a number, a register, or a register and an offset in memory.
     fn have(&self, place: &str) -> bool {
         let [before, between, after] = self.memory;
         let memory = || {
@@ -115,7 +115,7 @@ impl Places {
     }
 }
 
-/// The same in object files of other instruction sets, whose tools read other places.
+/// The notes in object files for other instruction sets, which have other places.
 #[test]
 fn on_other_instruction_sets() {
     let object = scratch("usdt-others").join("object.o");
@@ -154,7 +154,7 @@ fn on_other_instruction_sets() {
     }
 }
 
-/// The functions of an object file but those that have notes or describe them, each with its bytes and relocations.
+/// The functions of an object file, with bytes and relocations, without those that have notes or describe them.
 fn functions(object: &Path) -> Vec<String> {
     let text = printed(&succeeds(Command::new("objdump").args(["-dr", "--no-addresses"]).arg(object)));
     let all = text.split("\n\n").map(str::trim).filter(|part| part.starts_with('<'));
@@ -162,7 +162,7 @@ fn functions(object: &Path) -> Vec<String> {
     all.filter(|part| !of_notes.iter().any(|name| part[1..].starts_with(name))).map(str::to_string).collect()
 }
 
-/// With notes and without, the code of a program that emits is the same, byte for byte.
+/// An emission's code is the same with and without notes, byte for byte.
 #[test]
 fn code_is_the_same() {
     let directory = scratch("usdt-code");

@@ -1,5 +1,4 @@
-//! What calls that return 0 found or left: sites that something else has changed (tests/c/verify.c), and text that could not be closed
-//! (tests/c/left_writable.c).
+//! Restored sites (tests/c/verify.c), and pages that stay writable (tests/c/left_writable.c): both are reported although the call succeeds.
 
 use std::process::Command;
 

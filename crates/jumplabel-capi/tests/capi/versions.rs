@@ -1,4 +1,4 @@
-//! The versions of the names that the shared libraries show: install/NAME.map has them, install/versions hands them to the linker.
+//! Versions of the symbols that the shared libraries export: install/NAME.map lists them, and install/versions passes them to the linker.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -9,7 +9,7 @@ use crate::prefix::{file, prefix, printed, scratch, succeeds};
 
 const LIBRARIES: [&str; 3] = ["libjumplabel", "libjumplabel-agent", "libjumplabel-fail"];
 
-/// `NAME@VERSION` of each name that a shared library defines, sorted. GNU ld lists the versions as names, too, and lld does not.
+/// `NAME@VERSION` for each symbol that a shared library defines, sorted. (GNU ld lists the versions themselves, too, and lld does not.)
 fn versioned(library: &Path) -> Vec<String> {
     let symbols = printed(&succeeds(Command::new("nm").args(["-D", "--defined-only"]).arg(library)));
     let names = symbols.lines().map(|line| line.split_whitespace().last().unwrap().replace("@@", "@"));
@@ -19,12 +19,12 @@ fn versioned(library: &Path) -> Vec<String> {
     names
 }
 
-/// All that a shared library shows to others, sorted, without the versions.
+/// The symbols that a shared library exports, sorted, without versions.
 pub fn exported(library: &Path) -> Vec<String> {
     versioned(library).iter().map(|name| name.split('@').next().unwrap().to_owned()).collect()
 }
 
-/// The same of a map.
+/// `NAME@VERSION` for each symbol in a map.
 fn of_map(text: &str) -> Vec<String> {
     let (mut found, mut version) = (Vec::new(), None);
     for line in text.lines() {
@@ -53,7 +53,7 @@ fn as_in_the_maps() {
     }
 }
 
-/// What install/versions says as the linker, with this list of rustc and a command in the place of the linker, which prints the list that it gets.
+/// Runs install/versions as the linker, with this list from rustc. A command that prints the list replaces the real linker.
 fn with_list(list: &str, name: &str) -> Output {
     let stage = scratch(name);
     std::fs::write(stage.join("of-rustc"), list).unwrap();
@@ -62,7 +62,7 @@ fn with_list(list: &str, name: &str) -> Output {
     linker.env("JUMPLABEL_MAP", file("install/libjumplabel-agent.map")).env("JUMPLABEL_STAGE", &stage);
     let print = stage.join("print");
     let text = "#!/bin/sh\nexec cat \"${1#--version-script=}\"\n";
-    // Written elsewhere and moved: nobody may have it open while it runs.
+    // The file is written under another name, and moved, because a file that is open for writing cannot be started.
     std::fs::write(stage.join("print.new"), text).unwrap();
     succeeds(Command::new("sh").args(["-c", "chmod 755 print.new && mv print.new print"]).current_dir(&stage));
     linker.env("JUMPLABEL_LINKER", print).output().unwrap()
@@ -74,20 +74,20 @@ fn each_name_needs_one() {
         let names: String = names.iter().map(|name| format!("    {name};\n")).collect();
         format!("{{\n  global:\n{names}\n  local:\n    *;\n}};\n")
     };
-    // What the target lacks is left out.
+    // Symbols that the target does not have are left out.
     let output = with_list(&list(&["jumplabel_startup", "__jumplabel_register_object"]), "versions-fewer");
     assert!(output.status.success(), "{}", printed(&output));
     assert_eq!(of_map(&printed(&output)), ["jumplabel_startup@JUMPLABEL_AGENT_0.1"]);
-    // A name that no version has ends the build.
+    // A symbol without a version makes the build fail.
     let said = with_list(&list(&["jumplabel_startup", "jumplabel_newer"]), "versions-newer");
     let words = "libjumplabel-agent.map: add jumplabel_newer; to the latest version";
     assert!(!said.status.success() && printed(&said).contains(words), "{}", printed(&said));
-    // So does a list that this does not understand.
+    // So does a list in an unknown format.
     assert!(!with_list("{ global: jumplabel_startup; };", "versions-unknown").status.success());
 }
 
-/// A program that was linked with 0.1 runs with a library that has a function more in a later version. One that needs the later version is told
-/// so by the older library, before it runs.
+/// A program that was linked with 0.1 runs with a library that has one more function in a later version. A program that needs the later version is
+/// refused by the loader with the older library, before it runs.
 #[test]
 fn a_later_library() {
     let directory = scratch("versions-later");
@@ -98,7 +98,7 @@ fn a_later_library() {
     let program = "int jumplabel_newer(void);\nint main(void) { return !jumplabel_newer(); }\n";
     std::fs::write(directory.join("needs.c"), program).unwrap();
     let in_it = |name: &str| directory.join(name).display().to_string();
-    // The archive as cargo makes it, whose names can be seen.
+    // The archive as cargo builds it, in which names are visible.
     let whole = format!("-Wl,--whole-archive {} -Wl,--no-whole-archive -lpthread -ldl -lm", linked(&not_installed()));
     let consumer = file("tests/consumers/consumer.c").display().to_string();
     let linked_before = GCC.build(Language::C, "-O2", &[&consumer], "-ljumplabel", &directory.join("before"));
@@ -107,7 +107,7 @@ fn a_later_library() {
             "-O2 -fPIC -shared -fuse-ld={linker} -Wl,--gc-sections -Wl,-soname,libjumplabel.so.0 -Wl,--version-script={}",
             in_it("later.map")
         );
-        // The linker would find the older library by the name that the loader looks for.
+        // The linker would find the older library, under the name that the loader uses.
         let library = GCC.build(Language::C, &flags, &[&in_it("newer.c")], &whole, &directory.join("later.so"));
         std::fs::copy(&library, directory.join("libjumplabel.so.0")).unwrap();
         let names = versioned(&library);

@@ -14,7 +14,7 @@ fn build(compiler: Compiler, flags: &str) -> PathBuf {
     compiler.build(Language::Cxx, flags, &files, "-ljumplabel-agent -ljumplabel", &program)
 }
 
-/// Levels up and down, by patterns, in several files and in a header; nothing is evaluated while a level is off.
+/// Levels go up and down, by patterns, in several files and in a header. While a level is off, its arguments are not evaluated.
 #[test]
 fn levels() {
     let flags = ["-O2", "-O0 -fPIC", "-O1 -DJUMPLABEL_FALLBACK", "-O2 -DJUMPLABEL_SHORT", "-O2 -flto", "-std=c++20"];
@@ -26,7 +26,7 @@ fn levels() {
     }
 }
 
-/// An operator turns on a file, a level of a file, or all.
+/// An operator turns on a file, one level of a file, or all files.
 #[test]
 fn by_the_start_variable() {
     let program = build(GCC, "-O2");
@@ -39,14 +39,14 @@ fn by_the_start_variable() {
     }
 }
 
-/// How many instructions a function has up to its last return in line, and how many of them are nops.
+/// The number of a function's instructions up to its last return, and the number of nops in them.
 fn until_the_end(program: &Path, function: &str) -> (usize, usize) {
     let mut objdump = Command::new("objdump");
     objdump.args(["-d", "--no-show-raw-insn", &format!("--disassemble={function}")]);
     let listed = printed(&succeeds(objdump.arg(program)));
     let code = listed.split_once(&format!("<{function}>:\n")).expect("the function").1;
     let lines = code.lines().filter_map(|line| line.split_once(":\t")).map(|(_, code)| code.trim());
-    // What is called last is jumped to.
+    // A tail call is a jump.
     let mut lines: Vec<_> = lines.filter(|line| !line.starts_with("endbr64")).collect();
     let end =
         lines.iter().position(|line| line.starts_with("ret") || (line.starts_with("jmp") && line.contains("fflush")));
@@ -54,7 +54,7 @@ fn until_the_end(program: &Path, function: &str) -> (usize, usize) {
     (lines.len(), lines.iter().filter(|line| line.contains("nop")).count())
 }
 
-/// Beside the frame, a statement that is off is one nop; the twin without sites loads, compares and jumps.
+/// Apart from the frame, a statement that is off is one nop. The twin without sites loads, compares and jumps.
 #[test]
 fn off_is_one_nop() {
     for compiler in Compiler::ALL {
@@ -62,14 +62,14 @@ fn off_is_one_nop() {
         let (with, nops) = until_the_end(&program, "logs");
         let (without, none) = until_the_end(&program, "quiet");
         assert!(nops == 1 && none == 0, "{compiler:?}: {nops} {none}");
-        // Registers that are saved and brought back, and the stack.
+        // The difference is registers that are saved and restored, and the stack.
         assert!(with - nops <= without + 6, "{compiler:?}: {with} {without}");
         let twin = build(compiler, "-O2 -DJUMPLABEL_FALLBACK");
         assert_eq!(until_the_end(&twin, "logs").1, 0, "{compiler:?}");
     }
 }
 
-/// What cannot be meant does not compile.
+/// Wrong uses do not compile.
 #[test]
 fn misuse() {
     let source = scratch("vlog").join("misuse.cc");
@@ -87,7 +87,7 @@ fn misuse() {
     }
 }
 
-/// The example, with each sink whose headers are installed.
+/// The example, with each logger whose headers are installed.
 #[test]
 fn sinks() {
     let source = file("examples/cpp/vlog.cpp");
@@ -101,7 +101,7 @@ fn sinks() {
             continue;
         }
         let program = scratch("vlog").join("sink");
-        // glog's and spdlog's own headers warn.
+        // The headers of glog and spdlog cause warnings.
         let flags = format!("{flags} -Wno-error");
         GCC.build(Language::Cxx, &flags, &[source.to_str().unwrap()], &format!("-ljumplabel {libraries}"), &program);
         let run = |levels: &str| {

@@ -1,6 +1,6 @@
-//! Macros of users: whatever word somebody has defined, the headers work, unless it is part of the interface (`static_key`, `key`), of the
-//! language, or of a header of the system. The headers' own words begin with `jumplabel`, or with an underscore, which no macro of a program may
-//! begin with (C11, 7.1.3).
+//! Macros of programs. The headers work whatever macros a program has defined, unless a macro is named as a part of the interface (`static_key`,
+//! `key`), of the language, or of a system header. Internal names of the headers begin with `jumplabel`, or with an underscore, with which no macro
+//! of a program may begin (C11, 7.1.3).
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -17,19 +17,19 @@ mod tokens;
 
 use interface::is_interface;
 
-/// Keywords of C11, which are some of C++'s, too.
+/// Keywords of C11; C++ has some of them, too.
 const C: &str = "auto break case char const continue default do double else enum extern float for goto if int long register restrict return \
     short signed sizeof static struct switch typedef union unsigned void volatile while";
 const CXX: &str = "alignas alignof and and_eq asm bitand bitor bool catch char16_t char32_t class compl concept const_cast constexpr decltype \
     delete dynamic_cast explicit export false friend inline mutable namespace new noexcept not not_eq nullptr operator or or_eq private \
     protected public reinterpret_cast requires static_assert static_cast template this thread_local throw true try typeid typename using \
     virtual wchar_t xor xor_eq";
-/// Of headers of C that ours include.
+/// Names from the C headers that our headers include.
 const STANDARD: &str = "NULL UINT64_C bool false true intptr_t offsetof ptrdiff_t size_t uintptr_t int32_t uint8_t uint16_t uint32_t uint64_t";
-/// Of the test's program, and what the preprocessor knows.
+/// Names in the test's program, and in the preprocessor's language.
 const OTHERS: &str = "defined main";
 
-/// Whether a program may define it.
+/// True if a program may define a macro of this name.
 fn is_free(word: &str, language: Language) -> bool {
     let is_in = |list: &str| list.split_whitespace().any(|known| known == word);
     !(word.starts_with('_')
@@ -48,7 +48,7 @@ fn headers(directory: &Path) -> Vec<(PathBuf, String)> {
         if path.is_dir() {
             found.extend(headers(&path));
         } else if path.file_name().is_some_and(|name| name != "jumplabel-optional.h") {
-            // That one is half a file of the program's own: `optional::` compiles it.
+            // This header contains half a file of the program's own. The tests of `optional` compile it.
             let text = std::fs::read_to_string(&path).unwrap();
             found.push((path, text));
         }
@@ -61,13 +61,14 @@ fn macros(headers: &[(PathBuf, String)]) -> BTreeSet<String> {
     headers.iter().flat_map(|(_, text)| tokens::of(text).defined).collect()
 }
 
-/// Words of a header that a program may define, and the header does not avoid. What is for C++ alone is in headers for both languages.
+/// Words in a header that a program may define as macros, although the header uses them. (Parts that are only for C++ are in the same headers.)
 fn used(text: &str, macros: &BTreeSet<String>) -> BTreeSet<String> {
     let free = |word: &String| is_free(word, Language::Cxx) && !macros.contains(word);
     tokens::of(text).code.into_iter().filter(free).collect()
 }
 
-/// A file that defines all words of the headers that a program may define, those of comments and attributes included, as nothing that C knows.
+/// A file that defines all words of the headers, those in comments and attributes included, that a program may define. Each expands to a syntax
+/// error.
 fn all_defined(directory: &Path, language: Language) -> (PathBuf, usize) {
     let texts = headers(directory);
     let macros = macros(&texts);
@@ -89,7 +90,7 @@ fn all_defined(directory: &Path, language: Language) -> (PathBuf, usize) {
     (path, words.len())
 }
 
-/// tests/c/words.c with these flags, in each language and by each compiler, and what is done with the program.
+/// Compiles tests/c/words.c with these flags, in each language, with each compiler. `then` gets the command.
 fn build(name: &str, flags: &[&str], headers: &Path, then: impl Fn(Compiler, Language, Command)) {
     for compiler in Compiler::ALL {
         for language in [Language::C, Language::Cxx] {
@@ -106,14 +107,14 @@ fn build(name: &str, flags: &[&str], headers: &Path, then: impl Fn(Compiler, Lan
     }
 }
 
-/// Builds the program of this name, which succeeds if all checks do.
+/// Builds the program of this name, and runs it. It succeeds if all its checks do.
 fn runs(name: &str, build: &mut Command) {
     let said = printed(&succeeds(build));
     let output = Command::new(scratch("words").join(name)).output().unwrap();
     assert!(output.status.success(), "{build:?}: {} {said}", output.status);
 }
 
-/// In no branch for any compiler or instruction set do the headers use a word of somebody else's.
+/// The headers use no word of the program's, in any branch for any compiler or instruction set.
 #[test]
 fn reserved_or_ours() {
     let headers = headers(&prefix().join("include"));
@@ -144,7 +145,7 @@ fn all_words_defined() {
     });
 }
 
-/// The functions of the library are in the library, whatever is hidden where the headers are included.
+/// The functions are those of the library, even if the including file hides all names.
 #[test]
 fn hidden() {
     let include = prefix().join("include");
@@ -152,7 +153,7 @@ fn hidden() {
     build("hidden", &modes, &include, |_, _, mut command| runs("hidden", &mut command));
 }
 
-/// Headers as they were must be found out.
+/// The test notices headers with such mistakes.
 #[test]
 fn broken_twins() {
     let twin = scratch("words").join("twin");
@@ -177,7 +178,7 @@ fn broken_twins() {
         }
         let is_about_words = !from.contains("push");
         let text = std::fs::read_to_string(twin.join(name)).unwrap();
-        // `inline` is a word of both languages.
+        // `inline` is a keyword in both languages.
         assert_eq!(
             is_about_words && to != "inline ",
             !used(&text, &macros(&headers(&original))).is_empty(),

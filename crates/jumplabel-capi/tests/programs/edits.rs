@@ -1,5 +1,5 @@
-//! Edits of sources. Each says what it replaces and how many times that is there; anything else is an error, because then the source is another one
-//! than the edit was written for.
+//! Edits of sources. An edit says what it replaces, and how often that is in the file. Any other number is an error, because then it is not the
+//! source for which the edit was written.
 
 use std::fs;
 use std::path::Path;
@@ -13,22 +13,22 @@ pub struct Edit {
     is_word: bool,
 }
 
-/// `from` is there so many times, and becomes `to`.
+/// Replaces `from`, which must be in the file this many times, by `to`.
 pub const fn edit(file: &'static str, times: usize, from: &'static str, to: &'static str) -> Edit {
     Edit { file, times, from, to, is_word: false }
 }
 
-/// The same, where no name goes on in front of it.
+/// The same for a word: a name must not continue before it.
 pub const fn word(file: &'static str, times: usize, from: &'static str, to: &'static str) -> Edit {
     Edit { file, times, from, to, is_word: true }
 }
 
-/// In front of the file's first `#include` comes another one.
+/// Inserts an `#include` before the file's first one.
 pub const fn include(file: &'static str, header: &'static str) -> Edit {
     Edit { file, times: 1, from: INCLUDE, to: header, is_word: false }
 }
 
-/// How such an edit is known.
+/// The text that marks such an edit.
 const INCLUDE: &str = "#include";
 
 impl Edit {
@@ -55,7 +55,7 @@ impl Edit {
     }
 }
 
-/// Carries out all edits below a folder, one after the other, or says which of them do not fit.
+/// Makes all edits below a folder, one after the other, or says which of them do not fit.
 pub fn apply(folder: &Path, edits: &[Edit]) -> Result<(), String> {
     let carry_out = |edit: &Edit| {
         let path = folder.join(edit.file);

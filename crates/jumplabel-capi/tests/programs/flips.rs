@@ -1,10 +1,10 @@
-//! The file where the processes of a program count what they flip: programs/c/flipping.c.
+//! The file in which the processes of a program count their flips: programs/c/flipping.c.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What all processes of a run did.
+/// The sums over all processes of a run.
 #[derive(Clone, Copy, Default)]
 pub struct Flips {
     pub processes: u64,
@@ -22,7 +22,7 @@ pub fn file(folder: &Path) -> PathBuf {
 }
 
 impl Flips {
-    /// What one process says when it starts, whatever it does then.
+    /// What one process counts when it starts.
     pub fn of_one(path: &Path, mut program: Command) -> Flips {
         program.arg("--version").env("FLIPPED", path).output().unwrap();
         Flips::read(path)

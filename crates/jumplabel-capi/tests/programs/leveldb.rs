@@ -1,5 +1,5 @@
-//! leveldb: assertions that stay in the release build, and its info log. Without the library it is C++11, as it says of itself; the library's headers
-//! need C++17.
+//! leveldb: assertions that stay in the release build, and its info log. Without the library it is compiled as C++11, its own standard. The library's
+//! headers need C++17.
 
 use std::path::Path;
 use std::process::Command;
@@ -106,7 +106,7 @@ fn build(folder: &Path, way: Way) {
     succeeds(&mut cmake);
     let mut make = Command::new("cmake");
     make.arg("--build").arg(&build).arg("-j2").env_remove("MAKEFLAGS");
-    // Nothing else of it is run.
+    // Of the unchanged program, only db_bench is used.
     succeeds(make.args(if way == Way::Unchanged { &["--target", "db_bench"][..] } else { &[] }));
 }
 
@@ -116,7 +116,7 @@ fn tests(folder: &Path, flipped: &Path) -> Tests {
     let output = run.output().unwrap();
     let said = printed(&output);
     let lines = |mark: &'static str| said.lines().filter(move |line| line.contains(mark));
-    // Of googletest; of the test in C each part says so.
+    // The first are lines of googletest; in the C test, each part prints PASS.
     let passed = lines("[       OK ]").count() + lines("PASS").filter(|line| line.ends_with("PASS")).count();
     let mut failed: Vec<String> = lines("[  FAILED  ]").chain(lines("***")).map(str::to_owned).collect();
     if !output.status.success() && failed.is_empty() {
@@ -125,7 +125,7 @@ fn tests(folder: &Path, flipped: &Path) -> Tests {
     Tests { passed, failed }
 }
 
-/// db_bench fills a database, and reads what another run of it, not counted, has written: from the tables. Counted is its thread.
+/// db_bench fills a database, and reads one that another run, which is not counted, has written, so from tables. Counts its thread.
 fn load(folder: &Path) -> u64 {
     let database = folder.join("database");
     let _ = std::fs::remove_dir_all(&database);

@@ -1,4 +1,4 @@
-//! Instructions of a load, as callgrind counts them.
+//! The instructions of a load, counted by callgrind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::process::{Child, Command};
 
 use crate::story::succeeds;
 
-/// How many descriptors a program has here.
+/// The number of descriptors that a program may have here.
 pub const DESCRIPTORS: &str = "1012";
 
-/// A program under callgrind, which counts while one of these functions runs.
+/// A command that runs a program under callgrind, which counts only while one of these functions runs.
 fn valgrind(folder: &Path, functions: &[&str]) -> (Command, PathBuf) {
     let out = folder.join("callgrind.out");
     let _ = fs::remove_file(&out);
-    // Valgrind keeps some of the descriptors, and lets a program set no limit but the one that is left: DESCRIPTORS.
+    // Valgrind keeps some descriptors for itself, and accepts no other limit than the rest: DESCRIPTORS.
     let mut command = Command::new("prlimit");
     command
         .args(["--nofile=1024:1024", "valgrind", "--tool=callgrind", "--smc-check=all", "--quiet"])
@@ -29,14 +29,14 @@ fn total(out: &Path) -> u64 {
     total.unwrap_or_else(|| panic!("no totals in {}", out.display())).trim().parse().unwrap()
 }
 
-/// Of a program that ends by itself.
+/// The instructions of a program that ends by itself.
 pub fn of_program(folder: &Path, functions: &[&str], words: &[&str]) -> u64 {
     let (mut command, out) = valgrind(folder, functions);
     succeeds(command.args(words));
     total(&out)
 }
 
-/// An empty folder for one load, whose path is short enough for sockets. It is removed in the end.
+/// An empty folder for one load, with a path that is short enough for sockets. It is removed at the end.
 pub struct Short(pub PathBuf);
 
 impl Short {
@@ -54,11 +54,11 @@ impl Drop for Short {
     }
 }
 
-/// A server under callgrind. It is ended by SIGTERM.
+/// A server under callgrind. SIGTERM ends it.
 pub struct Server(Child);
 
 impl Server {
-    /// What comes within ten minutes, under callgrind and beside other programs, while the server runs.
+    /// Repeats `what` until it returns a value, up to ten minutes, because callgrind is slow. Fails if the server ends.
     pub fn eventually<T>(&mut self, mut what: impl FnMut() -> Option<T>) -> T {
         for _ in 0..6000 {
             if let Some(got) = what() {
@@ -78,10 +78,10 @@ impl Drop for Server {
     }
 }
 
-/// Of a server, while `client` asks it.
+/// The instructions of a server while `client` uses it.
 pub fn of_server(folder: &Path, functions: &[&str], words: &[&str], client: impl FnOnce(&mut Server)) -> u64 {
     let (mut command, out) = valgrind(folder, functions);
-    // What valgrind and the server say, for who asks why it has ended.
+    // The output of valgrind and the server, in case it ends early.
     let said = fs::File::create(folder.join("server.log")).unwrap();
     command.args(words).stdout(said.try_clone().unwrap()).stderr(said);
     let mut server = Server(command.spawn().unwrap());

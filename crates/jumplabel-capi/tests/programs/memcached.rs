@@ -1,4 +1,4 @@
-//! memcached: how much it says, whether it counts by prefix, and whether somebody watches.
+//! memcached: its verbosity, whether it counts by prefix, and whether a client watches its log.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -29,7 +29,7 @@ const fn counts_by_prefix(file: &'static str, times: usize) -> Edit {
     edit(file, times, "if (settings.detail_enabled)", "if (USES(detail, settings.detail_enabled))")
 }
 
-/// The test programs have headers of memcached and none of its keys: so each file says that it has some.
+/// Includes the keys. Each file does this itself, because the test programs include memcached's header, and have no keys.
 const fn keyed(file: &'static str) -> Edit {
     edit(file, 1, "#include \"memcached.h\"", "#include \"memcached.h\"\n#include \"keys.h\"")
 }
@@ -91,7 +91,7 @@ fn build(folder: &Path, way: Way) {
         succeeds(Command::new("make").arg("-j2").env_remove("MAKEFLAGS").current_dir(folder));
         return;
     }
-    // What autoconf has made is newer than what it was made of, whatever patches have touched.
+    // The files that autoconf has made get newer than their sources, although patches have changed these.
     for made in ["aclocal.m4", "config.h.in", "Makefile.in", "configure"] {
         succeeds(Command::new("touch").arg(folder.join(made)));
     }
@@ -102,7 +102,7 @@ fn build(folder: &Path, way: Way) {
 }
 
 fn tests(folder: &Path, flipped: &Path) -> Tests {
-    // As Debian does: it looks at the sources of a checkout.
+    // Debian does this, too: this test looks at the sources of a checkout.
     let _ = std::fs::remove_file(folder.join("t/whitespace.t"));
     let mut make = Command::new("make");
     make.args(["test", "PARALLEL=2"]).env("FLIPPED", flipped).env_remove("MAKEFLAGS").current_dir(folder);
@@ -118,7 +118,7 @@ fn tests(folder: &Path, flipped: &Path) -> Tests {
     Tests { passed, failed }
 }
 
-/// Writes and reads, sixteen at a time, from one client: what a worker does between reading them and having answered.
+/// One client writes and reads, sixteen requests at a time. Counts a worker from reading the requests to having answered them.
 fn load(folder: &Path) -> u64 {
     const STORED: usize = "STORED\r\n".len();
     const VALUE: usize = "VALUE k00 0 10\r\n0123456789\r\nEND\r\n".len();

@@ -1,4 +1,4 @@
-//! redis: which features are in use is a key each, and messages of the two lowest levels have one.
+//! redis: each feature that may be in use has a key, and so have messages of the two lowest levels.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::story::{Program, Tests, Way, printed, succeeds};
 #[path = "redis/features.rs"]
 mod features;
 
-/// Units of redis's own tests: types, what each key is of, and scripts. Not those that take many minutes each.
+/// Units of redis's own tests: for types, for the feature of each key, and for scripts. Units that take many minutes are left out.
 const UNITS: &str = "unit/type/string unit/type/incr unit/type/hash unit/type/set unit/type/list-2 unit/type/stream-cgroups unit/keyspace unit/scan \
                      unit/expire unit/pubsub unit/latency-monitor unit/tracking unit/multi unit/introspection unit/introspection-2 unit/slowlog \
                      unit/protocol unit/acl unit/querybuf unit/pause unit/functions unit/info unit/auth unit/limits unit/quit unit/networking \
@@ -39,9 +39,9 @@ fn tests(folder: &Path, flipped: &Path) -> Tests {
     Tests { passed: of("[ok]").len(), failed }
 }
 
-/// Commands by redis-benchmark, sixteen at a time, from one client: what the server does between reading them and having the answers ready.
+/// redis-benchmark sends commands, sixteen at a time, from one client. Counts the server from reading commands to having the answers ready.
 fn load(folder: &Path) -> u64 {
-    // The path of a socket has at most 107 bytes. A dump of somebody else is not loaded.
+    // The path of a socket has at most 107 bytes. The folder is empty, so no other dump is loaded.
     let short = Short::new("redis");
     let socket = short.0.join("socket");
     let (server, path) = (folder.join("src/redis-server"), socket.to_str().unwrap());

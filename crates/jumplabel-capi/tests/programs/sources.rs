@@ -1,5 +1,5 @@
-//! Debian's sources, by apt. The list of sources and all that apt keeps lie in a folder of the tests: the machine's own lists stay as they are, and
-//! say which mirror there is.
+//! Debian's sources, from apt. The list of sources, and all files of apt, are in a folder of the tests. The machine's own lists are not changed; they
+//! tell which mirror to use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::story::{scratch, succeeds};
 
-/// The stanzas (deb822) of a list, or its lines, that name a suite of this distribution, for sources in place of packages.
+/// The stanzas (deb822) of a list, or its lines, for a suite of this distribution, with packages replaced by sources.
 fn sources_of(list: &str, is_stanzas: bool, codename: &str) -> String {
     let has_suite = |words: &str| {
         words.split_whitespace().any(|suite| suite == codename || suite.starts_with(&format!("{codename}-")))
@@ -24,7 +24,7 @@ fn sources_of(list: &str, is_stanzas: bool, codename: &str) -> String {
     stanzas.map(|stanza| stanza.lines().map(line).collect::<String>() + "\n").collect()
 }
 
-/// Writes lists of sources into `folder`, in the place of the machine's lists of packages.
+/// Writes the machine's lists into `folder`, with packages replaced by sources.
 fn write_lists(folder: &Path) {
     let system = fs::read_to_string("/etc/os-release").unwrap();
     let codename = system.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME=")).unwrap().trim_matches('"');
@@ -45,7 +45,7 @@ fn write_lists(folder: &Path) {
     assert!(written > 0, "no list of apt has a suite of {codename}");
 }
 
-/// The sources of a package, unpacked, with Debian's patches: downloaded once.
+/// The unpacked sources of a package, with Debian's patches. They are downloaded once.
 pub fn unpacked(package: &str) -> PathBuf {
     let folder = scratch("sources");
     let unpacked = folder.join(package);
@@ -67,7 +67,7 @@ pub fn unpacked(package: &str) -> PathBuf {
         {
             apt.arg("-o").arg(format!("Dir::{name}={}", folder.join(value).display()));
         }
-        // What apt downloads belongs to who runs this.
+        // The downloaded files belong to the user who runs this.
         apt.args(["-o", "APT::Sandbox::User=root", "-q"]).args(words).current_dir(&files);
         succeeds(&mut apt)
     };
@@ -75,7 +75,7 @@ pub fn unpacked(package: &str) -> PathBuf {
     apt(&["source", "--download-only", package]);
     let description = fs::read_dir(&files).unwrap().map(|entry| entry.unwrap().path());
     let description = description.into_iter().find(|path| path.extension().is_some_and(|is| is == "dsc")).unwrap();
-    // Beside it first: what was interrupted does not count as unpacked.
+    // They are unpacked under another name first, so that an interrupted run leaves no incomplete folder.
     let beside = folder.join(format!("{package}.part"));
     let _ = fs::remove_dir_all(&beside);
     succeeds(Command::new("dpkg-source").args(["--no-check", "-x"]).arg(description).arg(&beside));

@@ -1,4 +1,4 @@
-//! One program in three builds, and the table that comes of them.
+//! One program in three builds, and the table of the results.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use crate::edits::{self, Edit};
 use crate::flips::{self, Flips};
 use crate::sources;
 
-/// How a program is built.
+/// The way to build a program.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Way {
     /// Debian's sources.
     Unchanged,
-    /// With keys, that are loaded.
+    /// With keys, without the library: checks are loads.
     Without,
-    /// With keys, and with the library.
+    /// With keys and with the library.
     With,
 }
 
@@ -31,7 +31,7 @@ impl Way {
         }
     }
 
-    /// What the compiler is told.
+    /// The compiler's flags.
     pub fn flags(self) -> String {
         match self {
             Way::Unchanged => String::new(),
@@ -40,7 +40,7 @@ impl Way {
         }
     }
 
-    /// And the linker.
+    /// The linker's arguments.
     pub fn libraries(self) -> String {
         let lib = installed().join("lib").display().to_string();
         if self == Way::With {
@@ -51,29 +51,29 @@ impl Way {
     }
 }
 
-/// What a program's tests said.
+/// The results of a program's tests.
 #[derive(Default)]
 pub struct Tests {
     pub passed: usize,
     pub failed: Vec<String>,
 }
 
-/// What is done to a program.
+/// The description of a program.
 pub struct Program {
     pub package: &'static str,
     pub edits: &'static [Edit],
-    /// Where the header goes.
+    /// The place for the header.
     pub header: &'static str,
-    /// Files of ours, below programs/c, and where they go.
+    /// Our files, below programs/c, and the places for them.
     pub files: &'static [(&'static str, &'static str)],
     pub build: fn(&Path, Way),
-    /// The program, in the folder.
+    /// The path of the program in the folder.
     pub binary: &'static str,
     pub tests: fn(&Path, &Path) -> Tests,
     pub load: fn(&Path) -> u64,
 }
 
-/// One build: instructions of the load, bytes of code, and what the tests did.
+/// One build: the instructions of the load, the bytes of code, and the results of the tests.
 struct Row {
     way: Way,
     instructions: u64,
@@ -83,7 +83,7 @@ struct Row {
 }
 
 impl Program {
-    /// Its sources for one way, in a folder of their own. With the variable PROGRAMS_KEPT, what an earlier run has left there.
+    /// The edited sources for one way, in their own folder. With the variable PROGRAMS_KEPT, the folder of an earlier run is used.
     fn edited(&self, way: Way) -> PathBuf {
         let name = ["unchanged", "without", "with"][way as usize];
         let folder = scratch(self.package).join(name);
@@ -103,16 +103,16 @@ impl Program {
         folder
     }
 
-    /// All of it.
+    /// Builds, tests and measures all three ways, and prints the table.
     pub fn tell(&self) {
         let mut rows = Vec::new();
-        // All edits in front of all builds: an edit that does not fit says so at once.
+        // All edits come before all builds, so that an edit that does not fit is found at once.
         for (way, folder) in Way::ALL.map(|way| (way, self.edited(way))) {
             eprintln!("{}, {}: building", self.package, way.name());
             (self.build)(&folder, way);
             let text = text(&folder.join(self.binary));
             eprintln!("{}, {}: counting", self.package, way.name());
-            // A load differs by a few per thousand: how requests come in, what is random.
+            // A load varies by a few per thousand, because of the arrival of requests and of random numbers.
             let mut counted = [(); 3].map(|()| (self.load)(&folder));
             counted.sort_unstable();
             let instructions = counted[1];
@@ -160,19 +160,19 @@ impl Program {
     }
 }
 
-/// A folder for this.
+/// A folder for these tests.
 pub fn scratch(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs").join(name);
     fs::create_dir_all(&path).unwrap();
     path
 }
 
-/// A file beside this one.
+/// A file in this directory.
 fn own(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name)
 }
 
-/// Where the library is installed, as its users do; or was: the variable PROGRAMS_INSTALLED.
+/// The prefix with the installed library. With the variable PROGRAMS_INSTALLED, an earlier installation is used.
 fn installed() -> &'static Path {
     static INSTALLED: OnceLock<PathBuf> = OnceLock::new();
     INSTALLED.get_or_init(|| {
@@ -188,21 +188,21 @@ fn installed() -> &'static Path {
     })
 }
 
-/// Bytes of a program's code.
+/// The size in bytes of a program's code.
 fn text(program: &Path) -> u64 {
     let said = printed(&succeeds(Command::new("size").arg("-A").arg(program)));
     let row = said.lines().find_map(|line| line.strip_prefix(".text ")).unwrap_or_else(|| panic!("{said}"));
     row.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// Runs a command that must succeed; it gets nothing to read.
+/// Runs a command that must succeed, without input.
 pub fn succeeds(command: &mut Command) -> Output {
     let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}: {}\n{}", output.status, printed(&output));
     output
 }
 
-/// All that it printed.
+/// All output of a command.
 pub fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }

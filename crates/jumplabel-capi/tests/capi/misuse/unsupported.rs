@@ -1,17 +1,17 @@
-//! What the headers do not support, and say so.
+//! Targets, compilers and languages that the headers do not support, with their messages.
 
 use super::compile;
 use crate::compiler::{CLANG, Compiler, GCC, Language};
 use crate::prefix::scratch;
 
-/// What has no sites falls back by itself, with one warning that says how to silence it; a language that is too old is an
-/// error. Other architectures and compilers are played by their macros.
+/// A target without sites falls back by itself, with one warning that says how to silence it. A language that is too old is an error. Other
+/// architectures and compilers are simulated with their macros.
 #[test]
 fn unsupported() {
     const SILENCE: &str = "Define JUMPLABEL_FALLBACK to silence this";
     let directory = scratch("unsupported");
     let falls_back = |compiler: Compiler, language: Language, played: &str, words: &str| {
-        // Not with the system's headers, which look at the same macros.
+        // The system's headers come first, because they use the same macros.
         let header = directory.join("played.h");
         let text = format!("#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n{played}\n");
         std::fs::write(&header, text).unwrap();

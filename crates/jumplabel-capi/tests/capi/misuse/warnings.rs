@@ -1,9 +1,9 @@
-//! The headers stand warnings that the tests do not ask for otherwise.
+//! The headers cause no warnings, even with flags that the other tests do not use.
 
 use crate::compiler::{Compiler, Language};
 use crate::prefix::{file, printed, scratch, succeeds};
 
-/// The headers have no cast of C in C++, and stand warnings that the tests do not ask for otherwise.
+/// The headers have no C casts in C++, and cause no warnings with these flags.
 #[test]
 fn strict_warnings() {
     let body =
@@ -14,7 +14,7 @@ fn strict_warnings() {
         return error + static_branch_likely(&off) + static_key_true(&raw) + static_naked_key(naked) + static_key_count(&off)
             + arch_static_branch(&off.key, true) + static_call_update(call, nullptr) + static_call_mod(call)(1)
             + (static_call_query(call) != act) + static_call_update(nowhere, act);";
-    // The first of these is gcc's alone.
+    // Only gcc knows the first of these.
     let flags = "-Wuseless-cast -Wno-unknown-warning-option -Wold-style-cast -Wshadow -Wundef -Wextra-semi -Wcast-qual -Wcast-align -Wnon-virtual-dtor -O2";
     for mode in ["", "-DJUMPLABEL_FALLBACK", "-fPIC"] {
         for compiler in Compiler::ALL {
@@ -35,7 +35,7 @@ fn strict_warnings() {
     }
 }
 
-/// As code of the kernel is compiled: declarations first, also inside of a check.
+/// The flags for kernel code: declarations come first in a block, also inside of a check.
 #[test]
 fn strict_warnings_in_c() {
     let text = "#include <jumplabel.h>\nstatic DEFINE_STATIC_KEY_FALSE(off);\nstatic DEFINE_STATIC_KEY_TRUE_OR_LOAD(on);\n\
@@ -49,7 +49,7 @@ fn strict_warnings_in_c() {
         for compiler in Compiler::ALL {
             let source = scratch("strict").join(format!("{}.c", compiler.c));
             std::fs::write(&source, text).unwrap();
-            // gcc is pedantic about the compound literals of ported code.
+            // gcc -pedantic warns of the compound literals in ported code.
             let mut command = compiler.command(Language::C, &format!("{flags} {mode} {names} -Wno-pedantic"));
             succeeds(command.arg(&source));
         }
@@ -64,13 +64,13 @@ const GCC_C: &str = "-Wbad-function-cast -Wjump-misses-init -Wnested-externs -Ws
     -Wdeclaration-after-statement";
 const GCC_CXX: &str = "-Wzero-as-null-pointer-constant -Wuseless-cast -Wold-style-cast -Wextra-semi -Weffc++ -Wsuggest-override -Wcomma-subscript -Wnoexcept \
     -Wsign-promo -Wstrict-null-sentinel -Wctor-dtor-privacy -Woverloaded-virtual -Wconditionally-supported -Wnon-virtual-dtor";
-/// All of clang's but: names and layouts that are Linux's (reserved, padded), older standards, C's own arrays and function pointers, and functions
-/// that are unused in one file and used in the next; and the macro of sdt.h that is named as what it expands to.
+/// All of clang's warnings, but for those about: names and layouts that are Linux's (reserved, padded); older standards; C arrays and function
+/// pointers; functions that only another file uses; and the macro in sdt.h that has the name of its expansion.
 const CLANG: &str = "-Weverything -Wno-c++98-compat -Wno-c++98-compat-pedantic -Wno-pre-c11-compat -Wno-padded -Wno-reserved-identifier \
     -Wno-reserved-macro-identifier -Wno-missing-variable-declarations -Wno-unsafe-buffer-usage -Wno-cast-function-type-strict \
     -Wno-used-but-marked-unused -Wno-unknown-warning-option -Wno-disabled-macro-expansion";
 
-/// tests/c/words.c, which has all macros: the headers are not those of the system, whose warnings compilers keep to themselves.
+/// tests/c/words.c, which uses all macros. The headers are not system headers, in which compilers suppress warnings.
 #[test]
 fn every_warning() {
     let object = scratch("strict").join("words.o");

@@ -1,6 +1,6 @@
-//! The words that the headers are for.
+//! The words that are the headers' interface.
 
-/// How names of Linux, and those after its fashion, begin.
+/// The first parts of Linux's names, and of names in the same style.
 const FAMILIES: [&str; 19] = [
     "static_key",
     "static_call",
@@ -19,12 +19,12 @@ const FAMILIES: [&str; 19] = [
     "pv_hooks",
     "pv_thread",
     "up_",
-    // Of the file's own functions in tests/c/words.c.
+    // Functions in tests/c/words.c itself.
     "w_",
     "W_",
 ];
 
-/// Members that are there to be used, by header; the operand %[ret] of `<jumplabel/pv_ops.h>`.
+/// Members that programs use, by header; and the operand %[ret] of `<jumplabel/pv_ops.h>`.
 const MEMBERS: &str = "key enable address target arm size bytes state sites \
     name name_length path path_length module module_length file file_length line column element \
     call mode number arms by uid \
@@ -33,15 +33,15 @@ const MEMBERS: &str = "key enable address target arm size bytes state sites \
     cpu interrupts_off restore interrupt serialise map nanoseconds wait unmap clean relax patience code_end start end \
     init thread_start thread_exit ret";
 
-/// What a program defines for `<jumplabel/sdt.h>`, as for `<sys/sdt.h>`.
+/// Macros that a program defines for `<jumplabel/sdt.h>`, as for `<sys/sdt.h>`.
 const SDT: &str = "STAP_SDT_ARG_CONSTRAINT SDT_USE_VARIADIC";
 
-/// `namespace jumplabel`, and what it takes from the standard library.
+/// Names in `namespace jumplabel`, and names that it uses from the standard library.
 const CXX: &str = "enabled_scope lock_scope change set_all error std initializer_list begin \
     vlog set sink set_sink to_stdio message level stream string string_view vector ostream ostringstream append data empty find find_last_of fwrite \
     npos stderr push_back remove_prefix rfind size size_t str substr to_string VLOG VLOG_IS_ON";
 
-/// What `<jumplabel/up_threads.h>` defines in place of the system, and takes from it.
+/// Functions of the system that `<jumplabel/up_threads.h>` defines itself, and names that it uses.
 const SYSTEM: &str = "pthread_create thrd_create pthread_t pthread_attr_t dlsym RTLD_NEXT";
 
 pub fn is_interface(word: &str) -> bool {

@@ -3,9 +3,9 @@
 /// The words of a header.
 #[derive(Default)]
 pub struct Tokens {
-    /// Names of macros.
+    /// The names of its macros.
     pub defined: Vec<String>,
-    /// Words of the code: not of comments and texts, no parameters of macros, no parts of words (`a##b`), nothing of #include and #error.
+    /// The words of its code: not those in comments and strings, parameters of macros, parts of words (`a##b`), or words in #include and #error.
     pub code: Vec<String>,
 }
 
@@ -13,13 +13,13 @@ fn is_of_word(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_'
 }
 
-/// All words of a text, comments included.
+/// All words of a text, also those in comments.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|character: char| !is_of_word(character))
         .filter(|word| !word.starts_with(|first: char| first.is_ascii_digit()))
 }
 
-/// The text with blanks for comments, texts and characters, and each directive in one line.
+/// The text with blanks in place of comments, strings and characters, and with each directive on one line.
 fn bare(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -31,7 +31,7 @@ fn bare(text: &str) -> String {
         } else if rest.starts_with("//") {
             rest.find('\n').unwrap()
         } else if first == '"' || first == '\'' {
-            // A prefix belongs to the text: no macro replaces the `L` of L'x'.
+            // A prefix is a part of the string: no macro replaces the `L` of L'x'.
             let prefix = ["u8", "L", "u", "U"]
                 .into_iter()
                 .find(|prefix| out.strip_suffix(prefix).is_some_and(|before| !before.ends_with(is_of_word)));
@@ -54,7 +54,7 @@ fn bare(text: &str) -> String {
     out
 }
 
-/// Words of a line that are whole: neither numbers nor pasted to others.
+/// The words of a line that are neither numbers nor pasted to others.
 fn whole(line: &str) -> impl Iterator<Item = &str> {
     let bytes = line.as_bytes();
     words(line).filter(move |word| {

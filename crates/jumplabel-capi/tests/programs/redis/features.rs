@@ -1,16 +1,17 @@
-//! The edits: where redis asks whether a feature is in use, the feature's key is asked first; where it may begin to be in use, or ends, keys follow.
+//! The edits: each question whether a feature is in use first checks the feature's key. The keys are set where a feature may begin or end to be in
+//! use.
 
 use crate::edits::{Edit, edit};
 
 pub const EDITS: &[Edit] = &[
-    // The keys, in the program.
+    // The keys are added to the program.
     edit("src/Makefile", 1, "REDIS_SERVER_OBJ=", "REDIS_SERVER_OBJ=keys.o flipping.o "),
     edit("src/Makefile", 1, "\nFINAL_CFLAGS=", "\nFINAL_CFLAGS=$(KEYS_CFLAGS) "),
     edit("src/Makefile", 1, "FINAL_LIBS=-lm", "FINAL_LIBS=$(KEYS_LIBS) -lm"),
     edit("src/server.h", 1, "#include \"latency.h\"", "#include \"latency.h\"\n#include \"keys.h\""),
-    // The clients have this file, too, and no keys.
+    // The clients contain this file, too, but no keys.
     edit("src/crc16.c", 1, "#include \"server.h\"", "#include <stdint.h>"),
-    // Messages.
+    // Messages of the log.
     edit(
         "src/server.h",
         1,
@@ -42,7 +43,7 @@ pub const EDITS: &[Edit] = &[
         "if (server.latency_monitor_threshold &&",
         "if (USES(latency, server.latency_monitor_threshold) &&",
     ),
-    // Events, for subscribers and for modules.
+    // Events for subscribers and for modules.
     edit("src/notify.c", 1, "void notifyKeyspaceEvent(", "void (notifyKeyspaceEvent)("),
     edit(
         "src/server.h",
@@ -69,7 +70,7 @@ pub const EDITS: &[Edit] = &[
         "    handle = dlopen(path,",
         "    keysModules = 1;\n    keysFollow();\n    handle = dlopen(path,",
     ),
-    // Clients that track keys, clients that watch all commands.
+    // Clients that track keys, and clients that watch all commands.
     edit("src/db.c", 1, "trackingInvalidateKey(c,key,1);", "if (USES(tracking, 1)) trackingInvalidateKey(c,key,1);"),
     edit("src/server.c", 2, "if (server.tracking_clients)", "if (USES(tracking, server.tracking_clients))"),
     edit(
@@ -97,7 +98,7 @@ pub const EDITS: &[Edit] = &[
         "listAddNodeTail(server.monitors,c);",
         "listAddNodeTail(server.monitors,c);\n    keysFollow();",
     ),
-    // A cluster, limits of memory, threads, pauses, children, loading.
+    // Clusters, memory limits, threads, pauses, child processes, loading.
     edit("src/db.c", 9, "if (server.cluster_enabled)", "if (USES(cluster, server.cluster_enabled))"),
     edit("src/server.c", 8, "if (server.cluster_enabled)", "if (USES(cluster, server.cluster_enabled))"),
     edit("src/server.c", 3, "if (server.cluster_enabled &&", "if (USES(cluster, server.cluster_enabled) &&"),
@@ -175,7 +176,7 @@ pub const EDITS: &[Edit] = &[
     ),
     edit("src/rdb.c", 1, "    server.loading = 1;", "    server.loading = 1;\n    keysFollow();"),
     edit("src/rdb.c", 1, "    server.loading = 0;", "    server.loading = 0;\n    keysFollow();"),
-    // Replication, from both ends, and the append-only file.
+    // Replication, on both ends, and the append-only file.
     edit(
         "src/db.c",
         1,
@@ -279,7 +280,7 @@ pub const EDITS: &[Edit] = &[
         "listAddNodeTail(server.slaves,c);",
         "listAddNodeTail(server.slaves,c);\n    keysFollow();",
     ),
-    // Settings: as they are read, before they are applied, and when they are taken back.
+    // Settings: when they are read, before they are applied, and when they are undone.
     edit("src/server.c", 1, "    initServer();", "    keysFollow();\n    initServer();\n    keysFollow();"),
     edit("src/config.c", 1, "    /* Apply all configs after being set */", "    keysFollow();"),
     edit("src/config.c", 1, "end:\n    zfree(set_configs);", "end:\n    keysFollow();\n    zfree(set_configs);"),
