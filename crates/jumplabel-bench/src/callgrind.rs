@@ -1,4 +1,4 @@
-//! Reads the events that callgrind counts and simulates from the file that it writes.
+//! Reads callgrind's output file: the events that callgrind counts and simulates.
 
 /// The events of one turn.
 #[derive(Clone, Copy, Default)]
@@ -11,7 +11,7 @@ pub struct Events {
     pub mispredicted: f64,
 }
 
-/// A row of a table of events: its name, and its figure.
+/// A row of a table of events: its name, and the function that computes its figure.
 type Row = (&'static str, fn(&Events) -> f64);
 
 impl Events {
@@ -34,7 +34,7 @@ impl Events {
     ];
 }
 
-/// The events of one turn, from a file of callgrind about `turns` turns.
+/// The events of one turn. `text` is callgrind's output file for a run of `turns` turns.
 pub fn events(text: &str, turns: u64) -> Option<Events> {
     let line = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
     let names: Vec<&str> = line("events: ")?.split_whitespace().collect();

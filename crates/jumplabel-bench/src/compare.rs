@@ -1,4 +1,4 @@
-//! `compare`: sets two results side by side, figure by figure. It shows ratios with their intervals. Counts must not rise.
+//! `compare`: compares two results, figure by figure. It shows ratios with their intervals. A count must not be larger in the newer result.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::Result;
 use crate::report::figure;
 use crate::suite::{self, Bar, parts};
 
-/// The lines of a comparison, and the counts that have risen. (A time that has risen is only a reason to look.)
+/// The lines of a comparison, and the counts that have risen. (Times that have risen are not a failure, but a reason to look.)
 pub struct Comparison {
     lines: Vec<String>,
     pub risen: Vec<String>,
@@ -17,7 +17,7 @@ pub struct Comparison {
 pub fn run(before: &Path, after: &Path) -> Result<Comparison> {
     let [before, after] = [suite::read(before)?, suite::read(after)?];
     let mut lines = Vec::new();
-    // Kept counts name no machine.
+    // The counts in the repository name no machine.
     if !before["machine"].is_null() && before["machine"] != after["machine"] {
         lines.push(format!("of two machines: {} and {}", before["machine"], after["machine"]));
     }
@@ -59,7 +59,8 @@ fn bars(results: &Value) -> Vec<(String, Bar<'_>)> {
     all
 }
 
-/// The ratio of the new figure to the old one. Claims no difference where the intervals overlap, and no ratio where a figure may be 0.
+/// The ratio of the new figure to the old one, as text. If the intervals overlap, the text says that there is no difference. If a figure may be 0, it
+/// gives no ratio.
 fn ratio(old: &Bar<'_>, new: &Bar<'_>) -> String {
     let [old_from, old_to] = old.interval;
     let [new_from, new_to] = new.interval;

@@ -1,4 +1,4 @@
-//! The processor's own counters. They need a machine that has them and allows their use; virtual machines often do not.
+//! The processor's own counters. They need a machine that has them and allows their use, which virtual machines often do not.
 
 use std::io;
 
@@ -15,7 +15,7 @@ impl<const N: usize> Counters<N> {
         counters.try_into().map(Counters).map_err(|_| io::ErrorKind::InvalidInput.into())
     }
 
-    /// Counts each event while `work` runs, in the order in which the counters were opened.
+    /// Counts each event while `work` runs. The counts are in the order in which the counters were opened.
     pub fn count(&mut self, work: impl FnOnce()) -> io::Result<[f64; N]> {
         for counter in &mut self.0 {
             counter.reset()?;
@@ -43,7 +43,7 @@ mod tests {
 
     use super::Counters;
 
-    /// Counts page faults of first writes. The kernel can count them wherever perf events are allowed at all.
+    /// Counts the page faults of first writes, which the kernel can count wherever perf events are allowed at all.
     #[test]
     fn counts() {
         const PAGES: usize = 64;

@@ -1,4 +1,4 @@
-//! The machine, as the system describes it. Each report begins with this description, and some sizes depend on it.
+//! The machine as the system describes it. Each report begins with this description, and some measurements take sizes from it.
 
 use std::fs::read_to_string;
 
@@ -18,7 +18,7 @@ impl Machine {
             let line = info.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name));
             line.and_then(|line| line.split_once(": ")).map(|(_, value)| value.to_owned())
         };
-        // A hypervisor may hide the model's name, but not family, model and stepping. The fields that name a processor depend on the instruction set.
+        // A hypervisor may hide the model's name, but not family, model and stepping. Other instruction sets have other fields that name a processor.
         let numbers = |names: &[(&str, &str)]| {
             let each = names.iter().filter_map(|(name, word)| Some(format!("{word} {}", field(name)?)));
             each.collect::<Vec<_>>().join(" ")
@@ -51,7 +51,7 @@ pub fn mappings() -> usize {
     read_to_string("/proc/self/maps").map_or(0, |maps| maps.lines().count())
 }
 
-/// Bytes of the second-level cache of the first processor. 2 MiB if the system does not say.
+/// The bytes of the second-level cache of the first processor. 2 MiB if the system does not say.
 pub fn second_level_cache() -> usize {
     let size = read_to_string("/sys/devices/system/cpu/cpu0/cache/index2/size").unwrap_or_default();
     let size = size.trim();

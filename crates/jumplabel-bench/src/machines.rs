@@ -1,4 +1,4 @@
-//! `machines`: the table of machines in docs/benchmarks.md. It has one line for each whole run that is kept (runs/*.json).
+//! `machines`: the table of machines in docs/benchmarks.md. The table has one line for each complete run in runs/*.json.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use crate::report::figure;
 use crate::suite::{at, number, row};
 use crate::{Result, suite};
 
-/// The lines in the document between which the table stands.
+/// The lines before and after the table in the document.
 const BEGIN: &str = "<!-- by `cargo run -p jumplabel-bench -- machines` -->\n";
 const END: &str = "<!-- to here -->";
 
-/// The table of all runs in a directory, as Markdown. If there is no run, a text that says so.
+/// The table of all runs in a directory, as Markdown. If there is no run, a sentence that says so.
 pub fn table(runs: &Path) -> Result<String> {
     let entries = fs::read_dir(runs).map_err(|error| format!("{}: {error}", runs.display()))?;
     let mut files: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
@@ -65,14 +65,14 @@ fn line(name: &str, results: &Value) -> [String; 8] {
     ]
 }
 
-/// The document, with its table replaced by this one.
+/// The document with `table` in place of its table.
 pub fn written(document: &str, table: &str) -> Result<String> {
     let (before, rest) = document.split_once(BEGIN).ok_or("the document has no place for a table of machines")?;
     let (_, after) = rest.split_once(END).ok_or("the document's table of machines does not end")?;
     Ok(format!("{before}{BEGIN}{table}{END}{after}"))
 }
 
-/// Prints the table. If a run is given, first keeps it under a name and writes the table into the document.
+/// Returns the table. If `keep` names a run, first stores that run under `name` and writes the table into the document.
 pub fn run(keep: Option<&Path>, name: &str) -> Result<String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (runs, document) = (here.join("runs"), here.join("../../docs/benchmarks.md"));
@@ -100,7 +100,7 @@ pub fn run(keep: Option<&Path>, name: &str) -> Result<String> {
 mod tests {
     use super::*;
 
-    /// Tests that the kept runs can be read, are whole, and stand in the document.
+    /// Tests that the stored runs can be read, are complete, and are in the document.
     #[test]
     #[cfg_attr(miri, ignore = "files")]
     fn document() {

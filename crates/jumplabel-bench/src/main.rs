@@ -1,34 +1,34 @@
-//! Measures jumplabel, beside other ways to do the same. Flips: `flips` measures their latency, `scaling` how it grows, `peers` that of other crates.
-//! Checks: `site` measures the cost of a check, `cache` that of a check while caches are filled. `calls` measures the cost of a call and of an
-//! update, and `switch` that of a choice among three arms. `micro` has twelve small cases. `ops` measures tables of operations, and `up` the `lock`
+//! Measures jumplabel, and compares it with other ways to do the same. Flips: `flips` measures their latency, `scaling` how the latency grows, and
+//! `peers` the latency with other crates. Checks: `site` measures the cost of a check, and `cache` the cost while caches are filled. `calls` measures
+//! a call and an update, and `switch` a choice among three arms. `micro` has twelve small cases. `ops` measures tables of operations, and `up` `lock`
 //! prefixes. `pipe` and `sqlite` measure the keys of a whole program, and `tracepoints` tracepoints without and with probes. `startup` measures the
-//! cost before `main` in a program with 10,000 sites, `compile` the cost for its compiler, and `size` the library's code. `report` puts all of them
-//! on one page. `compare` sets two reports side by side.
+//! time before `main` in a program with 10,000 sites, `compile` the cost for its compiler, and `size` the library's code. `report` puts all results
+//! on one page. `compare` compares two reports.
 //!
 //! ```text
-//!   compare machines                         reports beside each other
-//!   suite                                    all measurements, as one page
+//!   compare machines                         comparison and table of stored results
+//!   suite                                    all measurements, on one page
 //!   calls compile layers listing micro ops peers scaling size switch tracepoints up
 //!                                            measurements
-//!   cache programs                           measurements, parts of which others take
-//!   flips site startup                       the same, and these take such parts
-//!   placed                                   loops at chosen distances from a line of the cache
+//!   cache programs                           measurements with parts that other measurements use
+//!   flips site startup                       the same; also `cache` and `programs` use parts of these
+//!   placed                                   copies of a loop at several addresses
 //!   report                                   tables and JSON
-//!   step                                     a thread that executes each instruction alone, and counts
+//!   step                                     counts instructions in a child process that executes one at a time
 //!   callgrind cargo counters isa machine membarrier samples sites
 //!                                            tools
 //! ```
 //!
-//! A module uses modules of lower lines only. `make lint` reads this figure, and fails if a module does not keep to it.
+//! A module uses only modules of lower lines. `make lint` reads this figure, and fails if a module uses another one.
 //! docs/benchmarks.md says what each figure means.
 //!
-//! All measurements of time use one method. The variants take turns in one process, in an order that is random in each round. A baseline is
-//! subtracted. The figure is a quantile of many samples. Whatever can be counted exactly (instructions, system calls, relocations, bytes) is counted,
-//! not timed.
+//! All measurements of time use one method. The variants take turns in one process, in an order that is random in each round. The time of a baseline
+//! is subtracted. The reported figure is a quantile of many samples. Instructions, system calls, relocations and bytes are counted exactly, not
+//! timed.
 //!
-//! Some measurements are written for x86-64. On other machines they say so, and measure nothing.
+//! Some measurements exist only for x86-64. On other machines they report this and measure nothing.
 
-// Code that only the measurements for x86-64 use exists for all instruction sets.
+// Some code is used only by the measurements for x86-64, but is compiled for all instruction sets.
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports, unused_macros))]
 
 #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"), target_os = "linux")))]
@@ -83,78 +83,78 @@ use clap::{Parser, Subcommand};
 struct Arguments {
     #[command(subcommand)]
     what: What,
-    /// About ten seconds in place of a minute.
+    /// Shorter measurements: about ten seconds instead of a minute.
     #[arg(long, global = true)]
     quick: bool,
-    /// One JSON object in place of tables.
+    /// Prints one JSON object instead of tables.
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Subcommand)]
 enum What {
-    /// The latency of a flip, beside the bare system calls of its writer, and the floor: code left writable and one core sync.
+    /// Latency of a flip, compared with the bare system calls of its writer and with the floor (writable code and one core sync).
     Flips,
-    /// One function as Linux's document lists it: bytes and instructions with a key, and with a load.
+    /// Listing of one function as in Linux's document: bytes and instructions with a key, and with a load.
     Listing,
-    /// How the latency of a flip grows, with its sites and with threads.
+    /// Latency of a flip by its number of sites and by the number of threads.
     Scaling,
-    /// Nanoseconds and instructions of a check, beside a constant and loads of an atomic.
+    /// Nanoseconds and instructions of a check, compared with a constant and with loads of an atomic.
     Site,
-    /// What a check costs while caches are filled with other data: the benchmark of a published note, and what is wrong with it.
+    /// Cost of a check while caches are filled with other data: the benchmark of a published note, and its errors.
     Cache,
-    /// Nanoseconds and instructions of a static call, beside other ways to call, and the latency of an update.
+    /// Nanoseconds and instructions of a static call, compared with other ways to call, and the latency of an update.
     Calls,
-    /// What diagnostics cost that are switched off, guarded by a key, and by what programs guard them with today.
+    /// Cost of diagnostics that are off, guarded by a key or by the guards that programs use today.
     Layers,
-    /// What dormant tracepoints cost, by their number, beside nothing and loads of atomics; and an emission that probes see.
+    /// Cost of tracepoints without probes by their number, compared with none and with loads of atomics; cost of an emission with probes.
     Tracepoints,
-    /// Nanoseconds and instructions of a choice among three arms, beside a constant, a match and a table of functions.
+    /// Nanoseconds and instructions of a choice among three arms, compared with a constant, a match and a table of functions.
     Switch,
-    /// Twelve small cases beside each other: a nop, a jump, branches, loads, misses, sites, a static call, a switch.
+    /// Twelve small cases: a nop, a jump, branches, loads, misses, sites, a static call, a switch.
     Micro,
-    /// What `lock` prefixes cost, put in and taken out, beside constants.
+    /// Cost of `lock` prefixes that are put in and taken out, compared with constants.
     Up,
-    /// What a table of operations costs, by each way to do them: the rows of the commit that brought Linux's option, of two loads.
+    /// Cost of a table of operations in several ways, under two loads: the rows of the commit that made Linux's lock operations an option.
     Ops {
-        /// Executes each loop for callgrind, which this command starts.
+        /// Executes each loop. `ops` starts itself with this option under callgrind.
         #[arg(long, hide = true)]
         simulated: bool,
     },
-    /// Flips beside those of the crates `static-keys` and `static-key`, and what these cannot do.
+    /// Flips compared with those of the crates `static-keys` and `static-key`, and the limits of these crates.
     Peers,
-    /// A program with keys in its scheduler, beside the same with loads: the rows of the table in Linux's document.
+    /// A program with keys in its scheduler, compared with the same program with loads: the rows of the table in Linux's document.
     Pipe,
-    /// A program with 8,000 assertions, each behind a key, beside the same with loads and with constants.
+    /// A program with 8,000 assertions, each guarded by a key, compared with loads and with constants.
     Sqlite,
-    /// What a program with 10,000 sites and no flip costs before `main`.
+    /// Cost before `main` of a program with 10,000 sites and no flip.
     Startup,
-    /// What 10,000 checks cost the compiler, beside none and those of the crate `static-keys`.
+    /// Cost of 10,000 checks for the compiler, compared with no checks and with the crate `static-keys`.
     Compile,
-    /// How much larger a program is for its first key, by section and by module.
+    /// Growth of a program by its first key, by section and by module.
     Size,
-    /// All of these, and what they come to as pages: report.md, report.html, results.json.
+    /// All measurements, with their results as pages: report.md, report.html, results.json.
     Report {
-        /// These alone, with commas between them.
+        /// Runs only these measurements (names with commas between them).
         #[arg(long, value_delimiter = ',', value_name = "NAMES")]
         only: Vec<String>,
-        /// Measures nothing: pages of these results.
+        /// Measures nothing, and makes the pages of these results.
         #[arg(long, value_name = "RESULTS.JSON", conflicts_with = "only")]
         from: Option<PathBuf>,
-        /// Where they go.
+        /// Directory for the pages.
         #[arg(long, default_value = "target/report", value_name = "DIRECTORY")]
         to: PathBuf,
     },
-    /// The runs that are kept, a line for each machine: the table of docs/benchmarks.md.
+    /// Table of the stored runs, one line for each machine: the table of docs/benchmarks.md.
     Machines {
-        /// Keeps this run, too, and writes the table into the document.
+        /// Also stores this run, and writes the table into the document.
         #[arg(long, value_name = "RESULTS.JSON", requires = "name")]
         keep: Option<PathBuf>,
-        /// What it is called: runs/NAME.json.
+        /// Name of the stored run: runs/NAME.json.
         #[arg(long, default_value = "")]
         name: String,
     },
-    /// Two results beside each other. Fails if a count has risen: instructions, bytes, system calls.
+    /// Compares two results. Fails if a count (instructions, bytes, system calls) has risen.
     Compare { before: PathBuf, after: PathBuf },
 }
 
@@ -216,7 +216,7 @@ fn main() -> ExitCode {
     said(result.map(|report| (if arguments.json { report.json() } else { report.text() }, true)))
 }
 
-/// Prints the result. The exit code says whether all is well.
+/// Prints the result. The exit code says whether the command succeeded.
 fn said(result: Result<(String, bool)>) -> ExitCode {
     match result {
         Ok((text, is_well)) => {

@@ -1,6 +1,6 @@
-//! `peers`: flips of keys of this library, of `static-keys` and of `static-key`. It also shows what each does where code must not be writable, and
-//! beside a thread that executes its sites. Each peer has a program of its own (test-crates/peers), and the programs take turns. In one process, the
-//! peers make each other's pages read-only, and crash.
+//! `peers`: flips of keys of this library, of `static-keys` and of `static-key`. It also shows how each library works where code must not become
+//! writable, and while a thread executes the sites. Each library has its own program (test-crates/peers), and the programs take turns. In one
+//! process, the libraries would make each other's pages read-only and crash.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -15,11 +15,11 @@ use crate::{Result, cargo};
 
 const PEERS: [&str; 3] = ["jumplabel", "static-keys", "static-key"];
 const SITES: [usize; 3] = [1, 100, 10_000];
-/// A flip of 10,000 sites must take `static-keys` at least this many times as long as this library.
+/// The least ratio of the time of `static-keys` to that of this library, for a flip of 10,000 sites.
 const LIMIT_OF_STATIC_KEYS: f64 = 1_000.0;
-/// The greatest ratio of this library's time to that of `static-key` there: the same time.
+/// The greatest ratio of the time of this library to that of `static-key`, for a flip of 10,000 sites.
 const LIMIT_OF_STATIC_KEY: f64 = 1.0;
-/// `PR_SET_MDWE`, and the flag that says what it forbids (linux/prctl.h). Some versions of libc's headers lack them.
+/// `PR_SET_MDWE`, and the flag for the rights that it forbids (linux/prctl.h). Some versions of libc's headers lack them.
 const PR_SET_MDWE: libc::c_int = 65;
 const PR_MDWE_REFUSE_EXEC_GAIN: libc::c_ulong = 1;
 
@@ -53,7 +53,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// Reads the program's output. Each line has a number of sites, and nanoseconds of flips.
+/// Reads the program's output. Each line has a number of sites and then the nanoseconds of flips.
 fn read(output: &Output, times: &mut [Samples; 3]) -> Result<()> {
     if !output.status.success() {
         return Err(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr)).into());
@@ -141,7 +141,7 @@ fn shown(report: &mut Report, of: [[Result<Shown>; 2]; 3]) -> Result<()> {
     Ok(())
 }
 
-/// Runs a program under a ban on writable code. Linux 6.3 has the ban, and systemd requests it (`MemoryDenyWriteExecute`).
+/// Runs a program that must not make code writable. Linux 6.3 can forbid this, and systemd requests it (`MemoryDenyWriteExecute`).
 fn mdwe(program: PathBuf) -> Result<Shown> {
     let mut command = Command::new(program);
     // SAFETY: the closure makes one system call between fork and exec.
@@ -168,7 +168,7 @@ fn beside(program: PathBuf, seconds: &str) -> Result<Shown> {
     }))
 }
 
-/// The program's output, or how the program ended.
+/// A text about the program's output, or about the way in which the program ended.
 fn said(output: &Output, words: impl Fn(&str) -> String) -> Shown {
     if output.status.success() {
         return Shown { words: words(String::from_utf8_lossy(&output.stdout).trim()), is_well: true };

@@ -1,10 +1,10 @@
-//! Placements. Each loop is compiled [`PLACEMENTS`] times. Each copy lies 16 bytes further into two cache lines than the one before, has flags of its
-//! own, and runs with the stack somewhere else. The place alone can make a build of a check some per cent slower or faster than no check at all.
-//! (Compilers begin a loop at a multiple of 16, so fewer bytes would not move it.)
+//! Placements. Each loop is compiled [`PLACEMENTS`] times. Each copy begins 16 bytes further from a multiple of two cache lines than the previous
+//! copy, has its own flags, and runs at another depth of the stack. The address alone can make a check some per cent slower or faster than no check
+//! at all. (Compilers align a loop to 16 bytes, so fewer bytes would not move it.)
 //!
 //! ```text
-//!   a round      all variants, in random order, in one placement: differences and ratios are of one round
-//!   the figure   of each placement the median of its rounds; of these the median, the least and the most
+//!   a round      all variants, in random order, in one placement; differences and ratios are within one round
+//!   the figure   for each placement the median of its rounds; of these medians, the median, the least and the greatest
 //! ```
 
 use std::hint::black_box;
@@ -19,20 +19,20 @@ use crate::samples::{Samples, time};
 /// The number of placements.
 pub const PLACEMENTS: usize = 8;
 
-/// A loop: takes the number of turns.
+/// A loop. Its argument is the number of turns.
 pub type Loop = fn(u64) -> u64;
 
 /// The copies of one loop, one for each placement.
 pub type Loops = [Loop; PLACEMENTS];
 
-/// Lists the copies of a function that has a constant for its placement.
+/// Lists the copies of a function whose constant parameter is the placement.
 macro_rules! placements {
     ($name:ident) => {
         [$name::<0>, $name::<1>, $name::<2>, $name::<3>, $name::<4>, $name::<5>, $name::<6>, $name::<7>]
     };
 }
 
-/// Moves the beginning of the loop that follows, by its placement `$at`. The copies then differ, so the compiler cannot merge them.
+/// Moves the beginning of the next loop by an offset for its placement `$at`. So the copies differ, and the compiler cannot merge them.
 macro_rules! begin_at {
     ($at:expr) => {
         // SAFETY: the code jumps over the bytes that move the loop.
@@ -46,7 +46,7 @@ macro_rules! begin_at {
 }
 pub(crate) use {begin_at, placements};
 
-/// Runs a loop in one placement. The number of the placement also moves the stack, by as many frames.
+/// Runs a loop in one placement. The stack also moves, by as many frames as the number of the placement.
 pub fn run(loops: &Loops, placement: usize, turns: u64) -> u64 {
     #[inline(never)]
     fn below(frames: usize, run: Loop, turns: u64) -> u64 {
@@ -57,14 +57,14 @@ pub fn run(loops: &Loops, placement: usize, turns: u64) -> u64 {
     below(placement, loops[placement], black_box(turns))
 }
 
-/// The nanoseconds of `turns` turns in one placement. The code and the branch predictors are warm.
+/// The nanoseconds of `turns` turns in one placement, after a short run that warms the code and the branch predictors.
 pub fn nanoseconds(loops: &Loops, placement: usize, turns: u64) -> f64 {
     black_box(run(loops, placement, turns / 50));
     time(|| _ = black_box(run(loops, placement, turns)))
 }
 
-/// Runs rounds until the time is over. In a round, `sample` gets its placement and the number of each variant, in random order. All placements get
-/// the same number of rounds, at least one.
+/// Runs rounds until the time is over. In a round, `sample` is called for each variant in random order, with the numbers of the placement and of the
+/// variant. All placements get the same number of rounds, at least one.
 pub fn rounds(budget: Duration, variants: usize, mut sample: impl FnMut(usize, usize) -> Result<()>) -> Result<()> {
     let mut order: Vec<usize> = (0..variants).collect();
     let start = Instant::now();
@@ -83,7 +83,7 @@ pub fn rounds(budget: Duration, variants: usize, mut sample: impl FnMut(usize, u
 #[derive(Clone, Default)]
 pub struct Placed([Samples; PLACEMENTS]);
 
-/// The median of the placements, the least and the greatest.
+/// The median of the placements, and the least and the greatest of them.
 #[derive(Clone, Copy)]
 pub struct Spread {
     pub median: f64,
@@ -123,7 +123,7 @@ impl Placed {
 }
 
 impl Spread {
-    /// Makes the spread of medians. A placement without samples is left out.
+    /// Computes the spread of medians. A placement without samples is left out.
     fn of(medians: impl Iterator<Item = f64>) -> Spread {
         let mut all = Samples::default();
         medians.filter(|median| !median.is_nan()).for_each(|median| all.push(median));
@@ -134,8 +134,8 @@ impl Spread {
         Spread { median: self.median * factor, range: self.range.map(|end| end * factor) }
     }
 
-    /// The cells figure, from, to, limit and verdict, and the target as JSON. If the figure does not differ from `nothing`, it keeps each limit that
-    /// `nothing` keeps.
+    /// The cells figure, from, to, limit and verdict, and the target as JSON. If the figure does not differ measurably from `nothing`, it keeps the
+    /// limit if `nothing` does.
     pub fn judged(self, limit: f64, nothing: f64) -> ([String; 5], Value) {
         let none = self.verdict(nothing);
         let is_kept = !none.is_empty() && nothing <= limit;
@@ -154,7 +154,7 @@ impl Spread {
         ([median, from, to, least, verdict], json)
     }
 
-    /// The words beside a figure. `nothing` is the figure for no difference: 0 for nanoseconds, 1 for a ratio. A difference that is too small for any
+    /// The text for a figure. `nothing` is the figure for no difference: 0 for nanoseconds, 1 for a ratio. A difference that is too small for any
     /// clock counts as none.
     pub fn verdict(self, nothing: f64) -> &'static str {
         const UNSEEN: f64 = 0.001;
@@ -167,7 +167,7 @@ impl Spread {
 mod tests {
     use super::*;
 
-    /// Placements may differ by more than the variants do. That makes no difference, because rounds are compared within a placement only.
+    /// Placements may differ by more than the variants do. This does not matter, because variants are compared only within a placement.
     #[test]
     fn spreads() {
         let [mut own, mut other] = [Placed::default(), Placed::default()];
@@ -190,7 +190,7 @@ mod tests {
         own.push(3, -1e3);
         other.push(3, 1e3);
         assert_eq!(own.minus(&other).verdict(0.0), "no difference measured");
-        // One round in one placement makes a figure. Without any round there is no figure.
+        // One round in one placement is enough for a figure. Without any round there is no figure.
         let none = Placed::default();
         assert!(none.spread().median.is_nan() && none.minus(&own).median.is_nan());
         assert_eq!(none.spread().verdict(1.0), "");
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(judged([0.90, 0.95], 1.0), ("ok".into(), true));
     }
 
-    /// Each variant runs once in each round, in all placements, however short the time is. An error ends the rounds.
+    /// Each variant runs once in each round, in all placements, even if the time is short. An error ends the rounds.
     #[test]
     fn all_take_turns() {
         let mut seen = [[0; 3]; PLACEMENTS];

@@ -1,7 +1,7 @@
-//! The output of a command: aligned tables for people, one JSON object for programs. Both begin with the machine.
+//! The output of a command: aligned tables for people, or one JSON object for programs. Both begin with the machine.
 //!
-//! The object has the command's own facts, and members that all commands have. `tables` and `notes` are as they are printed, and `charts` has the
-//! charts. `judged` has the targets. `counts` has the figures that do not depend on the machine and must not rise.
+//! The object has members of the command, and members that all commands have. `tables` and `notes` are the printed ones, and `charts` has the charts.
+//! `judged` has the targets. `counts` has the figures that do not depend on the machine and must not rise.
 
 use serde_json::{Map, Value, json};
 
@@ -36,7 +36,7 @@ impl Report {
         }
     }
 
-    /// A report for a command that is written for another instruction set. Nothing is measured, and that is no failure.
+    /// A report that only says that this command exists for another instruction set. This is not a failure.
     #[cfg(not(target_arch = "x86_64"))]
     pub fn not_here(name: &'static str, quick: bool) -> Report {
         let mut report = Report::new(name, quick);
@@ -56,20 +56,20 @@ impl Report {
         self.charts.push(chart);
     }
 
-    /// Adds a count of something: instructions, bytes, system calls. Leaves it out if it was not counted.
+    /// Adds a count, such as instructions, bytes or system calls. A count of NaN is left out, because it was not measured.
     pub fn count(&mut self, what: impl Into<String>, count: f64) {
         if !count.is_nan() {
             self.counts.insert(what.into(), count.into());
         }
     }
 
-    /// Adds a figure that must keep a limit to the list of all targets. `what` explains the figure to a reader who sees no table around it. Each
-    /// verdict of a table or of a note is in this list, too.
+    /// Adds a figure with a limit to the list of all targets. `what` names the figure for a reader who does not see its table. Each verdict in a
+    /// table or a note must also be added here.
     pub fn judged(&mut self, what: impl Into<String>, figure: &str, limit: &str, verdict: &str) {
         self.judged.push(json!({ "what": what.into(), "figure": figure, "limit": limit, "verdict": verdict }));
     }
 
-    /// Adds a line under the tables.
+    /// Adds a line that is printed after the tables.
     pub fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
@@ -113,7 +113,7 @@ impl Report {
     }
 }
 
-/// A table with aligned columns: the first to the left, the others to the right.
+/// A table with aligned columns. The first column is aligned to the left, and the others to the right.
 pub struct Table {
     title: String,
     rows: Vec<Vec<String>>,
@@ -151,7 +151,7 @@ impl Table {
     }
 }
 
-/// A chart of bars, each with the interval of its figure.
+/// A chart of bars. Each bar has the interval of its figure.
 pub struct Chart {
     title: String,
     unit: &'static str,
@@ -169,7 +169,7 @@ impl Chart {
         Chart { is_logarithmic: true, ..Chart::new(title, unit) }
     }
 
-    /// Adds a bar. Leaves it out if the figure was not measured.
+    /// Adds a bar. A figure of NaN is left out, because it was not measured.
     pub fn bar(&mut self, name: impl Into<String>, figure: f64, interval: [f64; 2]) {
         if !figure.is_nan() {
             self.bars.push(json!({ "name": name.into(), "figure": figure, "interval": interval }));
@@ -181,7 +181,7 @@ impl Chart {
     }
 }
 
-/// A figure and its limit. A figure that was not measured is NaN: it is neither met nor missed.
+/// A figure and its limit. A figure that was not measured is NaN; it neither meets nor misses the target.
 #[derive(Clone, Copy)]
 pub struct Target {
     pub figure: f64,
@@ -194,7 +194,7 @@ impl Target {
         (!self.figure.is_nan()).then_some(self.figure <= self.limit)
     }
 
-    /// The cells `figure`, `<= limit`, verdict.
+    /// The cells `figure`, `<= limit` and verdict.
     pub fn cells(self) -> [String; 3] {
         let verdict = match self.met() {
             Some(true) => "ok",
@@ -210,7 +210,7 @@ impl Target {
     }
 }
 
-/// A figure with `digits` digits after the point. A dash if it was not measured.
+/// A figure with `digits` digits after the point, or a dash if it was not measured.
 pub fn figure(figure: f64, digits: usize) -> String {
     if figure.is_nan() { "-".to_owned() } else { format!("{figure:.digits$}") }
 }
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!((cells, &json["ok"]), (vec!["1.51".into(), "<= 1.5".into(), "MISSED".into()], &json!(false)));
     }
 
-    /// A figure is NaN if there are no samples of it, or none to compare it with. Then the target gets no verdict, neither in words nor in JSON.
+    /// A figure is NaN if it has no samples, or no samples to compare it with. Then the target has no verdict, neither as text nor as JSON.
     #[test]
     fn what_was_not_measured_is_not_missed() {
         let none = crate::samples::Samples::default().quantile(0.1);

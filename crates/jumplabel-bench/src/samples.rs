@@ -1,8 +1,8 @@
-//! Times a piece of work, and computes quantiles of many samples.
+//! Times a piece of work, and computes quantiles of its samples.
 
 use std::time::{Duration, Instant};
 
-/// The time for rounds: `seconds`, or a tenth of that in a build without optimisation. Only tests run such a build, and nobody looks at its times. At
+/// The time for rounds: `seconds`, or a tenth of that in a build without optimisation. Only tests run such a build, and its times are not used. At
 /// least one round always runs.
 pub fn budget(seconds: u64) -> Duration {
     Duration::from_secs(seconds) / if cfg!(debug_assertions) { 10 } else { 1 }
@@ -54,12 +54,12 @@ impl Samples {
         [self.quantile((0.5 - half).max(0.0)), self.quantile((0.5 + half).min(1.0))]
     }
 
-    /// As many samples as there are, each drawn at random from all of them.
+    /// Draws samples at random from these, with repetition, as many as there are.
     pub fn drawn(&self) -> Samples {
         Samples((0..self.len()).map(|_| self.0[fastrand::usize(..self.len())]).collect())
     }
 
-    /// The mean of several, sample by sample. Its length is that of the shortest.
+    /// The mean of several lists, sample by sample. The result is as long as the shortest list.
     pub fn mean<'a>(several: impl Iterator<Item = &'a Samples> + Clone) -> Samples {
         let count = several.clone().count().max(1) as f64;
         let length = several.clone().map(Samples::len).min().unwrap_or(0);
@@ -71,7 +71,7 @@ impl Samples {
         Samples(self.0.iter().map(|sample| sample * factor).collect())
     }
 
-    /// The differences to `other`, sample by sample. A disturbance that is common to a round cancels out.
+    /// The differences to `other`, sample by sample. A disturbance that affects both samples of a round cancels out.
     pub fn minus(&self, other: &Samples) -> Samples {
         Samples(self.0.iter().zip(&other.0).map(|(a, b)| a - b).collect())
     }

@@ -1,5 +1,6 @@
-//! `scaling`: how the time of a flip grows with the number of its sites, of the threads that execute them, and of the objects that contain them.
-//! Programs of its own make the flips (test-crates/scaling, programs/objects.c). A short run leaves out the last row, of a million sites.
+//! `scaling`: how the time of a flip grows with the number of sites, with the number of threads that execute the sites, and with the number of
+//! objects that contain them. The flips are made in other programs (test-crates/scaling, programs/objects.c). A short run leaves out the last row, a
+//! million sites.
 
 use std::process::{Command, Stdio};
 
@@ -9,14 +10,14 @@ use crate::report::{Chart, Report, Table, Target, figure};
 use crate::samples::Samples;
 use crate::{Result, cargo, programs};
 
-/// The limit for a flip of a million sites whose pages are private, in milliseconds.
+/// The limit in milliseconds for a flip of a million sites on private pages.
 const LIMIT_OF_MILLION: f64 = 50.0;
-/// The greatest ratio of a flip of 257 sites to one of 255. A byte cannot count 257 sites, and a page cannot hold them.
+/// The greatest ratio of a flip of 257 sites to a flip of 255. The number 255 fits a byte, and 255 sites fit a page; 257 do not.
 const LIMIT_OF_STEP: f64 = 1.1;
-/// The greatest ratio of a flip beside 64 threads to one beside two.
+/// The greatest ratio of a flip while 64 threads execute the sites to a flip while two threads do.
 const LIMIT_OF_THREADS: f64 = 2.0;
 
-/// A line of the program's output.
+/// A line of the output of one of these programs.
 struct Line {
     number: usize,
     /// The microseconds of the very first flip. NaN if the line has none.
@@ -49,7 +50,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// Reads the lines that begin with `word`. In each line, the first `firsts` times are kept apart from the others.
+/// Reads the lines that begin with `word`. In each line, the first `firsts` times are those of the very first flips.
 fn lines(text: &str, word: &str, firsts: usize) -> Result<Vec<Line>> {
     let mut all = Vec::new();
     for line in text.lines().filter_map(|line| line.strip_prefix(word)) {
@@ -99,7 +100,7 @@ fn of_sites(report: &mut Report, lines: &[Line]) {
     table.row(["257 sites, times 255 (p10): no step at 256, nor at a page".to_owned(), shown, limit, verdict]);
     report.table(table);
     report.fact("step", step.json());
-    // The slope of a line through two points: 1,000 sites, where the sites take most of the time, and the last row.
+    // The slope of a line through two points: 1,000 sites, for which most of the time depends on the sites, and the last row.
     if let Some(last) = lines.last().filter(|last| last.number > 1_000) {
         let slope = (of(last.number, 0.5) - of(1_000, 0.5)) * 1e3 / (last.number - 1_000) as f64;
         report.note(format!("slope: {} ns a site from 1,000 to {} sites", figure(slope, 1), last.number));

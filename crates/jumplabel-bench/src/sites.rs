@@ -1,5 +1,5 @@
-//! Makes thousands of functions with one site each. They are as the compiler would emit them, but in assembler, so that their number and their
-//! distance can be chosen.
+//! Makes thousands of functions with one site each. The functions are like compiled code, but they are written in assembler, so that their number and
+//! their distance can be chosen.
 //!
 //! ```text
 //!   SYMBOL + n * apart:   site            first state as given
@@ -7,10 +7,10 @@
 //!                         return 1        jumps
 //! ```
 //!
-//! With a key, each site has an entry in `__jump_table`. Link order ties the entries to the code, as it does for the library's own entries. The pages
-//! of the functions contain nothing else.
+//! With a key, each site has an entry in `__jump_table`. The entries have the link order of the code, as the library's own entries have. The pages of
+//! the functions contain nothing else.
 
-/// The instructions of such a function for this instruction set. A site that is off and primed is a nop, except on x86-64.
+/// The instructions of such a function on this instruction set. On x86-64, a primed site that is off is a `test`; on others it is a nop.
 #[cfg(target_arch = "x86_64")]
 macro_rules! site_code {
     (nop) => {
@@ -49,8 +49,8 @@ macro_rules! site_code {
 }
 pub(crate) use site_code;
 
-/// Emits `$count` functions under the symbol `$symbol`, at least `$apart` bytes from one to the next ([`Functions::DENSE`] is the least distance).
-/// Site number n belongs to the key that lies `$keys_apart * n` bytes after `$key`. Without a key there are no entries.
+/// Emits `$count` functions under the symbol `$symbol`. The distance from one to the next is `$apart` bytes, but at least [`Functions::DENSE`]. Site
+/// number n belongs to the key that is `$keys_apart * n` bytes after `$key`. Without a key, there are no entries in the table.
 macro_rules! site_functions {
     ($symbol:literal, $count:literal, $apart:literal, nop $(, $key:path, $keys_apart:literal)?) => {
         $crate::sites::site_functions!(@ $symbol, $count, $apart, $crate::sites::site_code!(nop) $(, $key, $keys_apart)?);
@@ -58,7 +58,7 @@ macro_rules! site_functions {
     ($symbol:literal, $count:literal, $apart:literal, test) => {
         $crate::sites::site_functions!(@ $symbol, $count, $apart, $crate::sites::site_code!(test));
     };
-    // Instead of sites, the functions have checks of a naked key: calls of its function.
+    // The functions have checks of a naked key instead of sites: calls of its function.
     ($symbol:literal, $count:literal, $apart:literal, naked $function:literal) => {
         $crate::sites::site_functions!(@ $symbol, $count, $apart, concat!("call ", $function, "\ntest eax, eax\njne 2f"));
     };
@@ -103,7 +103,7 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// The least number of bytes from one function to the next. Callers ask for it as 16.
+    /// The least number of bytes from one function to the next. With `$apart` 16, the functions have this distance.
     #[allow(dead_code)] // Only one program uses it.
     pub const DENSE: usize = if cfg!(target_arch = "x86_64") { 16 } else { 32 };
 
@@ -117,8 +117,8 @@ impl Functions {
     }
 }
 
-/// The work of the programs that `startup` measures. They run one site. If there is an argument, they wait for the end of their input, so that they
-/// can be looked at.
+/// The work of the two programs that `startup` measures. They run one site. With an argument, they then wait for the end of their input, so that
+/// their memory can be read.
 #[allow(dead_code)] // Only these programs use it.
 pub fn run_one_and_wait(sites: &Functions) -> std::process::ExitCode {
     let jumped = sites.call(sites.count / 2);

@@ -1,8 +1,8 @@
-//! `size`: the growth of a Rust program by its first key, at opt-level 3 and s, by section and by module.
+//! `size`: the growth of a Rust program by its first key, at opt-levels 3 and s, by section and by module.
 //!
-//! The bytes are counted, not timed. Two programs (test-crates/size) differ only in a key and one check of it. They are linked with all that their
-//! linker keeps by default. The library's cost is whatever is only in the program with the key: all writers, the search for other instances, what
-//! `dlopen` needs, and the texts of `unwrap`.
+//! The bytes are counted, not timed. Two programs (test-crates/size) differ only in a key and one check of it. The linker has its default options.
+//! The library's cost is all that is only in the program with the key: all writers, the search for other instances, the support of `dlopen`, and the
+//! texts of `unwrap`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 use crate::report::{Report, Table, Target};
 use crate::{Result, cargo};
 
-/// The opt-levels, and the limit of machine code in kilobytes (1,000 bytes). The second target is 40: the checks that flips make since then cost 3.6
-/// (docs/benchmarks.md).
+/// The opt-levels, and the limits of machine code in kilobytes (1,000 bytes). The target of `s` was 40; flips have made more checks since then, which
+/// cost 3.6 (docs/benchmarks.md).
 const LEVELS: [(&str, f64); 2] = [("3", 48.0), ("s", 44.0)];
 
 /// The bytes of a program, by kind.
 #[derive(Default)]
 struct Sizes {
-    /// Sections that are loaded and that `strip` keeps.
+    /// Sections that are loaded and not removed by `strip`.
     sections: BTreeMap<&'static str, i64>,
     /// Functions, by the path of their module, or of their type in core or std.
     modules: BTreeMap<String, i64>,
@@ -30,7 +30,7 @@ struct Sizes {
     stripped: i64,
 }
 
-/// Kinds of sections, by the beginnings of their names. The last kind is for all other sections.
+/// Kinds of sections, by the beginnings of their names. Other sections belong to the last kind.
 const KINDS: [(&str, &[&str]); 5] = [
     ("machine code", &[".text"]),
     ("unwind tables", &[".eh_frame", ".gcc_except_table"]),
@@ -92,7 +92,7 @@ fn read(path: &Path) -> Result<Sizes> {
     Ok(sizes)
 }
 
-/// The module of this library to which a function belongs, or the crate to which it belongs.
+/// The module of this library to which a function belongs, or else its crate.
 fn module(symbol: &str) -> String {
     if symbol.starts_with("__jumplabel") {
         return "load".to_owned();
@@ -100,12 +100,12 @@ fn module(symbol: &str) -> String {
     let name = format!("{:#}", rustc_demangle::demangle(symbol));
     let name = name.split("::{{closure}}").next().unwrap_or_default();
     let plain = name.replace(['<', '&', '('], "");
-    // The name of an implementation contains the type: `jumplabel::sort::Slice<..> as ..`, `impl core::ops::Fn for jumplabel::..`.
+    // The name of a function in an `impl` contains the type: `jumplabel::sort::Slice<..> as ..`, `impl core::ops::Fn for jumplabel::..`.
     let path = name.find("jumplabel::").map_or(&*plain, |at| &name[at..]);
     let path = path.split([' ', '<', '>', ',']).next().unwrap_or_default();
     let parts: Vec<&str> = path.split("::").collect();
     match parts[..] {
-        // Names of modules begin with a small letter. So do those of functions, so the last part is left out.
+        // Names of modules begin with a small letter. Names of functions do so, too, so the last part is left out.
         ["jumplabel", ref rest @ ..] => {
             let is_module = |part: &&&str| part.starts_with(char::is_lowercase);
             let modules: Vec<&str> =

@@ -1,13 +1,13 @@
-//! Counts the instructions and system calls of a piece of work. A copy of this process steps through the work, one instruction after the other
-//! (`ptrace`). So the count needs no counter of the processor, and no guess about the targets of calls. Only for x86-64, because not every processor
-//! can stop after each instruction.
+//! Counts the instructions and system calls of a piece of work. A copy of this process executes the work, one instruction at a time (`ptrace`). So
+//! the count needs no counter of the processor, and no decoder that guesses the targets of calls. This works only on x86-64, because not every
+//! processor can stop after each instruction.
 
 use std::hint::black_box;
 
 #[cfg(target_arch = "x86_64")]
 pub use here::count;
 
-/// The numbers of what was executed.
+/// The numbers of executed instructions, system calls and core syncs.
 #[derive(Clone, Copy, Default)]
 pub struct Counted {
     pub instructions: u64,
@@ -15,16 +15,16 @@ pub struct Counted {
     pub core_syncs: u64,
 }
 
-/// The instructions of one turn of `run`, which takes the number of turns. `None` where tracing is not allowed.
+/// The instructions of one turn of `run`, whose argument is the number of turns. `None` where tracing is not allowed.
 pub fn instructions_of_turn(run: fn(u64) -> u64) -> Option<f64> {
-    // Unoptimised code gets few turns: nobody asks for its count, and each step costs two system calls and two switches of the process.
+    // Unoptimised code runs few turns, because its count is not used, and each step costs two system calls and two context switches.
     const TURNS: u64 = if cfg!(debug_assertions) { 2 } else { 20 };
     let steps = |turns| count(|| _ = black_box(run(black_box(turns)))).ok().map(|counted| counted.instructions);
     let more = steps(1 + TURNS).zip(steps(1)).map(|(many, few)| many - few);
     more.map(|more| more as f64 / TURNS as f64)
 }
 
-/// Counts nothing: this instruction set is not supported.
+/// Returns an error, because this instruction set is not supported.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn count(_: impl Fn()) -> std::io::Result<Counted> {
     Err(std::io::ErrorKind::Unsupported.into())
@@ -40,7 +40,7 @@ mod here {
     /// The bytes of the instruction `syscall`.
     const SYSTEM_CALL: libc::c_long = 0x050f;
 
-    /// Steps through `work` in a child of this process, which must have one thread. An error where tracing is not allowed.
+    /// Executes `work` step by step in a child of this process, which must have one thread. Returns an error where tracing is not allowed.
     pub fn count(work: impl Fn()) -> Result<Counted> {
         // SAFETY: the child calls only `work`, and this process has no other thread.
         let pid = unsafe { libc::fork() };
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::membarrier::PRIVATE_EXPEDITED_SYNC_CORE;
 
-    /// The count must be that of the assembler. The frame around the assembler is the same each time.
+    /// The count must be the number of instructions in the assembler. The code around the assembler has the same count each time.
     #[test]
     #[cfg_attr(miri, ignore = "ptrace")]
     fn instructions() {
@@ -139,7 +139,7 @@ mod tests {
             // SAFETY: the call takes integers.
             unsafe { libc::syscall(libc::SYS_membarrier, PRIVATE_EXPEDITED_SYNC_CORE, 0, 0) };
         });
-        // The system calls that stop the child at the end count, too.
+        // The system calls that stop the child at the end are also counted.
         let (sync, none) = (sync.unwrap(), count(|| ()).unwrap());
         assert_eq!((sync.system_calls - none.system_calls, sync.core_syncs), (1, 1));
     }

@@ -1,10 +1,11 @@
-//! `up`: the cost of `lock` prefixes. A turn takes a mutex that nobody else wants, clears 64 bytes, and releases the mutex. It does so with `lock` as
-//! a constant, with prefixes put in, in UP mode, and without `lock` as a constant. The same is measured with a ticket lock, which has one `lock`.
+//! `up`: the cost of `lock` prefixes. A turn takes a mutex that nobody else wants, clears 64 bytes, and releases the mutex. The variants are a
+//! constant `lock`, prefixes that are put in, the same prefixes in UP mode, and no `lock`. The same is measured with a ticket lock, which has one
+//! `lock`.
 //!
 //! ```text
-//!   first         step through each loop: the instructions of a turn
-//!   each round    each variant once, in random order; ratios are of times of one round
-//!   after all     median of the ratios, over all placements, with the least and the most of them
+//!   first         step through each loop: counts the instructions of a turn
+//!   each round    run each variant once, in random order; ratios are within one round
+//!   after all     median of the ratios over all placements, with the least and the greatest
 //! ```
 
 use std::arch::asm;
@@ -28,7 +29,7 @@ struct Guarded {
     mutex: u32,
 }
 
-/// A loop that takes and releases a mutex as futexes do it, with two atomic instructions: `cmpxchg` and `xadd`.
+/// A loop that takes and releases a mutex, as with futexes, by two atomic instructions: `cmpxchg` and `xadd`.
 macro_rules! turns {
     ($name:ident $(, $prefix:expr)?) => {
         #[inline(never)]
@@ -57,13 +58,13 @@ turns!(constant, "lock");
 turns!(site, lock_prefix!());
 turns!(none);
 
-/// A loop that takes and releases a ticket lock: `xadd` takes the lock by the whole word, and `inc` of its lower half releases it.
+/// A loop that takes and releases a ticket lock. `xadd` on the whole word takes it, and `inc` of its lower half releases it.
 #[inline(never)]
 fn ticket<const P: usize>(turns: u64) -> u64 {
     pair::<true, P>(turns)
 }
 
-/// The two instructions of the ticket lock, and nothing else.
+/// A loop with only the two instructions of the ticket lock.
 #[inline(never)]
 fn ticket_only<const P: usize>(turns: u64) -> u64 {
     pair::<false, P>(turns)
@@ -102,7 +103,7 @@ static VARIANTS: [Variant; 8] = [
     ("no clearing, put in", placements!(ticket_only), false),
     ("no clearing, UP mode", placements!(ticket_only), true),
 ];
-/// The number of the first variant with a ticket lock. The later variants are compared with this one.
+/// The index of the first variant with a ticket lock. The later variants are compared with it, and the earlier ones with the first of all.
 const TICKET: usize = 4;
 
 pub fn run(quick: bool) -> Result<Report> {
@@ -164,7 +165,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// Switches to UP mode or back. This process has one thread.
+/// Switches to UP mode, or back. This process has one thread.
 fn switch(to_up: bool) -> Result<()> {
     if to_up {
         // SAFETY: this process has one thread.

@@ -1,4 +1,4 @@
-//! The twin of `startup-sites`: the same program with the same 10,000 functions, but without keys, tables and library.
+//! The counterpart of `startup-sites`: the same program with the same 10,000 functions, but without keys, tables and library.
 
 #[path = "../sites.rs"]
 mod sites;

@@ -1,5 +1,6 @@
-//! The three loops of the note on static keys for a Rust kernel. A loop fills the cache, and then checks. A fill takes a thousand times as long as a
-//! check that misses, so the times of two whole loops differ mostly by their fills. So each check, or each thousand of them, is timed alone, too.
+//! The three loops of the note on static keys for a Rust kernel. A loop makes checks, fills the caches, and makes checks again. A fill takes a
+//! thousand times as long as a check that misses, so the times of two whole loops differ mostly by their fills. Therefore the checks are also timed
+//! alone.
 
 use core::arch::x86_64::{_mm_lfence, _rdtsc};
 use std::hint::black_box;
@@ -39,7 +40,7 @@ impl Loop {
         }
     }
 
-    /// The number of repetitions. For the single loop the note does not give it.
+    /// The number of repetitions. The note does not give the number for the single loop.
     fn times(self, quick: bool) -> usize {
         match self {
             Loop::Single => 10,
@@ -93,13 +94,13 @@ impl Loop {
 
 /// Ticks of the time stamp counter.
 pub struct Ticks {
-    /// The ticks of the checks alone. Reading the counter is included.
+    /// The ticks of the checks alone, with the time to read the counter.
     pub checks: u64,
     /// The ticks of the whole loop.
     pub whole: u64,
 }
 
-/// Reads the counter, after all earlier instructions are done and before any later one has begun.
+/// Reads the counter after all earlier instructions are done, and before any later instruction begins.
 fn ticks() -> u64 {
     // SAFETY: every x86-64 has both instructions.
     unsafe {

@@ -1,12 +1,12 @@
-//! `cache`: the benchmark of the note on static keys for a Rust kernel on RISC-V. Between its checks, the caches are filled with other data.
+//! `cache`: the benchmark of the note on static keys for a Rust kernel on RISC-V. Between checks, the caches are filled with other data.
 //!
 //! ```text
 //!   ways      the same check as a constant, a naked key, a site, and four loads; at one place of the program, and at a thousand places
-//!   loops     single, concentrated, scattered; on one processor, and on all at once
-//!   fill      the note's 2 MB for each processor
-//!   orders    whole loops in the note's two orders, raw
+//!   loops     single, concentrated, scattered; first on one processor, then on all at once
+//!   fill      the data that fills the caches: the note's 2 MB for each processor
+//!   orders    the times of whole loops in the note's two orders
 //!   writer, shared_line    a flag on a line that another thread writes
-//!   riscv     instructions, loads and fences of a check, as rustc makes them for RISC-V
+//!   riscv     instructions, loads and fences of a check, in the code that rustc makes for RISC-V
 //! ```
 
 mod fill;
@@ -56,7 +56,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// The tables of a run on one processor, or on all.
+/// The tables of a run on one processor, or on all processors.
 fn phase(report: &mut Report, name: &'static str, measured: &Measured, quick: bool) {
     let mut facts = Vec::new();
     for program in PROGRAMS {
@@ -82,7 +82,7 @@ fn phase(report: &mut Report, name: &'static str, measured: &Measured, quick: bo
             for shape in LOOPS {
                 let row = measured.find(program, shape, way);
                 let [median, from, to] = measured.more_than_constant(row);
-                // The row of the constant shows the time that is subtracted from the others.
+                // The row of the constant shows the constant's own time, which is subtracted from the other rows.
                 let shown =
                     if way == Way::Constant { [row.check.median(), f64::NAN, f64::NAN] } else { [median, from, to] };
                 cells.extend(shown.map(|ns| crate::report::figure(ns, 2)));

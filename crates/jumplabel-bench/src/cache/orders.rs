@@ -1,4 +1,4 @@
-//! Runs whole loops in the note's two orders, and shows them beside the figures that the note published.
+//! Times whole loops in the note's two orders, and compares them with the figures that the note published.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use super::ways::{Program, Way};
 use crate::report::{Report, Table, figure};
 use crate::samples::Samples;
 
-/// The part of the atomic's time that the note says is saved, in per cent.
+/// The share of the atomic load's time that a naked key saves according to the note, in per cent.
 fn published(shape: Loop) -> f64 {
     match shape {
         Loop::Single => 13.85,
@@ -19,7 +19,7 @@ fn published(shape: Loop) -> f64 {
     }
 }
 
-/// The two orders: the naked key and a SeqCst load of N flags, one after the other.
+/// The two orders. A naked key and a SeqCst load are measured alternately; the orders differ in which of the two is first.
 const ORDERS: [(&str, [Way; 2]); 2] =
     [("naked key first", [Way::Naked, Way::SeqCst]), ("atomic first", [Way::SeqCst, Way::Naked])];
 

@@ -1,7 +1,7 @@
-//! Counts instructions, loads and fences of a check on RISC-V, in the code that rustc and the linker make of test-crates/checks.
+//! Counts the instructions, loads and fences of a check on RISC-V, in the code that rustc and the linker make of test-crates/checks.
 //!
 //! ```text
-//!   before(); if CHECK { guarded(); } after();        all instructions on the way through, less those of the constant
+//!   before(); if CHECK { guarded(); } after();        the instructions of this path, minus those of the path with a constant
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::report::{Report, Table};
 
 const TARGET: &str = "riscv64imac-unknown-none-elf";
 
-/// The ways in the order of the table, each with the name of its function in the program.
+/// The ways in the order of the table. Each has the name of its function in the program.
 const WAYS: [(&str, &str); 7] = [
     ("constant", "constant"),
     ("naked", "naked key"),
@@ -27,7 +27,7 @@ const WAYS: [(&str, &str); 7] = [
     ("seq_cst", "SeqCst load"),
 ];
 
-/// Adds the table. If the program cannot be built, a note says why.
+/// Adds the table to the report. If the program cannot be built, the report gets a note that says why.
 pub fn count(report: &mut Report) {
     match build(TARGET)
         .and_then(|program| Image::read(&program))
@@ -107,8 +107,8 @@ impl Image {
         Ok(u32::from(high) << 16 | u32::from(low))
     }
 
-    /// Instructions, loads and fences from a function's entry to its return. No branch is taken. Of the functions that it calls, only that of a naked
-    /// key counts, whatever register it returns by.
+    /// Counts instructions, loads and fences from a function's entry to its return. The path takes no branch. It enters a called function only if
+    /// that is the function of a naked key; `before` and `after` are not counted.
     fn path(&self, name: &str) -> Result<[i64; 3]> {
         let work = [self.address("before")?, self.address("after")?];
         let guarded = self.address("guarded")?;
@@ -148,17 +148,17 @@ impl Image {
     }
 }
 
-/// The kinds of instructions that a path distinguishes. Source: The RISC-V Instruction Set Manual, volume I: chapter "RV32/64G Instruction Set
-/// Listings", and for instructions of two bytes the chapter on the extension "C".
+/// The kinds of instructions that a path distinguishes. Source: The RISC-V Instruction Set Manual, volume I, chapter "RV32/64G Instruction Set
+/// Listings", and the chapter on the extension "C" for instructions of two bytes.
 #[derive(Clone, Copy)]
 enum Step {
     Load,
     Fence,
     /// `auipc`, with the number that it adds.
     Upper(i64),
-    /// `jal` or `jalr` with a register to return by, and the offset of the target.
+    /// `jal` or `jalr` that stores a return address, with the offset of the target.
     Call(From, i64),
-    /// `jr` by the first register or by the fifth.
+    /// `jr` through the first or the fifth register, which hold return addresses.
     Return,
     Jump,
     Other,
@@ -209,7 +209,8 @@ impl Step {
 mod tests {
     use super::*;
 
-    /// Code from an assembler: `lb a0, 0(a0)`, `c.ld a0, 0(a0)`, `c.ldsp ra, 8(sp)`, `fence rw, rw`, `ret` in both lengths, `jr t0`, `c.j`, `nop`.
+    /// Tests code from an assembler: `lb a0, 0(a0)`, `c.ld a0, 0(a0)`, `c.ldsp ra, 8(sp)`, `fence rw, rw`, `ret` in both lengths, `jr t0`, `c.j`,
+    /// `nop`.
     #[test]
     fn steps() {
         let names =

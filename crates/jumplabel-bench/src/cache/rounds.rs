@@ -1,5 +1,5 @@
-//! Runs rounds. In a round, every way of every program runs once in every loop. The order is random, and the same for all processors, which begin
-//! each loop together.
+//! Runs rounds. In a round, every way of every program runs once in every loop. The order is random. It is the same for all processors, and all
+//! processors begin each loop together.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,7 @@ impl Measured {
         self.rows.iter().find(is).expect("all are in the list")
     }
 
-    /// Nanoseconds of a check minus those of the constant in the same round: the median and its interval.
+    /// Nanoseconds of a check minus those of the constant in the same round: the median, and the ends of its interval.
     pub fn more_than_constant(&self, row: &Row) -> [f64; 3] {
         let more = row.check.minus(&self.find(row.program, row.shape, Way::Constant).check);
         let [from, to] = more.interval();
@@ -84,7 +84,7 @@ pub fn measure(on: &[usize], quick: bool) -> Measured {
         }
         rows
     };
-    // The rounds run in threads of their own, so that this thread may still run on all processors.
+    // The rounds run in threads of their own, so that this thread is not bound to one processor.
     let mut each: Vec<Vec<Row>> = std::thread::scope(|scope| {
         let work = &work;
         let threads: Vec<_> = on.iter().map(|&processor| scope.spawn(move || work(processor))).collect();
@@ -92,7 +92,7 @@ pub fn measure(on: &[usize], quick: bool) -> Measured {
     });
     debug_assert!(processors().len() >= on.len());
     let mut rows = each.pop().unwrap_or_default();
-    // Each round's figure is the mean of all processors.
+    // The figure of a round is the mean of all processors.
     for (at, row) in rows.iter_mut().enumerate() {
         let of = |samples: fn(&Row) -> &Samples| {
             Samples::mean(each.iter().map(|rows| samples(&rows[at])).chain([samples(row)]))

@@ -14,7 +14,7 @@ use crate::samples::{Samples, time};
 /// The ways that are measured. The constant is the first, because the others are compared with it.
 const WAYS: [Way; 5] = [Way::Constant, Way::Naked, Way::Site, Way::Relaxed, Way::Written];
 
-/// Measures a check of a key, of a flag on a line that nobody writes, and of the flag beside the number that the other thread writes.
+/// Measures a check of a key, of a flag on a line that nobody writes, and of a flag on the line of the number that the other thread writes.
 pub fn run(report: &mut Report, [here, there]: [usize; 2], quick: bool) {
     let budget = Duration::from_millis(if quick { 500 } else { 5000 });
     let samples = std::thread::scope(|scope| {

@@ -1,8 +1,8 @@
-//! The same check made in each way, in two programs.
+//! The ways to make a check, each in two programs.
 //!
 //! ```text
-//!   one place     a loop around one check, as in the note: a load takes flag number n, the key is always the same
-//!   N places      functions with a check each, called one after the other: check number n takes flag, site or naked key number n
+//!   one place     a loop around one check, as in the note: the loads load flag number n, and the key is always the same
+//!   N places      N functions with one check each, called one after the other: check number n has its own flag, site or naked key
 //! ```
 
 use std::arch::asm;
@@ -15,10 +15,10 @@ use crate::Result;
 use crate::site::cold::{Cell, cell};
 use crate::site::decode::Path;
 
-/// The number of checks in a row. There are as many flags.
+/// The number of checks that follow each other. There are as many flags.
 pub const CHECKS: usize = 1000;
 
-/// A flag on a line of its own. It also occupies the next line, which some processors fetch with the first.
+/// A flag on a cache line of its own. It also occupies the next line, because some processors fetch lines in pairs.
 #[repr(align(128))]
 struct Flag(AtomicBool);
 
@@ -30,7 +30,7 @@ static_key! {
 }
 naked_key! { static NAKED: false; }
 
-/// Stores values that the compiler does not know. Without these stores, it would take flags for constants.
+/// Stores values that the compiler does not know. Without these stores, the compiler would take the flags for constants.
 pub fn store() {
     FLAGS.iter().for_each(|flag| flag.0.store(std::hint::black_box(false), Ordering::Relaxed));
 }
@@ -41,7 +41,8 @@ fn plain(flag: &AtomicBool) -> bool {
     unsafe { flag.as_ptr().read_volatile() }
 }
 
-/// The flag of a check at one place. Callers pass numbers below [`CHECKS`]: a test of the number would be a part of the check.
+/// The flag of a check of the program with one place. Callers pass numbers below [`CHECKS`]. A bounds check would add instructions to the measured
+/// check.
 #[inline(always)]
 fn flag(at: usize) -> &'static AtomicBool {
     debug_assert!(at < CHECKS);
@@ -81,7 +82,7 @@ impl Way {
     }
 }
 
-/// Makes the checks from the first number up to the second.
+/// Makes the checks from the first number (included) up to the second (not included).
 pub type Run = fn(usize, usize) -> u64;
 
 /// One of the two programs.
@@ -102,7 +103,7 @@ impl Program {
     }
 }
 
-/// Tells the compiler that the arm is out of line.
+/// Tells the compiler that the arm is unlikely, so that it places the arm out of line.
 #[cold]
 #[inline]
 fn unlikely() {}
@@ -118,7 +119,7 @@ macro_rules! one_place {
                     // SAFETY: an increment of a register.
                     unsafe { asm!("inc {}", inout(reg) hits, options(nomem, nostack)) };
                 }
-                // The assembler keeps the loop, whatever is in it.
+                // The assembler keeps the compiler from removing the loop.
                 // SAFETY: an increment of a register.
                 unsafe { asm!("inc {}", inout(reg) $at, options(nomem, nostack)) };
             }
@@ -143,7 +144,7 @@ cell!(relaxed_cell, N, FLAGS[N].0.load(Ordering::Relaxed));
 cell!(acquire_cell, N, FLAGS[N].0.load(Ordering::Acquire));
 cell!(seq_cst_cell, N, FLAGS[N].0.load(Ordering::SeqCst));
 
-/// A cell whose check is of a naked key of its own.
+/// A cell that checks a naked key of its own.
 #[cfg(not(debug_assertions))]
 macro_rules! naked_cell {
     ($at:expr) => {{
@@ -153,7 +154,7 @@ macro_rules! naked_cell {
     }};
 }
 
-/// Without optimisation nothing is measured, so all cells share one naked key. A thousand declarations take the compiler as long as the rest.
+/// Without optimisation nothing is measured. So all cells share one naked key: a thousand declarations would double the time to compile.
 #[cfg(debug_assertions)]
 macro_rules! naked_cell {
     ($at:expr) => {
@@ -169,7 +170,7 @@ macro_rules! numbered {
     };
 }
 
-/// Makes a list of ten results of `$then!`, one for each of ten numbers. Lists of hundreds and thousands are made of these.
+/// Makes a list of ten results of `$then!`, one for each of ten numbers. The lists of a hundred and of a thousand results are made of such lists.
 macro_rules! tens {
     ($then:ident ($($first:tt)*) $at:expr) => {
         [
@@ -202,7 +203,7 @@ places! {
 }
 
 impl Program {
-    /// The function that makes the checks. `None` if the program does not have the way.
+    /// The function that makes the checks. `None` if the program has no such way.
     pub fn run(self, way: Way) -> Option<Run> {
         Some(match (self, way) {
             (Program::OnePlace, Way::Constant) => constant,
@@ -224,7 +225,8 @@ impl Program {
         })
     }
 
-    /// The number of instructions, and of loads among them: of a turn of the loop, or of one place. The code around the check is included.
+    /// The number of instructions, and the number of loads among them, in one turn of the loop or in one of the N functions. The code around the
+    /// check is included.
     fn path(self, way: Way) -> Result<[usize; 2]> {
         let path = match self {
             Program::OnePlace => Path::of_loop(self.run(way).map_or(0, |run| run as usize))?,
@@ -247,7 +249,7 @@ fn places(way: Way) -> &'static [Cell] {
     cells.as_flattened().as_flattened()
 }
 
-/// The instructions and loads of each way, beyond those of a constant. An error if the compiler has made something else of a way than its name says.
+/// The instructions and loads of each way, minus those of a constant. Returns an error if the compiler made code that does not fit the way's name.
 pub fn code() -> Result<Vec<(Program, Way, [usize; 2])>> {
     let mut code = Vec::new();
     for program in PROGRAMS {
@@ -258,8 +260,8 @@ pub fn code() -> Result<Vec<(Program, Way, [usize; 2])>> {
             let right = match way {
                 Way::Constant => more == 0 && loads == 0,
                 Way::Site => more == 1 && loads == 0,
-                // A call, the two instructions of the function, a test, a branch. A function that was a leaf also needs instructions that keep `x`
-                // over the call.
+                // A naked key is a call, the two instructions of the called function, a test and a branch. A caller that calls nothing else also
+                // needs instructions that keep `x` during the call.
                 Way::Naked => (5..12).contains(&more) && loads == 0,
                 _ => (2..6).contains(&more) && loads == 1,
             };

@@ -1,4 +1,4 @@
-//! A flag, and on the same cache line a number that another thread writes all the time.
+//! A flag on a cache line with a number that another thread writes all the time.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -31,7 +31,7 @@ impl Writer {
         })))
     }
 
-    /// The number of times that the thread has written.
+    /// The number of writes that the thread has made.
     pub fn writes(&self) -> u64 {
         WRITTEN.number.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! A library that is linked without LTO: a static call and a function, which another crate calls.
+//! A static call and a function that another crate calls. This library is linked without LTO.
 #![allow(clippy::missing_safety_doc)]
 
 #[path = "../isa/mod.rs"]
@@ -10,7 +10,7 @@ jumplabel::static_call! {
     pub static ELSEWHERE: extern "C" fn(u64) -> u64 = triple;
 }
 
-/// The function to which all ways of `calls` lead.
+/// The target of all ways to call in `calls`.
 #[unsafe(naked)]
 pub extern "C" fn triple(_x: u64) -> u64 {
     core::arch::naked_asm!(isa::triples!())

@@ -1,10 +1,10 @@
-//! `calls`: the cost of a call whose target is chosen at run time, for static calls and other ways; also the cost of an update.
+//! `calls`: the cost of a call whose target is chosen at run time, for static calls and for other ways. Also the cost of an update.
 //!
 //! ```text
-//!   first         step through each loop: the instructions of a call
-//!   each round    every way in each loop once, in random order
-//!   after all     medians of the times, and of the ratios of a round, over all placements, with the least and the most of them
-//!   then          updates, beside the floor and a core sync
+//!   first         step through each loop: counts the instructions of a call
+//!   each round    run every way in each loop once, in random order
+//!   after all     medians of the times, and of the ratios within a round: of all placements, with the least and the greatest
+//!   then          time updates, and compare them with the floor and with a core sync
 //! ```
 
 mod prepare;
@@ -23,7 +23,7 @@ use ways::{CALLS_A_TURN, WAYS, Way};
 /// The turns of a loop in one sample, which takes about 50 us.
 const TURNS: u64 = 5_000;
 const SHAPES: [&str; 3] = ["latency-bound", "throughput-bound", "beside a hash"];
-/// The number of the loop in which all ways take the same time. There, ways are compared with direct calls only.
+/// The number of the loop in which all ways take about the same time. In this loop, ways are compared with direct calls only.
 const BESIDE_A_HASH: usize = 2;
 
 /// The samples of one way in one loop.
@@ -31,7 +31,7 @@ struct Row {
     way: Way,
     shape: usize,
     samples: Placed,
-    /// Instructions of a call and of its part of a turn; `None` where tracing is not allowed.
+    /// The instructions of a call and of an eighth of the loop around the calls. `None` where tracing is not allowed.
     instructions: Option<f64>,
 }
 
@@ -113,7 +113,8 @@ fn report_shape(report: &mut Report, rows: &[Row], shape: usize) {
     for row in rows.iter().filter(|row| row.shape == shape) {
         let (own, ratio) = (row.samples.spread(), row.samples.over(direct));
         chart.bar(row.way.name(), own.median, own.range);
-        // Figures of the third loop depend mostly on where its code happens to lie, so its instructions are not counted.
+        // The linker decides how many listed calls of the third loop cross a boundary of eight bytes and stay on the trampoline. So the loop has no
+        // fixed number of instructions.
         if !cfg!(debug_assertions) && shape != BESIDE_A_HASH {
             let count = row.instructions.unwrap_or(f64::NAN);
             report.count(format!("instructions of a call, {}: {}", SHAPES[shape], row.way.name()), count);

@@ -1,4 +1,4 @@
-//! Prepares the calls before they are measured: leads everything to its function, and lists the calls of one way.
+//! Prepares the calls before they are measured: points everything to its function, and lists the calls of one way in a table.
 
 #[cfg(target_arch = "x86_64")]
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use super::ways::{FAR, Function, LISTED};
 use crate::placed::PLACEMENTS;
 use crate::{Result, placed};
 
-/// Maps a copy of `triple` so far away that no call reaches it directly.
+/// Maps a copy of `triple` at an address that a call instruction cannot reach.
 #[cfg(target_arch = "x86_64")]
 fn far() -> Result<Function> {
     use libc::{MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED_NOREPLACE, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE};
@@ -34,8 +34,8 @@ fn far() -> Result<Function> {
     }
 }
 
-/// Lists the calls in all loops of a way, as a tool lists them in a file. Returns the addresses of their displacements. Without optimisation there
-/// are none, because the calls go by a register.
+/// Lists the calls in all loops of the way `Listed`, as a tool does for a file. Returns the addresses of their displacements. Without optimisation
+/// there are none, because each call takes its target from a register.
 #[cfg(target_arch = "x86_64")]
 fn list_calls() -> Result<Vec<usize>> {
     /// More bytes than a loop has.
@@ -48,8 +48,8 @@ fn list_calls() -> Result<Vec<usize>> {
         // SAFETY: the bytes are the code of a loop and of what follows it.
         unsafe { call_sites::find(run as *const (), BYTES, trampoline) }
     });
-    // Code after the loop may take the address of the trampoline: that is no call.
-    // SAFETY: the byte is one of that code.
+    // Code after the loop may take the address of the trampoline, which is not a call.
+    // SAFETY: the byte is in the code that was searched.
     let calls = calls.filter(|&call| unsafe { *((call - 1) as *const u8) } == 0xe8);
     let calls: BTreeSet<usize> = calls.collect();
     let expected = Way::Listed.loops().len() * PLACEMENTS * CALLS_A_TURN;
@@ -62,13 +62,13 @@ fn list_calls() -> Result<Vec<usize>> {
     Ok(calls)
 }
 
-/// The number of calls that were listed, and the number of those that lead straight to the function.
+/// The number of calls that were listed, and how many of them go to the function without the trampoline.
 pub struct Listed {
     pub calls: usize,
     pub straight: usize,
 }
 
-/// Leads everything to its function, and checks that.
+/// Points everything to its function, and checks the result of a call by each way.
 pub fn prepare() -> Result<Listed> {
     let listed = prepare_listed()?;
     CALL.update(triple)?;

@@ -1,4 +1,4 @@
-//! Times an update of a static call while another thread calls it. In the same rounds, times the floor of `flips` and a bare core sync.
+//! Times an update of a static call while another thread calls it. The floor of `flips` and a bare core sync are timed in the same rounds.
 
 use std::time::{Duration, Instant};
 
@@ -33,7 +33,7 @@ enum Work {
     Update,
 }
 
-/// Counts what one update executes, in a process with one thread. `None` if counting is not allowed.
+/// Counts the instructions, system calls and core syncs of one update, in a process with one thread. `None` if counting is not allowed.
 pub fn counted() -> Option<Counted> {
     ANSWER.update(yes).and_then(|_| ANSWER.update(no)).ok()?;
     let nothing = step::count(|| ()).ok()?;
@@ -41,7 +41,7 @@ pub fn counted() -> Option<Counted> {
     Some(Counted { instructions: all.instructions - nothing.instructions, ..all })
 }
 
-/// The number of bytes of code that an update changes, which depends on the linker. A single byte needs one core sync; more bytes need three on x86.
+/// The number of bytes of code that an update changes. It depends on the linker. On x86, one byte needs one core sync, and more bytes need three.
 fn changed_bytes() -> Result<usize> {
     let code = |target| -> Result<[u8; 16]> {
         ANSWER.update(target)?;

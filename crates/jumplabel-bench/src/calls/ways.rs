@@ -1,9 +1,9 @@
-//! The ways to call a function, in three loops of eight calls a turn. All ways lead to the same function of two instructions, or to a copy of it. The
-//! compiler cannot see through any of them.
+//! The ways to call a function, in three loops with eight calls in each turn. All ways lead to the same function of two instructions, or to a copy of
+//! it. The compiler does not know the target in any of them.
 //!
 //! ```text
-//!   latency-bound       x = call(x)           each call waits for the result of the one before it
-//!   throughput-bound    call(x)               none waits
+//!   latency-bound       x = call(x)           each call waits for the result of the call before it
+//!   throughput-bound    call(x)               no call waits for another
 //!   beside a hash       x = call(hash(x))     between two calls, the caller hashes a key of eight bytes (FNV-1a)
 //! ```
 
@@ -28,7 +28,7 @@ pub extern "C" fn triple(_x: u64) -> u64 {
     naked_asm!(isa::triples!())
 }
 
-/// A first target for the measured call, so that the call has been patched when it is measured.
+/// A first target for the measured call. `prepare` then changes the target, so the call has been patched when it is measured.
 #[unsafe(naked)]
 extern "C" fn another(_x: u64) -> u64 {
     naked_asm!(isa::returns_more!(4))
@@ -67,7 +67,7 @@ impl Triple for Dynamic {
 }
 
 #[cfg(target_arch = "x86_64")]
-// The resolver runs while the program is relocated, so it must call nothing.
+// The resolver runs while the program is relocated, so it must not call anything.
 std::arch::global_asm!(
     ".pushsection .text.bench_ifunc, \"ax\", @progbits",
     "2: lea rax, [rip + {triple}]",
@@ -92,7 +92,7 @@ fn function(address: usize) -> Function {
     unsafe { std::mem::transmute(address) }
 }
 
-/// Hides from the compiler that the object is the only one of its trait.
+/// Hides from the compiler that the object is the only one that implements its trait.
 #[inline(always)]
 fn unknown(object: &dyn Triple) -> &dyn Triple {
     // SAFETY: a fat pointer is two words, and both keep their values.
@@ -109,7 +109,7 @@ macro_rules! eight {
     };
 }
 
-/// Hashes a short key. That takes at least 16 instructions; half of them are multiplications that wait for each other.
+/// Hashes a short key. This takes at least 16 instructions. Half of them are multiplications, and each waits for the previous one.
 #[inline(always)]
 fn hash(key: u64) -> u64 {
     let byte = |number: u32| key >> (8 * number) & 0xff;

@@ -1,10 +1,10 @@
-//! `compile`: the cost of a program's checks for its compiler, in processor seconds and memory. It compares the program with the same program without
-//! keys, and with the same program with the crate `static-keys`.
+//! `compile`: the cost of a program's checks for the compiler, in processor seconds and memory. It compiles the same program with keys, without keys,
+//! and with the crate `static-keys`.
 //!
-//! The three programs take turns, in an order that is random in each round. The measured process is the one run of rustc that compiles the program,
-//! with the linker that it starts. Cargo runs this program in the place of rustc (RUSTC_WORKSPACE_WRAPPER). This program starts rustc, waits for it,
-//! and writes down its usage as the kernel reports it (`wait4`). The figure is processor time and not elapsed time, because other work of the machine
-//! then matters less.
+//! The three programs take turns, in an order that is random in each round. The figure is the usage of one run of rustc, which compiles the program,
+//! and of the linker that it starts. To measure it, cargo runs this program instead of rustc (RUSTC_WORKSPACE_WRAPPER). This program starts rustc,
+//! waits for it, and writes down its usage as the kernel reports it (`wait4`). Processor time is used because other work on the machine changes it
+//! less than elapsed time.
 
 mod program;
 mod usage;
@@ -34,7 +34,7 @@ pub fn run(quick: bool) -> Result<Report> {
     for profile in PROFILES {
         let mut costs = vec![Cost::default(); projects.len()];
         for project in &projects {
-            project.build(profile)?; // Builds what the program depends on.
+            project.build(profile)?; // Builds the dependencies of the program.
         }
         let mut turns = [0, 1, 2];
         for _ in 0..rounds {
@@ -53,7 +53,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// The table of one profile. Returns the same as JSON.
+/// Adds the table of one profile to the report. Returns the same figures as JSON.
 fn table(report: &mut Report, profile: &'static str, functions: usize, costs: &[Cost]) -> Value {
     let title = format!("{functions} functions, {profile}, {} rounds", costs[0].seconds.len());
     let mut table = Table::new(title, &["to compile", "CPU s p50", "least", "MB", "times static-keys", "target", ""]);
@@ -70,7 +70,7 @@ fn table(report: &mut Report, profile: &'static str, functions: usize, costs: &[
         ];
         if program.name == "jumplabel" {
             let [ratio, limit, verdict] = of(0).cells();
-            // The clock that counts processor time has ticks of 10 ms.
+            // Processor time is counted in ticks of 10 ms.
             let is_judged = costs[0].seconds.len() > 1;
             let verdict = if is_judged { verdict } else { "not judged: one round".into() };
             let what = format!(

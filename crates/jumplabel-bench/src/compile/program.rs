@@ -22,7 +22,7 @@ pub struct Program {
     flip: &'static str,
 }
 
-/// The programs. In the first, the check is what a function has without keys: a comparison whose result cannot be predicted.
+/// The programs. In place of a check, the first program has a comparison whose result the compiler cannot know, as ordinary code does.
 pub const PROGRAMS: [Program; 3] = [
     Program { name: "no-keys", dependency: "", key: "", check: "x == 77", first: "", flip: "" },
     Program {
@@ -43,7 +43,7 @@ pub const PROGRAMS: [Program; 3] = [
     },
 ];
 
-/// Cargo's own profiles: `release`, which is optimised in 16 units of code, and `dev`, which is not optimised.
+/// Cargo's own profiles: `release`, which is optimised in 16 codegen units, and `dev`, which is not optimised.
 pub const PROFILES: [&str; 2] = ["release", "dev"];
 
 /// The project of a program, in a directory of its own.
@@ -67,14 +67,14 @@ impl Project {
         Ok(Project { name, directory, source: source(&program, functions)? })
     }
 
-    /// Compiles the program again. Returns the compiler's usage, and the number of sites of the program.
+    /// Compiles the program again. Returns the compiler's usage, and the number of sites in the program.
     pub fn build(&self, profile: &str) -> Result<(Usage, usize)> {
         fs::write(self.directory.join("src/main.rs"), &self.source)?;
         let file = self.directory.join("usage");
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.args(["build", "--quiet", "--message-format=json-render-diagnostics", "--profile", profile]);
         command.current_dir(&self.directory).env("CARGO_TARGET_DIR", self.directory.join("target"));
-        // The wrapper is a copy of this program, because cargo may replace the program itself while it runs.
+        // The wrapper is a copy of this program, because cargo may replace the original while it runs.
         let wrapper = self.directory.join("wrapper");
         fs::copy("/proc/self/exe", &wrapper)?;
         command.env("RUSTC_WORKSPACE_WRAPPER", wrapper).env(USAGE_FILE, &file);

@@ -1,4 +1,4 @@
-//! Measures a run of the compiler: this program runs in the place of rustc, and passes the usage on in a file.
+//! Measures a run of the compiler: cargo runs this program instead of rustc, and this program writes the usage to a file.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 
 use crate::Result;
 
-/// The environment variable that names the file for the figures. If it is set, this program stands in for rustc.
+/// The environment variable that names the file for the usage. If it is set, this program runs rustc and measures it.
 pub const USAGE_FILE: &str = "JUMPLABEL_BENCH_USAGE_FILE";
 
 /// The usage of a process, and of the processes that it waited for.
@@ -29,7 +29,7 @@ impl Usage {
     }
 }
 
-/// If cargo runs this program in the place of rustc: runs rustc, writes down its usage, and returns its exit code. Otherwise returns `None`.
+/// If cargo runs this program instead of rustc, runs rustc, writes down its usage, and returns its exit code. Otherwise returns `None`.
 pub fn stand_in_for_rustc() -> Option<ExitCode> {
     let file = std::env::var_os(USAGE_FILE)?;
     Some(measured(file).unwrap_or_else(|error| {

@@ -1,5 +1,6 @@
-//! The bare calls of a writer: its system calls and its stores. They leave out the lock, the search for sites, the check of their bytes, and the way
-//! back after an error. They write to the sites of the library's own flips, which are primed, so that mappings, pages and cache lines are the same.
+//! The bare calls of a writer: its system calls and its stores. They do not lock, search for sites, check the bytes of the sites, or undo anything
+//! after an error. They write to the same sites as the library's own flips. These sites are primed, so the mappings, pages and cache lines are the
+//! same.
 //!
 //! ```text
 //!   procmem     open /proc/self/mem, pwrite for each site, membarrier, close
@@ -15,7 +16,7 @@ use crate::Result;
 use crate::membarrier::{PRIVATE_EXPEDITED_SYNC_CORE, membarrier};
 use crate::sites::Functions;
 
-/// Flips all of `sites`, which are primed and in the other state.
+/// Flips all of `sites`, which are primed and not yet in the state `on`.
 pub fn flip(kind: WriterKind, sites: &Functions, on: bool) -> Result<()> {
     match kind {
         WriterKind::Procmem => procmem(sites, on),
@@ -48,14 +49,14 @@ fn mprotect(sites: &Functions, on: bool) -> Result<()> {
     let start = sites.first & !4095;
     let bytes = (sites.first + sites.count * sites.apart).next_multiple_of(4096) - start;
     let protect = |protection| {
-        // SAFETY: these are whole pages of functions that exist only for this measurement. They are executable before and after.
+        // SAFETY: these are whole pages of functions that exist only for this measurement. The pages are executable before and after the call.
         match unsafe { libc::mprotect(start as *mut libc::c_void, bytes, protection) } {
             0 => Ok(()),
             _ => Err(failed("mprotect")),
         }
     };
     protect(libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC)?;
-    // SAFETY: the call before has made the pages writable.
+    // SAFETY: the earlier call has made the pages writable.
     unsafe { store(sites, on) };
     membarrier(PRIVATE_EXPEDITED_SYNC_CORE)?;
     protect(libc::PROT_READ | libc::PROT_EXEC)

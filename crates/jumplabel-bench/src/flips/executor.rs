@@ -1,12 +1,12 @@
-//! A thread that executes the sites while they are flipped, and the test that it really ran.
+//! A thread that executes the sites while they are flipped, and a test that the thread really ran during the flip.
 //!
 //! ```text
-//!   flipping thread      aim ── wait: aimed, 64 calls more ── c0 ─── flip ─── c1        overlapped: c1 > c0
+//!   flipping thread      set aim ── wait: aimed, 64 more calls ── read c0 ── flip ── read c1     overlapped: c1 > c0
 //!   executor             call, count, call, count, call, count, call, count, call, ...
 //! ```
 //!
-//! A flip beside a sleeping thread is cheaper, because there is no processor to interrupt. So a sample counts only if the executor ran right before
-//! the flip and made calls during it.
+//! A flip is cheaper if the executor sleeps, because then there is no processor to interrupt. So a sample counts only if the executor ran right
+//! before the flip and made calls during the flip.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -31,7 +31,7 @@ struct Shared {
     calls: Padded<AtomicU64>,
 }
 
-/// The executing thread. It stops when this is dropped.
+/// The executing thread. It stops when this value is dropped.
 pub struct Executor {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -67,7 +67,7 @@ impl Executor {
         Sample { nanoseconds, overlapped: running && self.calls() > before }
     }
 
-    /// Aims at `target`, and waits until the thread executes it. Returns false if the thread gets no processor for a while.
+    /// Sets the aim to `target`, and waits until the thread executes that target. Returns false if the thread gets no processor for a while.
     fn run(&self, target: usize) -> bool {
         const PATIENCE: Duration = Duration::from_millis(10);
         let start = Instant::now();

@@ -122,7 +122,7 @@ impl Bench {
         report.fact("first", Value::Array(rows));
     }
 
-    /// Reports naked keys with one check and with 10,000 checks, beside keys with as many sites. The unit is the floor of one site.
+    /// Reports naked keys with 1 check and with 10,000 checks, and other keys with 1 and 10,000 sites. The unit is the floor of one site.
     pub(super) fn report_naked(&self, report: &mut Report, cells: &[Cell]) {
         let head =
             ["checks", "writer", "n", "overlap", "p10 us", "p50 us", "p99 us", "x floor", "to 1 check", "target", ""];
@@ -172,7 +172,7 @@ impl Bench {
         report.fact("naked", Value::Array(rows));
     }
 
-    /// Reports the size up to which `procmem` is the cheaper writer.
+    /// Reports the number of sites up to which `procmem` is cheaper than `mprotect`.
     pub(super) fn report_crossover(&self, report: &mut Report, cells: &[Cell]) {
         let mut sizes: Vec<(f64, f64, f64)> = Vec::new();
         for (at, group) in self.groups.iter().enumerate().filter(|(_, group)| group.sites.count <= 100 && !group.naked)
@@ -233,7 +233,8 @@ fn pages(count: usize) -> String {
     if count == 1 { "1 page".into() } else { format!("{count} pages") }
 }
 
-/// The size at which the costs of the two writers cross, on lines through neighbouring measurements. `sizes` has a size and the cost of each writer.
+/// The number of sites at which both writers cost the same, interpolated linearly between neighbouring measurements. `sizes` has a number of sites
+/// and the cost of each writer.
 fn crossover(sizes: &[(f64, f64, f64)]) -> Option<f64> {
     sizes.windows(2).find_map(|pair| {
         let [(size, procmem, mprotect), (next, next_procmem, next_mprotect)] = *pair else { return None };
@@ -242,7 +243,7 @@ fn crossover(sizes: &[(f64, f64, f64)]) -> Option<f64> {
     })
 }
 
-/// System calls of a flip, counted in a child with one thread. NaN if tracing is not allowed or flips are refused.
+/// The system calls of a flip, counted in a child with one thread. NaN if tracing is not allowed, or if flips are refused.
 pub(super) fn system_calls(key: &RawKey) -> f64 {
     let flips = |pairs| (0..pairs).all(|_| key.enable().is_ok() && key.disable().is_ok());
     let calls = |pairs| crate::step::count(|| assert!(flips(pairs))).ok().map(|counted| counted.system_calls);
@@ -254,9 +255,9 @@ unsafe extern "C" {
     static __stop___jump_table: u8;
 }
 
-/// Reports the bytes of the table and of the index for each site. The sites are those that the library finds through keys, calls and modes, and the
-/// lock prefixes, whose key nobody declares. They include the sites of the other commands. So an entry to which nothing leads adds bytes, but no
-/// site.
+/// Reports the bytes of the table and of the index for each site. It counts the sites that the library finds through keys, calls and modes, and the
+/// lock prefixes, which belong to no declared key. These include the sites of the other commands. So a table entry without a key, call or mode adds
+/// bytes, but no site.
 pub(super) fn report_memory(report: &mut Report) -> Result<()> {
     let (start, stop) = (&raw const __start___jump_table, &raw const __stop___jump_table);
     let table = stop.addr() - start.addr();

@@ -1,5 +1,5 @@
-//! The floor: the cost of a flip where nothing protects the code. Some text is writable for good. Each site in it takes one plain store, and one core
-//! sync follows. No library that keeps its text read-only can be faster.
+//! The floor: the cost of a flip where nothing protects the code. Some text stays writable. A flip stores once into each of its sites, and then makes
+//! one core sync. No library that keeps its text read-only can be faster.
 
 use std::io::Error;
 
@@ -8,7 +8,7 @@ use crate::Result;
 use crate::membarrier::{PRIVATE_EXPEDITED_SYNC_CORE, REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, membarrier};
 use crate::sites::Functions;
 
-/// Makes the floor's text writable for good, and registers for core sync.
+/// Makes the floor's text writable permanently, and registers for core sync.
 pub fn open() -> Result<()> {
     let text = groups::floor_text();
     let all = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
@@ -19,24 +19,24 @@ pub fn open() -> Result<()> {
     membarrier(REGISTER_PRIVATE_EXPEDITED_SYNC_CORE)
 }
 
-/// Flips all of `sites`, which are sites of the floor.
+/// Flips all of `sites`, which are sites in the floor's text.
 pub fn flip(sites: &Functions, on: bool) {
     // SAFETY: `open` has made the text writable.
     unsafe { store(sites, on) };
     membarrier(PRIVATE_EXPEDITED_SYNC_CORE).expect("membarrier worked before");
 }
 
-/// The value to store into a site so that it jumps or falls through, and the place of that value in the site.
+/// The value to store into a site so that it jumps or falls through, and the offset of that value in the site.
 #[cfg(target_arch = "x86_64")]
 mod code {
-    /// The type of the opcode. Both opcodes are followed by the same four bytes.
+    /// The type of the opcode, which is all that a flip changes. The four bytes that follow are the same for both opcodes.
     pub type Code = u8;
 
     pub const fn code(on: bool) -> Code {
         if on { 0xe9 } else { 0xa9 }
     }
 
-    /// Makes fetches see the stores. On this instruction set, they see them by themselves.
+    /// Makes instruction fetches see the stores. On this instruction set nothing is necessary.
     pub fn fetch(_: &crate::sites::Functions) {}
 }
 #[cfg(target_arch = "aarch64")]
@@ -48,7 +48,7 @@ mod code {
         if on { 0x1400_0003 } else { 0xd503_201f }
     }
 
-    /// Makes fetches see the stores: Arm ARM B2.4.4.
+    /// Makes instruction fetches see the stores, as Arm ARM B2.4.4 says.
     pub fn fetch(sites: &crate::sites::Functions) {
         let each = || (0..sites.count).map(|at| sites.first + at * sites.apart);
         let complete = || {
@@ -80,7 +80,7 @@ mod code {
         if on { 0x00c0_006f } else { 0x0000_0013 }
     }
 
-    /// Makes fetches see the stores by `riscv_flush_icache`, because no instruction reaches the caches of other processors.
+    /// Makes instruction fetches see the stores by `riscv_flush_icache`, because an instruction cannot reach the caches of other processors.
     pub fn fetch(_: &crate::sites::Functions) {
         const SYS_RISCV_FLUSH_ICACHE: libc::c_long = 259;
         // SAFETY: the call takes three integers. It flushes all code, for all threads.
@@ -102,7 +102,7 @@ pub unsafe fn store(sites: &Functions, on: bool) {
     fetch(sites);
 }
 
-/// The floor's first site alone, for another command that executes it.
+/// The first site of the floor's text, for another command that executes it.
 pub fn floor_of_one() -> Functions {
     groups::floor(1)
 }

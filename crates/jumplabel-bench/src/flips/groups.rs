@@ -5,7 +5,7 @@ use jumplabel::{RawKey, WriterKind, for_each_site, set_writer, static_key};
 use crate::Result;
 use crate::sites::{Functions, site_functions};
 
-/// Bytes from one site to the next, which puts 32 sites on a page.
+/// Bytes from one site to the next. So 32 sites are on a page.
 const APART: usize = 128;
 
 static_key! {
@@ -17,7 +17,7 @@ static_key! {
     static KEY_16: false;
     static KEY_32: false;
     static KEY_64: false;
-    /// Naked keys. Each has one site: the function that all its checks call.
+    /// Naked keys. Each has one site: the function that its checks call.
     #[cfg(target_arch = "x86_64")]
     static NAKED_1: false;
     #[cfg(target_arch = "x86_64")]
@@ -115,7 +115,7 @@ pub fn steps() -> Result<Vec<Group>> {
     checked(vec![group_4(), group_8(), group_16(), group_32(), group_64()])
 }
 
-/// There are none: the functions of naked keys and their checks are written for x86-64.
+/// No groups: the functions of naked keys and their checks are written for x86-64.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn naked() -> Result<Vec<Group>> {
     Ok(Vec::new())
@@ -143,18 +143,18 @@ pub fn many() -> (&'static [jumplabel::StaticKeyFalse; 3000], Functions) {
     (&MANY, Functions { first: bench_sites_many as *const () as usize, count: 3000, apart: APART })
 }
 
-/// The first `count` functions of the text that is left writable.
+/// The first `count` functions of the floor's text, which is always writable.
 pub fn floor(count: usize) -> Functions {
     Functions { first: bench_floor as *const () as usize, count, apart: APART }
 }
 
-/// The addresses of the text that is left writable, which is whole pages.
+/// The addresses of the floor's text, which is whole pages.
 pub fn floor_text() -> std::ops::Range<usize> {
     let Functions { first, count, apart } = floor(10_000);
     first..(first + count * apart).next_multiple_of(4096)
 }
 
-/// Returns an error if the library does not know the sites of a group: the build has no sites, or the linker dropped entries.
+/// Returns an error if the library does not know the sites of a group. Then the build has no sites, or the linker dropped entries.
 fn checked(groups: Vec<Group>) -> Result<Vec<Group>> {
     for group in &groups {
         let mut at = group.sites.first;

@@ -1,12 +1,12 @@
-//! `flips`: the time of a flip while another thread executes the sites. It is compared with the bare system calls of its writer, and with the floor
-//! of the same size.
+//! `flips`: the time of a flip while another thread executes the sites. This time is compared with the bare system calls of the flip's writer, and
+//! with the floor of the same number of sites.
 //!
 //! ```text
-//!   before all    the very first flip of each group; then 10,000 flips of single sites, and the mappings before and after
-//!   each round    all of {group} x {floor, bare calls of each writer, automatic, each writer, first flip of pristine sites}
-//!                 once, on and off again, in random order
-//!   after all     quantiles of the samples that overlapped with the executing thread; ratios of their p10 to that of the
-//!                 bare calls, which have targets, and to the floor's, which say what the machine can do
+//!   before all    the very first flip of each group; then 10,000 flips of single sites, with the number of mappings before and after
+//!   each round    for each group, one flip on and off again in each variant: floor, bare calls of each writer, automatic,
+//!                 each writer, first flip of pristine sites; all in random order
+//!   after all     quantiles of the samples during which the executing thread made calls; ratios of their p10 to the p10 of the
+//!                 bare calls (these have targets) and of the floor (these show the limit of the machine)
 //! ```
 
 mod bare;
@@ -29,15 +29,15 @@ pub use executor::Executor;
 pub use floor::{floor_of_one, open as open_floor, store_floor};
 use groups::{Group, works};
 
-/// For each group, the greatest ratio of the p10 of an automatic flip to the p10 of the bare calls of its writer.
+/// For each group, the greatest allowed ratio of the p10 of an automatic flip to the p10 of the bare calls of its writer.
 const LIMITS: [f64; 3] = [1.1, 1.1, 1.5];
-/// The most that the first flip of pristine sites may cost beyond a flip of primed sites, in floors.
+/// The greatest allowed difference between the first flip of pristine sites and a flip of primed sites, in floors.
 const FIRST_LIMIT: f64 = 3.0;
-/// The greatest ratio of the p10 of a flip of a naked key with 10,000 checks to that of one with a single check.
+/// The greatest allowed ratio of the p10 of a flip of a naked key with 10,000 checks to that with a single check.
 const NAKED_LIMIT: f64 = 1.25;
-/// The number of flips of single sites after which the number of mappings must be the same.
+/// The number of flips of single sites after which the number of mappings must be the same as before.
 const SINGLE_FLIPS: usize = 10_000;
-/// `remap`, and `procmem` for thousands of sites, take milliseconds. So they run only in every eighth round.
+/// `remap`, and `procmem` with thousands of sites, take milliseconds. So they run only in every eighth round.
 const SELDOM: usize = 8;
 
 /// A way to flip a group.
@@ -89,7 +89,7 @@ impl Cell {
     }
 }
 
-/// All that is measured. The groups with targets come first, then those around the writers' crossover, then those of naked keys.
+/// All measured groups. The groups with targets come first, then those around the crossover of the writers, then those of naked keys.
 struct Bench {
     groups: Vec<Group>,
     executor: Executor,
@@ -129,7 +129,7 @@ pub fn run(quick: bool) -> Result<Report> {
     report.note(format!("mappings: {before} before the first flip, {after} after {flips} flips of single sites"));
     report.fact("mappings", json!({ "flips": flips, "before": before, "after": after }));
     figures::report_memory(&mut report)?;
-    // Without optimisation, one more system call checks each file that is closed.
+    // Without optimisation, the standard library makes one more system call for each file that it closes.
     let build = if cfg!(debug_assertions) { ", not optimised" } else { "" };
     let of_one = figures::system_calls(bench.groups[0].key);
     report.count(format!("system calls of a flip of one site, with one thread{build}"), of_one);
@@ -141,8 +141,8 @@ impl Bench {
         self.groups.len() + group
     }
 
-    /// The microseconds of the first flip of each group in this process. The first of these builds the index and tries the writers. Each flip copies
-    /// the pages of its sites.
+    /// The microseconds of the first flip of each group in this process. Each flip copies the pages of its sites. The very first flip also builds the
+    /// index and tries the writers.
     fn very_first(&self) -> Result<Vec<f64>> {
         let mut times = Vec::new();
         for (at, group) in self.groups.iter().enumerate() {
@@ -202,7 +202,7 @@ impl Bench {
             Variant::Bare(kind) => self.has_floor && works(&kind),
             _ => true,
         });
-        // A first round warms up, and shows which writers are refused here.
+        // The first round warms up, and shows which writers the system refuses.
         let mut usable = Vec::new();
         for mut cell in cells {
             match self.sample(&mut cell) {
@@ -240,7 +240,7 @@ impl Bench {
         }
     }
 
-    /// Flips the cell's group on and off again.
+    /// Flips the group of the cell on and off again.
     fn sample(&self, cell: &mut Cell) -> Result<()> {
         let group = &self.groups[cell.group];
         set_writer(match cell.variant {
@@ -274,7 +274,7 @@ impl Bench {
             for at in [0, sites.count / 2, sites.count - 1] {
                 assert_eq!(sites.call(at), on, "a site is not in the state of its key");
             }
-            // After a first flip, the flip back is one of primed sites, so it is not sampled.
+            // After a first flip, the flip back has primed sites, so it is not a sample.
             if on || cell.variant != Variant::First {
                 cell.tried += 1;
                 if sample.overlapped {

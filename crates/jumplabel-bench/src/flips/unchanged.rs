@@ -1,4 +1,4 @@
-//! Measures changes of keys to the state that they already have. Such a change looks at the sites, because something else may have changed them, and
+//! Measures changes of keys to the state that they already have. Such a change reads the sites, because something else may have changed them, and
 //! writes nothing. It is compared with a bare read of the same sites.
 
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::report::{Report, Table, figure};
 use crate::samples::Samples;
 use crate::sites::Functions;
 
-/// Keys that are changed to their own state, and the times of these changes and of reads of their sites.
+/// Keys that are set to the state that they have, with the times of these changes and the times of reads of their sites.
 struct Row {
     name: String,
     target: usize,

@@ -1,12 +1,12 @@
-//! The instructions of the loops as text, under the same names for each instruction set. An operand is the number of a register.
+//! The instructions of the loops as text, with the same macros for each instruction set. Operands are numbers of operands of `asm!`.
 //!
 //! ```text
-//!   multiply!("0")          a product that waits for the one before
-//!   add!("0", 3)            a sum with a number
-//!   next_line!("64", "0")   jumps to the next multiple, and so many bytes further: there begins what follows
-//!   returns_more!(3)        the body of a function: its argument and 3
-//!   triples!()              the body of a function: three times its argument
-//!   triple!("0", "1")       the same in line: result, argument
+//!   multiply!("0")          multiplies operand 0 by a number, so each product waits for the one before
+//!   add!("0", 3)            adds a number to operand 0
+//!   next_line!("64", "16")  jumps over padding: the next instruction is 16 bytes after a multiple of 64
+//!   returns_more!(3)        the body of a function that returns its argument plus 3
+//!   triples!()              the body of a function that returns three times its argument
+//!   triple!("0", "1")       sets operand 0 to three times operand 1
 //! ```
 
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
@@ -16,5 +16,5 @@ mod here;
 
 pub(crate) use here::{add, multiply, next_line, returns_more, triple, triples};
 
-/// True if the machine is an x86-64.
+/// True if the instruction set is x86-64.
 pub const IS_X86: bool = cfg!(target_arch = "x86_64");

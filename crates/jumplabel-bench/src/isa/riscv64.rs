@@ -30,7 +30,7 @@ macro_rules! triples {
     };
 }
 
-/// The result must be in another register than the argument.
+/// The result must be in a register other than the argument's.
 macro_rules! triple {
     ($result:literal, $of:literal) => {
         concat!("slli {", $result, "}, {", $of, "}, 1\nadd {", $result, "}, {", $result, "}, {", $of, "}")

@@ -1,9 +1,9 @@
-//! `layers`: the cost of diagnostics that are switched off, for each guard that programs use.
+//! `layers`: the cost of diagnostics that are switched off, for each kind of guard that programs use.
 //!
 //! ```text
-//!   first         step through each loop: the instructions of a guard; a site is one, and nothing else is less than two
-//!   each round    every guard in both loops once, in random order; the time of none of that round is subtracted
-//!   after all     median of the differences, over all placements, with the least and the most of them
+//!   first         step through each loop: counts the instructions of a guard; a site must have one, any other guard two or more
+//!   each round    run every guard in both loops once, in random order; the time without a guard in that round is subtracted
+//!   after all     median of the differences over all placements, with the least and the greatest
 //! ```
 
 mod ways;
@@ -25,7 +25,7 @@ struct Row {
     shape: usize,
     way: &'static Way,
     samples: Placed,
-    /// Instructions of one guard and of the work around it. NaN if tracing is not allowed.
+    /// The instructions of one guard and of the work around it. NaN if tracing is not allowed.
     instructions: f64,
 }
 
@@ -61,7 +61,7 @@ impl Row {
         std::ptr::eq(self.way, &raw const WAYS[0])
     }
 
-    /// Returns an error if the compiler has made something else of a guard than its name says.
+    /// Returns an error if the compiler made code that does not fit the guard's name.
     fn assert_code(&self, rows: &[Row]) -> Result<()> {
         let own = self.of_guard(rows);
         let right = cfg!(debug_assertions)

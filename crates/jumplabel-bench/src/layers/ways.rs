@@ -1,4 +1,4 @@
-//! The guards that programs put before their diagnostics, in the warm loops of `site`. Each is switched off, or on only for other diagnostics.
+//! The guards that programs put before their diagnostics, in the warm loops of `site`. In each case the diagnostics are off, or only others are on.
 
 use std::arch::asm;
 use std::hint::black_box;
@@ -13,7 +13,7 @@ use crate::Result;
 use crate::placed::{Loops, PLACEMENTS, placements};
 use crate::site::loops::{alu, eight, latency};
 
-/// The guarded work, for guards that bring none of their own.
+/// The guarded work of the guards that have no diagnostics of their own.
 #[cold]
 #[inline(never)]
 fn diagnose(number: u64) {
@@ -28,7 +28,7 @@ struct Apart<T>(T);
 static FLAGS: [Apart<AtomicBool>; PLACEMENTS] = [const { Apart(AtomicBool::new(false)) }; PLACEMENTS];
 static HOOKS: [Apart<AtomicPtr<()>>; PLACEMENTS] = [const { Apart(AtomicPtr::new(std::ptr::null_mut())) }; PLACEMENTS];
 
-/// Stores values that the compiler does not know, in code that can run. Without these stores, it would take flags and hooks for constants.
+/// Stores values that the compiler does not know. Without these stores, the compiler would take flags and hooks for constants.
 fn store() {
     FLAGS.iter().for_each(|flag| flag.0.store(black_box(false), Ordering::Relaxed));
     HOOKS.iter().for_each(|hook| hook.0.store(black_box(std::ptr::null_mut()), Ordering::Relaxed));
@@ -75,7 +75,7 @@ pub struct Way {
 
 macro_rules! ways {
     ($($name:literal: $latency:ident $alu:ident $is_site:literal $prepare:expr;)*) => {
-        /// All guards. The first is no guard.
+        /// All guards. The first row has no guard.
         pub const WAYS: &[Way] = &[$(
             Way { name: $name, is_site: $is_site, loops: [placements!($latency), placements!($alu)], prepare: $prepare },
         )*];
@@ -102,22 +102,22 @@ ways! {
     "metrics, no recorder": latency_metrics alu_metrics false || Ok(());
 }
 
-/// Sets the level of `log`. The logger logs another module, if the level allows that.
+/// Sets the greatest level of `log`. At `Trace`, the logger still logs only another module at that level.
 fn log(level: log::LevelFilter) -> Result<()> {
     log::set_max_level(level);
     Ok(())
 }
 
-/// The action of a fail point that is reached and then does nothing.
+/// The action of a fail point that is reached but does nothing.
 const NEVER: &str = "0%return";
 
-/// Configures one fail point of the crate `fail`, and no other.
+/// Removes all fail points of the crate `fail`, and configures the named one.
 fn theirs(name: Option<&str>) -> Result<()> {
     fail::list().iter().for_each(|(name, _)| fail::remove(name));
     name.map_or(Ok(()), |name| Ok(fail::cfg(name, NEVER)?))
 }
 
-/// Configures one fail point of `jumplabel-fail`, and no other.
+/// Removes all fail points of `jumplabel-fail`, and configures the named one.
 fn ours(name: Option<&str>) -> Result<()> {
     jumplabel_fail::list().iter().for_each(|(name, _)| jumplabel_fail::remove(name));
     name.map_or(Ok(()), |name| Ok(jumplabel_fail::cfg(name, NEVER)?))
@@ -130,7 +130,7 @@ fn tracing(directives: &str) -> Result<()> {
     Ok(filter.reload(EnvFilter::try_new(directives)?)?)
 }
 
-/// Prepares the process. Called once in a process.
+/// Prepares the process. Must be called once.
 pub fn begin() -> Result<()> {
     store();
     env_logger::Builder::new()

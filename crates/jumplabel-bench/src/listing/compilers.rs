@@ -1,9 +1,9 @@
-//! The code that other compilers make of a check, and that rustc makes of it in a program without an operating system. It is always optimised, even
-//! if this command is not.
+//! The code that C compilers make of a check, and that rustc makes of it in a program without an operating system. This code is always optimised,
+//! even if this command is not.
 //!
 //! ```text
-//!   gcc, clang    programs/parent.c: the function that this command lists, -O2
-//!   rustc         test-crates/checks, which `cache` also looks at for RISC-V
+//!   gcc, clang    programs/parent.c, -O2: the same function as in this command
+//!   rustc         test-crates/checks, whose code for RISC-V `cache` counts
 //! ```
 
 use object::{Object as _, ObjectSection, ObjectSymbol, SymbolKind};
@@ -16,13 +16,13 @@ use crate::programs::object;
 use crate::report::{Report, Table};
 use crate::site::decode::Path;
 
-/// The checks, and the macro with which programs/parent.c is compiled for each.
+/// The checks. Each has the macro with which programs/parent.c is compiled for it.
 const WAYS: [(&str, &str); 3] = [("without a check", "CONSTANT"), ("static key", "SITE"), ("relaxed load", "RELAXED")];
-/// The same checks: the names of their functions in test-crates/checks.
+/// The names of the functions with these checks in test-crates/checks.
 const FUNCTIONS: [&str; 3] = ["constant", "site", "relaxed"];
 const TARGET: &str = "x86_64-unknown-none";
 
-/// The bytes of a function, if they are known, and the instructions and loads on the way on which the check fails.
+/// The bytes of a function, if they are known, and the instructions and loads on the path of a check that fails.
 type Counts = (Option<u64>, [usize; 2]);
 
 pub fn tables(report: &mut Report) -> Result<()> {
@@ -101,7 +101,7 @@ fn rustc() -> Result<[Counts; 3]> {
     Ok(counts)
 }
 
-/// Code that is only read. As many bytes follow it as the longest instruction has, because the decoder may read them.
+/// Code that is read and not run. After it come as many bytes as the longest instruction has, because the decoder may read past the code.
 struct Code(Vec<u8>);
 
 impl Code {

@@ -1,14 +1,15 @@
-//! The function that `listing` lists. Two programs have it: this command, and test-crates/short, which `jumplabel link` links.
+//! The function that `listing` lists. It is in two programs: in this command, and in test-crates/short, which `jumplabel link` processes.
 
 use std::hint::black_box;
 
-/// A task. The function asks for the number of its parent.
+/// A task. The listed function returns the number of the task's parent.
 pub struct Task {
     pub parent: *const Task,
     pub number: u64,
 }
 
-/// The work of the arm that nobody takes. It is at the end of the function, so that no register is kept for later code. So only the check differs.
+/// The work of the arm that is never taken. The check is at the end of the function, so no register must be saved for later code. So only the check
+/// differs.
 #[cold]
 #[inline(never)]
 pub fn said(number: u64) -> u64 {

@@ -1,8 +1,8 @@
-//! `listing`: lists the bytes and instructions of one function without a check, with a key, and with a load. Linux's document on static keys has such
-//! a list.
+//! `listing`: the bytes and instructions of one function without a check, with a key, and with a load. Linux's document on static keys has such a
+//! listing.
 //!
-//! The document's function is `getppid` with an `if` around a `printk`. The function here also reads a word through a pointer. A program of its own
-//! (test-crates/short) has the short site. It is built with `--cfg jumplabel_short`, and `jumplabel link` links it.
+//! The document's function is `getppid` with an `if` around a `printk`. The function here also reads a word through a pointer. The function with a
+//! short site is in a program of its own (test-crates/short), which is built with `--cfg jumplabel_short` and processed by `jumplabel link`.
 
 mod compilers;
 mod function;
@@ -46,7 +46,7 @@ struct Listing {
     name: &'static str,
     code: Vec<u8>,
     all: Vec<Instruction>,
-    /// The instructions among them on the way on which the check fails.
+    /// The instructions on the path of a check that fails.
     path: Vec<Instruction>,
 }
 
@@ -62,7 +62,7 @@ pub fn run(quick: bool) -> Result<Report> {
     listings.insert(2, short()?);
     let [without, key, short, load] = &listings[..] else { return Err("four functions".into()) };
     let of_check = |listing: &Listing| listing.path.len() as i64 - without.path.len() as i64;
-    // The document counts the instructions and bytes of a check that is not taken.
+    // As in the document, the instructions and bytes are those of a check that is not taken.
     if !cfg!(debug_assertions) && (of_check(key) != 1 || of_check(short) != 1 || of_check(load) < 2) {
         return Err(format!("a key is {} instructions, a load {}: not measured", of_check(key), of_check(load)).into());
     }
@@ -126,7 +126,7 @@ impl Listing {
         Listing { name, code: code.to_vec(), all, path }
     }
 
-    /// The lines of the listing. Addresses count from the function's beginning. `>` marks the instructions on the way on which the check fails.
+    /// The lines of the listing. Addresses count from the function's beginning. `>` marks the instructions on the path of a check that fails.
     fn lines(&self) -> impl Iterator<Item = [String; 3]> {
         let start = self.all.first().map_or(0, Instruction::ip);
         self.all.iter().map(move |instruction| {
@@ -145,7 +145,7 @@ unsafe extern "C" {
     static __ehdr_start: u8;
 }
 
-/// The listing of the function with a short site, from a program that `jumplabel link` linked.
+/// The listing of the function with a short site, from a program that `jumplabel link` has processed.
 fn short() -> Result<Listing> {
     let target = cargo::directory("listing");
     let mut build = cargo::build("short", &target);
@@ -170,7 +170,7 @@ fn succeeds(command: &mut Command) -> Result<()> {
     if command.status()?.success() { Ok(()) } else { Err(format!("{command:?} failed").into()) }
 }
 
-/// The address and bytes of a function, found by the symbols of a program.
+/// The address and size of a function, found in the symbols of a program.
 fn function(data: &[u8], is: impl Fn(&[u8], u64) -> bool) -> Result<(u64, usize)> {
     let header = FileHeader64::<LittleEndian>::parse(data)?;
     let endian = header.endian()?;

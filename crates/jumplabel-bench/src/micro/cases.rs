@@ -1,4 +1,4 @@
-//! The cases of `micro`. Those that are not the library's are written in assembler.
+//! The cases of `micro`. All are written in assembler, except those that use the library.
 
 use std::arch::asm;
 use std::ops::RangeInclusive;
@@ -12,7 +12,7 @@ use crate::{Result, isa};
 /// The number of cases in each turn of a loop.
 pub const CASES_A_TURN: usize = 8;
 
-/// The number of cache lines in the memory in which loads miss, which has 64 MiB.
+/// The number of cache lines in the memory in which loads miss. The memory has 64 MiB.
 const LINES: usize = 1 << 20;
 const LINE: usize = 64;
 
@@ -26,7 +26,7 @@ extern "C" fn more(_x: u64) -> u64 {
     std::arch::naked_asm!(isa::returns_more!(1))
 }
 
-/// Two memories. In each line, the first has a zero byte, and the second a random bit.
+/// Two memories. In each line, the first byte is zero in one memory, and a random bit in the other.
 struct Memory {
     zeros: Vec<u8>,
     bits: Vec<u8>,
@@ -34,7 +34,7 @@ struct Memory {
 
 static MEMORY: OnceLock<Memory> = OnceLock::new();
 
-/// Writes to each page, so that none is the kernel's shared page of zeros.
+/// Fills the memories. Each page is written to, because otherwise the kernel would map the same page of zeros for all of them.
 pub fn begin() {
     MEMORY.get_or_init(|| {
         let bytes = |fill: fn() -> u8| {
@@ -59,7 +59,7 @@ pub struct Case {
     pub name: &'static str,
     pub loops: Loops,
     pub prepare: fn() -> Result<()>,
-    /// The numbers that the decoder must find.
+    /// The numbers of instructions and loads that the decoder must find.
     pub instructions: RangeInclusive<f64>,
     pub loads: f64,
 }
@@ -104,7 +104,7 @@ macro_rules! arm {
     };
 }
 
-/// One or two instructions of assembler. A jump among them leads to what follows.
+/// One or two instructions of assembler. If one of them is a jump, it leads to the instruction after them.
 macro_rules! text {
     ($($text:tt)*) => {
         // SAFETY: the text reads at most one byte, in the case's memory.
@@ -135,7 +135,7 @@ const fn of(name: &'static str, loops: Loops, instructions: f64, loads: f64) -> 
     Case { name, loops, prepare: || Ok(()), instructions: instructions..=instructions, loads }
 }
 
-/// All cases. The first is the baseline, which has no case.
+/// All cases. The first is the baseline, which measures the loop alone.
 pub static CASES: [Case; 13] = [
     of("baseline", placements!(baseline), 0.0, 0.0),
     of("nop", placements!(nop), 1.0, 0.0),
@@ -147,9 +147,9 @@ pub static CASES: [Case; 13] = [
     of("branch miss", placements!(branch_missed), 2.0, 0.0),
     of("cache miss and branch miss", placements!(both_missed), 2.0, 1.0),
     Case { prepare: || set(false), ..of("site, off", placements!(site), 1.0, 0.0) },
-    // The jump, the arm, and the jump back. One copy needs no jump back: its arm lies right before the code that follows.
+    // A jump, the arm, and a jump back. One copy needs no jump back, because its arm lies right before the code that follows.
     Case { prepare: || set(true), instructions: 2.0..=3.0, ..of("site, on", placements!(site), 3.0, 0.0) },
-    // The call, the trampoline, the function, and the moves of its argument and result.
+    // The call, the trampoline, the function, and moves of the argument and of the result.
     Case { instructions: 5.0..=9.0, ..of("static call", placements!(call), 6.0, 0.0) },
     Case {
         prepare: || Ok(MODE.set(Arm::Second).map(drop)?),
@@ -158,8 +158,8 @@ pub static CASES: [Case; 13] = [
     },
 ];
 
-/// Turns the key on or off. If the key goes off, its sites become pristine again. Otherwise a site that was on would be `test`, which uses a resource
-/// of the processor that a nop does not use.
+/// Turns the key on or off. After it turns the key off, it makes the sites pristine again. A site that was on would otherwise be a `test`
+/// instruction, which uses a resource of the processor that a nop does not use.
 fn set(on: bool) -> Result<()> {
     if on {
         KEY.enable()?;

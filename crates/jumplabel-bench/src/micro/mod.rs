@@ -1,10 +1,10 @@
-//! `micro`: the twelve small cases by which people argue about static keys, side by side. They are a nop, a jump, branches, a load, a load that
-//! misses, a branch that cannot be predicted, and, to compare, sites, static calls and switches.
+//! `micro`: twelve small cases that people use in arguments about static keys. They are a nop, a jump, branches, a load, a load that misses, a branch
+//! that cannot be predicted, and for comparison sites, static calls and switches.
 //!
 //! ```text
-//!   all of them   8 x { next random number; the case }      the baseline has the random number and no case
-//!   first         decode each loop: the instructions and loads of the case, or stop
-//!   each round    every case once, in random order, in one placement; the baseline's time of that round is subtracted
+//!   all of them   8 x { next random number; the case }      the baseline has only the random number
+//!   first         decode each loop: the instructions and loads of the case; stop if they are not as expected
+//!   each round    run every case once, in random order, in one placement; the baseline's time of that round is subtracted
 //! ```
 
 mod cases;
@@ -48,7 +48,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// All cases, decoded. An error if the compiler has made something else of a case than its name says.
+/// All cases, decoded. Returns an error if the compiler made code that does not fit the case's name.
 fn rows() -> Result<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::new();
     let mut baseline = [0.0; 2];

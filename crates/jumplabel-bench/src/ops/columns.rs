@@ -1,4 +1,4 @@
-//! The columns that are compared. A column is a way to do the operations, and the backend that does them.
+//! The columns that are compared. A column is a way to do the operations, with the backend of the tables.
 
 use jumplabel::up;
 use jumplabel_paravirt::irq::{IRQ, Interrupts};
@@ -17,7 +17,7 @@ pub enum Backend {
     Native,
     Closed,
     Open,
-    /// The native backend, with the lock prefixes in.
+    /// The native backend, with the lock prefixes put in.
     Locked,
 }
 
@@ -72,7 +72,7 @@ impl Load {
     }
 }
 
-/// A way to do the operations, and its backend.
+/// A way to do the operations, with its backend.
 pub struct Column {
     pub name: &'static str,
     pub backend: Backend,
@@ -80,7 +80,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// Checks that turns do what the backend says, by the values that they read and the final state of the lock.
+    /// Checks that turns do the work of the backend: compares the values that they read, and the final state of the lock.
     pub fn verify(&self, load: Load) -> Result<()> {
         let Some(loops) = self.loops(load) else { return Ok(()) };
         for run in loops {
@@ -124,7 +124,7 @@ macro_rules! layouts {
     };
 }
 
-/// Makes a column. `dense` leaves the sparse load out.
+/// Makes a column. With `dense`, the column does not have the sparse load.
 macro_rules! column {
     ($name:literal $backend:ident $way:ty, $copy:literal) => {
         Column {
@@ -152,15 +152,15 @@ macro_rules! column {
     };
 }
 
-/// The number of columns in the table of ten rows, which are the first ones.
+/// The number of columns in the table of ten rows. They are the first columns.
 pub const MAIN: usize = 7;
-/// The numbers of single columns in [`COLUMNS`].
+/// The indices of single columns in [`COLUMNS`].
 pub const IN_PLACE: usize = 5;
 pub const UP: usize = 6;
 pub const BY_TABLE: usize = 7;
 pub const CLOSED: usize = 8;
 pub const OPEN: usize = 9;
-/// The first column whose way uses a table only to lock, or only to unlock.
+/// The index of the first column that uses a table only to lock, or only to unlock.
 pub const PARTS: usize = 10;
 pub const LOCKED: usize = 14;
 

@@ -1,4 +1,5 @@
-//! Counts the events of the rows that need counters: by the processor's own counters if the machine has them, otherwise by callgrind's simulation.
+//! Counts the events of the rows that need counters. They come from the processor's own counters if the machine has them, otherwise from callgrind's
+//! simulation.
 
 use std::hint::black_box;
 
@@ -10,7 +11,7 @@ use crate::Result;
 use crate::callgrind::Events;
 use crate::counters::Counters;
 
-/// The counter of the events.
+/// The source of the counts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Counter {
     Processor,
@@ -24,7 +25,7 @@ impl Counter {
     }
 }
 
-/// Counts the events. An error if neither counter works.
+/// Counts the events. Returns an error if neither source works.
 pub fn count() -> Result<(Counter, Each)> {
     match by_processor() {
         Ok(each) => Ok((Counter::Processor, each)),
@@ -32,7 +33,7 @@ pub fn count() -> Result<(Counter, Each)> {
     }
 }
 
-/// Counts one event after the other, because a processor can count only a few at once.
+/// Counts one event at a time, because a processor can count only a few events at once.
 fn by_processor() -> Result<Each> {
     let mut counters = Vec::new();
     for event in [

@@ -11,7 +11,7 @@ use crate::placed::Loop;
 /// For each loop, the number of the column, the number of the load, and the events.
 pub type Each = Vec<(usize, usize, Events)>;
 
-/// The numbers of column and load of each loop, in the order of execution.
+/// The indices of column and load of each loop, in the order of execution.
 pub fn each() -> impl Iterator<Item = (usize, usize)> {
     let of = move |backend| (0..COLUMNS.len()).filter(move |&column| COLUMNS[column].backend == backend);
     BACKENDS
@@ -32,7 +32,7 @@ pub fn execute(mut counted: impl FnMut((usize, usize), Loop, u64) -> Result<()>)
         reset();
         let Some([run, ..]) = COLUMNS[column].loops(LOADS[load]) else { continue };
         let turns = LOADS[load].turns();
-        black_box(run(turns.max(16))); // This is enough to touch all of the memory.
+        black_box(run(turns.max(16))); // So many turns touch the whole memory.
         counted((column, load), run, turns)?;
     }
     Ok(())

@@ -1,7 +1,7 @@
-//! The loads. A turn does this: interrupts off, lock, write an entry, clear memory, read the entry, unlock, interrupts as before.
+//! The loads. Each turn disables interrupts, locks, writes an entry, clears memory, reads the entry, unlocks, and restores interrupts.
 //!
-//! The loads differ in the memory that a turn clears. The lock-dense load clears 64 bytes. The sparse load clears 32 pages, like the `mmap` benchmark
-//! of the commit. The cleared pages move on from turn to turn, through a megabyte.
+//! The loads differ in the memory that a turn clears. The lock-dense load clears 64 bytes. The sparse load clears 32 pages, like the commit's `mmap`
+//! benchmark; each turn clears the next 32 pages of a megabyte.
 
 use std::arch::asm;
 use std::cell::UnsafeCell;
@@ -11,7 +11,7 @@ use jumplabel_paravirt::irq::Cpu;
 
 use super::ways::Way;
 
-/// The number of link layouts. Each layout has a copy of each loop, 16 bytes further on than the copy before.
+/// The number of link layouts. Each layout has a copy of each loop, which begins 16 bytes further than the copy of the previous layout.
 pub const LAYOUTS: usize = 16;
 
 /// A value on a cache line of its own.
@@ -41,7 +41,7 @@ unsafe impl Sync for Alone {}
 static MACHINE: Alone =
     Alone(UnsafeCell::new(Machine { memory: [0; MEMORY], cpu: Line(Cpu::new()), lock: Line(0), entry: Line(0) }));
 
-/// The code between `enter` and its caller: it takes the lock, and tests that nobody had it.
+/// The code between `enter` and its caller. It takes the lock, and checks that nobody else held it.
 ///
 /// # Safety
 /// `lock` is the address of the word of a lock.
@@ -58,7 +58,7 @@ unsafe fn lock<W: Way>(lock: *mut u32) {
     }
 }
 
-/// Makes each copy of a function different, because the compiler merges functions that are the same.
+/// Makes each copy of a function different, because the compiler merges equal functions.
 macro_rules! own {
     () => {
         asm!(".subsection 1\n.skip {layout}*16 + 0*{copy}\n.previous", layout = const L, copy = const C, options(nomem, nostack))
@@ -112,7 +112,8 @@ pub fn turns<W: Way, const IS_INLINED: bool, const WORDS: usize, const C: usize,
                     memory.add(at).write_volatile(turn);
                 }
             } else {
-                // Every compiler gets the same ten instructions for eight words. So the stores decide the time, and not the place of the loop.
+                // Every compiler gets the same ten instructions for eight words. So the time depends on the stores, and not on the address of the
+                // loop.
                 let end = memory.add(turn as usize * WORDS % MEMORY + WORDS);
                 asm!(
                     "2: mov [{end} + {at}], {turn}\nmov [{end} + {at} + 8], {turn}\nmov [{end} + {at} + 16], {turn}",

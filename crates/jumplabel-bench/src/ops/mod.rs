@@ -1,10 +1,11 @@
-//! `ops`: the cost of a table of operations, by each way to do them. It has the rows of the 2009 commit that made Linux's lock operations an option.
+//! `ops`: the cost of a table of operations, in several ways to do them. It has the rows of the 2009 commit that made Linux's lock operations an
+//! option.
 //!
 //! ```text
-//!   first         patch the call sites; step through each loop: the instructions of a turn
-//!   each round    each backend in random order; under it, each of its columns in each load and link layout, in random order
-//!   after all     of each layout the median of the ratios of a round; of these, the median, the least and the most
-//!   then          the processor's counters, else callgrind; a switch of a lock's sites
+//!   first         patch the call sites; step through each loop: counts the instructions of a turn
+//!   each round    set each backend, in random order; with it run each of its columns in each load and link layout, in random order
+//!   after all     for each layout the median of the ratios within a round; of these medians, the median, the least and the greatest
+//!   then          count with the processor's counters, or else with callgrind; time a switch of a lock's sites
 //! ```
 
 mod columns;
@@ -40,7 +41,7 @@ pub use simulated::simulated;
 struct Cell {
     column: usize,
     load: Load,
-    /// Ticks of the time stamp counter a turn, in each layout.
+    /// The ticks of the time stamp counter for each turn, in each layout.
     ticks: Vec<Samples>,
     /// Instructions of a turn, counted by stepping. NaN if tracing is not allowed, or if it takes too long.
     instructions: f64,
@@ -89,7 +90,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// Cells for all columns, each under all loads that it has.
+/// Cells for all columns, with all loads that a column has.
 fn cells() -> Result<Vec<Cell>> {
     let symbols = tables::symbols()?;
     let mut cells = Vec::new();
@@ -117,8 +118,8 @@ fn find(cells: &[Cell], column: usize, load: Load) -> Option<&Cell> {
     cells.iter().find(|cell| cell.column == column && cell.load == load)
 }
 
-/// Returns an error if the compiler has made other loops than it should. The decoded instructions of the plain loop must be those that are executed.
-/// The loop in place must have one instruction for each of the plain loop's. UP mode must remove the only `lock`.
+/// Returns an error if the compiler made other loops than expected. The decoded instructions of the plain loop must be the executed ones. The loop in
+/// place must have as many instructions as the plain loop. UP mode must remove the only `lock`.
 fn assert_code(cells: &[Cell]) -> Result<()> {
     if cfg!(debug_assertions) {
         return Ok(());
@@ -191,7 +192,7 @@ impl Cell {
         self.ticks[layout].push((ticks() - first) as f64 / turns as f64);
     }
 
-    /// The ratios of the times to those of `other`: for each layout the median of the rounds.
+    /// The ratios of the times to the times of `other`: for each layout, the median of the rounds.
     fn by_layout(&self, other: &Cell) -> impl Iterator<Item = f64> {
         self.ticks.iter().zip(&other.ticks).map(|(mine, others)| mine.over(others).median())
     }

@@ -1,4 +1,4 @@
-//! The prefix bytes by which the columns of UP mode differ. They are read from memory each time after a backend was set.
+//! The prefix bytes that UP mode changes. They are read from memory and checked each time after a backend is set.
 
 use iced_x86::Mnemonic;
 use serde_json::{Value, json};
@@ -8,11 +8,11 @@ use super::tables;
 use crate::Result;
 use crate::site::decode;
 
-/// The two prefixes: `ds` while the lock prefix is out, and `lock`.
+/// The two values of a prefix byte: `ds` if the lock prefix is taken out, and `lock` if it is put in.
 const OUT: u8 = 0x3e;
 const IN: u8 = 0xf0;
 
-/// The addresses of the `xadd` of the inlined loop, one for each layout.
+/// The addresses of the `xadd` in the inlined loop, one for each layout.
 pub struct Prefixes(Vec<usize>);
 
 impl Prefixes {

@@ -1,4 +1,4 @@
-//! Callgrind as a counter. It executes each loop, and simulates caches and a branch predictor.
+//! Counts with callgrind. It executes each loop and simulates caches and a branch predictor.
 
 use std::hint::black_box;
 use std::process::{Command, ExitCode};
@@ -41,7 +41,7 @@ pub fn simulated() -> ExitCode {
     }
 }
 
-/// Starts this program under callgrind. Returns the events of a turn for each column and load. An error if there is no callgrind.
+/// Starts this program under callgrind. Returns the events of a turn for each column and load, or an error if there is no callgrind.
 pub fn simulate() -> Result<Each> {
     let folder = std::env::temp_dir().join(format!("jumplabel-bench-ops-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;

@@ -1,4 +1,4 @@
-//! The two tables of pointers, and the patching of call sites in the 2009 commit's way: the assembler makes a table of the sites. Each `call
+//! The two tables of pointers. The call sites of one of them are patched as in the 2009 commit: the assembler lists them in a section, and each `call
 //! *pointer` (6 bytes) becomes a `call` (5 bytes) and a nop.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use crate::Result;
 
 /// Pointers to the functions for `enter`, `leave`, `save`, `disable`, `restore`, `set`, `read`.
 pub static INDIRECT: [AtomicU64; 7] = [const { AtomicU64::new(0) }; 7];
-/// The pointers of the calls that are patched, in the same order.
+/// The pointers of the calls that are patched, in the same order as [`INDIRECT`].
 pub static DIRECT: [AtomicU64; 7] = [const { AtomicU64::new(0) }; 7];
 
 const BYTES: usize = 6;
@@ -23,14 +23,14 @@ unsafe extern "C" {
     static STOP: [u64; 2];
 }
 
-/// The bytes of one site before and after, and the number of sites.
+/// The bytes of one site before and after the patching, and the number of sites.
 pub struct Listing {
     pub before: Vec<u8>,
     pub after: Vec<u8>,
     pub sites: usize,
 }
 
-/// Sets the pointers to the native functions, or to those of the backends.
+/// Sets the pointers of both tables to native functions. If `is_native` is false, the pointers of [`INDIRECT`] lead to the other backends' functions.
 pub fn point(is_native: bool) {
     let functions = [
         (ticket_enter as *const (), byte_enter as *const ()),
@@ -62,13 +62,13 @@ pub fn patch() -> Result<Listing> {
         let page = site & !0xfff;
         let bytes = (site as usize + BYTES) - page as usize;
         let allow = |what| {
-            // SAFETY: these are the pages of the site, and their contents stay.
+            // SAFETY: these are the pages of the site, and the call keeps their contents.
             match unsafe { libc::mprotect(page as *mut _, bytes, what) } {
                 0 => Ok(()),
                 _ => Err(std::io::Error::last_os_error()),
             }
         };
-        // SAFETY: the section says that code is there.
+        // SAFETY: the section lists only addresses of call instructions.
         let before = unsafe { (site as *const [u8; BYTES]).read() };
         if before[..2] != [0xff, 0x15] {
             return Err(format!("no call of a pointer at {site:#x}: {before:02x?}").into());

@@ -1,4 +1,4 @@
-//! Times the switch of a lock with four sites from one backend to the other.
+//! Times a switch of a lock with four sites from one backend to the other.
 
 use std::hint::black_box;
 
@@ -41,7 +41,7 @@ pub fn measure(quick: bool) -> Result<(Samples, usize)> {
         let microseconds = time(|| outcome = Some(SMALL.set(backend))) / 1000.0;
         sites = outcome.transpose()?.map_or(0, |outcome| outcome.sites);
         samples.push(microseconds);
-        // Checks that the sites do what the new backend does.
+        // Checks that the sites do the work of the new backend.
         let mut word = 0;
         pairs(&raw mut word);
         let word = black_box(word);

@@ -14,7 +14,7 @@ use crate::placed::Spread;
 use crate::report::{Chart, Report, Table, Target, figure};
 use crate::samples::Samples;
 
-/// Addresses in memory, and sizes, of this program's functions.
+/// The addresses in memory and the sizes of this program's functions.
 pub fn symbols() -> Result<Vec<(u64, u64)>> {
     let file = std::fs::read("/proc/self/exe")?;
     let object = object::File::parse(&*file)?;
@@ -30,7 +30,7 @@ pub fn symbols() -> Result<Vec<(u64, u64)>> {
     Ok(functions.into_iter().map(|(at, size)| (at + distance, size)).collect())
 }
 
-/// The bytes of the function at an address, and the bytes from its end to the next function: stubs and alignment.
+/// The bytes of the function at an address, and the bytes from its end to the next function, which are stubs and alignment.
 pub fn bytes(symbols: &[(u64, u64)], function: usize) -> [usize; 2] {
     let Some(at) = symbols.iter().position(|symbol| symbol.0 == function as u64) else { return [0; 2] };
     let (start, size) = symbols[at];
@@ -51,12 +51,12 @@ const ROWS: [&str; 10] = [
     "branch miss rate %",
     "wallclock",
 ];
-/// The rows that are rates. They are shown as they are, and not relative to the plain column.
+/// The rows that are rates. They are not shown relative to the plain column.
 const RATES: [usize; 3] = [2, 5, 8];
 /// The rows that need only the clock.
 const TIMED: [usize; 2] = [0, 9];
 
-/// Figures of the commit's own table, relative to 100 for no table: for all but the lock operations, and for direct calls.
+/// Figures of the commit's own table, where "no table" is 100: one column for all operations except the lock operations, and one for direct calls.
 const PUBLISHED: [(usize, [f64; 2]); 5] =
     [(0, [99.89, 102.18]), (1, [100.10, 100.15]), (2, [f64::NAN, 102.0]), (7, [f64::NAN, 107.7]), (9, [99.90, 102.20])];
 
@@ -106,7 +106,7 @@ pub fn all(report: &mut Report, cells: &[Cell], listing: &Listing, seconds_a_tic
         );
         let Some(plain) = find(cells, 0, load) else { continue };
         let mut chart = Chart::new(format!("{}: cycles", load.name()), "% of no table: median, least and most layout");
-        // The column of open arms is only in the table: in the chart, its bar would dwarf the others.
+        // The column of open arms is in the table but not in the chart: its bar would be much longer than all others.
         let is_drawn = |cell: &&Cell| cell.column < PARTS && cell.column != OPEN;
         for cell in cells.iter().filter(|cell| cell.load == load).filter(is_drawn) {
             let [middle, least, most] = cell.over(plain).map(|part| 100.0 * part);
@@ -178,7 +178,7 @@ fn ten_rows(
         let head = [name.to_owned(), String::new()];
         head.into_iter().chain(columns.iter().map(of)).collect::<Vec<_>>()
     };
-    // Says where a column cannot be told from no table, because the layouts differ by more.
+    // Marks columns that do not differ from "no table" by more than the layouts differ.
     let verdict = |cell: &&Cell| {
         let [middle, least, most] = cell.over(plain);
         let is_plain = cell.column == plain.column;
@@ -209,7 +209,7 @@ pub fn targets(report: &mut Report, cells: &[Cell], (switches, sites): (Samples,
         };
         let more = 100.0 * (instructions(in_place) / instructions(plain) - 1.0);
         rows.push((format!("native in place, instructions more, %: {}", load.name()), more, 0.05));
-        // If there is no difference, 13 or more of 16 layouts are slower in 1 of 94 runs.
+        // If the two are equally fast, 13 or more of 16 layouts are slower in 1 of 94 runs.
         let slower = in_place.by_layout(plain).filter(|&ratio| ratio > 1.0).count();
         rows.push((format!("native in place, of {LAYOUTS} layouts, slower: {}", load.name()), slower as f64, 12.0));
         if load == Load::Sparse {

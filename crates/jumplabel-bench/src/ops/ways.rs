@@ -1,5 +1,5 @@
-//! The ways to do the operations of a turn: without a table, by a table of pointers, by call sites that were patched, by static calls, and in place.
-//! All unsafe code here rests on one promise: callers pass the words of a lock, a processor and an entry.
+//! The ways to do the operations of a turn: without a table, through a table of pointers, by patched call sites, by static calls, and in place. All
+//! unsafe code here relies on one promise: callers pass the words of a lock, a processor and an entry.
 #![allow(clippy::undocumented_unsafe_blocks)]
 
 use std::arch::asm;
@@ -13,7 +13,7 @@ use super::sites::{self, DIRECT, INDIRECT};
 /// A way to do the operations.
 ///
 /// # Safety
-/// Callers keep the contract of jumplabel-paravirt's operations of the same names.
+/// Callers keep the contract of the operations of the same names in jumplabel-paravirt.
 pub trait Way {
     unsafe fn enter(lock: *mut u32) -> u64;
     unsafe fn leave(lock: *mut u32);
@@ -24,14 +24,14 @@ pub trait Way {
     unsafe fn read(entry: *const u64) -> u64;
 }
 
-/// Takes the operation that locks from one way, the one that unlocks from another, and the others from a third.
+/// Takes `enter` from one way, `leave` from another, and the other operations from a third.
 pub struct Mixed<Lock, Unlock, Others>(Lock, Unlock, Others);
 
 /// Native instructions, without a table.
 pub struct Plain;
-/// Native instructions. The lock prefix is a site, which UP mode takes out.
+/// Native instructions with a lock prefix that UP mode takes out.
 pub struct Up;
-/// Calls through a table of pointers. `Direct` are the same calls after they were patched.
+/// Calls through a table of pointers. In `Direct`, the same calls are patched to direct calls.
 pub struct Indirect;
 pub struct Direct;
 pub struct Static;
@@ -72,7 +72,8 @@ macro_rules! way {
     };
 }
 
-/// The instructions of jumplabel-paravirt's native forms, in their shortest encoding, because no backend's jump has to fit into them.
+/// The instructions of jumplabel-paravirt's native forms. They are encoded as short as possible, because they need no room for a jump of another
+/// backend.
 mod plain {
     use super::{Words, asm};
 

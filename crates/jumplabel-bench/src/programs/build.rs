@@ -1,4 +1,4 @@
-//! Builds the C programs. Each is compiled once for each way, and linked once for each layout, with the library as `make install` installs it.
+//! Builds the C programs. Each is compiled once for each way and linked once for each layout, with the library that `make install` installs.
 
 use std::fs;
 use std::os::fd::AsRawFd;
@@ -20,7 +20,8 @@ pub fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("programs")
 }
 
-/// The optimisation for all programs. If this command is not optimised, they are not either, because the command's test looks at counts only.
+/// The optimisation for all programs. If this command is not optimised, the programs are not either, because the test of an unoptimised command
+/// checks only counts.
 pub fn optimisation(quick: bool) -> &'static str {
     if cfg!(debug_assertions) {
         "-O0"
@@ -31,7 +32,7 @@ pub fn optimisation(quick: bool) -> &'static str {
     }
 }
 
-/// A C compiler, and the names that its command can have.
+/// A C compiler, with the names that its command can have.
 pub struct Compiler {
     pub name: &'static str,
     commands: &'static [&'static str],
@@ -46,7 +47,7 @@ pub const COMPILERS: [Compiler; 2] = [
 ];
 
 impl Compiler {
-    /// The first of its commands that is installed.
+    /// The first command of this compiler that is installed.
     pub fn command(&self) -> Option<&'static str> {
         let is_there = |command: &&&str| {
             std::env::var_os("PATH")
@@ -88,7 +89,7 @@ impl Object {
         compiler
     }
 
-    /// A text that changes when the object must be compiled again: the command, and the times of all source files.
+    /// A text that differs if the object must be compiled again: the command, and the times of all source files.
     fn recipe(&self) -> Result<String> {
         let mut recipe = format!("{:?}\n", self.command());
         for file in headers().into_iter().chain([self.source.clone()]) {
@@ -111,7 +112,7 @@ pub fn installed() -> PathBuf {
     directory().join("installed")
 }
 
-/// Waits until no other process builds. Others then wait until the result is dropped.
+/// Waits until no other process builds. Other processes wait until the result is dropped.
 pub fn lock() -> Result<fs::File> {
     fs::create_dir_all(directory())?;
     let file = fs::File::create(directory().join("lock"))?;
@@ -161,7 +162,7 @@ pub fn compile(objects: &[Object]) -> Result<()> {
     Ok(())
 }
 
-/// Links a program. `layout` numbers an order of its functions; 0 is the order of the files.
+/// Links a program. `layout` is the number of an order of its functions; 0 is the order in the files.
 pub fn link(objects: &[&Object], layout: usize, program: &Path) -> Result<()> {
     let mut gcc = Command::new("gcc");
     gcc.args(objects.iter().map(|object| object.file())).arg(installed().join("lib/libjumplabel.a"));

@@ -1,4 +1,4 @@
-//! Runs a program once. The figures come from the kernel, from the processor's counters, and from callgrind's simulation.
+//! Runs a program once. The figures come from the kernel, from the processor's counters and from callgrind's simulation.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::build;
 use crate::Result;
 use crate::callgrind::{Events, events};
 
-/// The rows of the document's table, each with the hardware event that gives its figure here, if there is one.
+/// The rows of the document's table. If a hardware event gives the figure of a row, the row has this event.
 pub const ROWS: [(&str, Option<Hardware>); 11] = [
     ("ns, by the program's clock", None),
     ("task-clock, us", None),
@@ -25,20 +25,20 @@ pub const ROWS: [(&str, Option<Hardware>); 11] = [
     ("branch misses", Some(Hardware::BRANCH_MISSES)),
     ("elapsed, us", None),
 ];
-/// The numbers of single rows.
+/// The indices of single rows.
 pub const OWN_CLOCK: usize = 0;
 pub const MIGRATIONS: usize = 3;
 
-/// The result of a run: a figure for each row, and the program's own result.
+/// The result of a run: a figure for each row, and the result of the program's own computation.
 pub struct Execution {
     pub rows: [f64; ROWS.len()],
     pub found: String,
 }
 
-/// Runs a program. The figure of a row that cannot be counted is NaN.
+/// Runs a program. A figure is NaN if it cannot be counted.
 pub fn run(program: &Path, words: &[&str]) -> Result<Execution> {
     let mut rows = [f64::NAN; ROWS.len()];
-    // Counts in this thread's children: apart from the start of the program, nothing else runs in them.
+    // Counts in the children of this thread. Only the program runs in them, apart from its start.
     let migrations = Builder::new(Software::CPU_MIGRATIONS).inherit(true).build().ok();
     let mut counters: Vec<_> = ROWS
         .iter()
@@ -77,7 +77,7 @@ pub fn run(program: &Path, words: &[&str]) -> Result<Execution> {
     Ok(Execution { rows, found: found.to_owned() })
 }
 
-/// Runs a program under callgrind, which sees user mode only and simulates some of the events. An error if there is no callgrind.
+/// Runs a program under callgrind, which counts only user mode and simulates some events. Returns an error if there is no callgrind.
 pub fn simulate(program: &Path, words: &[&str]) -> Result<Events> {
     let out = build::directory().join(format!("callgrind-{}", std::process::id()));
     let mut valgrind = Command::new("valgrind");

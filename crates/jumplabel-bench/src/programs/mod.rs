@@ -1,10 +1,10 @@
-//! `pipe` and `sqlite`: whole programs in C with keys, beside the same programs without keys and with loads.
+//! `pipe` and `sqlite`: whole C programs with keys, compared with the same programs without keys and with loads.
 //!
 //! ```text
-//!   first         compile once for each way, link once for each layout (another order of the functions); count sites
-//!   each round    every way in every layout once, each run a process of its own, in random order
-//!   after all     of each layout the fastest of its rounds (other load only adds); of these the median. A ratio of two medians has the
-//!                 interval that holds 95 % of the ratios of layouts drawn anew, with repetition, from those of both
+//!   first         compile once for each way, link once for each layout (an order of the functions); count sites
+//!   each round    run every way in every layout once, each in a process of its own, in random order
+//!   after all     for each layout the fastest of its runs (other load can only make it slower); of these the median. A ratio of two
+//!                 medians gets a 95 % interval by bootstrap: the layouts of both ways are drawn again, with repetition
 //! ```
 
 pub mod build;
@@ -30,9 +30,9 @@ struct Way {
     programs: Vec<PathBuf>,
     /// For each layout, the samples of all rows.
     runs: Vec<[Samples; ROWS.len()]>,
-    /// The number of sites in its file, with those of the library.
+    /// The number of sites in the program's file, including those of the library.
     sites: usize,
-    /// Bytes of its code, without the library's.
+    /// Bytes of the program's own code, without the library.
     text: u64,
     /// The simulated events of one run with a small load.
     simulated: Option<Events>,
@@ -51,14 +51,14 @@ impl Way {
         Ok(Way { name, words, programs, runs, sites: image.sites, text, simulated: None })
     }
 
-    /// The same programs, run with one more argument.
+    /// The same programs with one more argument.
     fn told(&self, name: &'static str, word: &'static str) -> Way {
         let words = self.words.iter().copied().chain([word]).collect();
         let runs = self.programs.iter().map(|_| Default::default()).collect();
         Way { name, words, programs: self.programs.clone(), runs, simulated: None, ..*self }
     }
 
-    /// The figures of a row: for each layout the least of its runs.
+    /// The figures of a row: for each layout, the least of its runs.
     fn layouts(&self, row: usize) -> Samples {
         let mut samples = Samples::default();
         self.runs.iter().for_each(|runs| samples.push(runs[row].quantile(0.0)));
@@ -74,7 +74,7 @@ impl Way {
     }
 }
 
-/// Runs all ways, in random order in each round. An error if one program gives another result than the others.
+/// Runs all ways, in random order in each round. Returns an error if one program computes another result than the others.
 fn rounds(ways: &mut [Way], rounds: usize) -> Result<()> {
     let layouts = ways.first().map_or(0, |way| way.programs.len());
     let mut turns: Vec<(usize, usize)> =
@@ -95,7 +95,7 @@ fn rounds(ways: &mut [Way], rounds: usize) -> Result<()> {
     Ok(())
 }
 
-/// Runs the first layout of each way under callgrind, with a smaller load, and subtracts the events of its start. Does nothing if there is no
+/// Runs the first layout of each way under callgrind with a smaller load, and subtracts the events of a run with no load. Does nothing if there is no
 /// callgrind.
 fn simulate(ways: &mut [Way], load: &'static str) {
     for way in ways {
@@ -107,12 +107,12 @@ fn simulate(ways: &mut [Way], load: &'static str) {
     }
 }
 
-/// The number of sites of a program with the library and no key of its own.
+/// The number of sites of the library. This is the number of sites of a program without keys, which is the least of all ways.
 fn sites_of_library(ways: &[Way]) -> usize {
     ways.iter().map(|way| way.sites).min().unwrap_or(0)
 }
 
-/// The words about a ratio: no difference was measured if the interval contains 1.
+/// The text for a ratio. If the interval contains 1, no difference was measured.
 fn verdict([from, to]: [f64; 2]) -> &'static str {
     if from <= 1.0 && 1.0 <= to { "no difference measured" } else { "" }
 }

@@ -1,4 +1,4 @@
-//! `pipe`: a scheduler of tasks that pass a token through pipes. Its switch between tasks has keys. The rows are those of the table in Linux's
+//! `pipe`: a scheduler of tasks that pass a token through pipes, with keys in its switch between tasks. The rows are those of the table in Linux's
 //! document.
 
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ pub fn run(quick: bool) -> Result<Report> {
     // A short run has one compiler.
     let number = if quick { 1 } else { COMPILERS.len() };
     let compilers: Vec<_> = COMPILERS[..number].iter().filter(|compiler| compiler.command().is_some()).collect();
-    // A long run has eighty runs of a program; the document has 50.
+    // A long run has eighty runs of each program. The document has 50.
     let (layouts, times, passes) = if quick { (8, 2, "20000") } else { (16, 5, "200000") };
     let mut ways = Vec::new();
     for compiler in &compilers {
@@ -89,7 +89,7 @@ fn compiled(compiler: &'static Compiler, layouts: usize, passes: &'static str) -
     objects.iter().zip(WAYS).map(|(object, (name, ..))| Way::link(name, &[object], layouts, vec![passes])).collect()
 }
 
-/// The document's table, for one compiler.
+/// Adds the document's table for one compiler.
 fn rows(report: &mut Report, ways: &[Way], title: &str) -> Value {
     let [_, fallback, keys] = ways else { return Value::Null };
     let head = ["", "fallback", "keys", "saved %", "from", "to", "", "Linux 3.3-rc2: without", "with", "saved %"];
@@ -99,7 +99,7 @@ fn rows(report: &mut Report, ways: &[Way], title: &str) -> Value {
         let medians = [fallback, keys].map(|way| way.layouts(row).median());
         let (ratio, [from, to]) = keys.over(fallback, row);
         let saved = saved(ratio);
-        // A ratio of small numbers says nothing.
+        // The ratio of small numbers means nothing.
         let is_ratio = !medians[0].is_nan() && medians[0] > 10.0 && row != MIGRATIONS;
         let spread =
             [saved, self::saved(to), self::saved(from)].map(|value| figure(if is_ratio { value } else { f64::NAN }, 1));

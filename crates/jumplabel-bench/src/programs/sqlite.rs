@@ -1,11 +1,11 @@
-//! `sqlite`: a large program with a check at each of its assertions, about 8,000, and the causes of their cost.
+//! `sqlite`: a large program with a check at each of its about 8,000 assertions. The ways separate the causes of the cost.
 //!
 //! ```text
-//!   constant       the compiler knows that they are off
-//!   nop            a site's instruction, of which the compiler knows nothing: what the bytes cost
-//!   empty goto     what the compiler knows of a site, and no instruction: what it makes of the program for its arms
-//!   one label      the same, as it was before <jumplabel/site.h> told gcc that arms are rare
-//!   site           both; beside it, one without the byte in front of its instruction
+//!   constant       the compiler knows that all assertions are off
+//!   nop            a site's instruction, but the compiler knows of no branch: the cost of the bytes
+//!   empty goto     a site's branch for the compiler, but no instruction: the cost of code with arms
+//!   one label      the same, as before <jumplabel/site.h> told gcc that arms are unlikely
+//!   site           both; also without the prefix byte before its instruction
 //! ```
 
 use serde_json::json;
@@ -32,10 +32,10 @@ const WAYS: [(&str, &str, usize, bool); 13] = [
     ("site, saved in its arm, clang", "SITE -mllvm -regalloc-csr-first-time-cost=10", 1, true),
     ("relaxed load, clang", "RELAXED", 1, true),
 ];
-/// The way with which a site's prefix is compared, and the greatest ratio of the program's time with the prefix to its time without.
+/// The way without the prefix of a site, and the greatest ratio of the time of a site with the prefix to the time without.
 const BARE: &str = "site without its prefix";
 const PREFIX_LIMIT: f64 = 1.005;
-/// The way with which clang's ways are compared.
+/// The way with which the other ways for clang are compared.
 const CLANG: &str = "constant, clang";
 
 /// The options for sqlite: assertions, and nothing that needs threads.
@@ -95,7 +95,7 @@ pub fn run(quick: bool) -> Result<Report> {
     let mut chart = Chart::new("sqlite with a check at each assertion", "times as long as without");
     let mut facts = Vec::new();
     for way in &ways {
-        // A way is compared with the baseline of its own compiler.
+        // A way is compared with the constant of its own compiler.
         let beside = ways.iter().find(|of| way.name.ends_with("clang") && of.name == CLANG).unwrap_or(&ways[0]);
         let (ratio, [from, to]) = way.over(beside, OWN_CLOCK);
         let simulated = [0, 1, 3, 4].map(|row| {
@@ -120,7 +120,7 @@ pub fn run(quick: bool) -> Result<Report> {
     let of = |name: &str| ways.iter().find(|way| way.name == name);
     if let [Some(site), Some(load)] = ["site", "relaxed load"].map(of) {
         let (ratio, [from, to]) = site.over(load, OWN_CLOCK);
-        // A short run is compiled with less optimisation, and has only two layouts. So it says nothing about the target.
+        // A short run is compiled with less optimisation and has only two layouts. So it is not compared with the target.
         let target = Target { figure: if quick { f64::NAN } else { ratio }, limit: 1.0 };
         let verdict = match verdict([from, to]) {
             _ if quick => "not judged: a short run is compiled with less".to_owned(),
@@ -159,13 +159,13 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// The verdict on a ratio with a limit of at least 1. `none` is the text for a ratio that does not differ from 1; otherwise it is empty.
+/// The verdict on a ratio with a limit of at least 1. `none` is the text for a ratio that does not differ from 1; for another ratio, `none` is empty.
 fn judged(target: Target, none: &str) -> String {
     if none.is_empty() { target.cells()[2].clone() } else { format!("ok; {none}") }
 }
 
-/// Runs of the same program with an argument. `on` makes it execute every assertion. `again` ends that before the work begins, which leaves copied
-/// pages. Only ways that can do so at run time have such runs.
+/// Runs of the same program with an argument. With `on`, it executes every assertion. With `again`, it turns the assertions on and off before the
+/// work, which leaves copied pages. Only ways that can change at run time have such runs.
 fn told(way: &Way) -> Vec<Way> {
     let told = |(name, word)| way.told(name, word);
     let words: &[_] = match way.name {
@@ -177,7 +177,7 @@ fn told(way: &Way) -> Vec<Way> {
     words.iter().copied().map(told).collect()
 }
 
-/// The number of the program's sites. An error unless ways with sites have thousands, and all others none.
+/// The number of the program's sites. Returns an error unless each way with sites has thousands, and each other way has none.
 fn assert_sites(ways: &[Way]) -> Result<usize> {
     let library = sites_of_library(ways);
     for way in ways {

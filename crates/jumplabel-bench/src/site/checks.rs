@@ -7,7 +7,7 @@ use jumplabel::{RawKey, naked_key, restore_pristine, static_key};
 use crate::Result;
 use crate::placed::PLACEMENTS;
 
-/// An atomic on a cache line of its own, as far from other data as a key's sites are.
+/// An atomic on a cache line of its own. Like the sites of a key, it shares no line with other data.
 #[repr(align(128))]
 pub struct Flag(pub AtomicBool);
 
@@ -18,7 +18,7 @@ static_key! {
     pub static UNPATCHED: false, or_load;
 }
 naked_key! { pub static NAKED: false; }
-/// One flag for each placement. Those of `FLAGS` are off, those of `FLAGS_ON` are on.
+/// One flag for each placement. The flags of `FLAGS` are off, and the flags of `FLAGS_ON` are on.
 pub static FLAGS: [Flag; PLACEMENTS] = [const { Flag(AtomicBool::new(false)) }; PLACEMENTS];
 pub static FLAGS_ON: [Flag; PLACEMENTS] = [const { Flag(AtomicBool::new(false)) }; PLACEMENTS];
 
@@ -27,28 +27,28 @@ pub static FLAGS_ON: [Flag; PLACEMENTS] = [const { Flag(AtomicBool::new(false)) 
 pub enum Check {
     /// The loop without any check.
     Baseline,
-    /// `if false`. Its difference to the baseline shows how far two measurements of the same code differ.
+    /// `if false`. The difference between this check and the baseline shows how far two measurements of the same code differ.
     Constant,
-    /// A site whose key is off, as the compiler emitted it: the nop.
+    /// A site whose key is off, in the form that the compiler emitted: a nop.
     SiteOff,
-    /// A site whose key was on and is off again: `test`.
+    /// A site whose key was on and is off again. It is a `test`.
     SitePrimed,
-    /// A site whose key is on: a jump, one instruction, a jump back.
+    /// A site whose key is on. The check executes a jump, one instruction and a jump back.
     SiteOn,
-    /// A site of a key declared `or_load` that was never patched: a jump, a load and test, a branch, a jump back.
+    /// A site of a key declared `or_load` that was never patched. The check executes a jump, a load and test, a branch and a jump back.
     OrLoadUnpatched,
-    /// A site of a key declared `or_load` that was patched and is off: the nop.
+    /// A site of a key declared `or_load` that was patched and is off. It is a nop.
     OrLoadOff,
-    /// A site of a key declared `or_load` that was patched and is on: a jump, one instruction, a jump back.
+    /// A site of a key declared `or_load` that was patched and is on. The check executes a jump, one instruction and a jump back.
     OrLoadOn,
-    /// A naked key that is off: a call, two instructions, a test and a branch.
+    /// A naked key that is off. The check executes a call, two instructions, a test and a branch.
     NakedOff,
     /// A naked key that is on.
     NakedOn,
     Relaxed,
     Acquire,
     SeqCst,
-    /// A relaxed load whose flag is on: it jumps to the arm, and back.
+    /// A relaxed load of a flag that is on. The check jumps to the arm and back.
     RelaxedOn,
 }
 
@@ -103,7 +103,7 @@ impl Check {
         matches!(self, Check::NakedOff | Check::NakedOn)
     }
 
-    /// Brings `keys` to the state that this variant measures.
+    /// Brings `keys` into the state that this variant measures.
     pub fn prepare<'key>(self, keys: impl IntoIterator<Item = &'key RawKey>) -> Result<()> {
         for key in keys {
             match self {
@@ -124,7 +124,7 @@ impl Check {
     }
 }
 
-/// Stores a value that the compiler does not know, in code that can run. Without these stores, it would take flags for constants.
+/// Stores a value that the compiler does not know, in code that can run. Without these stores, the compiler would take flags for constants.
 pub fn store(flags: &[Flag], is_on: bool) {
     flags.iter().for_each(|flag| flag.0.store(std::hint::black_box(is_on), Ordering::Relaxed));
 }

@@ -1,13 +1,13 @@
-//! The cold loop: 64 checks of 64 different keys or flags, each in a function of its own, after the caches were swept.
+//! The cold loop: 64 checks of 64 different keys or flags, after the caches were swept. Each check is in a function of its own.
 //!
 //! ```text
-//!   sweep    run 2,048 other functions (128 KiB and more of code), read twice the second-level cache
-//!   time     call the 64 functions once, in a scattered order
+//!   sweep    run 2,048 other functions (at least 128 KiB of code), read twice the size of the second-level cache
+//!   time     call the 64 functions once each, in a scattered order
 //! ```
 //!
-//! Most of the time is that of the calls, which is subtracted. Loads that miss can overlap with each other and with the calls, as they do in
-//! programs. Each function's body begins a cache line, so all variants fetch the same number of lines. So the variants differ only in the check and
-//! in what it loads. (In programs, a check with a load also costs cache lines because it is longer. Here it does not.)
+//! The calls take most of the time, and their time is subtracted. Loads that miss can overlap with each other and with the calls, as they do in
+//! programs. Each function begins at a cache line, so all variants fetch the same number of lines and differ only in the check and its data. (In
+//! programs, a check with a load also needs more cache lines, because it is longer. Here it does not.)
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +32,7 @@ static FLAGS_ON: [Flag; CELLS] = [const { Flag(AtomicBool::new(false)) }; CELLS]
 /// A function with one check.
 pub type Cell = fn(u64) -> u64;
 
-/// The work that a check guards. It is never inlined, so the check stays a branch.
+/// The work that a check guards. It is never inlined, so the check remains a branch.
 #[cold]
 #[inline(never)]
 pub fn taken(x: u64) -> u64 {
@@ -62,10 +62,10 @@ cell!(acquire, N, FLAGS[N].0.load(Ordering::Acquire));
 cell!(seq_cst, N, FLAGS[N].0.load(Ordering::SeqCst));
 cell!(relaxed_on, N, FLAGS_ON[N].0.load(Ordering::Relaxed));
 
-/// Makes one cell for each name. The cell's check is of a naked key of its own.
+/// Makes one cell for each name. Each cell checks a naked key of its own.
 macro_rules! naked_cells {
     ($($name:ident)*) => {
-        /// The cells, and their keys.
+        /// The cells with their keys.
         static NAKED: [(Cell, fn() -> &'static RawKey); CELLS] = [$({
             jumplabel::naked_key! { static KEY: false; }
             cell!($name, N, KEY.get());
@@ -79,7 +79,7 @@ naked_cells! {
     n32 n33 n34 n35 n36 n37 n38 n39 n40 n41 n42 n43 n44 n45 n46 n47 n48 n49 n50 n51 n52 n53 n54 n55 n56 n57 n58 n59 n60 n61 n62 n63
 }
 
-/// The cells of one variant. Number 29 * n of 64 comes n-th, so neighbours in memory do not run one after the other.
+/// The cells of one variant. Cell number 29 * n modulo 64 is the n-th to run, so neighbours in memory do not run one after the other.
 macro_rules! cells {
     ($name:ident) => {
         cells!(@ $name; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31)
@@ -114,7 +114,7 @@ pub fn keys(check: Check) -> impl Iterator<Item = &'static RawKey> {
     sites.chain(or_load).chain(is_naked.then_some(naked).into_iter().flatten())
 }
 
-/// Stores to the flags: [`super::checks::store`] says why.
+/// Stores to the flags. [`super::checks::store`] has the reason.
 pub fn store() {
     super::checks::store(&FLAGS, false);
     super::checks::store(&FLAGS_ON, true);
@@ -126,7 +126,7 @@ unsafe extern "C" {
     fn bench_sweep();
 }
 
-/// Memory and code that push everything else out of the caches.
+/// Memory and code that replace everything else in the caches.
 pub struct Sweep {
     memory: Vec<u64>,
 }

@@ -1,12 +1,12 @@
-//! The warm loops: eight times {work; check} in each turn.
+//! The warm loops. Each turn does eight times: work, then a check.
 //!
 //! ```text
-//!   latency-bound    work = one multiplication that waits for the one before it       a check has time to hide
-//!   ALU-saturated    work = eight additions that wait for nothing                     a check takes somebody's place
+//!   latency-bound    work = one multiplication that waits for the previous one     a check can run while it waits
+//!   ALU-saturated    work = eight additions that do not wait for anything          a check takes an execution slot from an addition
 //! ```
 //!
-//! The work is in assembler, so it is the same around each check. The check is what the compiler makes of it. The arm that is not taken is one
-//! instruction, out of line. Each loop has a copy in each placement.
+//! The work is written in assembler, so it is the same around each check. The check is compiled code. The arm, which is not taken, is one instruction
+//! out of line. Each loop has a copy in each placement.
 
 use std::arch::asm;
 use std::sync::atomic::Ordering;
@@ -34,7 +34,7 @@ macro_rules! arm {
     };
 }
 
-/// Tells the compiler that the arm of a load is out of line, too.
+/// Tells the compiler that the arm of a load is unlikely, so that it is out of line, too.
 #[cold]
 #[inline]
 fn unlikely() {}
@@ -114,7 +114,7 @@ variants! {
 /// The loops of a variant, in all placements.
 type LoopsOf = fn(Check) -> Loops;
 
-/// The loops: the name of each, and the function that gives the loop of a variant.
+/// The loops. Each has a name, and a function that returns the loop of a variant.
 pub const LOOPS: [(&str, LoopsOf); 2] = [("latency-bound", latency_of), ("ALU-saturated", alu_of)];
 
 fn latency_of(check: Check) -> Loops {

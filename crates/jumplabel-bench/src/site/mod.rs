@@ -1,9 +1,9 @@
 //! `site`: the cost of a check as a constant, a site, a naked key and a load of an atomic, in two warm loops and a cold one.
 //!
 //! ```text
-//!   first         decode each loop: the instructions of a check, and no load in that of a site, or stop
-//!   each round    every variant of every loop once, in random order; the baseline's time of the round is subtracted
-//!   after all     median of the differences: warm, over all placements, with the least and the most of them; cold, with its 95 % interval
+//!   first         decode each loop; stop if a check has other instructions than expected, or if a site loads
+//!   each round    run every variant of every loop once, in random order; the baseline's time of the round is subtracted
+//!   after all     median of the differences: warm, of all placements, with the least and the greatest; cold, with its 95 % interval
 //! ```
 
 mod checks;
@@ -37,7 +37,7 @@ struct Row {
     shape: usize,
     check: Check,
     samples: Placed,
-    /// The numbers of instructions, of loads and of padding instructions: in one turn, or in all cells.
+    /// The numbers of instructions, of loads and of padding instructions, in one turn or in all cells.
     path: [f64; 3],
     /// The instructions and cycles that the processor counts.
     counted: Option<[f64; 2]>,
@@ -170,7 +170,7 @@ fn of_check(rows: &[Row], row: &Row) -> [f64; 3] {
     [0, 1, 2].map(|at| (row.path[at] - baseline.path[at]) / row.checks_on_path())
 }
 
-/// Returns an error if the compiler has made something else of a variant than its name says. Looks at optimised code only.
+/// Returns an error if the compiler made code that does not fit the variant's name. Only optimised code is checked.
 fn assert_code(rows: &[Row]) -> Result<()> {
     if cfg!(debug_assertions) {
         return Ok(());
@@ -179,20 +179,20 @@ fn assert_code(rows: &[Row]) -> Result<()> {
         let [instructions, loads, pads] = of_check(rows, row);
         let right = match row.check {
             Check::Baseline | Check::Constant => instructions == 0.0 && loads == 0.0,
-            // On other instruction sets, a function whose arm calls also saves the return address.
+            // On other instruction sets, a function that calls in its arm also saves the return address.
             Check::SiteOff | Check::SitePrimed | Check::OrLoadOff if !IS_X86 && row.shape == COLD => {
                 (1.0..8.0).contains(&instructions)
             }
-            // A site is one instruction. Before it there may be at most one that aligns it, where that is needed.
+            // A site is one instruction. Where sites must be aligned, at most one padding instruction may come before it.
             Check::SiteOff | Check::SitePrimed | Check::OrLoadOff => {
                 instructions - pads == 1.0 && loads == 0.0 && (0.0..=1.0).contains(&pads)
             }
             Check::SiteOn | Check::OrLoadOn => instructions > 1.0 && loads == 0.0,
-            // The jump, the test of the count, the branch, the jump back. On other instruction sets, the stub also saves a register.
+            // A jump, a test of the count, a branch, a jump back. On other instruction sets, the stub also saves a register.
             Check::OrLoadUnpatched if IS_X86 => instructions == 4.0 && loads == 1.0,
             Check::OrLoadUnpatched => instructions >= 4.0 && loads >= 1.0,
-            // A call, the two instructions of the function, a test, a branch. A function that was a leaf, as in the cold loop, also aligns the stack,
-            // or saves the return address.
+            // A call, the two instructions of the called function, a test, a branch. In the cold loop, the caller calls nothing else; with this call
+            // it must also align the stack or save the return address.
             Check::NakedOff | Check::NakedOn if IS_X86 => (5.0..8.0).contains(&instructions) && loads == 0.0,
             Check::NakedOff | Check::NakedOn => (4.0..16.0).contains(&instructions),
             Check::Relaxed | Check::Acquire | Check::SeqCst | Check::RelaxedOn => instructions >= 2.0 && loads == 1.0,
@@ -214,7 +214,7 @@ fn measure(rows: &mut [Row], quick: bool) -> Result<()> {
     })
 }
 
-/// The difference of a row to the baseline.
+/// The difference between a row and the baseline.
 fn more(rows: &[Row], row: &Row) -> Spread {
     let baseline = find(rows, row.shape, Check::Baseline);
     if row.shape != COLD {

@@ -1,5 +1,5 @@
-//! The cost of the byte in front of a site. The warm loops run the bare instructions of a site, with that byte and without it. The broken twin has a
-//! nop in the place of the byte, which must cost something.
+//! The cost of the prefix byte before a site's instruction. The warm loops run a site's instructions without the prefix, with it, and with a nop in
+//! its place. The nop is a test of the measurement itself: it must cost something.
 
 use std::arch::asm;
 
@@ -11,7 +11,7 @@ use crate::placed::{self, Loops, Placed, Spread, placements};
 use crate::report::{Report, Table, figure};
 use crate::{Result, samples};
 
-/// The greatest ratio of a loop with the prefix to the same loop without, over all placements.
+/// The greatest ratio of a loop with the prefix to the same loop without it, over all placements.
 const LIMIT: f64 = 1.01;
 
 /// The turns of a loop in one sample, which takes about 30 us.
@@ -40,7 +40,7 @@ macro_rules! fronts {
             $kind!($test, hits, bare!(hits, concat!($front, ".byte 0xa9\n.long {t} - . - 4")););
             $kind!($jump, hits, bare!(hits, concat!($front, ".byte 0xe9\n.long {t} - . - 4")););
         )*)*
-        /// The loops: for each thing in front of the site, and each kind of loop, one loop for each state.
+        /// The loops: for each text before a site's instruction and for each kind of loop, one loop for each state.
         const ALL: [[[Loops; STATES.len()]; LOOPS.len()]; 3] =
             [$([$([placements!($nop), placements!($test), placements!($jump)]),*]),*];
     };
@@ -52,7 +52,7 @@ fronts! {
     "nop\n": latency latency_two_nop latency_two_test latency_two_jump, alu alu_two_nop alu_two_test alu_two_jump;
 }
 
-/// The numbers of the things in front, in [`ALL`].
+/// The indices of the texts before a site's instruction in [`ALL`].
 const WITHOUT: usize = 0;
 const WITH: usize = 1;
 const TWIN: usize = 2;

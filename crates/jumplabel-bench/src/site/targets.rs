@@ -1,4 +1,4 @@
-//! The targets of `site`, met or missed.
+//! The targets of `site`, and whether they are met.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::samples::Samples;
 
 /// The greatest ratio of a warm loop with a site to the same loop with a constant, over all placements.
 const WARM_LIMIT: f64 = 1.02;
-/// The most ns that a cold site may take beyond a constant, on machines where a relaxed load takes at least [`COLD_LOAD`] more.
+/// The most ns that a cold site may take more than a constant. This applies to machines where a relaxed load takes at least [`COLD_LOAD`] ns more.
 const COLD_LIMIT: f64 = 1.0;
 const COLD_LOAD: f64 = 5.0;
 

@@ -1,4 +1,4 @@
-//! Reads the file of a program: the places of its sections, and the relocations that the loader must make.
+//! Reads the file of a program: where its sections are, and the relocations that the loader must make.
 
 use std::ops::Range;
 use std::path::Path;
@@ -9,9 +9,9 @@ use object::{LittleEndian, elf};
 
 use crate::Result;
 
-/// The parts of a program's file that matter here.
+/// The parts of a program's file that this command needs.
 pub struct Image {
-    /// Addresses to which a dynamic relocation writes.
+    /// The addresses to which dynamic relocations write.
     pub relocations: Vec<u64>,
     /// Sections with code.
     pub text: Vec<Range<u64>>,
@@ -20,7 +20,7 @@ pub struct Image {
     /// Sections that are writable.
     pub data: Vec<Range<u64>>,
     pub sites: usize,
-    /// The address of the first byte of the file in memory, as it was linked.
+    /// The address of the file's first byte in memory, as the linker chose it.
     pub base: u64,
 }
 

@@ -1,7 +1,7 @@
-//! Reads from /proc which pages of a running program's text and tables are copies of its own.
+//! Counts the pages of a running program's text and tables that were copied. It reads them from /proc.
 //!
-//! `Anonymous` counts the pages of a file mapping that were copied because somebody wrote to them. `Private_Dirty` would also count unchanged pages
-//! of a file that was itself written a moment ago.
+//! A page of a file mapping is copied when somebody writes to it; `Anonymous` counts such pages. `Private_Dirty` would also count unchanged pages of
+//! a file that was written recently.
 
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
@@ -11,7 +11,7 @@ use std::process::Stdio;
 use super::image::Image;
 use crate::Result;
 
-/// The KiB of pages that were copied.
+/// The KiB of pages that the kernel copied.
 pub struct Copied {
     pub text: usize,
     pub tables: usize,
@@ -19,7 +19,7 @@ pub struct Copied {
     pub data: usize,
 }
 
-/// Starts the program, waits until it rests in `main`, and reads its memory.
+/// Starts the program, waits until it waits in `main`, and reads its memory map.
 pub fn copied(program: &Path, image: &Image) -> Result<Copied> {
     let mut child = super::programs::command(program)
         .arg("wait")

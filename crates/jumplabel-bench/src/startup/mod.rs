@@ -1,7 +1,7 @@
-//! `startup`: the cost before `main` of a program with 10,000 sites and 10,000 keys, compared with the same program without them.
+//! `startup`: the cost before `main` of a program with 10,000 sites and 10,000 keys, compared with the same program without sites and keys.
 //!
 //! Relocations are read from the files, system calls are counted by tracing, and copied pages are read from /proc. Only the elapsed time and the page
-//! faults are samples, of runs that take turns.
+//! faults are samples. They come from runs in which the two programs take turns.
 
 pub mod image;
 mod memory;
@@ -62,7 +62,7 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// Runs a program once. Returns its microseconds and page faults.
+/// Runs a program once. Returns its time in microseconds and its page faults.
 fn run_once(path: &Path) -> Result<[f64; 2]> {
     let faults = || {
         // SAFETY: `rusage` has only numbers, for which zero is a value. The call fills them in.
@@ -111,7 +111,7 @@ fn exact(report: &mut Report, programs: &[Program]) {
     let of = |part: fn(&Calls) -> u64| calls.map(|calls| calls.map(|calls| part(&calls) as usize));
     let (before_main, after) = (of(|calls| calls.before_main), of(|calls| calls.after));
     let limit = |figures: [Option<usize>; 2], limit| figures[0].map(|figure| (figure, limit));
-    // The library's own code needs some relocations, as any code does. The limit shows that no site or key needs one of its own.
+    // The library's own code needs some relocations, as any code does. The limit shows that sites and keys need none.
     let few = with.image.sites / 4 + relocations[1].unwrap_or(0);
     row("dynamic relocations", "dynamic relocations", relocations, limit(relocations, few));
     row("  of text", "relocations of text", in_text, limit(in_text, 0));

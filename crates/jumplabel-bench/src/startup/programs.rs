@@ -1,5 +1,5 @@
-//! The two programs `startup-sites` and `startup-plain`. `cargo run` builds only the program that it runs. So if there is a cargo, this asks it to
-//! build the two. An installed copy of this program looks for them in its own directory.
+//! The two programs `startup-sites` and `startup-plain`. `cargo run` builds only the program that it runs, so this program asks cargo to build them.
+//! If it runs without cargo, because it is installed, it looks for them in its own directory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::Result;
 
-/// The paths of the program with sites and of the program without.
+/// The paths of the program with sites and of the program without sites.
 pub fn programs() -> Result<[PathBuf; 2]> {
     const NAMES: [&str; 2] = ["startup-sites", "startup-plain"];
     let paths = match std::env::var_os("CARGO") {
@@ -27,14 +27,14 @@ pub fn programs() -> Result<[PathBuf; 2]> {
     Ok(paths)
 }
 
-/// A command that runs a program as from a shell. Cargo's search path for libraries is removed, because it would cost system calls.
+/// A command that runs a program as a shell does. Cargo's search path for libraries is removed, because it would cost system calls.
 pub fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_remove("LD_LIBRARY_PATH");
     command
 }
 
-/// Makes cargo build the programs in the profile of this program. Returns their paths.
+/// Makes cargo build the programs in the profile of this program. Returns the paths of the built programs.
 fn built(cargo: std::ffi::OsString, names: [&str; 2]) -> Result<[PathBuf; 2]> {
     let mut command = Command::new(cargo);
     command.args(["build", "--quiet", "--message-format=json-render-diagnostics", "--manifest-path"]);

@@ -1,4 +1,4 @@
-//! Counts the system calls of a program from its `exec` to its `main`, and from there to its end. It stops the program at each call (`ptrace`).
+//! Counts the system calls of a program from its `exec` to its `main`, and from there to its end. The program is stopped at each call (`ptrace`).
 
 use std::io::{Error, Result};
 use std::os::unix::process::CommandExt;
@@ -12,10 +12,10 @@ pub struct Calls {
     pub after: u64,
 }
 
-/// Counts the system calls of a program. An error if tracing is not allowed.
+/// Counts the system calls of a program. Returns an error if tracing is not allowed.
 pub fn system_calls(program: &Path) -> Result<Calls> {
     let mut command = super::programs::command(program);
-    command.arg("wait"); // With this, `main` writes a line when it begins.
+    command.arg("wait"); // With this argument, `main` writes a line when it begins.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // SAFETY: the closure makes one system call between fork and exec.
     unsafe { command.pre_exec(|| request(libc::PTRACE_TRACEME, 0, 0)) };
@@ -46,9 +46,9 @@ pub fn system_calls(program: &Path) -> Result<Calls> {
     }
 }
 
-/// Returns whether the system call that the child is about to make writes to its output.
+/// Returns whether the child's next system call writes to its standard output.
 fn writes(pid: libc::pid_t) -> Result<bool> {
-    // SAFETY: the structure has only numbers, for which zero is a value. The call fills in at most the bytes that it is told.
+    // SAFETY: the structure has only numbers, for which zero is a value. The call writes at most as many bytes as its argument says.
     let info = unsafe {
         let mut info: libc::ptrace_syscall_info = std::mem::zeroed();
         let bytes = size_of_val(&info);
@@ -57,7 +57,7 @@ fn writes(pid: libc::pid_t) -> Result<bool> {
             _ => info,
         }
     };
-    // SAFETY: the child is stopped where a call begins, so `entry` is the field that is filled in.
+    // SAFETY: the child is stopped at the beginning of a call, so `entry` is the valid field.
     let call = unsafe { info.u.entry };
     Ok(call.nr == libc::SYS_write as u64 && call.args[0] == libc::STDOUT_FILENO as u64)
 }

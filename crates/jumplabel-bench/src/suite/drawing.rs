@@ -1,4 +1,4 @@
-//! Draws a chart as inline SVG, in the colours of the page around it.
+//! Draws a chart as inline SVG, with the colours of its page.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -7,7 +7,7 @@ use super::Chart;
 use crate::Result;
 use crate::report::figure;
 
-/// Stand-in colours. `COLOURS` replaces them by those of the style sheet, because a page can be light or dark.
+/// Placeholder colours. `COLOURS` replaces them by colours of the style sheet, because a page can be light or dark.
 const TEXT: RGBColor = RGBColor(1, 2, 3);
 const FAINT: RGBColor = RGBColor(4, 5, 6);
 const BAR: RGBColor = RGBColor(7, 8, 9);
@@ -19,12 +19,12 @@ const COLOURS: [(&str, &str); 4] = [
     ("#0A0B0C", "var(--interval)"),
 ];
 
-/// The width of the area for the bars, and the greatest width of a letter in their names.
+/// The width of the area for the bars, and the greatest width of a letter in the names of bars.
 const WIDTH: u32 = 490;
 const LETTER: u32 = 7;
 const ROW: u32 = 22;
 
-/// Draws horizontal bars with their intervals and figures. They begin at 0, or on a logarithmic scale at the power of ten below all of them.
+/// Draws horizontal bars with intervals and figures. The axis begins at 0, or on a logarithmic scale at a power of ten below all bars.
 pub fn svg(chart: &Chart<'_>) -> Result<String> {
     let scaled = |x: f64| if chart.is_logarithmic { x.max(f64::MIN_POSITIVE).log10() } else { x };
     let ends = || chart.bars.iter().flat_map(|bar| [bar.figure, bar.interval[0], bar.interval[1]]).map(scaled);
@@ -47,7 +47,7 @@ pub fn svg(chart: &Chart<'_>) -> Result<String> {
         mesh.disable_y_mesh().disable_y_axis().x_labels(7).y_labels(0).axis_style(FAINT).light_line_style(TRANSPARENT);
         let power = |x: &f64| {
             let at = 10.0_f64.powf(*x);
-            // Between powers of ten, a label has two significant digits. A chart that spans less than a power of ten has only such labels.
+            // Between powers of ten, a label has two significant digits. A chart that spans less than one power of ten has only such labels.
             let unit = 10.0_f64.powf(x.floor() - 1.0);
             figure((at / unit).round() * unit, if at < 9.5 && x.fract().abs() > 1e-6 { 1 } else { 0 })
         };

@@ -1,8 +1,8 @@
-//! `report`: runs all measurements, each in a process of its own, and makes `report.md`, `report.html` and `results.json` of their results.
+//! `report`: runs all measurements, each in a process of its own, and makes `report.md`, `report.html` and `results.json` from the results.
 //!
 //! ```text
-//!   results.json   { "version": 1, "quick": .., "results": [ what each command prints with --json, or its error ] }
-//!   --from FILE    the same from the results of another machine: nothing is measured
+//!   results.json   { "version": 1, "quick": .., "results": [ output of each command with --json, or its error ] }
+//!   --from FILE    makes the pages from results of another machine; nothing is measured
 //! ```
 
 mod drawing;
@@ -21,7 +21,7 @@ use crate::Result;
 /// The version of the schema of `results.json`. Another number means another schema.
 pub const VERSION: u64 = 1;
 
-/// All commands that measure, and the question that each answers, in the order of the report.
+/// All commands that measure, with the question that each answers, in the order of the report.
 const PARTS: [(&str, &str); 18] = [
     ("listing", "What is in the code?"),
     ("site", "What does a check cost, warm and cold?"),
@@ -43,7 +43,7 @@ const PARTS: [(&str, &str); 18] = [
     ("size", "How much larger is a program for its first key?"),
 ];
 
-/// Measures, unless there are results already. Writes the pages. Returns the first screen of the report, and the place of the rest.
+/// Measures, unless `from` has results already. Writes the pages. Returns the first screen of the report, and the path of the full page.
 pub fn run(quick: bool, only: &[String], from: Option<&Path>, to: &Path) -> Result<String> {
     let results = match from {
         Some(file) => read(file)?,
@@ -61,7 +61,7 @@ pub fn run(quick: bool, only: &[String], from: Option<&Path>, to: &Path) -> Resu
     }
 }
 
-/// Reads results of this or of another machine.
+/// Reads a file of results.
 pub fn read(file: &Path) -> Result<Value> {
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let results: Value = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -95,7 +95,7 @@ fn measure(quick: bool, only: &[String]) -> Result<Value> {
     )
 }
 
-/// The commit of the measured sources. `None` if git does not know it.
+/// The commit of the measured sources. `None` if git cannot say.
 fn commit() -> Option<String> {
     let output = Command::new("git").args(["-C", env!("CARGO_MANIFEST_DIR"), "rev-parse", "HEAD"]).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
@@ -139,18 +139,18 @@ pub fn at<'a>(results: &'a Value, part: &str, pointer: &str) -> &'a Value {
     found.and_then(|part| part.pointer(pointer)).unwrap_or(&Value::Null)
 }
 
-/// In a list of a part: the first row whose `key` is `wanted`, or null.
+/// The first row of a list in a part whose `key` is `wanted`, or null.
 pub fn row<'a>(results: &'a Value, part: &str, pointer: &str, key: &str, wanted: impl Into<Value>) -> &'a Value {
     let wanted = wanted.into();
     list(at(results, part, pointer)).iter().find(|row| row[key] == wanted).unwrap_or(&Value::Null)
 }
 
-/// A number of the results. NaN if it was not measured.
+/// A number in the results. NaN if it was not measured.
 pub fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
 
-/// A figure and the ends of its interval. They are NaN if it was not measured.
+/// A figure and the ends of its interval. All are NaN if the figure was not measured.
 pub struct Interval {
     pub figure: f64,
     pub ends: [f64; 2],
@@ -161,12 +161,12 @@ impl Interval {
         Interval { figure: number(&row[figure]), ends: [0, 1].map(|end| number(&row[ends][end])) }
     }
 
-    /// A figure without an interval.
+    /// A figure without an interval, whose ends are the figure itself.
     fn point(figure: f64) -> Interval {
         Interval { figure, ends: [figure; 2] }
     }
 
-    /// Turns the percentage that is saved into the percentage that is left of 100 %.
+    /// Converts the percentage that is saved into the percentage that remains.
     fn of_all(&self) -> Interval {
         let [least, most] = self.ends;
         Interval { figure: 100.0 - self.figure, ends: [100.0 - most, 100.0 - least] }

@@ -1,4 +1,4 @@
-//! Makes pages of results.
+//! Makes pages from results.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::Result;
 
 const TITLE: &str = "jumplabel, measured";
 
-/// The machine of the results, and whether the runs were short.
+/// The text about the machine of the results, which also says whether the runs were short.
 fn machine(results: &Value) -> String {
     let machine = &results["machine"];
     let text = |name: &str| machine[name].as_str().unwrap_or("?").to_owned();
@@ -60,7 +60,7 @@ pub fn markdown(results: &Value) -> String {
     page
 }
 
-/// The style of the page. The page is one file: it loads nothing, runs nothing, and is light or dark as its reader's system is.
+/// The style of the page. The page is one file: it loads nothing and runs no script. It is light or dark, as its reader's system is.
 const STYLE: &str = "
 :root { color-scheme: light dark; --faint: #8884; --bar: #4a7ebb; --interval: #d08a1e; }
 @media (prefers-color-scheme: dark) { :root { --bar: #5b8fd0; --interval: #f0b050; } }
@@ -146,12 +146,12 @@ pub fn html(results: &Value) -> Result<String> {
     ))
 }
 
-/// A chart with its caption. Nothing for a chart without bars.
+/// A chart with its caption. Empty for a chart without bars.
 fn drawn(chart: &Chart<'_>) -> Result<String> {
     if chart.bars.is_empty() {
         return Ok(String::new());
     }
-    // On a phone, the axis may be off the screen. Its unit is there, so the caption repeats the unit.
+    // On a phone, the axis with its unit may be off the screen, so the caption repeats the unit.
     let [caption, unit] = [chart.title, chart.unit].map(escaped);
     let svg = drawing::svg(chart)?;
     Ok(format!(

@@ -1,4 +1,4 @@
-//! The first screen of a report: one figure and ten answers. All numbers come from the results.
+//! The first screen of a report: one chart and ten answers. All numbers come from the results.
 
 use serde_json::Value;
 
@@ -12,12 +12,12 @@ pub struct Answer {
     pub part: &'static str,
 }
 
-/// The loops of `site`: the name of each for readers, and its name in the results.
+/// The loops of `site`. Each has a name for readers, and a name in the results.
 const LATENCY: (&str, &str) = ("latency-bound", "latency_bound");
 const ALU: (&str, &str) = ("ALU-saturated", "alu_saturated");
 const COLD: (&str, &str) = ("caches swept", "cold");
 
-/// The names in `site` of the checks that are compared.
+/// The names in `site` of the compared checks.
 const CONSTANT: &str = "constant";
 const OFF: &str = "site, off (nop)";
 const ON: &str = "site, on (jmp)";
@@ -29,7 +29,7 @@ fn check<'a>(results: &'a Value, shape: &str, check: &str) -> &'a Value {
     row(results, "site", &format!("/{shape}/checks"), "check", check)
 }
 
-/// The chart of the time that checks add, off and on, warm and cold.
+/// The chart of the time that a check adds: off and on, warm and cold.
 pub fn chart(results: &Value) -> Chart<'_> {
     let pairs = [
         ("off, latency-bound loop: key", LATENCY, OFF),
@@ -51,7 +51,7 @@ pub fn chart(results: &Value) -> Chart<'_> {
     Chart { title: "What a check adds to a loop", unit: "ns more than no check", is_logarithmic: false, bars }
 }
 
-/// A figure, or a text that says that it was not measured.
+/// A figure as text, or a text that says that it was not measured.
 fn said(value: f64, digits: usize) -> String {
     if value.is_nan() { "(not measured)".to_owned() } else { figure(value, digits) }
 }
@@ -174,7 +174,7 @@ fn program(results: &Value) -> String {
     )
 }
 
-/// A way with keys beside another way, in the same unit.
+/// A figure with keys and the same figure in another way.
 struct Compared {
     what: &'static str,
     ours: Interval,
@@ -188,7 +188,7 @@ impl Compared {
         !self.ours.figure.is_nan() && !self.theirs.figure.is_nan()
     }
 
-    /// Returns whether `one` is less than `other`, with intervals that do not overlap.
+    /// Returns whether `one` is less than `other` and their intervals do not overlap.
     fn is_less(one: &Interval, other: &Interval) -> bool {
         one.ends[1] < other.ends[0]
     }
@@ -199,7 +199,7 @@ impl Compared {
     }
 }
 
-/// The comparisons in which a program might hope for a gain.
+/// The comparisons in which keys could make a program faster.
 fn compared(results: &Value) -> Vec<Compared> {
     let site = |shape: &str, name: &str| Interval::of(check(results, shape, name), "ns", "ns_interval");
     let of = |part: &str, list: &str, key: &str, name: &str| {
@@ -231,7 +231,7 @@ fn compared(results: &Value) -> Vec<Compared> {
     rows.map(|(what, ours, others, theirs, unit)| Compared { what, ours, others, theirs, unit }).into()
 }
 
-/// The comparisons in which keys are not faster.
+/// The text that lists the comparisons in which keys are not faster.
 fn no_gain(results: &Value) -> String {
     let (measured, others): (Vec<_>, Vec<_>) = compared(results).into_iter().partition(Compared::is_measured);
     if measured.is_empty() {
@@ -259,7 +259,7 @@ pub fn text(results: &Value) -> String {
     text
 }
 
-/// A chart as lines of text. Nothing for a chart without bars.
+/// A chart as lines of text. Empty for a chart without bars.
 pub fn drawn(chart: &Chart<'_>) -> String {
     const WIDTH: f64 = 36.0;
     if chart.bars.is_empty() {

@@ -1,4 +1,4 @@
-//! A choice among three arms, in the loops of `site`. An arm is one instruction. The choices differ in how they find the arm.
+//! A choice among three arms, in the loops of `site`. Each arm is one instruction. The variants differ in how they select the arm.
 
 use std::arch::{asm, naked_asm};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -15,7 +15,7 @@ static_mode! { static MODE: Arm = First; }
 /// The number of arms.
 pub const ARMS: usize = 3;
 
-/// An index on a cache line of its own: nothing else that is measured shares the line.
+/// An index on a cache line of its own. Nothing else that is measured shares this line.
 #[repr(align(128))]
 struct Index(AtomicU8);
 
@@ -39,10 +39,10 @@ extern "C" fn third(_hits: u64) -> u64 {
     naked_asm!(isa::returns_more!(3))
 }
 
-/// The table of functions. Its length is a power of two, so the index needs no check.
+/// The table of functions. Its length is a power of two, so the index is masked and needs no bounds check.
 static TABLE: [Function; 4] = [first, second, third, third];
 
-/// An arm: adds its number, counted from 1. The assembler keeps the compiler from merging several arms.
+/// An arm: adds its number, counted from 1. It is assembler, so the compiler cannot merge several arms.
 macro_rules! arm {
     ($hits:ident, $number:literal) => {
         // SAFETY: the instruction adds in a register.
@@ -73,21 +73,21 @@ choices! {
     alu: alu_baseline alu_constant alu_switch alu_match alu_table;
 }
 
-/// The way to choose the arm.
+/// A way to choose the arm.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Choice {
-    /// No choice and no arm.
+    /// The loop without a choice and without an arm.
     Baseline,
-    /// The compiler chooses.
+    /// The compiler knows the arm.
     Constant,
     Switch,
     /// A match on a relaxed load.
     Match,
-    /// A call through a table of functions. Its index is a relaxed load.
+    /// A call through a table of functions. The index is a relaxed load.
     Table,
 }
 
-/// Choices, each with the number of the arm that it takes, in the order of the report.
+/// The choices in the order of the report. Each has the index of the arm that it takes.
 pub const CHOICES: [(Choice, usize); 11] = [
     (Choice::Baseline, 0),
     (Choice::Constant, 0),
@@ -113,7 +113,7 @@ impl Choice {
         }
     }
 
-    /// The loops of the choice. `shape` is the number of the loop in `site`.
+    /// The loops of the choice. `shape` is the index of the loop in `site`.
     pub fn loops(self, shape: usize) -> Loops {
         let [latency, alu]: [Loops; 2] = match self {
             Choice::Baseline => [placements!(latency_baseline), placements!(alu_baseline)],
@@ -125,21 +125,21 @@ impl Choice {
         [latency, alu][shape]
     }
 
-    /// Leads all choices to the same arm.
+    /// Makes all choices take the same arm.
     pub fn prepare(arm: usize) -> Result<()> {
         MODE.set([Arm::First, Arm::Second, Arm::Third][arm])?;
         INDEX.iter().for_each(|index| index.0.store(arm as u8, Ordering::Relaxed));
         Ok(())
     }
 
-    /// Checks that the choice takes the arm to which `prepare` has led it.
+    /// Checks that the choice takes the arm that `prepare` has set.
     pub fn verify(self, arm: usize, shape: usize) -> Result<()> {
         const TURNS: u64 = 3;
         let added = match self {
             Choice::Baseline => 0,
             _ => (arm as u64 + 1) * TURNS * CHECKS_A_TURN as u64,
         };
-        // Both loops return their work `^` the sum that the arms have added.
+        // A loop returns the result of its work, combined by `^` with the sum that its arms added.
         let [own, base] = [self, Choice::Baseline].map(|choice| choice.loops(shape));
         let takes = |at| placed::run(&own, at, TURNS) ^ placed::run(&base, at, TURNS) == added;
         match (0..PLACEMENTS).all(takes) {

@@ -1,10 +1,10 @@
-//! `switch`: the cost of a choice among three arms, as a constant, a static switch, a match on a load, and a call through a table. It runs in the two
-//! warm loops of `site`.
+//! `switch`: the cost of a choice among three arms by a constant, a static switch, a match on a load, and a call through a table. The choices run in
+//! the two warm loops of `site`.
 //!
 //! ```text
-//!   first         take each arm by each choice, and make sure of it; step through each loop: the instructions of a choice
-//!   each round    every choice of both loops once, in random order; the baseline's time of the round is subtracted
-//!   after all     median of the differences, over all placements, with the least and the most of them
+//!   first         check that each choice takes each arm; step through each loop: counts the instructions of a choice
+//!   each round    run every choice in both loops once, in random order; the baseline's time of the round is subtracted
+//!   after all     median of the differences over all placements, with the least and the greatest
 //! ```
 
 mod choices;
@@ -121,7 +121,7 @@ fn report_shape(report: &mut Report, rows: &[Row], shape: usize) {
     );
 }
 
-/// Reports the targets. Each is for the arm at which a static switch costs the most, relative to the choice that it is compared with.
+/// Reports the targets. Each target uses the arm at which a static switch costs the most relative to the other choice.
 fn report_targets(report: &mut Report, rows: &[Row]) {
     let mut table = Table::new("targets: instructions more, of the worst arm", &["", "more", "target", ""]);
     let mut facts = Vec::new();

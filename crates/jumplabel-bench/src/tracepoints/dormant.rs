@@ -1,14 +1,14 @@
-//! Tracepoints without probes, many in a row.
+//! Tracepoints without probes, many in a sequence.
 //!
 //! ```text
-//!   nothing          lea                     3 bytes
-//!   site             nop, lea                8
-//!   relaxed load     cmp, jne, lea          16       a flag for each, 8 bytes from one to the next
-//!   all of a way:    one behind the other, and a return
+//!   nothing          lea                        3 bytes
+//!   site             prefix, nop, lea           9
+//!   relaxed load     cmp, jne, lea             16       each tracepoint has its own flag of 8 bytes
+//!   a row:           the tracepoints of one way, then a return
 //! ```
 //!
-//! The rows are written into memory at run time. A compiler would take minutes for 10^5 tracepoints, and no program needs to contain them all. A site
-//! is the code that `emit!` leaves, which `live` decodes. It has no table entry, because nobody flips it.
+//! The rows are written into memory at run time, because a compiler would take minutes for 10^5 tracepoints. A site has the code of `emit!`, which
+//! `live` checks by decoding it. It has no table entry, because it is never flipped.
 
 use std::hint::black_box;
 use std::ptr::null_mut;
@@ -23,8 +23,8 @@ use crate::site::cold::Sweep;
 use crate::site::decode::Path;
 
 const MOST: usize = 1_000_000;
-/// The greatest part of a pass's time that the placement alone may make. Each row lies in only one place, so there are no other placements to
-/// compare.
+/// The greatest difference, as a part of a pass's time, that the placement alone may explain. Each row is in only one place, so placements cannot be
+/// compared.
 const LITTLE: f64 = 0.1;
 pub const NUMBERS: [usize; 7] = [1, 10, 100, 1_000, 10_000, 100_000, MOST];
 
@@ -38,7 +38,7 @@ const RETURN: u8 = 0xc3;
 const SITE: [u8; 6] = [0x40, 0x0f, 0x1f, 0x44, 0, 0];
 const FLAG_BYTES: usize = 8;
 
-/// The rows of all ways, and after them the flags.
+/// The rows of all ways, followed by the flags.
 pub struct Dormant {
     start: usize,
 }
@@ -54,7 +54,7 @@ impl Dormant {
         if start == libc::MAP_FAILED {
             return Err(format!("{bytes} bytes: {}", std::io::Error::last_os_error()).into());
         }
-        // The pages get the size that the pages of a program's text have.
+        // The pages get the size of the pages of a program's text.
         // SAFETY: the range is the mapping.
         unsafe { libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE) };
         // SAFETY: nobody else knows the mapping.
@@ -79,9 +79,9 @@ impl Dormant {
                 }
             }
         }
-        // Writes to each page of the flags, so that none is the kernel's shared page of zeros.
+        // Writes to each page of the flags, because otherwise the kernel would map the same page of zeros for all of them.
         all[flags_at()..].fill(0);
-        // SAFETY: these are whole pages of the mapping, those of the code.
+        // SAFETY: these are the whole pages of the mapping that hold code.
         if unsafe { libc::mprotect(start, flags_at(), libc::PROT_READ | libc::PROT_EXEC) } != 0 {
             return Err(format!("code of this command: {}", std::io::Error::last_os_error()).into());
         }
@@ -90,9 +90,9 @@ impl Dormant {
         Ok(dormant)
     }
 
-    /// A function that runs the last `number` tracepoints of a way.
+    /// A function that runs the last `number` tracepoints of a way's row.
     fn entry(&self, way: usize, number: usize) -> extern "C" fn(u64) -> u32 {
-        // SAFETY: a tracepoint begins at this address. The tracepoints change only eax and the flags.
+        // SAFETY: a tracepoint begins at this address, and a return follows the last one. They change only eax and the flags.
         unsafe { std::mem::transmute(self.start + row_at(way) + (MOST - number) * WAYS[way].1) }
     }
 
@@ -111,7 +111,8 @@ impl Dormant {
         }
     }
 
-    /// The nanoseconds of a pass over `number` tracepoints. Without a sweep, this is the mean of many passes. With a sweep, it is one pass after it.
+    /// The nanoseconds of a pass over `number` tracepoints. Without a sweep, it is the mean of many passes. With a sweep, it is the first pass after
+    /// the sweep.
     pub fn sample(&self, way: usize, number: usize, sweep: Option<&mut Sweep>) -> f64 {
         let entry = black_box(self.entry(way, number));
         if let Some(sweep) = sweep {
@@ -151,7 +152,7 @@ impl Dormant {
                 report.table(table);
             }
             let mut chart = Chart::new(format!("a dormant tracepoint, {state}, by their number"), "ns more than none");
-            // If there are few tracepoints, the time is mostly that of the branch after them.
+            // With few tracepoints, most of the time is that of the return after them.
             for (number, ways) in NUMBERS.iter().zip(numbers).filter(|(number, _)| **number >= 100) {
                 for way in [1, 2] {
                     let more = ways[way].minus(&ways[0]).times(1.0 / *number as f64);

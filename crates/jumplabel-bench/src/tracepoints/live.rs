@@ -1,4 +1,4 @@
-//! Measures emissions with probes.
+//! Measures emissions of tracepoints with probes.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ tracepoint! {
 
 static SEEN: AtomicU64 = AtomicU64::new(0);
 
-/// A probe. It is not inlined, and has no atomic operation that locks.
+/// A probe. It is not inlined, and has no `lock` instruction.
 #[inline(never)]
 fn probe(number: u64) {
     SEEN.store(number, Ordering::Relaxed);
@@ -47,8 +47,8 @@ fn nothing(turns: u64) {
     }
 }
 
-/// A function with one emission, which is decoded beside the same function without it. (Among other work, the call in the arm out of line can make
-/// the function save registers, as any call there would: docs/how-it-works.md, "The site".)
+/// A function with one emission. It is decoded and compared with the same function without it. (Around other work, the call in the arm out of line
+/// can make the function save registers, as any call would: docs/how-it-works.md, "The site".)
 #[inline(never)]
 fn emits_once(number: u64) {
     emit!(point, number);
@@ -80,12 +80,12 @@ pub const LIVE: [Live; 7] = [
 ];
 
 const TURNS: u64 = 5_000;
-/// The number of turns that are stepped through.
+/// The number of turns that are executed step by step.
 const STEPPED: u64 = 20;
 
-/// The instructions and loads of an emission without probes, in code that the compiler made. An error if it is not one instruction.
+/// The instructions and loads of an emission without probes, in compiled code. Returns an error if it is not one instruction without a load.
 pub fn emission() -> Result<[f64; 2]> {
-    black_box(&SEEN); // The compiler must not learn that nobody reads it.
+    black_box(&SEEN); // The compiler must not learn that nobody reads this variable.
     let [with, without] = [emits_once, emits_never].map(|function| Path::of_call(function as usize));
     let emission = [with.len() as f64 - without.len() as f64, with.loads() as f64 - without.loads() as f64];
     if !cfg!(debug_assertions) && emission != [1.0, 0.0] {

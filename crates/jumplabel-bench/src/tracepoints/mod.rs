@@ -1,4 +1,4 @@
-//! `tracepoints`: the cost of tracepoints without probes, by their number, warm and cold, and the cost of an emission with probes.
+//! `tracepoints`: the cost of tracepoints without probes, warm and cold, for several numbers of them; and the cost of an emission with probes.
 
 mod dormant;
 mod live;
@@ -17,7 +17,7 @@ use live::{LIVE, Live};
 /// The states of the caches before a pass.
 pub const STATES: [&str; 2] = ["warm", "cold"];
 
-/// The samples: for each state of the caches, each number of dormant tracepoints and each way.
+/// The samples of each way, for each state of the caches and each number of tracepoints.
 pub type Passes = [[[Samples; WAYS.len()]; NUMBERS.len()]; STATES.len()];
 
 pub fn run(quick: bool) -> Result<Report> {

@@ -1,4 +1,4 @@
-//! Decodes AArch64 instructions, as far as a path needs that (Arm ARM C4.1, "A64 instruction set encoding").
+//! Decodes the parts of AArch64 instructions that a path needs (Arm ARM C4.1, "A64 instruction set encoding").
 
 use super::{Flow, Instruction};
 
@@ -11,7 +11,7 @@ pub fn decode(address: u64) -> Instruction {
 
 /// Decodes `word`, an instruction at the address `at`.
 fn of(at: u64, word: u32) -> Instruction {
-    // The target, from a signed number of words in the bits from `first` on.
+    // The target of a jump. Its offset is a signed number of words, in `bits` bits from bit `first` on.
     let target = |first: u32, bits: u32| {
         let words = ((word >> first) << (32 - bits)).cast_signed() >> (32 - bits);
         at.wrapping_add_signed(i64::from(words) * 4)
@@ -30,11 +30,11 @@ fn of(at: u64, word: u32) -> Instruction {
     Instruction { at, bytes: 4, flow, loads: is_load(word), locked: false, pads: false }
 }
 
-/// Returns whether the instruction reads memory by another register than the stack pointer.
+/// Returns whether the instruction reads memory through a register other than the stack pointer.
 fn is_load(word: u32) -> bool {
     let is_memory = word & 0x0a00_0000 == 0x0800_0000;
     let is_literal = word & 0x3b00_0000 == 0x1800_0000;
-    // Loads of one register: `opc` is 00 for a store. Pairs, exclusive and ordered accesses: bit 22 says that they load.
+    // Loads of one register: `opc` 00 is a store, other values are loads. Pairs, exclusive and ordered accesses: bit 22 is set in loads.
     let is_one = word & 0x3800_0000 == 0x3800_0000;
     let reads = if is_one { word >> 22 & 3 != 0 } else { word >> 22 & 1 == 1 };
     let is_of_stack = word >> 5 & 31 == 31;
@@ -45,7 +45,7 @@ fn is_load(word: u32) -> bool {
 mod tests {
     use super::*;
 
-    /// Words as an assembler encodes them.
+    /// Instruction words from an assembler.
     #[test]
     fn instructions() {
         let rows = [

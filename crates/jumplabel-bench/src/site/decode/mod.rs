@@ -1,5 +1,5 @@
-//! Decodes code as it is in memory: the instructions that one turn of a loop, or one call, really executes. A figure counts only after this has shown
-//! that the compiler left the checks as they were meant.
+//! Decodes code as it is in memory: the instructions that one turn of a loop, or one call, really executes. A figure is accepted only if this shows
+//! that the compiler made the checks as intended.
 
 #[cfg(any(test, target_arch = "aarch64"))]
 mod aarch64;
@@ -19,32 +19,32 @@ pub use x86_64::find;
 
 use crate::Result;
 
-/// The place to which an instruction leads.
+/// Where the execution continues after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flow {
     Next,
-    /// It leads to this address, or to the next instruction.
+    /// At this address, or at the next instruction.
     Conditional(u64),
     Jump(u64),
     Call(u64),
-    /// It calls the function whose address is in a register.
+    /// In the function whose address is in a register.
     IndirectCall,
     Return,
-    /// It leads to a place that cannot be known.
+    /// At a place that the decoder cannot know.
     Away,
 }
 
-/// The properties of an instruction that paths need.
+/// The properties of an instruction that a path needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Instruction {
     at: u64,
     bytes: u64,
     flow: Flow,
-    /// True if it reads memory other than the stack.
+    /// True if the instruction reads memory other than the stack.
     loads: bool,
-    /// True if it has a `lock` prefix.
+    /// True if the instruction has a `lock` prefix.
     locked: bool,
-    /// True if it only aligns the next instruction: RISC-V's nop of two bytes before a site of four bytes.
+    /// True if the instruction only aligns the next one: RISC-V's nop of two bytes before a site of four bytes.
     pads: bool,
 }
 
@@ -58,8 +58,8 @@ impl Instruction {
 pub struct Path(Vec<Instruction>);
 
 impl Path {
-    /// The path of one turn of the loop in the function at `entry`, and of the functions that it calls directly. No conditional jump is taken, except
-    /// the one that closes the loop.
+    /// The path of one turn of the loop in the function at `entry`, and of the functions that the loop calls directly. The path takes no conditional
+    /// jump, except the one that closes the loop.
     pub fn of_loop(entry: usize) -> Result<Path> {
         let mut path: Vec<Instruction> = Vec::new();
         let (mut at, mut returns) = (entry as u64, Vec::new());
@@ -91,7 +91,7 @@ impl Path {
         Err("the compiler has not left a loop where one was measured".into())
     }
 
-    /// The path from `entry` to the first return or indirect jump. It goes on in functions that are called or jumped to directly.
+    /// The path from `entry` to the first return or indirect jump. It follows direct calls and jumps.
     pub fn of_call(entry: usize) -> Path {
         let mut path = Vec::new();
         let (mut at, mut returns) = (entry as u64, Vec::new());
@@ -125,12 +125,12 @@ impl Path {
         self.0.iter().filter(|instruction| instruction.locked).count()
     }
 
-    /// The number of instructions that only align others.
+    /// The number of instructions that only align other instructions.
     pub fn pads(&self) -> usize {
         self.0.iter().filter(|instruction| instruction.pads).count()
     }
 
-    /// The number of instructions that read memory, without calls, returns and accesses to the stack.
+    /// The number of instructions that read memory. Calls, returns and accesses to the stack do not count.
     pub fn loads(&self) -> usize {
         self.0.iter().filter(|instruction| instruction.loads).count()
     }

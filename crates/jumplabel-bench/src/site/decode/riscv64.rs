@@ -1,4 +1,4 @@
-//! Decodes RV64 instructions, as far as a path needs that (The RISC-V Instruction Set Manual, volume I, "RV32/64G Instruction Set Listings" and the
+//! Decodes the parts of RV64 instructions that a path needs (The RISC-V Instruction Set Manual, volume I, "RV32/64G Instruction Set Listings" and the
 //! extension "C").
 
 use super::{Flow, Instruction};
@@ -6,7 +6,8 @@ use super::{Flow, Instruction};
 /// The instruction at an address of this program's code.
 #[cfg(target_arch = "riscv64")]
 pub fn decode(address: u64) -> Instruction {
-    // SAFETY: the address is in code of this program. A call has two instructions, and the first of them lies before the address.
+    // SAFETY: the address and the four bytes before it are in this program's text. (The first of the two instructions of a call may be in those
+    // bytes.)
     let half = |at: u64| u32::from(unsafe { (at as *const u16).read() });
     let word = |at: u64| if half(at) & 3 == 3 { half(at) | half(at + 2) << 16 } else { half(at) };
     of(address, word(address), half(address - 4) | half(address - 2) << 16)
@@ -33,7 +34,7 @@ fn of(at: u64, word: u32, before: u32) -> Instruction {
             Flow::Conditional(at.wrapping_add_signed(offset.into()))
         }
         0x67 => {
-            // If an `auipc` of the same register comes before it, the target is known.
+            // The target is known if an `auipc` to the same register comes before.
             let is_near = before & 0x7f == 0x17 && before >> 7 & 31 == from;
             let upper = i64::from((before & 0xffff_f000).cast_signed());
             let target = (at - 4).wrapping_add_signed(upper + i64::from(signed >> 20));
@@ -54,7 +55,7 @@ fn of(at: u64, word: u32, before: u32) -> Instruction {
 
 fn compressed(at: u64, word: u32) -> Flow {
     let bit = |from: u32, to: u32| ((word >> from & 1) << to).cast_signed();
-    // Bit 12 is the highest bit of the number, and its sign.
+    // Bit 12 is the highest bit of the number, which is its sign.
     let sign = |place: u32| -((word >> 12 & 1).cast_signed() << place);
     let to = |offset: i32| at.wrapping_add_signed(offset.into());
     let first = word >> 7 & 31;
@@ -81,7 +82,7 @@ fn compressed(at: u64, word: u32) -> Flow {
     }
 }
 
-/// Returns whether it is `c.lw`, `c.ld` or `c.fld`. The same loads by the stack pointer do not count.
+/// Returns whether the instruction is `c.lw`, `c.ld` or `c.fld`. The same loads through the stack pointer do not count.
 fn loads_compressed(word: u32) -> bool {
     // `c.lbu` and other loads of the extension "Zcb" count, too.
     matches!((word & 3, word >> 13 & 7), (0, 1..=3)) || word & 3 == 0 && matches!(word >> 10 & 0x3f, 0x20 | 0x21)
@@ -91,7 +92,7 @@ fn loads_compressed(word: u32) -> bool {
 mod tests {
     use super::*;
 
-    /// Words as an assembler encodes them.
+    /// Instruction words from an assembler.
     #[test]
     fn instructions() {
         let rows = [
