@@ -41,7 +41,7 @@ fn seen_early() -> [bool; 2] {
     [static_branch_unlikely!(TRACE), static_branch_likely!(TRACE)]
 }
 
-/// How many sites [`seen_early`] has: two, until its code is freed.
+/// The number of sites of [`seen_early`]: two, until its code is freed.
 static INIT_SITES: AtomicUsize = AtomicUsize::new(2);
 
 /// The number of sites of [`TRACE`].

@@ -14,7 +14,7 @@ use crate::arch;
 
 pub struct Here;
 
-/// How often each CPU has serialised. A test can only count this: no emulator goes on running an instruction that has been changed.
+/// The number of times that each CPU has serialised. A test can only count this: no emulator goes on running an instruction that has been changed.
 static SERIALISED: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
 pub fn serialised(cpu: usize) -> u32 {
@@ -48,7 +48,7 @@ pub fn until(done: impl Fn() -> bool) {
     }
 }
 
-/// How often code was written while the other CPU stood still, and while it did not.
+/// The number of writes to code while the other CPU stood still, and while it did not.
 static WRITTEN: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
 pub fn written() -> [u32; 2] {

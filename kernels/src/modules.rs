@@ -29,7 +29,7 @@ struct Header {
     key: &'static RawKey,
     /// Runs the module's sites. Returns a bit for each.
     seen: extern "C" fn() -> u32,
-    /// How many of these sites belong to the kernel's key. The last one belongs to the module's key.
+    /// The number of these sites that belong to the kernel's key. The last of the sites belongs to the module's key.
     foreign: usize,
 }
 

@@ -37,7 +37,7 @@ public:
 
 	// True if the key was turned on, and is held on.
 	explicit operator bool() const noexcept { return _key && _error == 0; }
-	// 0, or the error for which the key is not held.
+	// 0, or the error because of which the key is not held.
 	int error() const noexcept { return _error; }
 
 private:

@@ -21,7 +21,7 @@ pub(crate) struct AliasWriter<'a, M: Machine> {
 /// The smallest page size of all kernels, in bytes. A larger page is treated as several of these.
 const PAGE: usize = 4096;
 
-/// How many words are compared, and their size in bytes together. All of them lie in one page if they begin at a multiple of that size.
+/// The number of compared words, and their size in bytes together. All of them lie in one page if they begin at a multiple of that size.
 const WORDS: usize = 4;
 const COMPARED: usize = WORDS * size_of::<usize>();
 

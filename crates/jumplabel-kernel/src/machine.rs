@@ -59,7 +59,7 @@ pub unsafe trait Machine: Sync {
     /// A running clock, which tells when to give up a rendezvous.
     fn now(&self) -> Duration;
 
-    /// How long a rendezvous waits for a CPU: longer than any CPU keeps its interrupts off.
+    /// The time for which a rendezvous waits for a CPU. It must be longer than any CPU keeps its interrupts off.
     fn patience(&self) -> Duration {
         Duration::from_secs(1)
     }

@@ -8,10 +8,10 @@ use jumplabel::platform::{Image, Place};
 
 use crate::bounds::{Bounds, Slot};
 
-/// How many modules with sites can be loaded at a time.
+/// The greatest number of modules with sites that can be loaded at a time.
 const MODULES: usize = 16;
 
-/// How many objects without bounds are remembered.
+/// The greatest number of objects without bounds that are remembered.
 const UNBOUNDED: usize = 4;
 /// A record's address that no object has.
 const TOO_MANY: usize = usize::MAX;

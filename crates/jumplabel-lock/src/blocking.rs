@@ -52,7 +52,7 @@ ops! {
 
 /// True while threads may begin to sleep.
 static MAY_SLEEP: AtomicBool = AtomicBool::new(false);
-/// The number of threads that sleep, or have not yet found out whether they may.
+/// The number of threads that sleep, or that have not yet read whether they may sleep.
 static SLEEPERS: AtomicU32 = AtomicU32::new(0);
 /// Held during a change, so that two changes do not overlap.
 static CHANGING: Mutex<()> = Mutex::new(());

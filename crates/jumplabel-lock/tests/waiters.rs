@@ -9,7 +9,7 @@ use jumplabel_testing::scenario::{Scenario, fork, passes, reap, rounds};
 
 static COUNTER: Lock<u64> = Lock::new(0);
 const THREADS: u64 = 4;
-/// How often any thread took the lock and gave it back.
+/// The number of times that any thread took the lock and gave it back.
 static PROGRESS: AtomicUsize = AtomicUsize::new(0);
 
 /// Four threads count under the lock until `switch` returns. Checks that the counter is the sum of their own counts.

@@ -96,7 +96,7 @@ impl Cpu {
         self.0.pending.store(1, Ordering::Relaxed);
     }
 
-    /// How many interrupts the guest has seen.
+    /// The number of interrupts that the guest has seen.
     #[must_use]
     pub fn taken(&self) -> u32 {
         self.0.taken.load(Ordering::Relaxed)

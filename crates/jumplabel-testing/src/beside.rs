@@ -4,7 +4,7 @@
 //! the same time on another processor, or because this thread was stopped there. The system counts how often this thread was stopped, which explains
 //! as many differences. Each further one shows a thread that ran at the same time. No clock is needed.
 
-/// The number of differences that is enough. With it, the race that a twin must lose, which is open for as long a time, is lost often, too.
+/// The number of differences that is enough. A broken twin must lose a race that is possible for an equally long time, so it also loses it often.
 pub const ENOUGH: u64 = 1000;
 
 /// The differences that a thread has seen.
@@ -25,13 +25,13 @@ impl Watch {
         self.seen += u64::from(number() != number());
     }
 
-    /// How often another thread certainly ran at the same time.
+    /// The number of times that another thread certainly ran at the same time.
     pub fn end(&self) -> u64 {
         self.seen.saturating_sub(switches() - self.switches)
     }
 }
 
-/// How often the calling thread was stopped.
+/// The number of times that the calling thread was stopped.
 fn switches() -> u64 {
     // SAFETY: `getrusage` fills plain numbers, which outlive the call.
     let usage = unsafe {

@@ -95,7 +95,7 @@ pub struct Pages {
     pub keys: &'static [StaticKeyFalse],
     /// The address of the first function.
     pub code: usize,
-    /// How many functions there are.
+    /// The number of functions.
     pub count: usize,
     /// The distance between two functions, in bytes.
     pub stride: usize,

@@ -54,7 +54,7 @@ mod tests {
     use std::process::Command;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    /// How many of 200 programs that `copy` has made do not start, while other threads start programs.
+    /// Makes 200 programs with `copy` while other threads start programs. Returns the number of those programs that cannot be started.
     fn refused(copy: impl Fn(&Path, &Path)) -> usize {
         let directory = std::env::temp_dir().join(format!("jumplabel-copied-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();

@@ -25,10 +25,10 @@ const CHILD: &str = "JUMPLABEL_SCENARIO";
 /// The exit status of a child whose body has returned. It is not 0, because a test binary in which no test matches also ends with 0.
 const DONE: i32 = 77;
 
-/// How long a scenario that must end may take, on a busy machine. It is multiplied by [`patience`].
+/// The time limit of a scenario that must end, on a busy machine. It is multiplied by [`patience`].
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// How long to watch a scenario that must hang.
+/// The time for which a scenario that must hang is watched.
 const WATCHED: Duration = Duration::from_secs(3);
 
 #[cfg(unix)]
@@ -61,7 +61,7 @@ pub fn this_program() -> Command {
     command
 }
 
-/// How many times slower than a processor this machine is, if it is an emulated one that says so (cargo xtask guests).
+/// The factor by which this machine is slower than a real processor. It is 1, unless the machine is an emulated one of `cargo xtask guests`.
 pub fn slowness() -> u32 {
     std::env::var("JUMPLABEL_SLOWNESS").map_or(1, |slowness| slowness.parse().expect("JUMPLABEL_SLOWNESS is a number"))
 }

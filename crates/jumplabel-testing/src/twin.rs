@@ -220,7 +220,7 @@ impl PrivateLock {
 /// Makes the writes one by one, with a pause after each. So another thread may see half a batch.
 pub fn write_slowly(writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
     for (at, write) in writes.chunks(1).enumerate() {
-        // SAFETY: this write is one of those for which the writer was opened.
+        // SAFETY: the caller opened the writer for all of `writes`, and this is one of them.
         unsafe { writer.write(write) }.map_err(|(_, refusal)| (at, refusal))?;
         std::thread::yield_now();
     }

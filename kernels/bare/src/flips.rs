@@ -38,7 +38,7 @@ static SMALL: Kernel<Here, 2, 1> = Kernel::new(Here);
 static LET_GO: AtomicBool = AtomicBool::new(false);
 /// Counts flips: it is twice the number of finished flips, plus 1 during a flip.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
-/// The last epoch in which each hart compared its sites with their keys.
+/// For each hart, the last epoch in which it compared its sites with their keys.
 static LAST: [AtomicU32; HARTS] = [const { AtomicU32::new(0) }; HARTS];
 static STALE: AtomicU32 = AtomicU32::new(0);
 static COMPARED: AtomicU32 = AtomicU32::new(0);

@@ -89,7 +89,7 @@ pub fn come() -> Result<(), Error> {
     Ok(())
 }
 
-/// How many harts are online. `IS_ONLINE` is true for each of them.
+/// The number of harts that are online. `IS_ONLINE` is true for each of them.
 pub static ONLINE: AtomicU32 = AtomicU32::new(1);
 static IS_ONLINE: [AtomicBool; HARTS] = [const { AtomicBool::new(false) }; HARTS];
 
@@ -98,7 +98,7 @@ pub fn is_online() -> bool {
     IS_ONLINE[hart::number()].load(SeqCst)
 }
 
-/// How many harts are in [`answer`], where they run no site. (A hart that waits for the library's own lock is not counted.)
+/// The number of harts in [`answer`], where they run no site. (A hart that waits for the library's own lock is not counted.)
 static STANDING: AtomicU32 = AtomicU32::new(0);
 
 /// True while only hart 0 flips. Later, harts wait for the library's own lock, and `STANDING` does not count them.

@@ -16,7 +16,7 @@ pub struct Stacks([[AtomicUsize; 2 * WORDS]; HARTS]);
 
 pub static STACKS: Stacks = Stacks([const { [const { AtomicUsize::new(COLOUR) }; 2 * WORDS] }; HARTS]);
 
-/// How many bytes of each stack were used.
+/// The number of bytes that each hart used of its stack.
 pub fn used() -> [usize; HARTS] {
     STACKS.0.each_ref().map(|words| {
         let untouched = words.iter().take_while(|word| word.load(Relaxed) == COLOUR).count();

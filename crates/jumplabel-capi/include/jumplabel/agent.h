@@ -50,7 +50,7 @@ int jumplabel_agent_start(const char *_words, jumplabel_agent_log_fn _log, void 
 /* Forbids the agent for ever to change the keys that a selector without a value chooses, such as "auth.*". -EINVAL: the selector is wrong, or nothing
    matches. */
 int jumplabel_agent_no_remote(const char *_selector);
-/* The same, with a reason, which an operator is told who tries it. */
+/* The same with a reason. The agent tells the reason to an operator who tries to change such a key. */
 int jumplabel_agent_no_remote_because(const char *_selector, const char *_reason);
 
 /* Like jumplabel_on_change() of <jumplabel.h>, for all keys and modes that a selector without a value chooses ("net.*", "file:src/cache.c"), also

@@ -275,7 +275,7 @@ struct jumplabel_imported_false_ {
 /* The type that `x` points to: 1 static_key_true, 0 static_key_false, 2 static_key, 5 and 4 the first two with _or_load, 9 and 8 the first two of
    another module, -1 any other. */
 #ifdef __cplusplus
-extern "C++" { /* Also where the header is included inside of extern "C". */
+extern "C++" { /* Needed if the header is included inside of extern "C". */
 template <class _pointer> struct jumplabel_type_ {
 	static constexpr int _value = -1;
 };

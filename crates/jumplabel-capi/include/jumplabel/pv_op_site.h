@@ -117,7 +117,7 @@ JUMPLABEL_EXTERN_C_ void jumplabel_no_slow_way_(void)
 
 /*
  * The site and its entry; after the function, a copy of the instruction, and the operation's name; the first of the arms (kind 5). The labels are
- * numbers, of which the nearest one counts, because a text may have labels of its own.
+ * numbers, because a text may have labels of its own; a reference means the nearest label with its number.
  */
 #define JUMPLABEL_CLOSED_NATIVE_(op, y, k, func, text)                                                                 \
 	JUMPLABEL_OP_PREFIX_ JUMPLABEL_HERE_ ":\n8802:\n" text "\n8803:\n"                                             \

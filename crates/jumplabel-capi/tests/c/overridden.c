@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A weak key, in place of which the linker takes that of overriding.c. Prints "ok" at the end. */
+/* A weak key. The linker takes the key of overriding.c instead. Prints "ok" at the end. */
 #include <stdio.h>
 
 #include <jumplabel.h>

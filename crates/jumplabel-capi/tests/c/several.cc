@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Checks of keys that several files define, of which the linker keeps one each. Prints "ok" at the end. */
+/* Checks of keys that several files define. The linker keeps one definition of each key. Prints "ok" at the end. */
 #include <cstdio>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-/* N-way switches with each number of modes and each first mode, in another file than the mode. */
+/* N-way switches with 2 to 8 modes. The mode with 3 modes is defined in another file. */
 #include <errno.h>
 
 #include "checked.h"

@@ -63,8 +63,8 @@ static void operations(void)
 }
 
 /*
- * How often two threads certainly ran at the same time. If the second of two reads in a row sees a change, another thread ran in between; the number
- * of times that this thread was stopped is subtracted.
+ * The number of times that two threads certainly ran at the same time. If the second of two successive reads sees a change, another thread ran in
+ * between. The number of times that this thread was stopped is subtracted.
  */
 static long beside;
 

@@ -29,8 +29,8 @@ fn out_of_line() {
     }
 }
 
-/// The same if the arm calls a function that is not declared cold. gcc saves nothing, because the labels tell it that the arm is rare. clang before
-/// 19 saves fewer registers if they have a price (-regalloc-csr-first-time-cost).
+/// The same for an arm that calls a function without the attribute `cold`. gcc saves nothing, because the labels tell it that the arm is rare. clang
+/// before 19 saves fewer registers if saving has a cost (-regalloc-csr-first-time-cost).
 #[test]
 fn rare() {
     const ARM: &str = "-DARM=__attribute__((noinline))";

@@ -9,7 +9,7 @@ use crate::prefix::{printed, scratch, succeeds};
 const SHARED: &str = "-ljumplabel";
 const COPY: &str = "-Wl,-Bstatic -ljumplabel -Wl,-Bdynamic";
 
-/// Builds the program. `libraries` are those that its library and the program are linked with.
+/// Builds the program. `libraries` are for the linker: the first text for the program's own library, the second for the program.
 fn build(name: &str, compiler: Compiler, language: Language, flags: [&str; 2], libraries: [&str; 2]) -> PathBuf {
     let directory = scratch(&format!("early-{name}-{}", compiler.c));
     let library = format!("{} -fPIC -shared", flags[0]);

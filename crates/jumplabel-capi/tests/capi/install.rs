@@ -19,7 +19,7 @@ fn for_musl() {
     const TARGET: &str = "CARGO_BUILD_TARGET=x86_64-unknown-linux-musl";
     let prefix = scratch("musl");
     let variable = format!("PREFIX={}", prefix.display());
-    // The prefix has libraries for glibc from before. Neither the shared library nor the archive may stay.
+    // First installs libraries for glibc into the same prefix. The installation for musl must remove the shared libraries and replace the archives.
     make(&["install", &variable]);
     assert!(libraries(&prefix).contains(&"libjumplabel.so.0".into()));
     make(&["install", &variable, TARGET]);
@@ -67,7 +67,8 @@ fn used_below_destdir() {
     runs_by_cmake(&stage.join("opt/c++"), "destdir-cmake");
 }
 
-/// Whatever CARGO is, the workspace's Makefile searches no relative directory for commands: this crate's directory has a folder `install`.
+/// With any value of CARGO, the workspace's Makefile searches only absolute directories for commands. A relative one could be this crate's directory,
+/// where `install` is a folder.
 #[test]
 fn commands_are_not_taken_from_here() {
     for (cargo, first) in

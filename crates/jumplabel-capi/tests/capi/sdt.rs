@@ -108,7 +108,8 @@ fn same_notes() {
         assert_eq!(of_sizes(&system), of_sizes(&own), "{what}");
         places[0] += system.iter().zip(&own).filter(|(one, other)| one == other).count();
         places[1] += system.len();
-        // The header itself is included, before any <sys/sdt.h>. And the system's header is used in all these cases.
+        // The sizes are the same if the header is included directly, before any <sys/sdt.h>. In the cases that follow, it includes the system's
+        // header.
         assert_eq!(of_sizes(&compiled("-include jumplabel/sdt.h")), of_sizes(&own), "{what}");
         let old = if language == Language::C { "-std=gnu89" } else { "-std=c++11" };
         for more in ["-DJUMPLABEL_FALLBACK", old] {

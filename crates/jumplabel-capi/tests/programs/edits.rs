@@ -1,5 +1,5 @@
-//! Edits of sources. An edit says what it replaces, and how often that is in the file. Any other number is an error, because then it is not the
-//! source for which the edit was written.
+//! Edits of sources. An edit gives the text that it replaces, and how often the text is in the file. Another number is an error, because then the
+//! edit was written for another version of the source.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub const fn edit(file: &'static str, times: usize, from: &'static str, to: &'st
     Edit { file, times, from, to, is_word: false }
 }
 
-/// The same for a word: a name must not continue before it.
+/// Like [`edit`] for a word: no letter of a name may come right before it.
 pub const fn word(file: &'static str, times: usize, from: &'static str, to: &'static str) -> Edit {
     Edit { file, times, from, to, is_word: true }
 }

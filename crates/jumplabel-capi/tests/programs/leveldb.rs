@@ -116,7 +116,7 @@ fn tests(folder: &Path, flipped: &Path) -> Tests {
     let output = run.output().unwrap();
     let said = printed(&output);
     let lines = |mark: &'static str| said.lines().filter(move |line| line.contains(mark));
-    // The first are lines of googletest; in the C test, each part prints PASS.
+    // The C++ tests print lines of googletest. The C test prints PASS for each of its parts.
     let passed = lines("[       OK ]").count() + lines("PASS").filter(|line| line.ends_with("PASS")).count();
     let mut failed: Vec<String> = lines("[  FAILED  ]").chain(lines("***")).map(str::to_owned).collect();
     if !output.status.success() && failed.is_empty() {
@@ -125,7 +125,7 @@ fn tests(folder: &Path, flipped: &Path) -> Tests {
     Tests { passed, failed }
 }
 
-/// db_bench fills a database, and reads one that another run, which is not counted, has written, so from tables. Counts its thread.
+/// Counts the instructions of two runs of db_bench: one fills a database, and one reads it. Only the threads that run the benchmarks are counted.
 fn load(folder: &Path) -> u64 {
     let database = folder.join("database");
     let _ = std::fs::remove_dir_all(&database);

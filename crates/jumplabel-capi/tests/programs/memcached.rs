@@ -91,7 +91,7 @@ fn build(folder: &Path, way: Way) {
         succeeds(Command::new("make").arg("-j2").env_remove("MAKEFLAGS").current_dir(folder));
         return;
     }
-    // The files that autoconf has made get newer than their sources, although patches have changed these.
+    // Makes the files of autoconf newer than their sources, because patches have changed the sources, and `make` would run autoconf.
     for made in ["aclocal.m4", "config.h.in", "Makefile.in", "configure"] {
         succeeds(Command::new("touch").arg(folder.join(made)));
     }

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use crate::story::{scratch, succeeds};
 
-/// The stanzas (deb822) of a list, or its lines, for a suite of this distribution, with packages replaced by sources.
+/// Copies a list of packages (stanzas in deb822, or lines), and lists sources in place of packages. Only entries for suites of this distribution
+/// stay.
 fn sources_of(list: &str, is_stanzas: bool, codename: &str) -> String {
     let has_suite = |words: &str| {
         words.split_whitespace().any(|suite| suite == codename || suite.starts_with(&format!("{codename}-")))

@@ -112,7 +112,7 @@ impl Program {
             (self.build)(&folder, way);
             let text = text(&folder.join(self.binary));
             eprintln!("{}, {}: counting", self.package, way.name());
-            // A load varies by a few per thousand, because of the arrival of requests and of random numbers.
+            // The count of a load varies by a few per thousand, because requests arrive at different times and random numbers differ.
             let mut counted = [(); 3].map(|()| (self.load)(&folder));
             counted.sort_unstable();
             let instructions = counted[1];

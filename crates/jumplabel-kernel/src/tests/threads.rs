@@ -14,7 +14,7 @@ use crate::Machine;
 
 thread_local! {
     pub static CPU: Cell<usize> = const { Cell::new(0) };
-    /// How often the interrupts of this CPU were turned off.
+    /// The number of times that the interrupts of this CPU were turned off.
     pub static OFF: Cell<u32> = const { Cell::new(0) };
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 
-/// How long a forked child of a scenario may live, in seconds.
+/// The seconds after which a forked child of a scenario is killed.
 const ALARM: u32 = 30;
 
 /// Starts a child in a process group of its own, so that everything it starts can be ended with it.

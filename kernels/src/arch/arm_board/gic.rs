@@ -25,7 +25,7 @@ pub fn begin() {
 
 /// Sends a software-generated interrupt.
 pub fn interrupt(cpu: usize) {
-    // SAFETY: it writes a register. The barrier lets the other core see earlier stores.
+    // SAFETY: this writes a register of the controller, which is mapped. The barrier lets the other core see earlier stores.
     unsafe {
         asm!("dsb ish", options(nostack));
         controller(0xf00).write_volatile(1 << (16 + cpu) | 1);

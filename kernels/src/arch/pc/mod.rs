@@ -171,7 +171,7 @@ pub fn wait() {
 /// Does nothing: on this machine, instruction fetches see stores.
 pub fn clean(_address: usize, _alias: usize, _bytes: usize) {}
 
-/// How many ticks this CPU counts in a millisecond.
+/// The number of ticks that this CPU counts in a millisecond.
 static SPEED: AtomicU64 = AtomicU64::new(0);
 
 pub fn nanoseconds() -> u64 {

@@ -1,4 +1,4 @@
-//! From the loader, or from the other CPU's reset, to Rust code in 32-bit mode.
+//! The code that runs first on each CPU: from the loader, or from the other CPU's reset, to Rust code in 32-bit mode.
 //!
 //! ```text
 //!   loader, by the multiboot header ─► start: bss ─────────────┐

@@ -56,7 +56,8 @@ fn strict_warnings_in_c() {
     }
 }
 
-/// What users may ask gcc for. The rest is about whole programs, other languages, what the optimiser decides (-Winline), or (-Wpadded, -Wtraditional-conversion) about what nobody wants.
+/// Warnings of gcc that users may turn on. Others are about whole programs, other languages or the optimiser's decisions (-Winline), or nobody wants
+/// them (-Wpadded, -Wtraditional-conversion).
 const GCC: &str = "-Wshadow -Wconversion -Wsign-conversion -Wcast-qual -Wcast-align=strict -Wundef -Wswitch-default -Wswitch-enum -Wunused-macros \
     -Wredundant-decls -Wmissing-declarations -Wformat=2 -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wnull-dereference \
     -Wdouble-promotion -Wfloat-equal -Wdate-time -Wvla -Walloca -Wstack-protector -Warith-conversion";
@@ -64,8 +65,8 @@ const GCC_C: &str = "-Wbad-function-cast -Wjump-misses-init -Wnested-externs -Ws
     -Wdeclaration-after-statement";
 const GCC_CXX: &str = "-Wzero-as-null-pointer-constant -Wuseless-cast -Wold-style-cast -Wextra-semi -Weffc++ -Wsuggest-override -Wcomma-subscript -Wnoexcept \
     -Wsign-promo -Wstrict-null-sentinel -Wctor-dtor-privacy -Woverloaded-virtual -Wconditionally-supported -Wnon-virtual-dtor";
-/// All of clang's warnings, but for those about: names and layouts that are Linux's (reserved, padded); older standards; C arrays and function
-/// pointers; functions that only another file uses; and the macro in sdt.h that has the name of its expansion.
+/// All warnings of clang, except those about Linux's names and layouts (reserved, padded), about older standards, about C arrays and function
+/// pointers, about functions that only another file uses, and about the macro in sdt.h that has the name of its expansion.
 const CLANG: &str = "-Weverything -Wno-c++98-compat -Wno-c++98-compat-pedantic -Wno-pre-c11-compat -Wno-padded -Wno-reserved-identifier \
     -Wno-reserved-macro-identifier -Wno-missing-variable-declarations -Wno-unsafe-buffer-usage -Wno-cast-function-type-strict \
     -Wno-used-but-marked-unused -Wno-unknown-warning-option -Wno-disabled-macro-expansion";

@@ -16,7 +16,7 @@
 	KEY(loading, server.loading)                                                                                   \
 	KEY(pause, server.client_pause_type != CLIENT_PAUSE_OFF)
 
-/* The same for features that leave something behind, and so stay in use from the first time on. */
+/* Keys of features that leave something behind, and so stay in use after their first use. */
 #define KEYS_OF_HISTORY(KEY)                                                                                           \
 	KEY(cluster, server.cluster_enabled)                                                                           \
 	KEY(io_threads, server.io_threads_num > 1)                                                                     \
