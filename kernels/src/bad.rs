@@ -165,14 +165,14 @@ pub fn run() -> Result<(), Error> {
     let mut site = 0;
     for_each_site(&WATCHED, |found| site = found.address)?;
     let place = arch::alias(site) as *mut [u8; 4];
-    // SAFETY: it reads a site that nobody runs.
+    // SAFETY: this reads a site that nobody runs.
     let right = unsafe { place.read() };
-    // SAFETY: it writes to the same site, which nobody runs.
+    // SAFETY: this writes to the same site, which nobody runs.
     unsafe { place.write_volatile(arch::FOREIGN) };
     assert!(
         matches!(refused("foreign bytes", WATCHED.disable()), Error::ForeignBytes { address, .. } if address == site)
     );
-    // SAFETY: it is the same site, and the refused flip has left it as it was.
+    // SAFETY: this is the same site, and the refused flip has left it as it was.
     unsafe {
         assert!(place.read_volatile() == arch::FOREIGN);
         place.write_volatile(right);

@@ -36,7 +36,7 @@ static LAST: AtomicU32 = AtomicU32::new(0);
 static EPOCHS: AtomicU32 = AtomicU32::new(0);
 static STALE: AtomicU32 = AtomicU32::new(0);
 
-/// What the other CPU does: it is online, it shall go offline, it is offline, or it shall come online again.
+/// The phase of the other CPU: it is online, it must go offline, it is offline, or it must come online again.
 static PHASE: AtomicU32 = AtomicU32::new(HERE);
 const HERE: u32 = 0;
 const GO: u32 = 1;

@@ -15,7 +15,7 @@ mod message;
 /// The address of a key, as C passes it.
 pub type Key = *const RawKey;
 
-/// Why a call was refused.
+/// The reason why a call was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The address is not that of a key.

@@ -8,7 +8,7 @@ use core::time::Duration;
 #[must_use]
 pub fn interrupts_off() -> u64 {
     let mask: u64;
-    // SAFETY: it turns interrupts off, and the caller turns them on again.
+    // SAFETY: this turns interrupts off, and the caller turns them on again.
     unsafe { asm!("mrs {}, daif", "msr daifset, #2", out(reg) mask, options(nostack)) };
     mask
 }
@@ -16,14 +16,14 @@ pub fn interrupts_off() -> u64 {
 /// [`Machine::restore`](crate::Machine::restore), for [`interrupts_off`].
 #[inline]
 pub fn restore(interrupts: u64) {
-    // SAFETY: it restores the interrupts that were on before.
+    // SAFETY: this restores the interrupts that were on before.
     unsafe { asm!("msr daif, {}", in(reg) interrupts, options(nostack)) };
 }
 
 /// [`Machine::serialise`](crate::Machine::serialise).
 #[inline]
 pub fn serialise() {
-    // SAFETY: it changes no memory.
+    // SAFETY: this changes no memory.
     unsafe { asm!("isb", options(nostack)) };
 }
 
@@ -41,7 +41,7 @@ pub fn clean(address: usize, alias: usize) {
 #[must_use]
 pub fn now() -> Duration {
     let (ticks, frequency): (u64, u64);
-    // SAFETY: it reads registers.
+    // SAFETY: this reads registers.
     unsafe {
         asm!("isb", "mrs {}, cntvct_el0", "mrs {}, cntfrq_el0", out(reg) ticks, out(reg) frequency, options(nostack))
     };

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use jumplabel::platform::Image;
 
-/// Where an object lies: the kernel, or a module.
+/// The addresses of an object, which is the kernel or a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// The object's code.

@@ -20,7 +20,7 @@ use jumplabel::Refusal;
 #[must_use]
 pub fn tp() -> usize {
     let number;
-    // SAFETY: it reads a register.
+    // SAFETY: this reads a register.
     unsafe { asm!("mv {}, tp", out(reg) number, options(nomem, nostack, preserves_flags)) };
     number
 }
@@ -30,7 +30,7 @@ pub fn tp() -> usize {
 #[must_use]
 pub fn interrupts_off() -> u64 {
     let status: u64;
-    // SAFETY: it turns interrupts off, and the caller turns them on again.
+    // SAFETY: this turns interrupts off, and the caller turns them on again.
     unsafe { asm!("csrrci {}, sstatus, 2", out(reg) status, options(nostack)) };
     status & 2
 }
@@ -38,7 +38,7 @@ pub fn interrupts_off() -> u64 {
 /// [`Machine::restore`](crate::Machine::restore), for [`interrupts_off`].
 #[inline]
 pub fn restore(interrupts: u64) {
-    // SAFETY: it turns interrupts on if they were on before.
+    // SAFETY: this turns interrupts on if they were on before.
     unsafe { asm!("csrs sstatus, {}", in(reg) interrupts & 2, options(nostack)) };
 }
 
@@ -62,7 +62,7 @@ pub fn now() -> Duration {
 #[must_use]
 pub fn nanoseconds() -> u64 {
     let ticks: u64;
-    // SAFETY: it reads a counter.
+    // SAFETY: this reads a counter.
     unsafe { asm!("rdtime {}", out(reg) ticks, options(nomem, nostack)) };
     ticks.wrapping_mul(100)
 }
@@ -105,7 +105,7 @@ pub fn acknowledge() -> bool {
 /// [`Machine::wait`](crate::Machine::wait): sleeps until an interrupt comes. It clears the interrupt if it was only a request. A tick of the timer
 /// stays pending.
 pub fn wait() {
-    // SAFETY: it waits for an interrupt and then clears it. The caller looks for an order afterwards, so no request is lost.
+    // SAFETY: this waits for an interrupt and then clears it. The caller looks for an order afterwards, so no request is lost.
     unsafe { asm!("wfi", "csrci sip, 2", options(nostack)) };
     if TICKED[tp() & 63].load(Ordering::Relaxed) != 0 {
         // SAFETY: the handler of the timer's interrupt runs as soon as interrupts are on.
@@ -136,7 +136,7 @@ impl Window {
     /// The root table, and the number of address bits that lie below the index of its entries. `None` if translation is off.
     fn root(&self) -> Result<Option<(&[AtomicU64; 512], u32)>, Refusal> {
         let satp: usize;
-        // SAFETY: it reads a register.
+        // SAFETY: this reads a register.
         unsafe { asm!("csrr {}, satp", out(reg) satp, options(nomem, nostack)) };
         let bits = match satp >> 60 {
             0 => return Ok(None),

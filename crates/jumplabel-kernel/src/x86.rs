@@ -11,12 +11,12 @@ use core::arch::x86_64::__cpuid;
 #[must_use]
 pub fn interrupts_off() -> u64 {
     let flags: usize;
-    // SAFETY: it turns interrupts off, and the caller turns them on again.
+    // SAFETY: this turns interrupts off, and the caller turns them on again.
     #[cfg(target_arch = "x86")]
     unsafe {
         asm!("pushfd", "pop {}", "cli", out(reg) flags)
     };
-    // SAFETY: it turns interrupts off, and the caller turns them on again.
+    // SAFETY: this turns interrupts off, and the caller turns them on again.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         asm!("pushfq", "pop {}", "cli", out(reg) flags)
@@ -28,7 +28,7 @@ pub fn interrupts_off() -> u64 {
 #[inline]
 pub fn restore(interrupts: u64) {
     if interrupts != 0 {
-        // SAFETY: it turns interrupts on if they were on before.
+        // SAFETY: this turns interrupts on if they were on before.
         unsafe { asm!("sti", options(nostack)) };
     }
 }

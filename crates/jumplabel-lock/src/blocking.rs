@@ -109,7 +109,7 @@ pub fn set_from_environment() -> Result<(), Refused> {
     set(waiters).map_err(Refused::Locks)
 }
 
-/// Why the value of the variable `LOCK_WAITERS` has no effect.
+/// The reason why the value of the variable `LOCK_WAITERS` has no effect.
 #[derive(Debug)]
 pub enum Refused {
     /// The variable has an unknown value.

@@ -34,7 +34,7 @@ unsafe extern "C" {
 
 /// Installs the handler, and turns software interrupts on.
 pub fn on() {
-    // SAFETY: it installs the handler above.
+    // SAFETY: this installs the handler above.
     unsafe {
         asm!("csrw stvec, {}", "csrs sie, {}", "csrsi sstatus, 2", in(reg) &raw const trap_entry, in(reg) 2);
     }

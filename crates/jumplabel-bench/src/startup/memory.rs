@@ -1,4 +1,4 @@
-//! Counts the pages of a running program's text and tables that were copied. It reads them from /proc.
+//! Counts the pages of a running program's text and tables that were copied. The numbers come from /proc.
 //!
 //! A page of a file mapping is copied when somebody writes to it; `Anonymous` counts such pages. `Private_Dirty` would also count unchanged pages of
 //! a file that was written recently.

@@ -1,6 +1,6 @@
-//! How much work checks are for compilers, compared with atomic loads. Compiles a file with many functions, each with one check, and one with few,
-//! whose cost is subtracted as that of the start and the header. Counts instructions of the compiler and the assembler with valgrind, and compares
-//! ratios: times differ by half from run to run on a machine with other load.
+//! Measures the work of compilers for checks, and compares it with atomic loads. Compiles a file with many functions that have one check each, and a
+//! file with few such functions, whose cost is subtracted because it is mostly that of the start and the header. Counts instructions of the compiler
+//! and the assembler with valgrind. Times are not used, because on a busy machine they differ by half from run to run.
 //!
 //! ```sh
 //! cargo test --release -p jumplabel-capi --test capi compile_time -- --ignored --nocapture

@@ -17,7 +17,7 @@ struct Sizes {
     code: usize,
     constants: usize,
     unwind: usize,
-    /// What `size` calls text: all read-only parts, including names and relocations for the dynamic loader.
+    /// The column `text` of the tool `size`: all read-only parts, including names and relocations for the dynamic loader.
     text: usize,
 }
 

@@ -22,7 +22,7 @@ pub fn file(folder: &Path) -> PathBuf {
 }
 
 impl Flips {
-    /// What one process counts when it starts.
+    /// The counts of one process that only starts.
     pub fn of_one(path: &Path, mut program: Command) -> Flips {
         program.arg("--version").env("FLIPPED", path).output().unwrap();
         Flips::read(path)

@@ -107,7 +107,7 @@ pub fn exit(status: u32) -> ! {
 
 pub fn cpu() -> usize {
     let affinity: usize;
-    // SAFETY: it only reads a register.
+    // SAFETY: this only reads a register.
     unsafe { asm!("mrs {}, mpidr_el1", out(reg) affinity, options(nomem, nostack, preserves_flags)) };
     affinity & 0xff
 }
@@ -162,10 +162,10 @@ extern "C" fn trap(is_interrupt: u64, syndrome: u64, address: usize) -> usize {
 }
 
 fn trap_on() {
-    // SAFETY: it installs the handlers above.
+    // SAFETY: this installs the handlers above.
     unsafe { asm!("msr vbar_el1, {}", "isb", in(reg) &raw const vectors, options(nostack)) };
     gic::begin();
-    // SAFETY: it turns interrupts on, which are handled from now on.
+    // SAFETY: this turns interrupts on. Their handlers are installed above.
     unsafe { asm!("msr daifclr, #2", options(nostack)) };
 }
 

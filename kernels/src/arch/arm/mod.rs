@@ -98,7 +98,7 @@ pub fn exit(status: u32) -> ! {
 
 pub fn cpu() -> usize {
     let affinity: usize;
-    // SAFETY: it only reads a register.
+    // SAFETY: this only reads a register.
     unsafe { asm!("mrc p15, 0, {}, c0, c0, 5", out(reg) affinity, options(nomem, nostack, preserves_flags)) };
     affinity & 0xff
 }
@@ -124,14 +124,14 @@ pub fn serialise() {
 
 pub fn interrupts_off() -> u64 {
     let flags: u32;
-    // SAFETY: it turns interrupts off, and the caller turns them on again.
+    // SAFETY: this turns interrupts off, and the caller turns them on again.
     unsafe { asm!("mrs {}, cpsr", "cpsid i", out(reg) flags, options(nostack)) };
     u64::from(flags & 1 << 7)
 }
 
 pub fn restore(interrupts: u64) {
     if interrupts == 0 {
-        // SAFETY: it turns interrupts on if they were on before.
+        // SAFETY: this turns interrupts on if they were on before.
         unsafe { asm!("cpsie i", options(nostack)) };
     }
 }
@@ -148,7 +148,7 @@ pub fn clean(address: usize, alias: usize, _bytes: usize) {
 
 pub fn nanoseconds() -> u64 {
     let (low, high, frequency): (u32, u32, u32);
-    // SAFETY: it only reads registers: CNTVCT, CNTFRQ.
+    // SAFETY: this only reads registers: CNTVCT, CNTFRQ.
     unsafe {
         asm!("isb", "mrrc p15, 1, {}, {}, c14", "mrc p15, 0, {}, c14, c0, 0", out(reg) low, out(reg) high, out(reg) frequency,
              options(nostack));
@@ -186,10 +186,10 @@ extern "C" fn trap(vector: u32, address: usize) -> usize {
 }
 
 fn trap_on() {
-    // SAFETY: it installs the handlers above.
+    // SAFETY: this installs the handlers above.
     unsafe { asm!("mcr p15, 0, {}, c12, c0, 0", "isb", in(reg) &raw const vectors, options(nostack)) };
     gic::begin();
-    // SAFETY: it turns interrupts on, which are handled from now on.
+    // SAFETY: this turns interrupts on. Their handlers are installed above.
     unsafe { asm!("cpsie i", options(nostack)) };
 }
 

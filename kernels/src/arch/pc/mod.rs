@@ -26,7 +26,7 @@ pub use jumplabel_kernel::x86::{interrupts_off, restore, serialise};
 pub use paging::{alias, map};
 
 extern "C" fn first() -> ! {
-    // SAFETY: it turns off the interrupts of devices.
+    // SAFETY: this turns off the interrupts of devices.
     unsafe {
         out(0x21, 0xff);
         out(0xa1, 0xff);
@@ -175,7 +175,7 @@ pub fn clean(_address: usize, _alias: usize, _bytes: usize) {}
 static SPEED: AtomicU64 = AtomicU64::new(0);
 
 pub fn nanoseconds() -> u64 {
-    // SAFETY: it only reads a counter, which every x86-64 has.
+    // SAFETY: this only reads a counter, which every x86-64 has.
     let ticks = unsafe { _rdtsc() };
     (u128::from(ticks) * 1_000_000 / u128::from(SPEED.load(Relaxed))) as u64
 }

@@ -145,7 +145,7 @@ extern "C" fn trap(cause: usize, address: usize) -> usize {
 }
 
 fn trap_on() {
-    // SAFETY: it installs the handler above, and turns on software interrupts only.
+    // SAFETY: this installs the handler above, and turns on software interrupts only.
     unsafe {
         asm!("csrw stvec, {}", "csrs sie, {}", "csrsi sstatus, 2", in(reg) trap_entry as *const () as usize, in(reg) 2);
     }

@@ -33,7 +33,7 @@ pub fn map() {
 /// The address at which the byte of the image at `address` can be written.
 pub fn alias(address: usize) -> usize {
     let translation: u64;
-    // SAFETY: it only reads a register.
+    // SAFETY: this only reads a register.
     unsafe { asm!("csrr {}, satp", out(reg) translation, options(nomem, nostack)) };
     if translation == 0 { address } else { address - 2 * GIB as usize + ALIAS as usize }
 }

@@ -89,7 +89,7 @@ pub fn set_cpu(cpu: usize) {
 
 pub fn cpu() -> usize {
     let selector: usize;
-    // SAFETY: it only reads gs, where `set_cpu` has put the number.
+    // SAFETY: this only reads gs, where `set_cpu` has put the number.
     unsafe { asm!("mov {:e}, gs", out(reg) selector, options(nomem, nostack, preserves_flags)) };
     (selector - NUMBERED) / 8
 }

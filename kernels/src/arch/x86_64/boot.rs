@@ -119,7 +119,7 @@ pub fn set_cpu(cpu: usize) {
 /// interrupt the other one.
 pub fn cpu() -> usize {
     let cpu;
-    // SAFETY: it reads the word at gs:0, where `set_cpu` has put the number.
+    // SAFETY: this reads the word at gs:0, where `set_cpu` has put the number.
     unsafe { asm!("mov {}, gs:[0]", out(reg) cpu, options(readonly, nostack, preserves_flags)) };
     cpu
 }
