@@ -28,6 +28,8 @@ pub mod stop;
 pub mod switch;
 #[cfg(jumplabel_sites)]
 pub mod twin;
+#[cfg(target_os = "linux")]
+pub mod version_map;
 #[cfg(all(target_os = "linux", jumplabel_sites))]
 pub mod writers;
 

@@ -26,18 +26,9 @@ pub fn exported(library: &Path) -> Vec<String> {
 
 /// `NAME@VERSION` for each symbol in a map.
 fn of_map(text: &str) -> Vec<String> {
-    let (mut found, mut version) = (Vec::new(), None);
-    for line in text.lines() {
-        if let Some((name, _)) = line.split_once(" {").filter(|(name, _)| name.starts_with("JUMPLABEL_")) {
-            version = Some(name);
-        } else if line.starts_with("local:") {
-            version = None;
-        } else if let (Some(version), Some(name)) = (version, line.trim_start().strip_suffix(';')) {
-            found.push(format!("{name}@{version}"));
-        }
-    }
-    found.sort_unstable();
-    found
+    let mut names = jumplabel_testing::version_map::names(text);
+    names.sort_unstable();
+    names
 }
 
 fn map(library: &str) -> String {

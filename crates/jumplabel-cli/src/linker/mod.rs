@@ -123,11 +123,18 @@ fn linked(words: &[OsString], all: &Words) -> u8 {
 
 /// Strips a file as the linker would have done. Returns the exit code of `strip`.
 fn stripped(path: &Path, option: &str) -> u8 {
-    let status = Command::new("strip").arg(option).arg(path).status();
-    if !status.as_ref().is_ok_and(ExitStatus::success) {
-        say(&format_args!("{}: strip {option} failed", path.display()));
+    let failed = |why: &dyn std::fmt::Display| say(&format_args!("{}: strip {option}: {why}", path.display()));
+    match Command::new("strip").arg(option).arg(path).status() {
+        Ok(status) if status.success() => 0,
+        Ok(status) => {
+            failed(&"failed");
+            code(Ok(status))
+        }
+        Err(error) => {
+            failed(&error);
+            127
+        }
     }
-    code(status)
 }
 
 fn say(what: &dyn std::fmt::Display) {

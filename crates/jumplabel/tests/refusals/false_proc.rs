@@ -145,10 +145,9 @@ fn broken_twin_believes() {
 /// writable, or takes the right to write from data.
 fn map_is_a_file(place: &str) {
     let watch = Watch::new(sites().raw());
-    let platform = sites().site(0) & !(PAGE - 1);
+    let text = sites().site(0) & !(PAGE - 1);
     let map = watch.map();
-    for (start, end, protection) in [(platform, platform + 16 * PAGE, "rwxp"), (PAGE, usize::MAX & !(PAGE - 1), "r-xp")]
-    {
+    for (start, end, protection) in [(text, text + 16 * PAGE, "rwxp"), (PAGE, usize::MAX & !(PAGE - 1), "r-xp")] {
         let root = FalseRoot::new();
         let mut lie = String::new();
         writeln!(lie, "{start:x}-{end:x} {protection} 00000000 00:00 0 ").unwrap();

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jumplabel_testing::breadth::{has, leave_out};
+use jumplabel_testing::version_map;
 
 use super::bookworm::Bookworm;
 use super::{printed, root, scratch, shell};
@@ -234,14 +235,10 @@ fn lists_of_symbols() {
 
 /// `NAME@VERSION` of all that a map of versions shows, and of the versions, sorted.
 fn versions(map: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for part in map.split("\nJUMPLABEL_").skip(1) {
-        let (version, names) = part.split_once(" {\nglobal:\n").expect("a version's names");
-        let names = names.split(['}', '\n']).take_while(|line| line.starts_with("    "));
-        let names = names.map(|line| line.trim().trim_end_matches(';'));
-        let version = format!("JUMPLABEL_{version}");
-        found.extend(names.chain([version.as_str()]).map(|name| format!("{name}@{version}")));
-    }
+    let mut found = version_map::names(map);
+    let mut versions: Vec<_> = found.iter().map(|name| name.split_once('@').expect("a version").1.to_owned()).collect();
+    versions.dedup();
+    found.extend(versions.iter().map(|version| format!("{version}@{version}")));
     found.sort_unstable();
     found
 }

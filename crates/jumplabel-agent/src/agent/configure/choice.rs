@@ -28,7 +28,8 @@ pub fn choose(layer: &Handle, all: &[Subject], items: &[Selector]) -> Result<Vec
                     value: None,
                     before: said.value.clone(),
                     revision: said.revision,
-                    sites: Some(said.sites).filter(|&sites| sites > 0),
+                    // If keys have this name, their sites count, below.
+                    sites: Some(said.sites).filter(|&sites| sites > 0 && subject.address == 0),
                 });
                 wanted.value.clone_from(&value);
             }
