@@ -64,7 +64,7 @@ fn tests(sh: &Shell, target: &Target, release: bool, torture: bool) -> Result<()
             cargo = cargo.arg("--").args(NOT_EMULATED.split(' ').flat_map(|tests| ["--skip", tests]));
         }
     }
-    // The set starts programs that are dynamically linked.
+    // The set `objects` starts programs that are dynamically linked.
     if sets.contains(&"objects") {
         let directory = format!("target/arches/objects-{}", target.name);
         programs::objects(sh, target, &directory)?;
@@ -75,8 +75,8 @@ fn tests(sh: &Shell, target: &Target, release: bool, torture: bool) -> Result<()
     Ok(())
 }
 
-/// Runs the tests of the C API (crates/jumplabel-capi), with gcc and clang, or with zig. Prints the number of checks. Where tracepoints in C have
-/// notes for tracers, also tests these.
+/// Runs the tests of the C API (crates/jumplabel-capi), with gcc and clang, or with zig. Prints the number of checks. If tracepoints in C have notes
+/// for tracers on the target, tests these notes, too.
 fn conformance(sh: &Shell, target: &Target, c: &C) -> Result<()> {
     programs::c_library(sh, target, "staticlib")?;
     let mut compilers = vec![(format!("{} {}", target.cc(), c.gcc), Some(""))];
@@ -107,8 +107,8 @@ fn conformance(sh: &Shell, target: &Target, c: &C) -> Result<()> {
     Ok(())
 }
 
-/// Tests that code with branch target identification (aarch64) stays guarded under the writers that change protections. Code without it must not
-/// become guarded, on a processor that has the extension and on one that has not.
+/// Tests that code with branch target identification (BTI, on aarch64) stays guarded if a writer changes the protection of its pages. Code must not
+/// become guarded if it lacks BTI, or if the processor lacks the extension.
 fn guarded(sh: &Shell, target: &Target, gnu: &str, emulator: &str) -> Result<()> {
     let (cc, sources) = (target.cc(), "crates/jumplabel-capi/tests/c");
     let flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-O2", "-Icrates/jumplabel-capi/include"];
@@ -136,7 +136,7 @@ fn guarded(sh: &Shell, target: &Target, gnu: &str, emulator: &str) -> Result<()>
     Ok(())
 }
 
-/// Tests that each measurement of `make bench` runs there: it begins, decodes its loops, and ends. A measurement that is written for another
+/// Tests that each measurement of `make bench` runs on the target: it begins, decodes its loops, and ends. A measurement that is written for another
 /// instruction set must say so. The times do not matter. Only the bench is optimised, because it decodes its own code.
 fn measured(sh: &Shell, target: &Target, emulator: &str) -> Result<()> {
     let settings = ["opt-level=3", "debug-assertions=false", "codegen-units=16"];

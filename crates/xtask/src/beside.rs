@@ -17,7 +17,7 @@ use signal_hook::iterator::Signals;
 /// The commands that run. Each is a process group of its own, so a signal to this process does not reach them.
 static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
-/// Runs commands, each with a name for the table of stages. If some fail, all others run nevertheless. The error names those that failed.
+/// Runs commands in parallel. Each has a name for the table of stages. If some fail, all others still run, and the error names those that failed.
 pub fn run(commands: &[(String, String)]) -> Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
     thread::spawn(move || {
@@ -55,7 +55,8 @@ pub fn run(commands: &[(String, String)]) -> Result<()> {
 /// Runs a command and shows its output. Returns whether it succeeded.
 fn one(name: &str, command: &str) -> Result<bool> {
     let start = Instant::now();
-    // The output goes to a file, not to a pipe: a process that the command leaves behind may hold a file open, and nobody waits for it.
+    // The output goes to a file, not to a pipe. If the command leaves a process behind, that process may keep a pipe open, and the reader would wait
+    // for it.
     let mut log = File::from(memfd_create("log", MemfdFlags::CLOEXEC)?);
     let mut bash = Command::new("bash");
     bash.args(["-c", command]).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log.try_clone()?).process_group(0);

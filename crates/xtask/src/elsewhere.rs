@@ -1,5 +1,6 @@
-//! Systems that have the fallback. The core is checked for each of them. Its tests run on one, wasm32-wasip1, whose runner is a package of PyPI. For
-//! kernels' targets with the fallback, this builds the crates that kernels in Rust and in C use.
+//! Checks systems for which the library has only the fallback, in which each check loads its key. `cargo check` runs for each of them. The core's
+//! tests run on one, wasm32-wasip1, whose runner is a package of PyPI. For kernels' targets with the fallback, builds the crates that kernels in Rust
+//! and in C use.
 
 mod windows;
 
@@ -25,14 +26,15 @@ pub const TARGETS: &[&str] = &[
 /// Kernels' targets without sites. Their words have 32 bits, and they have no atomics of 64 bits.
 pub const KERNELS: &[&str] = &["riscv32imac-unknown-none-elf", "thumbv7m-none-eabi"];
 const WASI: &str = "wasm32-wasip1";
-/// The package of PyPI that runs programs there.
+/// The package of PyPI that runs programs for WASI.
 pub const RUNNER: &str = "wasmtime";
 pub const PACKAGE: &str = "wasmtime==50.0.1";
 
-/// The sets that run there. The others need things that WASI lacks: constructors (records, lists), inline assembly (plan), processes (ops, threads).
+/// The sets that run on WASI. The others need things that WASI lacks: constructors (records, lists), inline assembly (plan), processes (ops,
+/// threads).
 const SETS: &str = "keys naked or_load calls switches up scoped tracepoints";
-/// The tests that cannot run there. They need threads, a panic that is caught, processes, the caller's place in a panic, or names, for which
-/// constructors make lists.
+/// The tests of these sets that cannot run on WASI. They need threads, a panic that is caught, processes, the caller's place in a panic, or the names
+/// of keys, which constructors list.
 const NOT_THERE: &[&str] = &[
     "trace::probes::tests::data_stay_while_a_thread_is_in_them",
     "deferred",
@@ -79,8 +81,8 @@ pub fn run(sh: &Shell) -> Result<()> {
     skipped.end(in_ci())
 }
 
-/// Builds the crates for a kernel's target, because a check alone does not find errors that depend on the values of a kernel's constants. `kernel`
-/// has the whole platform of a kernel.
+/// Builds the crates for a kernel's target. A check alone does not find errors that depend on the values of a kernel's constants. The feature
+/// `kernel` includes the whole platform of a kernel.
 fn of_kernels(sh: &Shell, target: &str) -> Result<()> {
     let build =
         cmd!(sh, "cargo build --quiet --target-dir target/elsewhere -p jumplabel-capi --lib --no-default-features");
@@ -89,7 +91,7 @@ fn of_kernels(sh: &Shell, target: &str) -> Result<()> {
     Ok(())
 }
 
-/// Runs the core's tests, each in a program of its own, because a panic ends the program there.
+/// Runs the core's tests. Here a panic ends the whole program of a set, which then prints no result: so the results are counted.
 fn tests(sh: &Shell, skipped: &mut Skipped) -> Result<()> {
     let python = crate::root().join("target").join(RUNNER).join("bin/python3").display().to_string();
     if !has(&python) {
@@ -98,7 +100,7 @@ fn tests(sh: &Shell, skipped: &mut Skipped) -> Result<()> {
     }
     let runner = format!("timeout 300 {python} {}", crate::root().join("crates/xtask/src/wasi.py").display());
     let tests = SETS.split(' ').flat_map(|set| ["--test", set]);
-    // The names are exact, because a part of a name could leave out more tests.
+    // The names are exact, because the part of a name could match more tests than the one that is meant.
     let not_there = NOT_THERE.iter().flat_map(|test| ["--skip", test]);
     let command = cmd!(sh, "cargo test --target-dir target/elsewhere -p jumplabel --target {WASI} --lib")
         .env("CARGO_TARGET_WASM32_WASIP1_RUNNER", runner)

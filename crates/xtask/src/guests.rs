@@ -1,4 +1,4 @@
-//! Runs the core's tests under a real kernel of another instruction set: Debian's, in qemu-system, from memory.
+//! Runs the core's tests on Debian's kernel for another instruction set, in qemu-system. The guest has no disk: its files are in memory.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -12,8 +12,8 @@ use crate::programs::{self, sum};
 use crate::targets::{Compiler, Guest, OF_GUESTS, Target};
 use crate::{Skipped, has, in_ci, printed};
 
-/// Variables for the tests: how many times slower than a processor the emulator is (for storms of signals or forks), and the path of the program that
-/// tests/objects.rs starts.
+/// Variables for the tests: how many times slower the emulator is than a processor (tests then send fewer signals and fork less often), and the path
+/// of the program that tests/objects.rs starts.
 const VARIABLES: &str = "JUMPLABEL_SLOWNESS=20 JUMPLABEL_OBJECTS=/objects/objects";
 
 pub fn run(sh: &Shell, targets: &[&Target], require: bool) -> Result<()> {
@@ -44,7 +44,7 @@ pub fn run(sh: &Shell, targets: &[&Target], require: bool) -> Result<()> {
     skipped.end(require || in_ci())
 }
 
-/// Apt for packages of one architecture, and perhaps of another release than the machine's. It keeps its lists in a directory of its own, so the
+/// Runs apt for packages of one architecture, and perhaps of another release than the machine's. Its lists are in a directory of their own, so the
 /// machine's lists stay as they are.
 struct Apt<'a> {
     sh: &'a Shell,
@@ -116,8 +116,8 @@ fn kernel(sh: &Shell, directory: &Path, architecture: &str, guest: &Guest) -> Re
     find().with_context(|| format!("no kernel in {}", guest.kernel))
 }
 
-/// The command that starts the machine. Qemu 7.2 sometimes runs stale code: the translation of a program that has ended runs in the next program at
-/// the same address. Qemu 10.0 was not seen to do so.
+/// Returns the command that starts the machine. If the installed qemu is older than 10, downloads a newer one: qemu 7.2 sometimes runs stale code,
+/// the translation of a program that has ended, in the next program at the same address. Qemu 10.0 was not seen to do so.
 fn emulator(sh: &Shell, guest: &Guest) -> Result<Vec<String>> {
     let program = guest.program();
     let version = cmd!(sh, "{program} --version").quiet().read()?;

@@ -1,4 +1,4 @@
-//! Builds the project's own kernels and boots them in QEMU. Also boots twins, which are broken on purpose and must fail.
+//! Builds the project's own kernels and boots them in QEMU. Also boots twins: kernels that are broken on purpose and must fail.
 
 mod machines;
 mod twins;
@@ -41,7 +41,7 @@ pub fn run(sh: &Shell, machines: &[&'static Machine], flips: Option<u32>) -> Res
     skipped.end(in_ci())
 }
 
-/// Tests that the unchanged kernel passes, with a module in memory behind it.
+/// Tests that the unchanged kernel passes, with a module loaded into memory after the kernel.
 fn passes(sh: &Shell, machine: &Machine, flips: Option<u32>) -> Result<()> {
     let name = machine.name;
     let flips = flips.map(|flips| ("KERNEL_FLIPS", flips.to_string()));
@@ -85,7 +85,7 @@ const VARIABLES: &[&str] = &["KERNEL_FLIPS", "MERGED_TABLE", "KERNEL_IMPATIENT"]
 /// Builds the kernel from the sources at `root`.
 fn build(sh: &Shell, machine: &Machine, root: &Path, variables: &[(&str, String)]) -> Result<PathBuf> {
     let (target, manifest) = (machine.target, root.join("kernels/Cargo.toml"));
-    // Each copy of the sources has a directory of its own: cargo would take a build script of one copy for that of another.
+    // Each copy of the sources has a target directory of its own: in a shared one, cargo would take a build script of one copy for that of another.
     let directory = root.join("target/kernels");
     let Kernel { package, file, .. } = machine.kernel;
     let build = cmd!(
@@ -98,10 +98,10 @@ fn build(sh: &Shell, machine: &Machine, root: &Path, variables: &[(&str, String)
     Ok(directory.join(target).join("release").join(file))
 }
 
-/// Builds a module. It is linked to lie behind the kernel, and it uses the kernel's instance of the library. Link-time optimisation is off, because
-/// no code of the library may come into the module.
+/// Builds a module. Its addresses are after the kernel's, and it uses the kernel's instance of the library. Link-time optimisation is off, because no
+/// code of the library may come into the module.
 fn module(sh: &Shell, machine: &Machine, kernel: &Path) -> Result<PathBuf> {
-    const BEHIND: u64 = 6 << 20; // The kernel's text, constants and data lie before it, each at a large page.
+    const BEHIND: u64 = 6 << 20; // The kernel's text, constants and data, each on a large page of its own, end before this offset.
     let symbols = cmd!(sh, "readelf --syms --wide {kernel}").quiet().read()?;
     let address = |name: &str| {
         let line = symbols.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
@@ -184,7 +184,7 @@ fn broken(sh: &Shell, here: &Path, twin: &Twin) -> Result<PathBuf> {
     ] {
         fs::copy(here.join(file), copy.join(file))?;
     }
-    // The manifest of the copy leaves out what only the core's tests need, because the copy does not have it.
+    // The copy does not contain the crates that only the core's tests need, so its manifest leaves them out.
     let manifest = fs::read_to_string(here.join("crates/jumplabel/Cargo.toml"))?;
     let (before, tests) = manifest.split_once("[dev-dependencies]").context("the core has tests")?;
     let behind = tests.find("[lints]").context("and lints")?;

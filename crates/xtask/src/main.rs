@@ -35,85 +35,85 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Installs what the checks need and this machine lacks: packages by apt-get, toolchains and targets by rustup
+    /// Installs what the checks need and this machine does not have: packages by apt-get, toolchains and targets by rustup
     ///
-    /// An instruction set that cannot be had is said to be skipped, and why; in CI (the variable CI is set) that is an error.
+    /// If an instruction set cannot be installed, prints that it is skipped, and why. In CI (the variable CI is set), that is an error.
     Setup {
-        /// Also what `make test-all` needs and `make test` does not
+        /// Installs also what `make test-all` needs and `make test` does not
         #[arg(long)]
         all: bool,
-        /// Also what `guests` needs for the instruction sets
+        /// Installs also what `guests` needs for the instruction sets
         #[arg(long)]
         guests: bool,
-        /// Instruction sets; `others`: those of `make release-check`; `guests`: those that have one
+        /// Instruction sets; `others`: those of `make release-check`; `guests`: those that have a guest
         #[arg(value_name = "NAME", value_parser = named)]
         names: Vec<Named>,
     },
-    /// Runs the core's tests for other instruction sets, statically linked, under qemu-user where this machine cannot run them
+    /// Runs the core's tests for other instruction sets, statically linked, under qemu-user if this machine cannot run them
     Arches {
-        /// Optimised: arms are laid out in other ways. The rest does not depend on it, and is left out
+        /// Runs optimised builds, in which arms are laid out in other ways; leaves out sets that do not depend on the layout
         #[arg(long, conflicts_with = "torture")]
         release: bool,
-        /// Flips under running threads, and nothing else
+        /// Runs only torture: flips under running threads
         #[arg(long)]
         torture: bool,
         #[command(flatten)]
         chosen: Chosen,
     },
-    /// Runs the core's tests under a real kernel of another instruction set, Debian's, in qemu-system, from memory
+    /// Runs the core's tests on Debian's kernel for another instruction set, in qemu-system, with all files in memory
     ///
-    /// There, all writers write to text that a processor of that kind runs, and membarrier, fork and clone are that kernel's.
+    /// There, each writer writes to text that a processor of that instruction set runs, and membarrier, fork and clone are those of its kernel.
     Guests(Chosen),
-    /// Builds our own kernels and boots them in QEMU; and twins that are broken on purpose, whose boots must fail
+    /// Builds our own kernels and boots them in QEMU; also boots twins, which are broken on purpose and must fail
     Kernels {
-        /// Flips while the other processor runs, instead of 1,000; without the twins, which take no longer to be found out
+        /// The number of flips while the other processor runs, instead of 1,000; leaves out the twins, which fail as early with 1,000
         #[arg(long)]
         flips: Option<u32>,
         /// Machines; all if none is named
         #[arg(value_name = "NAME", value_parser = kernels::named)]
         machines: Vec<&'static kernels::Machine>,
     },
-    /// Runs each fuzz target
+    /// Runs each fuzz target for this number of seconds
     Fuzz { seconds: u32 },
     /// Runs the core's tests for Windows (x86_64-pc-windows-gnu) under Wine
     ///
-    /// Wine takes a directory in target/ for its Windows.
+    /// Wine's Windows is a directory in target/.
     Wine {
-        /// Runs only torture and its twins, for so long, and what a flip costs beside its system calls; prints the figures
+        /// Runs only torture and its twins, for this long, and measures a flip's cost beyond its system calls; prints the figures
         #[arg(long, value_name = "SECONDS", conflicts_with = "program")]
         torture: Option<u32>,
-        /// A program for Windows, and its arguments, which is run instead
+        /// A program for Windows, and its arguments, to be run instead of the tests
         #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true)]
         program: Vec<String>,
     },
     /// Runs the core's tests for i686-pc-windows-gnu, which has the fallback, under a Wine of 32 bits
     ///
-    /// It is installed in a directory in target/, by root.
+    /// Root installs that Wine in a directory in target/.
     Wine32,
     /// Checks the core for systems that have the fallback, and runs its tests on one of them: wasm32-wasip1
     Elsewhere,
-    /// Runs goals of make one after the other, and shows at the end how long each took, and what ran beside each other in it
+    /// Runs goals of make one after the other; at the end, shows how long each took, and each command that ran in parallel in it
     Stages {
         #[arg(required = true, value_name = "GOAL")]
         goals: Vec<String>,
     },
-    /// Writes a registry that has the crates of this repository, as if they were published, and all others that Cargo.lock has
+    /// Writes a registry that has the crates of this repository, as if they were published, and all other crates of Cargo.lock
     Registry { folder: PathBuf },
-    /// Prints which crates are part of what is installed, and which only build and test it: a bill of materials (CycloneDX 1.5)
+    /// Prints a bill of materials (CycloneDX 1.5): which crates are part of what is installed, and which only build and test it
     Sbom,
-    /// Makes the documentation a site, in target/site: documents, APIs, errors, a report of measurements. Checks its links
+    /// Makes the site of the documentation, in target/site: documents, APIs, errors, a report of measurements; checks its links
     Site,
-    /// Runs commands beside each other, as many as there are processors, the first ones first
+    /// Runs commands in parallel, as many as there are processors, in their order
     ///
-    /// Shows what each printed when it has ended, and how long it took. If one fails, all others run nevertheless, and this fails.
+    /// When a command has ended, shows its output and how long it took. If one fails, all others still run, and this command fails.
     Beside {
         #[arg(required = true)]
         commands: Vec<String>,
     },
-    /// Runs sets of tests (crates/*/tests/SET.rs) beside each other
+    /// Runs sets of tests (crates/*/tests/SET.rs) in parallel
     Sets {
-        /// The sets of one argument run one after the other; `SET:TEST,TEST` is the tests of a set whose names contain one of those.
-        /// `make GOAL` is a goal, which runs beside them
+        /// The sets of one argument run one after the other. `SET:TEST,TEST` runs only the tests of the set whose names contain one of these. `make
+        /// GOAL` is a goal of make, which runs in parallel with the sets
         #[arg(required = true, value_name = "SET...")]
         sets: Vec<String>,
     },
@@ -121,10 +121,10 @@ enum Task {
 
 #[derive(Args)]
 struct Chosen {
-    /// What is missing is an error, as it is in CI (the variable CI is set); otherwise it is skipped, with the reason
+    /// Fails if a tool is missing, as in CI (the variable CI is set); otherwise skips its tests, and says why
     #[arg(long)]
     require: bool,
-    /// Instruction sets; `always`: those of `make test-all`; `others`: those of `make release-check`; `guests`: those that have one
+    /// Instruction sets; `always`: those of `make test-all`; `others`: those of `make release-check`; `guests`: those that have a guest
     #[arg(required = true, value_name = "NAME", value_parser = named)]
     names: Vec<Named>,
 }
@@ -165,14 +165,14 @@ fn in_ci() -> bool {
     env::var_os("CI").is_some_and(|value| !value.is_empty())
 }
 
-/// The output of a command, its errors last. If the command fails, all of that is the error.
+/// Runs a command. Returns its output, followed by its errors. If the command fails, both are in the error.
 fn printed(command: Cmd<'_>) -> Result<String> {
     let output = command.quiet().ignore_status().output()?;
     let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     if output.status.success() { Ok(printed.into()) } else { bail!("{}\n{printed}", output.status) }
 }
 
-/// Returns whether there is such a program in `PATH`, or at this path.
+/// Returns whether a directory of `PATH` has such a program, or whether it is at this absolute path.
 fn has(program: &str) -> bool {
     env::split_paths(&env::var_os("PATH").unwrap_or_default()).any(|directory| directory.join(program).is_file())
 }

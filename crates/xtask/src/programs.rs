@@ -24,7 +24,7 @@ pub fn cargo<'a>(sh: &'a Shell, target: &Target, subcommand: &str, rustflags: &s
         Compiler::Zig(_, needs) => (&["+nightly", "-Zbuild-std=std,panic_unwind,proc_macro,test"], needs),
     };
     let rust = target.rust;
-    // The set `up` decodes x86 instructions.
+    // Without the flag, cargo also builds a decoder of x86 instructions for the tests. Some tests of x86 need it, such as the set `up`.
     let portable = if rust.starts_with(['x', 'i']) { "" } else { "--cfg jumplabel_portable_tests" };
     cmd!(sh, "cargo {toolchain...} {subcommand} --target-dir target/arches --target {rust}")
         .env(variable(target.rust, "LINKER"), target.cc())
@@ -34,7 +34,7 @@ pub fn cargo<'a>(sh: &'a Shell, target: &Target, subcommand: &str, rustflags: &s
         .quiet()
 }
 
-/// The name of cargo's environment variable for a target, by rustc's name of it.
+/// The name of cargo's environment variable `what` for a target. `rust` is rustc's name of the target.
 pub fn variable(rust: &str, what: &str) -> String {
     format!("CARGO_TARGET_{}_{what}", rust.replace('-', "_").to_uppercase())
 }
@@ -53,7 +53,7 @@ pub fn dependent(sh: &Shell, directory: &str, name: &str, file: &str, source: &s
     Ok(manifest)
 }
 
-/// The directory of cargo's results.
+/// The directory of the target's release builds.
 pub fn results(target: &Target) -> PathBuf {
     ["target/arches", target.rust, "release"].iter().collect()
 }
@@ -92,8 +92,8 @@ pub fn libraries(sh: &Shell, target: &Target) -> Result<(PathBuf, String)> {
     Ok((directory, loader.context("a C library has a loader")?))
 }
 
-/// Builds the program and the plugins of tests/objects.rs into a directory. They are dynamic, and name the C library and its loader there by full
-/// paths.
+/// Builds the program and the plugins of tests/objects.rs into a directory. They are dynamically linked, and name the cross compiler's C library and
+/// its loader by full paths.
 pub fn objects(sh: &Shell, target: &Target, to: &str) -> Result<()> {
     let (libraries, loader) = libraries(sh, target)?;
     let libraries = libraries.display();

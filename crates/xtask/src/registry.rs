@@ -1,9 +1,9 @@
-//! Makes a registry that has this repository's crates as if they were published, and all other crates of Cargo.lock.
+//! Makes a registry that has this repository's crates, as if they were published, and all other crates of Cargo.lock.
 //!
 //! ```text
 //!   DIR/packaged/      what `cargo package` writes
 //!   DIR/crates/        a folder for each crate: cargo's "directory source"
-//!   DIR/config.toml    leads cargo there: `cargo --config DIR/config.toml --offline install jumplabel-cli`
+//!   DIR/config.toml    sends cargo to DIR/crates: `cargo --config DIR/config.toml --offline install jumplabel-cli`
 //! ```
 
 use std::fs;
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use xshell::{Shell, cmd};
 
-/// Names and versions of the crates that are published. A crate that says `publish = false` is not.
+/// Names and versions of the crates that are published: those whose manifests do not say `publish = false`.
 fn published(sh: &Shell) -> Result<Vec<(String, String)>> {
     let metadata: Value =
         serde_json::from_str(&cmd!(sh, "cargo metadata --no-deps --format-version 1").quiet().read()?)?;
@@ -41,7 +41,7 @@ pub fn run(sh: &Shell, folder: &Path) -> Result<()> {
     )?;
     cmd!(sh, "cargo vendor --quiet --locked --versioned-dirs {crates}").ignore_stdout().quiet().run()?;
 
-    // Cargo lists a crate after the crates that it depends on.
+    // One call packages all of them: they depend on each other, and no registry has them.
     let published = published(sh)?;
     let chosen: Vec<_> = published.iter().flat_map(|(name, _)| ["-p", name]).collect();
     let files = ["--allow-dirty", "--no-verify", "--quiet", "--target-dir"];

@@ -1,7 +1,7 @@
-//! Runs sets of tests in parallel. Cargo builds their programs before, and is not used for the run: a second cargo may replace a program while the
-//! tests of the first cargo run it.
+//! Runs sets of tests in parallel. One cargo builds their programs first. No cargo runs them: a second cargo may replace a program while the tests of
+//! the first one run it.
 //!
-//! A goal of make may run beside them: many tests wait, and what cargo compiles does not.
+//! A goal of make may run in parallel with the sets: many tests wait most of the time, but a compiler does not.
 
 use std::path::Path;
 use std::time::Instant;
@@ -9,10 +9,10 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
-/// What a member of the arguments begins with that is a goal of make.
+/// The beginning of an argument that is a goal of make.
 const GOAL: &str = "make ";
 
-/// Sets with which cargo builds the programs of their crates, jumplabel-bench and cargo-jumplabel: other sets start these.
+/// Sets whose crates have programs that other sets start (jumplabel-bench and cargo-jumplabel). Cargo builds these programs along with the sets.
 const WITH_PROGRAMS: &[&str] = &["smoke", "workspaces"];
 
 pub fn run(sh: &Shell, sets: &[String]) -> Result<()> {
@@ -33,7 +33,7 @@ pub fn run(sh: &Shell, sets: &[String]) -> Result<()> {
     crate::beside::run(&sets.iter().map(commands).collect::<Result<Vec<_>>>()?)
 }
 
-/// The name of a set, and the tests that are chosen of it; all if none is named.
+/// The name of a set, and its chosen tests, with commas between them. The second is empty if all tests shall run.
 fn chosen(set: &str) -> (&str, &str) {
     set.split_once(':').unwrap_or((set, ""))
 }

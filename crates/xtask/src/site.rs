@@ -6,8 +6,8 @@
 //!   results of `make bench` ────────────►┘                                  target/site/api/ ◄── rustdoc
 //! ```
 //!
-//! The repository has no second copy of any text: the pages are made from the documents and sources each time. packaging/site has only the files that
-//! only the site needs: the list of pages, mdBook's settings, and a style.
+//! The repository has no second copy of any text: the pages are made from the documents and sources each time. packaging/site has the files that only
+//! the site needs: the list of pages, mdBook's settings, and a style.
 
 mod anchors;
 mod c_api;
@@ -57,7 +57,7 @@ pub fn run(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// The path of an mdBook without a server. The first call compiles it.
+/// The path of an mdBook that was built without its web server. The first call compiles it.
 fn mdbook(sh: &Shell, root: &Path) -> Result<String> {
     let folder = root.join("target/mdbook").display().to_string();
     let program = format!("{folder}/bin/mdbook");

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 /// The variable that names the file to which commands add their rows.
 const ROWS: &str = "JUMPLABEL_STAGE_ROWS";
 
-/// The latest time for a stage to begin, in seconds since 1970. It is for CI, whose time is limited. Later stages are left out, and the table says
+/// For CI, whose time is limited: the latest time at which a stage may begin, in seconds since 1970. Later stages are left out, and the table says
 /// so.
 const UNTIL: &str = "JUMPLABEL_STAGES_UNTIL";
 

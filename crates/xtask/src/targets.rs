@@ -61,8 +61,8 @@ pub struct Guest {
 const PORTABLE: &str =
     "reach keys naked records lists or_load calls switches tracepoints ops up alternatives plan threads";
 
-/// Tests that qemu-user cannot run. They need a thread in the child of a fork (qemu-user aborts), a raw clone, timers faster than its flips, a map of
-/// the program's own in which mappings can be counted, and a set of signals that is not the emulator's.
+/// Tests that qemu-user cannot run. They need a thread in the child of a fork (qemu-user aborts), a raw clone, timers faster than an emulated flip, a
+/// list of mappings without the emulator's own, or a set of signals that is not the emulator's.
 pub const NOT_EMULATED: &str = "forks:: children_of_fork the_first_thread timer_signals mappings_of \
                                 broken_twin_does_not_prime _handler";
 
@@ -99,7 +99,7 @@ pub const TARGETS: &[Target] = &[
         compiler: Compiler::Gcc("riscv64-linux-gnu", "riscv64"),
         emulator: Some("qemu-riscv64"),
         sets: &[PORTABLE, "process retargets usdt"],
-        // After link-time optimisation, lld relaxes instructions that clang took for final.
+        // After link-time optimisation, lld still relaxes (shortens) instructions whose sizes clang took for final.
         c: Some(C { gcc: "", clang: Some("-fuse-ld=lld-16"), clang_lto: Some("-mno-relax") }),
         measures: false, // The bench supports it, but takes two minutes to build.
         guest: Some(Guest {
@@ -191,7 +191,7 @@ pub const TARGETS: &[Target] = &[
         name: "loongarch64",
         rust: "loongarch64-unknown-linux-musl",
         goal: Goal::ReleaseCheck,
-        // Compilers and rustup's standard library assume the vector instructions (LSX) there, which the emulator (7.2) does not support.
+        // Compilers and rustup's standard library assume this processor's vector instructions (LSX), which the emulator (7.2) does not support.
         compiler: Compiler::Zig(
             "-target loongarch64-linux-musl -mcpu=baseline-lsx",
             "-Ctarget-feature=-lsx -Clink-self-contained=no -Alinker_messages",
@@ -208,7 +208,7 @@ pub const TARGETS: &[Target] = &[
         goal: Goal::ReleaseCheck,
         compiler: Compiler::Gcc("powerpc64-linux-gnu", "ppc64"),
         emulator: Some("qemu-ppc64"),
-        // Sites have another data model than on the little-endian system. So this tests the fallback, with big-endian words.
+        // The library has no sites for big-endian powerpc64. So this tests the fallback, with big-endian words.
         sets: &["keys naked records lists or_load switches ops up plan threads"],
         c: None,
         measures: false,
@@ -217,7 +217,7 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "x86_64",
         rust: "x86_64-unknown-linux-gnu",
-        goal: Goal::Guests, // The guest's kernel is older than the machine's may be.
+        goal: Goal::Guests, // The machine's own kernel may be newer than the guest's.
         compiler: Compiler::Gcc("x86_64-linux-gnu", "amd64"),
         emulator: None,
         sets: &[PORTABLE, "process"],

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   target/wine/            what cargo builds
-//!   target/wine-prefix/     a Windows of its own: no file of the user's, no window, no browser, no .NET
+//!   target/wine-prefix/     a Windows for these tests alone: no file of the user's, no window, no browser, no .NET
 //! ```
 
 pub mod c;
@@ -28,10 +28,10 @@ pub const OBJDUMP: &str = "x86_64-w64-mingw32-objdump";
 /// Commands of Wine. Debian's package puts none into PATH.
 const WINE: [&str; 2] = ["/usr/lib/wine/wine64", "wine64"];
 
-/// The sets that run there: those that docs/porting.md calls portable, and a few more.
+/// The sets that run under Wine: those that docs/porting.md calls portable, and a few more.
 const SETS: &str =
     "keys reach naked records lists or_load calls switches scoped tracepoints ops up plan threads windows";
-/// One more, which does not depend on the linker: it runs for one of the targets.
+/// Another set. It does not depend on the linker, so it runs for only one of the targets.
 const TORTURE: &str = "torture";
 /// The sets that also run as an optimised build.
 const OPTIMISED: &str = "keys naked or_load calls lists plan threads windows";
@@ -47,7 +47,7 @@ pub fn wine() -> Option<&'static str> {
     WINE.into_iter().find(|wine| has(wine))
 }
 
-/// The tool that is missing here; `None` if all are there.
+/// The first tool that is missing here; `None` if all are there.
 fn missing(sh: &Shell) -> Result<Option<&'static str>> {
     let installed = cmd!(sh, "rustup target list --installed").quiet().ignore_status().read()?;
     Ok(match () {
@@ -95,7 +95,7 @@ pub fn torture(sh: &Shell, seconds: u32) -> Result<()> {
     Ok(command.args(which).args(["mprotect", "twin", "a_flip_beside"]).quiet().run()?)
 }
 
-/// Makes the directory that Wine takes for a Windows, with a library that it lacks.
+/// Makes the directory that is Wine's Windows, and adds a library that Wine lacks.
 fn prefix(sh: &Shell) -> Result<PathBuf> {
     let prefix = crate::root().join("target/wine-prefix");
     let library = prefix.join("drive_c/windows/system32/bcryptprimitives.dll");
@@ -139,7 +139,7 @@ fn tests(sh: &Shell, prefix: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Tests the README's first program, in a crate that its steps make.
+/// Tests the README's first program, in a crate that depends on the core.
 fn readme(sh: &Shell, prefix: &Path) -> Result<()> {
     let readme = sh.read_file("README.md")?;
     let program = readme.split_once("```rust\n").and_then(|(_, rest)| rest.split_once("```"));

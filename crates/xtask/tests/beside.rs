@@ -1,4 +1,4 @@
-//! `cargo xtask beside`: what it shows, when it ends, and what it leaves behind.
+//! Tests of `cargo xtask beside`: its output, when it ends, and that a signal ends its commands.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 fn xtask(arguments: &[&str]) -> Command {
     let mut xtask = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    // No rows in the table of the stage that this runs in.
+    // Keeps rows out of the table of the stage in which this test runs.
     xtask.env_remove("JUMPLABEL_STAGE_ROWS");
     xtask.args(arguments);
     xtask
@@ -23,7 +23,7 @@ fn succeeds(program: &str, arguments: &[&str]) {
     assert!(Command::new(program).args(arguments).status().unwrap().success(), "{program} {arguments:?}");
 }
 
-/// What two commands print by turns is shown one after the other, both streams in the order in which they were written.
+/// If two commands print by turns, their outputs are shown one after the other. Each has both streams in the order in which they were written.
 #[test]
 fn output_is_whole() {
     let talk = |name: &str| format!("for i in 1 2 3; do echo {name} $i; sleep 0.05; echo {name} $i >&2; done");
@@ -38,7 +38,7 @@ fn output_is_whole() {
     }
 }
 
-/// A failure is shown with its output and its status, and named at the end. All others run nevertheless.
+/// A failed command is shown with its output and its status, and named at the end. All others still run.
 #[test]
 fn a_failure_is_named() {
     let many: Vec<&str> = ["echo why; exit 7"].into_iter().chain(["true"; 10]).collect();
@@ -52,7 +52,7 @@ fn a_failure_is_named() {
     assert!(!output.status.success() && printed.contains("status 137"), "{printed}");
 }
 
-/// What a command leaves behind, and what holds its output open, keeps nobody waiting.
+/// A process that a command leaves behind holds the command's output open. It keeps nobody waiting.
 #[test]
 fn waits_for_commands_alone() {
     let (output, printed) = beside(&["sleep 1000 & echo $!"]);
@@ -60,11 +60,11 @@ fn waits_for_commands_alone() {
     succeeds("kill", &[printed.lines().nth(1).unwrap()]);
 }
 
-/// A signal to it alone ends what the commands have started, too.
+/// A signal to xtask alone also ends the processes that its commands have started.
 #[test]
 fn a_signal_ends_all() {
     for signal in ["-INT", "-TERM", "-HUP"] {
-        // Open as long as a descendant lives.
+        // The FIFO stays open for writing as long as a descendant lives.
         let fifo = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("beside{signal}"));
         let _ = std::fs::remove_file(&fifo);
         let fifo = fifo.to_str().unwrap();

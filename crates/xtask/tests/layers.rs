@@ -1,5 +1,5 @@
-//! The shape of the repository: which crate uses which, which module which, that no modules use each other in a circle, how long
-//! files are, where CONTRIBUTING.md says that each mechanism is, and that what `cargo xtask` needs is built once.
+//! Tests of the repository's shape: which crate and which module uses which, that no modules use each other in a circle, the lengths of files, that
+//! the files in CONTRIBUTING.md's table of mechanisms exist, and that cargo builds once what `cargo xtask` needs.
 
 #[path = "layers/circles.rs"]
 mod circles;

@@ -1,5 +1,5 @@
-//! What others install: crates, sources, Debian's packages. `make test-all` runs the quick tests, `make release-check` the others, which build
-//! all of it and take an hour of one processor.
+//! Tests of packages: crates, sources, Debian's packages. `make test-all` runs the quick tests. `make release-check` runs the others, which build all
+//! packages and take an hour on one processor.
 #![cfg(target_os = "linux")]
 
 #[path = "packages/bookworm.rs"]
@@ -24,7 +24,7 @@ fn root() -> PathBuf {
     Path::new(ROOT).canonicalize().unwrap()
 }
 
-/// An empty folder below target/, in which nothing of an earlier run is.
+/// An empty folder below target/. Files of an earlier run are removed.
 fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages").join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -32,7 +32,7 @@ fn scratch(name: &str) -> PathBuf {
     folder
 }
 
-/// A line for the shell, in this folder. Cargo's variables are those of whoever calls the tests, but for what cargo says of this package.
+/// A line for the shell, in this folder. Removes variables of cargo and make that belong to this run of the tests.
 fn shell(line: &str, folder: &Path) -> Command {
     let mut shell = Command::new("sh");
     shell.args(["-euc", line]).current_dir(folder);
@@ -50,7 +50,7 @@ fn shell(line: &str, folder: &Path) -> Command {
     shell
 }
 
-/// What it prints. It must succeed.
+/// The output of the line, which must succeed.
 fn printed(line: &str, folder: &Path) -> String {
     let output = shell(line, folder).output().unwrap();
     let (out, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

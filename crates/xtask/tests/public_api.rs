@@ -1,5 +1,5 @@
-//! What users of the core can name is what docs/public-api.txt lists: that is kept. docs/public-api-format.txt is the same for users of
-//! jumplabel-format. `PUBLIC_API=overwrite` writes them anew.
+//! Tests that the public items of the core are those in docs/public-api.txt, and those of jumplabel-format the ones in docs/public-api-format.txt.
+//! `PUBLIC_API=overwrite` writes both files anew.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,8 +8,8 @@ use std::process::Command;
 const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 /// The crates, and their listings.
 const LISTINGS: [(&str, &str); 2] = [("jumplabel", "public-api.txt"), ("jumplabel-format", "public-api-format.txt")];
-/// The oldest compiler that the core supports. What rustdoc writes for programs differs from version to version, and `public-api`
-/// knows what this one writes.
+/// The oldest compiler that the core supports. Rustdoc's output for programs differs from version to version, and `public-api` reads that of this
+/// one.
 const TOOLCHAIN: &str = "1.88.0";
 
 /// The public items of a crate, one a line.
@@ -18,7 +18,7 @@ fn listing(name: &str) -> String {
     let mut rustdoc = Command::new("rustup");
     rustdoc.args(["run", TOOLCHAIN, "cargo", "rustdoc", "--quiet", "-p", name, "--lib", "--target-dir"]).arg(&target);
     rustdoc.args(["--", "-Zunstable-options", "--output-format", "json"]);
-    // Nothing of the cargo that runs this; and rustdoc may do then what it does for nightly.
+    // The variables of the cargo that runs this test are removed. `RUSTC_BOOTSTRAP` lets the stable rustdoc use options of nightly.
     rustdoc.env_remove("RUSTC").env_remove("RUSTDOC").env_remove("RUSTFLAGS").env("RUSTC_BOOTSTRAP", "1");
     let output = rustdoc.output().unwrap();
     assert!(
@@ -35,7 +35,7 @@ fn listing(name: &str) -> String {
         .to_string()
 }
 
-/// The lines that only one of the two has.
+/// The lines that only one of the two texts has.
 fn differences(kept: &str, found: &str) -> String {
     let mut lines = String::new();
     for (sign, of, other) in [('-', kept, found), ('+', found, kept)] {

@@ -1,5 +1,5 @@
-//! The documentation as a site: each page in Chromium, as wide as a phone and as a desk, dark and light. `make site-check` runs it, a part of
-//! `make release-check`.
+//! Tests the site of the documentation: each page in Chromium, at the widths of a phone and of a desktop screen, dark and light. `make site-check`, a
+//! part of `make release-check`, runs it.
 #![cfg(target_os = "linux")]
 
 #[path = "site/browser.rs"]
@@ -14,13 +14,13 @@ use browser::{Browser, CHROMIUM};
 use jumplabel_testing::breadth::has;
 use server::{Page, Server};
 
-/// Widths in CSS pixels: a phone's, and a desk's.
+/// Widths in CSS pixels: of a phone and of a desktop screen.
 const WIDTHS: [u32; 2] = [390, 1280];
-/// A light theme, and the dark one that readers of dark pages get.
+/// A light theme, and the dark one that a reader gets whose browser prefers dark pages.
 const THEMES: [&str; 2] = ["light", "navy"];
 
-/// Pages that are broken on purpose: what is put into a page, `LONG` being a long line, and what must be said of it. The first one is whole: code
-/// may scroll.
+/// Pages that are broken on purpose: a name, the text that is inserted into a page (`LONG` is replaced by a long line), and a part of the message
+/// about it. The first page is not broken: code may scroll.
 const TWINS: [(&str, &str, &str); 8] = [
     ("whole", "<pre><code>LONG</code></pre>", ""),
     ("wide", "<pre style='overflow: visible'><code style='overflow: visible'>LONG</code></pre>", "scrolls sideways"),
@@ -48,14 +48,14 @@ const TWINS: [(&str, &str, &str); 8] = [
     ),
 ];
 
-/// What a search finds, and what it must not.
+/// Words to search for, and whether the search must find pages.
 const SEARCHES: [(&str, bool); 3] = [("membarrier", true), ("jumplabel_prepare_key", true), ("caffelatte", false)];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The pages below a folder. Those of rustdoc are rustdoc's business; toc.html is the list of pages for browsers that run nothing.
+/// The pages below a folder. Rustdoc's are left out, and so is toc.html, the list of pages for browsers without scripts.
 fn pages(site: &Path, folder: &Path) -> Vec<String> {
     let mut pages = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -71,8 +71,8 @@ fn pages(site: &Path, folder: &Path) -> Vec<String> {
     pages
 }
 
-/// `make site` succeeds, and its pages can be read: nothing is cut or beside the page, only code, tables and charts scroll sideways, and text
-/// differs from what it stands on. The search finds what there is.
+/// `make site` must succeed, and its pages must be readable: nothing is cut off or outside the page, only code, tables and charts scroll sideways,
+/// and text has enough contrast. The search must find words that are there, and no others.
 #[test]
 #[ignore = "minutes, and Chromium: make release-check"]
 fn each_page_can_be_read() {

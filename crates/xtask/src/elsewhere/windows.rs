@@ -1,5 +1,5 @@
-//! Looks at the code that the compiler makes of a check, for targets of Windows without sites. Also looks at the sites that the compiler makes
-//! for MSVC's linker. That linker cannot be run here, so the sites must have the same bytes, sections and relocations as for GNU ld and lld.
+//! Tests object files for Windows. For targets without sites, looks at the code that the compiler makes of a check. For MSVC's linker, looks at sites
+//! as well: that linker cannot be run here, so they must have the same bytes, sections and relocations as for GNU ld and lld.
 
 use anyhow::{Context, Result, ensure};
 use xshell::{Shell, cmd};
@@ -28,7 +28,7 @@ pub extern \"C\" fn other(x: usize) -> usize {
 }
 ";
 
-/// Looks at the object files of a target. Returns `None` if a tool is missing.
+/// Tests the object files of a target. Returns the line to print, or `None` if a tool is missing.
 pub(super) fn objects(sh: &Shell, target: &str) -> Result<Option<String>> {
     if !has(OBJDUMP) {
         return Ok(None);
@@ -39,7 +39,8 @@ pub(super) fn objects(sh: &Shell, target: &str) -> Result<Option<String>> {
     loads(sh, target).map(Some)
 }
 
-/// Looks at sites as if MSVC's linker had been tested: each check is one nop and 16 bytes of table, and all words of the table are distances.
+/// Tests the sites of a build for MSVC that has them although they are untested with its linker (`jumplabel_unproven`): each check is one nop and 16
+/// bytes of table, and all words of the table are distances.
 fn sites(sh: &Shell) -> Result<()> {
     let object = compile(sh, MSVC, "--cfg jumplabel_unproven", "obj")?;
     let sections = printed(cmd!(sh, "{OBJDUMP} -h {object}"))?;
@@ -62,7 +63,7 @@ fn sites(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// Tests that a check loads its key, and that there is no table.
+/// Tests that a check loads its key, and that the object file has no table.
 fn loads(sh: &Shell, target: &str) -> Result<String> {
     let kind = if target == AARCH64 { "asm" } else { "obj" };
     let file = compile(sh, target, "", kind)?;

@@ -12,7 +12,7 @@ pub struct Machine {
     pub target: &'static str,
     pub program: &'static str,
     pub arguments: &'static str,
-    /// The packages of the distribution that have the program.
+    /// The Debian packages that contain the program.
     pub packages: &'static [&'static str],
     /// The exit status of the program if the kernel has passed.
     pub passed: i32,
@@ -20,11 +20,11 @@ pub struct Machine {
     pub flags: &'static str,
     /// Further flags for the module. Where possible, they make the module have sites of the kernel's keys.
     pub module_flags: &'static str,
-    /// The kernel that it boots.
+    /// The kernel that boots on this machine.
     pub kernel: Kernel,
     /// Beginnings of lines that the kernel prints only on this machine.
     pub parts: &'static [&'static str],
-    /// The twins that boot there.
+    /// The broken kernels that boot on this machine.
     pub twins: &'static [Twin],
 }
 
@@ -34,7 +34,7 @@ pub struct Kernel {
     pub file: &'static str,
     /// The beginning of the first line that it prints.
     pub begins: &'static str,
-    /// Beginnings of lines that it prints on each machine. It prints a line only after it has done, or refused, what the line says.
+    /// Beginnings of lines that it prints on each machine. The kernel prints each only after it has done what the line says, or after it was refused.
     pub parts: &'static [&'static str],
     pub has_module: bool,
 }

@@ -2,7 +2,8 @@
 
 use anyhow::{Result, ensure};
 
-/// A broken kernel: its file, the text at each place and the text that replaces it, and a part of the panic's message.
+/// A kernel that is broken in one file: at each place, `changes` has the old text and the text that replaces it. `found_by` is a part of the panic's
+/// message.
 pub struct Twin {
     pub what: &'static str,
     pub file: &'static str,
@@ -47,7 +48,7 @@ pub const TWINS: &[Twin] = &[
     },
 ];
 
-/// The twin for machines that differ from others only in their names for the same things.
+/// The only twin for machines whose code has the structure of another machine's, and differs in names.
 pub const ONE: &[Twin] = &[WRITES_EARLY];
 
 const WRITES_EARLY: Twin = Twin {
@@ -61,7 +62,7 @@ const WRITES_EARLY: Twin = Twin {
     waits_in_vain: false,
 };
 
-/// Mistakes in a port. docs/kernels.md lists them with their symptoms.
+/// Mistakes in a port to a kernel. docs/kernels.md lists them with their symptoms.
 pub const OF_BARE: &[Twin] = &[
     Twin {
         what: "waits for a spinlock without an answer",
@@ -133,7 +134,7 @@ impl Twin {
 
 #[cfg(test)]
 mod tests {
-    /// `make test-all` alone tests the kernels. This test runs always: it finds a twin whose place is gone after a change.
+    /// The kernels boot only in `make test-all`. This test always runs: it finds a twin whose text is no longer in its file.
     #[test]
     fn each_twin_has_its_place() {
         for twin in super::TWINS.iter().chain(super::OF_BARE) {

@@ -111,7 +111,7 @@ mod tests {
         let mut count = 0;
         for library in ["libjumplabel0", "libjumplabel-agent0", "libjumplabel-fail0"] {
             let list = fs::read_to_string(crate::root().join(format!("debian/{library}.symbols"))).unwrap();
-            // Without the versions, which GNU ld lists as names.
+            // Leaves out the versions, which GNU ld lists as names.
             let names = list.lines().skip(1).filter_map(|line| line.trim().split('@').next());
             let names = names.filter(|name| !name.starts_with("JUMPLABEL_"));
             for name in
@@ -124,7 +124,7 @@ mod tests {
         assert!(count > 50, "{count}");
     }
 
-    /// Tests that the library's own names are not shown.
+    /// Tests that no page shows names that are the library's own.
     #[test]
     fn nothing_else() {
         let pages = all();

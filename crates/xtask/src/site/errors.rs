@@ -1,5 +1,5 @@
-//! Makes the page of errors. The causes come from the documentation in the core's error.rs. The messages, which say what to do, are those that a
-//! program prints.
+//! Makes the page of errors. The causes come from the documentation in the core's error.rs. The messages, which say what to do, are printed by the
+//! program crates/jumplabel-capi/docs/errors.rs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -43,7 +43,7 @@ fn documented(source: &str, name: &str) -> Vec<(String, Vec<String>)> {
     variants
 }
 
-/// Replaces rustdoc's links by their texts, because they lead nowhere here.
+/// Replaces rustdoc's links by their texts, because those links lead nowhere on this page.
 fn without_links(line: &str) -> String {
     let mut text = String::new();
     let mut parts = line.split("[`");
@@ -159,7 +159,7 @@ mod tests {
         assert!(page.find("## Moment") < page.find("## System") && !page.contains("No more"), "{page}");
     }
 
-    /// Tests that the program prints all errors of the core.
+    /// Tests that the program contains all errors of the core.
     #[test]
     fn none_is_missing() {
         let read = |name: &str| fs::read_to_string(crate::root().join(name)).unwrap();
@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    /// A variant that the program does not print is an error.
+    /// Broken twin: a variant that the program does not print is an error.
     #[test]
     fn broken_twin() {
         let printed = PRINTED.replace("rust\tEarly\tMoment\t5\tlater\n", "");

@@ -4,7 +4,7 @@ use std::path::{Component, Path};
 
 use anyhow::{Context, Result, bail};
 
-/// Rewrites a document's text. `page` names the page of a file of the repository. Also gives each code block a language.
+/// Rewrites a document's text. `page` returns the name of the page for a file of the repository. Also gives each code block a language.
 ///
 /// # Errors
 /// A link leads nowhere.
@@ -32,7 +32,7 @@ pub fn rewritten(document: &str, text: &str, mut page: impl FnMut(&str) -> Resul
     Ok(written)
 }
 
-/// The target of a link on the page.
+/// The target of a rewritten link.
 fn led(document: &str, link: &str, page: &mut impl FnMut(&str) -> Result<String>) -> Result<String> {
     if link.contains("://") || link.starts_with('#') {
         return Ok(link.to_owned());

@@ -1,4 +1,4 @@
-//! The site's pages: which there are, their order, and the names of the pages for files of the repository.
+//! The list of the site's pages, their order, and the names of the pages for files of the repository.
 //!
 //! packaging/site/SUMMARY.md lists the pages, in mdBook's format, but with other paths. The path of a document leads to the page of that document.
 //! Any other path leads to a page that is generated.
@@ -41,7 +41,8 @@ pub fn listed(summary: &str) -> impl Iterator<Item = &str> {
     summary.split("](").skip(1).filter_map(|rest| rest.split(')').next())
 }
 
-/// SUMMARY.md for mdBook: with the names of pages, and with the pages below generated ones. An error if a page is missing in it.
+/// Makes SUMMARY.md as mdBook needs it: paths become names of pages, and the pages below generated pages are added. It is an error if a page is
+/// missing.
 pub fn summary(template: &str, pages: &Pages) -> Result<String> {
     let mut summary = String::new();
     for line in template.lines() {

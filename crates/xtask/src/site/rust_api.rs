@@ -9,7 +9,7 @@ use xshell::{Shell, cmd};
 
 use super::pages::Pages;
 
-/// The directory for rustdoc. That of `make doc` also has pages of other crates.
+/// The target directory for rustdoc. The one of `make doc` also has pages of other crates.
 const BUILT: &str = "target/site-api";
 
 /// Adds the page with links to rustdoc's pages. Returns the names of the crates.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-/// Each target's name differs from the others and from the groups. At least one goal runs each target.
+/// The names of targets differ from each other and from those of groups. At least one goal runs each target.
 #[test]
 fn names() {
     let names: BTreeSet<_> = TARGETS.iter().flat_map(|target| [target.name, target.rust]).collect();
@@ -15,7 +15,7 @@ fn names() {
     }
 }
 
-/// Each set exists and is named once. A set that starts other programs runs only where these can be built.
+/// Each set exists, and no list names a set twice.
 #[test]
 fn sets() {
     let tests = crate::root().join("crates/jumplabel/tests");

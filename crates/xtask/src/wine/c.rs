@@ -1,4 +1,4 @@
-//! Tests the C headers under Wine: sites by clang, in programs that GNU ld and lld link, and the fallback by mingw's gcc.
+//! Tests the C headers under Wine. Clang compiles them with sites, and GNU ld and lld link the programs; mingw's gcc compiles the fallback.
 
 mod bytes;
 
@@ -99,7 +99,7 @@ impl<'a> Headers<'a> {
                 self.ok(&Program { compiler, flags, files })?;
             }
         }
-        // This linker has clang's own version.
+        // `lld` without a number is the linker of clang's own version, which link-time optimisation needs.
         self.ok(&Program { compiler: CLANG, flags: "-O2 -flto -fuse-ld=lld", files: "cxx.cc" })?;
         for flags in ["-O0", COLLECTED, &*lld_2, &*lld_collected] {
             self.discarded(flags)?;
@@ -113,7 +113,7 @@ impl<'a> Headers<'a> {
         self.instructions()
     }
 
-    /// Runs a part of the tests, where the library is for another target than mingw's.
+    /// Runs a few of the tests, with a library that is built for another target than mingw's.
     pub(super) fn few(&self) -> Result<()> {
         for (compiler, flags) in [("clang-19", "-O2 -fuse-ld=lld-19"), (CLANG, "-O0 -fuse-ld=lld-19")] {
             self.conforms(compiler, flags)?;
@@ -141,7 +141,7 @@ impl<'a> Headers<'a> {
         self.tool("list", "program.exe", &["of<short>::key off 1", "shared off ", "shared_loads off 2", "way 0/3 2"])
     }
 
-    /// Tests keys of a DLL, which a program and a DLL that comes and goes check.
+    /// Tests keys that one DLL defines. A program checks them, and so does a second DLL, which is loaded and unloaded.
     fn modules(&self, flags: &str) -> Result<()> {
         let import = format!("{}/target/wine/libkeys.dll.a", crate::root().display());
         let dll = |file: &str, to: &str, flags: &str| {

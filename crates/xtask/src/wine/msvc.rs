@@ -1,6 +1,6 @@
-//! x86_64-pc-windows-msvc, with sites (`--cfg jumplabel_unproven`): lld-link links in the place of MSVC's linker. Its libraries may not be
-//! distributed, so these are made here: import libraries from the tables of Wine's DLLs, and the few functions that MSVC's C library has in no DLL
-//! (crates/xtask/src/wine/msvc/). lld-link looks for each under the name that rustc gives it.
+//! x86_64-pc-windows-msvc, with sites (`--cfg jumplabel_unproven`): lld-link replaces MSVC's linker. MSVC's libraries may not be distributed, so
+//! these are made here: import libraries from the tables of Wine's DLLs, and the few functions that MSVC's C library has in no DLL
+//! (crates/xtask/src/wine/msvc/). lld-link looks for each library under the name that rustc gives it.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub const LLD: &str = "lld-link-19";
 const CLANG: &str = "clang-19";
 const SOURCES: &str = "crates/xtask/src/wine/msvc";
 
-/// The DLLs for whose functions a library is made. Those of the C library share a library with the files in `SOURCES`.
+/// The DLLs for which import libraries are made. Those of the C library share one library with the files in `SOURCES`.
 const DLLS: &[&str] = &["kernel32", "ntdll", "userenv", "ws2_32", "dbghelp", "ucrtbase", "vcruntime140"];
 const OF_THE_C_LIBRARY: &[&str] = &["ucrtbase", "vcruntime140"];
 

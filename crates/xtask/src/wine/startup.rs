@@ -71,8 +71,8 @@ pub(super) fn test(sh: &Shell, prefix: &Path) -> Result<()> {
     of_c(sh, prefix)
 }
 
-/// Values of the variables, and the output of tests/c/operated.c: the findings of one of its constructors, and, for a line of input, those of its
-/// checks. They are the same as on Linux (crates/jumplabel-capi/tests/capi/agent.rs).
+/// Values of the variables, and lines that tests/c/operated.c must print: the findings of one of its constructors, then those of its checks, which
+/// run for a line of input. They are the same as on Linux (crates/jumplabel-capi/tests/capi/agent.rs).
 const CASES_OF_C: &[(&str, &str, &[&str])] = &[
     ("JUMPLABEL", "", &["at the start: 0", "0 1 1 0 1"]),
     ("JUMPLABEL", "net.*=on,policy=2", &["at the start: 1", "1 1 1 0 2"]),
@@ -126,8 +126,8 @@ fn of_c(sh: &Shell, prefix: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Tests that a program ends with 0, and prints lines that begin like these, in this order: none twice, and no other lines of the library or of
-/// `main`. (Wine's own services may print, too.)
+/// Tests that a program ends with 0, and prints lines that begin like these, in this order. It must print no other lines of the library or of the
+/// constructor. (Wine's own services may print, too.)
 fn says(command: Cmd<'_>, expected: &[&str]) -> Result<()> {
     let text = command.to_string();
     let said = printed(command)?;

@@ -1,5 +1,5 @@
-//! Tests i686-pc-windows-gnu, which has the fallback, under a Wine of 32 bits. That Wine needs packages of another architecture. So it is in a Debian
-//! of its own (target/wine32), and the machine's list of packages stays as it is. It must be installed by root, and needs a network the first time.
+//! Tests i686-pc-windows-gnu, which has the fallback, under a Wine of 32 bits. That Wine needs packages of another architecture, so it is installed
+//! in a Debian of its own (target/wine32), and the machine's list of packages stays as it is. Root must run this; the first run needs a network.
 
 use std::os::unix::fs::PermissionsExt;
 

@@ -1,14 +1,14 @@
-//! No modules of a crate use each other in a circle. A folder counts as one module to those beside it, and those in it are looked at in
-//! the same way. They may use what their folder's own file defines.
+//! Tests that no modules of a crate use each other in a circle. Modules are compared within each folder, where a subfolder counts as one module. They
+//! may use what their folder's own file defines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::sources::{Source, is_in, parent, paths, sources, sources_below, within};
 
-/// Which module uses which, beside each other in one folder, and the path by which it does.
+/// Which module uses which other one of the same folder, and the path by which it does.
 type Arrows = BTreeMap<(String, String), String>;
 
-/// The longest module that a path begins with.
+/// The innermost module in which a path is.
 fn module_of<'module>(modules: &BTreeSet<&'module str>, path: &str) -> &'module str {
     modules.iter().filter(|module| is_in(path, module)).max_by_key(|module| module.len()).unwrap()
 }
@@ -20,24 +20,24 @@ fn uses(sources: &[Source]) -> Vec<(&str, Vec<String>)> {
         let within = modules.iter().filter(|module| !module.is_empty() && parent(module) == source.module);
         let children: Vec<&str> = within.map(|module| module.rsplit("::").next().unwrap()).collect();
         let mut paths = paths(source, &children);
-        // Macros have no place in a folder.
+        // A macro belongs to the crate, and to no folder.
         paths.retain(|path| !path.starts_with('$') && !path.ends_with('!'));
         (&*source.module, paths)
     });
     uses.collect()
 }
 
-/// All that modules with these paths use of each other.
+/// All uses of one module by another, if modules name these paths.
 fn arrows(uses: &[(&str, Vec<String>)]) -> Arrows {
     uses.iter().flat_map(|(module, paths)| arrows_from(module, paths, uses)).collect()
 }
 
-/// What one module uses of others.
+/// The uses of other modules by one module.
 fn arrows_from(module: &str, paths: &[String], uses: &[(&str, Vec<String>)]) -> Arrows {
     let modules: BTreeSet<&str> = uses.iter().map(|(module, _)| *module).chain([""]).collect();
     let arrow = |path: &String| {
         let mut used = module_of(&modules, path);
-        // What that module has from another.
+        // If that module imports the name from another one, it is the other one that is used.
         let name = path[used.len()..].trim_start_matches("::").split("::").next().unwrap();
         let mut imports = uses.iter().filter(|(other, _)| *other == used).flat_map(|(_, paths)| paths);
         let end = format!("::{name}");
@@ -49,7 +49,7 @@ fn arrows_from(module: &str, paths: &[String], uses: &[(&str, Vec<String>)]) -> 
     paths.iter().filter_map(arrow).collect()
 }
 
-/// The modules, beside each other, that two are or are in. `None` if one of them is in the other.
+/// The modules of one common folder that contain `one` and `other`, or are these. `None` if one of the two contains the other.
 fn beside(one: &str, other: &str) -> Option<(String, String)> {
     let (mut one, mut other) = (one.split("::"), other.split("::"));
     let mut folder = String::new();
@@ -62,7 +62,7 @@ fn beside(one: &str, other: &str) -> Option<(String, String)> {
     }
 }
 
-/// The modules of a circle, if there is one, each with what it uses of the next.
+/// The uses that form a circle, as messages. `None` if there is no circle.
 fn circle(arrows: &Arrows) -> Option<Vec<String>> {
     let mut left: BTreeSet<&(String, String)> = arrows.keys().collect();
     loop {
@@ -78,7 +78,7 @@ fn circle(arrows: &Arrows) -> Option<Vec<String>> {
     (!left.is_empty()).then(|| left.iter().map(said).collect())
 }
 
-/// The crates with modules beside each other: those of `crates/`, and the kernels.
+/// The crates whose modules are compared: those of `crates/`, and the kernels.
 fn crates() -> Vec<(String, Vec<Source>)> {
     let root = std::path::Path::new(super::ROOT);
     let folders = std::fs::read_dir(root.join("crates")).unwrap();
@@ -95,7 +95,7 @@ fn no_modules_use_each_other_in_a_circle() {
     }
 }
 
-/// Broken twins: each import that is turned around makes a circle.
+/// Broken twins: for each use, an import in the opposite direction makes a circle.
 #[test]
 fn a_circle_is_found() {
     let mut turned = 0;
@@ -122,7 +122,7 @@ fn a_circle_is_found_however_it_is_written() {
     };
     assert!(!is_round(&[("a", "use crate::b::B;"), ("b", "use crate::c::C;"), ("c", "")]));
     assert!(is_round(&[("a", "use crate::b::B;"), ("b", "use crate::c::C;"), ("c", "use super::a::A;")]));
-    // Through folders, each of which has two files.
+    // A circle through folders, each of which has two files.
     assert!(is_round(&[
         ("a", ""),
         ("a::x", "use crate::b::y::Y;"),
@@ -130,8 +130,8 @@ fn a_circle_is_found_however_it_is_written() {
         ("b::y", ""),
         ("b::z", "use crate::a::f;")
     ]));
-    // Through a folder's own file, that has it from another.
+    // A circle through a folder's own file, which imports the name from another file.
     assert!(is_round(&[("a", "use y::Y;"), ("a::x", "use super::Y;"), ("a::y", "use super::x::X;")]));
-    // What a folder's own file defines.
+    // No circle: the folder's own file defines the item.
     assert!(!is_round(&[("a", "use x::X; use y::Y;"), ("a::x", "use super::A;"), ("a::y", "use super::{A, x::X};")]));
 }

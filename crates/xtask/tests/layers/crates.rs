@@ -1,4 +1,4 @@
-//! The figure in CONTRIBUTING.md has the order of the crates: a crate uses those below it, and none above or beside it. Its tests may use
+//! Tests that crates keep the order of the figure in CONTRIBUTING.md: a crate uses those below it, and none above or beside it. Its tests may use
 //! jumplabel-testing as well.
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use super::figure::rows;
 
 const OF_WORKSPACE: &str = include_str!("../../../../Cargo.toml");
 
-/// The crates of this repository that a manifest names as dependencies, without those of tests.
+/// The crates of this repository that a manifest names as dependencies, also for tests. Leaves out jumplabel-testing if it is only for tests.
 fn dependencies(manifest: &str) -> Vec<&str> {
     let mut is_for_tests = false;
     let mut found = Vec::new();
@@ -17,7 +17,7 @@ fn dependencies(manifest: &str) -> Vec<&str> {
             is_for_tests = line.contains("dev-dependencies");
         }
         let name = line.split([' ', '=', '.']).next().unwrap();
-        // Where it is, this manifest says, or the workspace's.
+        // A crate of this repository has a path: in this manifest, or in the workspace's.
         let is_there = OF_WORKSPACE.contains(&format!("\n{name} = {{ path = \"crates/"));
         if line.contains("path = \"../") || line.contains("workspace = true") && is_there {
             found.extend((!is_for_tests || name != "jumplabel-testing").then_some(name));
@@ -26,7 +26,7 @@ fn dependencies(manifest: &str) -> Vec<&str> {
     found
 }
 
-/// What is wrong with a crate.
+/// A message for each dependency of a crate that is not below it.
 fn complaints(rows: &[Vec<&str>], name: &str, manifest: &str) -> Vec<String> {
     let row = |name: &str| rows.iter().position(|row| row.contains(&name));
     let Some(own) = row(name) else { return vec![format!("{name} is not in the figure of CONTRIBUTING.md")] };
@@ -55,7 +55,7 @@ fn dependencies_point_down() {
     assert_eq!(rows.last().unwrap()[..], ["jumplabel-format"], "it depends on none");
 }
 
-/// Broken twins: each dependency that is turned around is found.
+/// Broken twins: each dependency in the opposite direction is found.
 #[test]
 fn an_upward_dependency_is_found() {
     let rows = rows(CONTRIBUTING);

@@ -1,12 +1,12 @@
-//! The layers of the core, as the figure in docs/how-it-works.md has them, and those of the crates that have a figure at the top of
-//! their own documentation: a module uses those below it, and none above or beside it.
+//! Tests that modules keep the order of a figure: a module uses those below it, and none above or beside it. The core's figure is in
+//! docs/how-it-works.md; other crates have theirs at the top of their own documentation.
 
 use super::sources::{Root, Source, is_in, paths, sources};
 
 /// The crates with a figure.
 const CRATES: [&str; 3] = ["jumplabel", "jumplabel-cli", "jumplabel-bench"];
 
-/// What the root of a crate itself defines for all of its modules.
+/// The name that the root of a crate itself defines for all of its modules.
 const OF_THE_ROOT: &str = "Result";
 
 /// The document that has the figure of a crate.
@@ -27,24 +27,24 @@ pub fn rows(document: &str) -> Vec<Vec<&str>> {
     rows.map(|row| row.split("  ").next().unwrap().split(' ').collect()).collect()
 }
 
-/// The name in a figure that a path belongs to, and its row: the longest that it begins with.
+/// The place of a path in a figure: the longest name in which the path is, and that name's row.
 fn place<'name>(rows: &[Vec<&'name str>], path: &str) -> Option<(usize, &'name str)> {
     let names = rows.iter().enumerate().flat_map(|(row, names)| names.iter().map(move |name| (row, *name)));
     names.filter(|(_, name)| is_in(path, name)).max_by_key(|(_, name)| name.len())
 }
 
-/// The modules of a crate, but for its root: that is above all.
+/// The modules of a crate without its root, which is above all others.
 fn modules(name: &str) -> Vec<Source> {
     sources(name).into_iter().filter(|source| !source.module.is_empty()).collect()
 }
 
-/// The modules, and what is in them, that a module uses.
+/// The paths that a module uses: modules, and items in them.
 fn uses(root: &Root, source: &Source) -> Vec<String> {
     let uses = paths(source, &[]).into_iter().flat_map(|path| root.resolve(&path));
     uses.filter(|path| path != OF_THE_ROOT).collect()
 }
 
-/// What is wrong with a module.
+/// A message for each use by a module of one that is not below it in the figure.
 fn complaints(rows: &[Vec<&str>], root: &Root, source: &Source) -> Vec<String> {
     let module = &source.module;
     let Some((row, name)) = place(rows, module) else { return vec![format!("{module} is not in the figure")] };
@@ -78,7 +78,7 @@ fn the_figure_names_what_there_is() {
     }
 }
 
-/// Broken twins: each import that is turned around is found.
+/// Broken twins: each import in the opposite direction is found.
 #[test]
 fn an_upward_import_is_found() {
     for name in CRATES {

@@ -1,14 +1,14 @@
-//! No file is longer than 300 lines.
+//! Tests that no file has more than 300 lines.
 
 use std::path::Path;
 
 use super::ROOT;
 use super::sources::files;
 
-/// The longest that a file may be, in lines.
+/// The largest number of lines that a file may have.
 const LONGEST: usize = 300;
 
-/// What is wrong with a file.
+/// A message if a file is too long.
 fn complaint(name: &str, text: &str) -> Option<String> {
     let lines = text.lines().count();
     (lines > LONGEST).then(|| format!("{name} has {lines} lines: split it by what it does"))

@@ -1,4 +1,4 @@
-//! CONTRIBUTING.md says in which files each mechanism is: they are there.
+//! Tests that the files exist in which mechanisms are, according to CONTRIBUTING.md.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn mechanisms_have_files() {
         mechanisms += 1;
         let mut folder = Path::new("").to_path_buf();
         for name in row.split('`').skip(1).step_by(2).filter(|name| name.ends_with('/') || name.ends_with(".rs")) {
-            // A name without a folder is in that of the one before it, if not in the first; of another crate, it is whole.
+            // A name is a path from the core's `src`, from the folder of the name before it, or from the root of the repository.
             let (beside, whole) = (folder.join(name), Path::new("../../..").join(name));
             let file = [Path::new(name), &beside, &whole].into_iter().find(|file| sources.join(file).exists());
             let file = file.unwrap_or_else(|| panic!("no {name}: {row}"));

@@ -1,9 +1,9 @@
-//! `cargo xtask` comes before all else of `make test`. The large crates that it depends on have the features that they have in the
-//! workspace; otherwise cargo builds them a second time for the tests.
+//! Tests that cargo builds once the large crates that `cargo xtask` depends on. `make test` builds `cargo xtask` first. If these crates had fewer
+//! features in it than in the workspace, cargo would build them a second time for the tests.
 
 use std::process::Command;
 
-/// The features of some crates, as the crates that `chosen` names need them.
+/// The features of the large crates, in the packages and by the dependencies that `chosen` selects: options of `cargo tree`.
 fn features(chosen: &[&str]) -> String {
     let mut tree = Command::new(env!("CARGO"));
     tree.args(["tree", "--offline", "--prefix", "none", "--format", "{p} {f}"]).args(chosen).current_dir(super::ROOT);
@@ -24,7 +24,7 @@ fn large_crates_are_built_once() {
     assert_eq!(own, features(&["--workspace"]));
 }
 
-/// Broken twin: a crate that wants less of the same crates.
+/// Broken twin: a crate that needs fewer features of the same crates.
 #[test]
 fn fewer_features_are_found() {
     let fewer = features(&["--package", "jumplabel-demo", "--edges", "no-dev"]);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// A file of a crate: the path of its module, which is empty for the root.
+/// A file of a crate: the path of its module, which is empty for the root, and its text.
 #[derive(Clone)]
 pub struct Source {
     pub module: String,
@@ -28,7 +28,7 @@ pub fn sources(name: &str) -> Vec<Source> {
     sources_below(&Path::new(super::ROOT).join("crates").join(name).join("src"))
 }
 
-/// The files of the crate whose `src` this is. Without its tests, and without programs beside the crate's own.
+/// The files of the crate whose `src` is this folder. Leaves out its tests, and further programs of the crate.
 pub fn sources_below(folder: &Path) -> Vec<Source> {
     let root = if folder.join("lib.rs").exists() { "lib" } else { "main" };
     let mut sources = Vec::new();
@@ -51,7 +51,7 @@ pub fn sources_below(folder: &Path) -> Vec<Source> {
     sources
 }
 
-/// Modules with a file of another name: the module that the file's name would be, and what it is.
+/// Modules with a `#[path]`: the module that the file's name stands for, and the module that it is.
 fn elsewhere(sources: &[Source]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for Source { module, text } in sources {
@@ -75,12 +75,12 @@ pub fn parent(module: &str) -> &str {
     module.rsplit_once("::").map_or("", |(parent, _)| parent)
 }
 
-/// Whether a path is in a module, or is that module.
+/// Returns whether a path is in a module, or is that module.
 pub fn is_in(path: &str, module: &str) -> bool {
     module.is_empty() || path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// The tokens of a file, in a row: names, punctuation, and brackets. Without comments, literals and the module `tests`. Of a macro's rules,
+/// The tokens of a file, in their order: names, punctuation, and brackets. Leaves out comments, literals and the module `tests`. In a macro's rules,
 /// `$crate` is one name.
 fn tokens(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
@@ -108,7 +108,7 @@ fn flatten(stream: TokenStream, is_macro: bool, tokens: &mut Vec<String>) {
                 tokens.push(close.into());
             }
             TokenTree::Ident(name) if last(1, &["$"]) => *tokens.last_mut().unwrap() = format!("${name}"),
-            // Of where the macro is expanded.
+            // In a macro, `super` is that of the module in which the macro is expanded.
             TokenTree::Ident(name) if is_macro && name == "super" => tokens.push("$super".into()),
             TokenTree::Ident(name) => tokens.push(name.to_string().trim_start_matches("r#").to_owned()),
             TokenTree::Punct(sign) if sign.as_char() == ':' && last(1, &[":"]) => {
@@ -120,7 +120,7 @@ fn flatten(stream: TokenStream, is_macro: bool, tokens: &mut Vec<String>) {
     }
 }
 
-/// What a crate's root has from its modules: macros, whose names end with `!`, and what it imports.
+/// The names that a crate's root has from its modules: macros, whose names end with `!`, and imports. Each has its module or path.
 pub struct Root(Vec<(String, String)>);
 
 impl Root {
@@ -140,11 +140,11 @@ impl Root {
         Root(names)
     }
 
-    /// What a path stands for: that of a macro, or of what a macro's rules name by way of the root, the modules that have it.
+    /// The modules in which a path's macro is defined, or from which the root imports the name that a macro's rules use. Otherwise, the path itself.
     pub fn resolve(&self, path: &str) -> Vec<String> {
         let (from_macro, name) = path.strip_prefix("$crate::").map_or((false, path), |name| (true, name));
         let first = name.split("::").next().unwrap();
-        // What is told which macro is next gets its name without the sign.
+        // A macro may be passed the name of the next macro, without the `!`.
         let is_it = |(known, _): &&(String, String)| match known.strip_suffix('!') {
             Some(of_macro) => first == known || from_macro && first == of_macro,
             None => from_macro && first == known,
@@ -154,8 +154,8 @@ impl Root {
     }
 }
 
-/// The paths from the crate's root that a source names: by `crate`, by `super`, and by the names of its children. Imports of groups
-/// are taken apart.
+/// The paths from the crate's root that a source names: by `crate`, by `super`, and by the names of its children. A group of imports yields a path
+/// for each member.
 pub fn paths(Source { module, text }: &Source, children: &[&str]) -> Vec<String> {
     let tokens = tokens(text);
     let mut paths = Vec::new();
@@ -163,14 +163,14 @@ pub fn paths(Source { module, text }: &Source, children: &[&str]) -> Vec<String>
         let before = at.checked_sub(1).map_or("", |before| &*tokens[before]);
         let is = |distance: usize, word: &str| tokens.get(at + distance).is_some_and(|token| token == word);
         match &*tokens[at] {
-            // What may see an item uses nothing.
+            // A visibility, such as `pub(in crate::a)`, uses nothing.
             "crate" | "super" if before == "in" || is(1, ")") && before == "(" => {}
             "crate" if before == "extern" && !is(1, "self") => {}
             "crate" if is(1, "::") => drop(tree(&tokens[at + 2..], "", &mut paths)),
-            // Whoever calls the macro names the rest.
+            // The caller of the macro gives the rest of the path.
             "$crate" if tokens.get(at + 2).is_some_and(|word| word.starts_with('$')) => {}
             "$crate" if is(1, "::") => drop(tree(&tokens[at + 2..], "$crate", &mut paths)),
-            // By another name, the rest of the path is nowhere to be found.
+            // The root gets another name here, so the rest of a path cannot be found.
             "crate" | "$crate" => paths.push(String::new()),
             "super" if before != "::" || tokens.get(at.wrapping_sub(2)).is_none_or(|word| word != "super") => {
                 let (mut above, mut end) = (parent(module), at + 1);
@@ -196,7 +196,7 @@ pub fn paths(Source { module, text }: &Source, children: &[&str]) -> Vec<String>
     paths
 }
 
-/// The paths of a tree of imports that `tokens` begin with, all of them in `module`. What is behind them.
+/// Adds the paths of the tree of imports with which `tokens` begin. All are in `module`. Returns the tokens after the tree.
 fn tree<'tokens>(tokens: &'tokens [String], module: &str, paths: &mut Vec<String>) -> &'tokens [String] {
     let word = |at: usize| tokens.get(at).map_or("", |word| &**word);
     if word(0) == "{" {

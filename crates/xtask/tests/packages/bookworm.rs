@@ -1,5 +1,5 @@
-//! A Debian of nothing else, in a folder. Only apt reaches the network there, and so the mirrors that this machine's apt has; whatever else runs has
-//! none.
+//! A minimal Debian in a folder. Only `download`, by apt, has a network there, and reaches the mirrors that this machine's apt uses. All else runs
+//! without a network.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ impl Bookworm {
         let (mirrors, release) = mirrors.trim_end().rsplit_once('\n').expect("a mirror, and the release");
         let list = root.with_extension("list");
         std::fs::write(&list, format!("{mirrors}\n")).unwrap();
-        // What this machine's apt says of proxies and of old lists holds there, too.
+        // The settings of this machine's apt for proxies and for old lists are those of the new system, too.
         let how = printed("apt-config dump | grep -E '^Acquire::(http|https|Check-)' || true", Path::new("/"));
         let how: String = how.lines().map(|line| format!(" --aptopt='{line}'")).collect();
         let (list, path) = (list.display(), root.display());
@@ -33,18 +33,18 @@ impl Bookworm {
         Bookworm { root: root.into() }
     }
 
-    /// A file there.
+    /// The path of a file of this Debian.
     pub fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
-    /// Has apt fetch packages, and all that they need, without installing them.
+    /// Makes apt download packages, and all that they need, without installing them.
     pub fn download(&self, packages: &str) {
         let fetch = format!("apt-get update -qq && apt-get install -qq -y --download-only {packages}");
         printed(&self.line("unshare --mount", &fetch), Path::new("/"));
     }
 
-    /// How the line is run there, in /root, in namespaces of its own: what it mounts is gone when it has ended.
+    /// The command that runs the line in this Debian, in /root, in namespaces of its own: its mounts are gone when it has ended.
     fn line(&self, unshare: &str, line: &str) -> String {
         let inner = format!(
             "mount -t proc proc {root}/proc && exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
@@ -55,12 +55,12 @@ impl Bookworm {
         format!("{unshare} sh -euc {}", quoted(&inner))
     }
 
-    /// What it prints there, without a network. It must succeed.
+    /// The output of the line, which runs in this Debian without a network. It must succeed.
     pub fn run(&self, line: &str) -> String {
         printed(&self.line("unshare --mount --net", line), Path::new("/"))
     }
 
-    /// Starts a program there.
+    /// Starts a program in this Debian, without a network.
     pub fn start(&self, program: &str) -> Running {
         let line = self.line("exec unshare --mount --net", &format!("exec {program}"));
         let mut child = shell(&line, Path::new("/")).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -73,7 +73,7 @@ fn quoted(line: &str) -> String {
     format!("'{}'", line.replace('\'', "'\\''"))
 }
 
-/// A program that answers a line with a line.
+/// A program that answers each line with a line.
 pub struct Running {
     child: Child,
     input: ChildStdin,
@@ -88,7 +88,7 @@ impl Running {
         line
     }
 
-    /// It ends when it has read all, and well.
+    /// Closes the program's input. It must then end with success.
     pub fn end(mut self) {
         drop(self.input);
         assert!(self.child.wait().unwrap().success());

@@ -1,4 +1,5 @@
-//! Debian's packages: built twice with the same bits, once of it without any network, and tried in a Debian of nothing else.
+//! Tests of Debian's packages. Two builds, one of which has no network, must give the same bits. The packages are installed and removed in a minimal
+//! Debian.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use super::{printed, root, scratch, shell};
 const PACKAGES: [&str; 5] =
     ["libjumplabel0", "libjumplabel-agent0", "libjumplabel-fail0", "libjumplabel-dev", "jumplabel"];
 
-/// The next version of the libraries: a function more, in a version of its own, lines more in the list of symbols, an entry more in the changelog.
+/// Builds the next version of the libraries: it has one more function, with a version of its own. The list of symbols and the changelog are extended.
 const NEWER: &str = r#"
 cat >>crates/jumplabel-capi/src/lib.rs <<'END'
 
@@ -27,14 +28,14 @@ mv changelog debian/changelog
 dpkg-buildpackage --build=binary --no-sign --no-pre-clean
 "#;
 
-/// All packages in a folder, which lintian must have nothing to say against.
+/// The checksums of all packages in a folder. Lintian must find nothing wrong with them.
 fn packages(folder: &Path) -> Vec<String> {
     let line = "lintian --allow-root --fail-on error,warning --tag-display-limit 0 *.changes 2>&1";
     assert_eq!(printed(line, folder), "", "lintian");
     printed("sha256sum *.deb", folder).lines().map(str::to_owned).collect()
 }
 
-/// What `abidiff` says of two builds of a library: the bit 8 of its code stands for a change that breaks programs.
+/// Returns whether `abidiff` finds a change between two builds of a library that breaks programs: bit 8 of its exit code.
 fn breaks(older: &Path, newer: &Path, library: &str) -> bool {
     let at = |folder: &Path| {
         let name = format!("{library}.so.0");
@@ -49,7 +50,7 @@ fn breaks(older: &Path, newer: &Path, library: &str) -> bool {
     code & 8 != 0
 }
 
-/// Whether the tools are here. Only root can make a Debian of its own.
+/// Returns whether the tools are here. Only root can make another Debian.
 fn can_run() -> bool {
     let is_root = printed("id -u", &root()).trim() == "0";
     if !is_root {
@@ -72,7 +73,7 @@ fn built_installed_and_removed() {
     let sums = packages(&first);
     assert_eq!(sums.len(), PACKAGES.len() + 4, "and those with debug information: {sums:?}");
 
-    // From the tarball alone, and without the network; the tarball that it writes is the same again.
+    // The second build has only the tarball, and no network. The tarball that it writes must be the same.
     let unpacked = folder.join("unpacked");
     std::fs::create_dir_all(&unpacked).unwrap();
     std::fs::create_dir_all(&second).unwrap();
@@ -89,13 +90,13 @@ fn built_installed_and_removed() {
     for library in ["libjumplabel", "libjumplabel-agent", "libjumplabel-fail"] {
         assert!(!breaks(&first, &newer, library), "{library}");
     }
-    // The other way round, a function is lost.
+    // In the opposite direction, a function is lost.
     assert!(breaks(&newer, &first, "libjumplabel"));
 
     in_bookworm(&folder, &first, &newer);
 }
 
-/// The README's program in C, and this one, which flips a key for each line that it reads.
+/// A program that flips a key for each line that it reads.
 const FLIPPING: &str = r#"#include <jumplabel/jump_label.h>
 #include <stdio.h>
 
@@ -128,7 +129,7 @@ fn in_bookworm(folder: &Path, first: &Path, newer: &Path) {
     bookworm.download("/tmp/jumplabel/*.deb");
     bookworm.download("--no-install-recommends clang dpkg-dev");
 
-    // As docs/install.md has it: these lines, on a machine of nothing else.
+    // Runs the commands of docs/install.md in a minimal Debian.
     let install = std::fs::read_to_string(root().join("docs/install.md")).unwrap();
     let lines = install.split("sudo apt install").nth(1).unwrap().split("```").next().unwrap();
     let lines: Vec<_> =
@@ -147,13 +148,13 @@ fn in_bookworm(folder: &Path, first: &Path, newer: &Path) {
         assert_eq!(bookworm.run(&linked), "work(2)\n", "{compiler} -static");
     }
     let removed = removes_all(&bookworm, &lines[3]);
-    // And not only the first time.
+    // The packages can be installed and removed a second time.
     bookworm.run("apt-get install -y /tmp/jumplabel/*.deb");
     exchanged(&bookworm);
     assert_eq!(removes_all(&bookworm, &lines[3]), removed);
 }
 
-/// All files after the packages are gone, none of which is theirs.
+/// Removes the packages. Returns the list of all files, none of which may belong to the packages.
 fn removes_all(bookworm: &Bookworm, line: &str) -> String {
     bookworm.run(line);
     let list = bookworm.run("dpkg-query --show --showformat '${Package} ${db:Status-Status}\\n'");
@@ -170,7 +171,7 @@ fn removes_all(bookworm: &Bookworm, line: &str) -> String {
     files
 }
 
-/// A newer library, and the older one again, take the place of each other while a program runs that was built with the older one.
+/// A newer library replaces the older one, and then the older one the newer, while a program runs that was built with the older one.
 fn exchanged(bookworm: &Bookworm) {
     std::fs::write(bookworm.path("tmp/flipping.c"), FLIPPING).unwrap();
     bookworm.run("gcc /tmp/flipping.c $(pkg-config --cflags --libs jumplabel) -o /tmp/flipping");
@@ -182,7 +183,7 @@ fn exchanged(bookworm: &Bookworm) {
     bookworm.run("apt-get install -y /tmp/newer/*.deb");
     assert_eq!((version().as_str(), running.answer().as_str()), ("0.1.0+1", "off\n"));
     once();
-    // A program that needs what is new says so, and one that does not, does not.
+    // A package with a program that uses the new function depends on the newer library. With another program, it depends on the older one.
     let needs = |program: &str| {
         let control = "mkdir -p /tmp/a/debian && cd /tmp/a && printf 'Source: a\\n\\nPackage: a\\nArchitecture: any\\n' >debian/control";
         bookworm.run(&format!("{control} && dpkg-shlibdeps -O {program}"))
@@ -195,18 +196,18 @@ fn exchanged(bookworm: &Bookworm) {
     assert_eq!((version().as_str(), running.answer().as_str()), ("0.1.0", "on\n"));
     once();
     running.end();
-    // Without that dependency, the older library tells the program what it lacks, before the program runs.
+    // If a package lacked that dependency, the loader would report the missing version before the program runs.
     bookworm.run("/tmp/new 2>&1 | grep \"version .JUMPLABEL_0.2' not found\"");
 }
 
-/// Debian's lists have what the libraries export, as the sources have it: a new function needs a line there, and one in the map of versions.
+/// Debian's lists of symbols must name all that the libraries export. A new function needs a line there, and one in the map of versions.
 #[test]
 fn lists_of_symbols() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
     let exports = read("crates/jumplabel-capi/tests/capi/exports.rs");
     let exports = exports.split("EXPORTS: &str = \"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let of_core: Vec<_> = exports.split_whitespace().filter(|&word| word != "\\").map(str::to_owned).collect();
-    // What an archive hides is what a shared library shows.
+    // The functions that a static library hides are those that the shared library exports.
     let hidden = |name: &str| -> Vec<_> {
         let source = read(name);
         let names = source.split("\".hidden ").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned());
@@ -233,7 +234,7 @@ fn lists_of_symbols() {
     }
 }
 
-/// `NAME@VERSION` of all that a map of versions shows, and of the versions, sorted.
+/// A sorted list of `NAME@VERSION`, for each name and each version in a map of versions.
 fn versions(map: &str) -> Vec<String> {
     let mut found = version_map::names(map);
     let mut versions: Vec<_> = found.iter().map(|name| name.split_once('@').expect("a version").1.to_owned()).collect();

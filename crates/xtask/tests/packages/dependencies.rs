@@ -1,4 +1,5 @@
-//! Crates of others: each is in Cargo.toml once, docs/building.md says what it is for, and its licence is one of deny.toml.
+//! Tests of dependencies on other projects' crates: each is in Cargo.toml once, docs/building.md says what it is for, and deny.toml allows its
+//! licence.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +9,14 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(format!("{ROOT}/{name}")).unwrap()
 }
 
-/// The crates of others that Cargo.toml has for all of the workspace.
+/// The crates of other projects that Cargo.toml lists for the workspace.
 fn of_workspace(manifest: &str) -> BTreeSet<String> {
     let rows = manifest.split("[workspace.dependencies]\n").nth(1).expect("dependencies").split("\n[").next().unwrap();
     let of_others = rows.lines().filter(|row| row.contains(" = ") && !row.contains("path = "));
     of_others.map(|row| row.split(' ').next().unwrap().to_owned()).collect()
 }
 
-/// The crates that the table of a document names.
+/// The crates that the document's table names.
 fn of_table(document: &str) -> Vec<String> {
     let section =
         document.split("\n## What it depends on\n").nth(1).expect("the section").split("\n## ").next().unwrap();
@@ -23,7 +24,7 @@ fn of_table(document: &str) -> Vec<String> {
     cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
 }
 
-/// The crates of a manifest whose version is not the workspace's; and all that it depends on.
+/// The crates for which a manifest has its own version, not the workspace's; and all crates that it depends on.
 fn of_crate(manifest: &str) -> (Vec<String>, BTreeSet<String>) {
     let (mut own, mut all, mut is_in) = (Vec::new(), BTreeSet::new(), false);
     for line in manifest.lines() {
@@ -73,7 +74,7 @@ fn each_is_in_the_document() {
     assert!(of_table(&without).contains(&"coffee".to_owned()) && !of_table(&without).contains(&"ureq".to_owned()));
 }
 
-/// Licences, bans, sources. Advisories are not shown: their database is no part of this.
+/// Checks licences, bans and sources. Advisories are left out: their database is not in the repository.
 #[test]
 fn licences_and_sources() {
     let tool = root().join("target/cargo-deny/bin/cargo-deny");
@@ -82,7 +83,7 @@ fn licences_and_sources() {
     }
     let check = format!("{} --locked", tool.display());
     printed(&format!("{check} check licenses bans sources"), &root());
-    // A twin that must fail: without the licence that most have.
+    // Broken twin: without the licence that most crates have, the check fails.
     let broken = read("deny.toml").replace("\"MIT\", ", "");
     let config = super::scratch("deny").join("deny.toml");
     std::fs::write(&config, broken).unwrap();

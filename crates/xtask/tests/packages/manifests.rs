@@ -1,4 +1,4 @@
-//! What a registry shows of each crate that is published.
+//! Tests of what a registry shows about each published crate.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{printed, root};
 
-/// What cargo says of the crates that are published.
+/// Cargo's metadata of the published crates.
 pub fn published() -> Vec<Value> {
     let metadata: Value =
         serde_json::from_str(&printed("cargo metadata --no-deps --offline --format-version 1", &root())).unwrap();
@@ -14,7 +14,7 @@ pub fn published() -> Vec<Value> {
     packages.iter().filter(|package| package["publish"].is_null()).cloned().collect()
 }
 
-/// Those that the registry knows, of which ours are.
+/// The categories of our crates. The registry knows all of these.
 const CATEGORIES: [&str; 14] = [
     "command-line-utilities",
     "config",
@@ -32,7 +32,7 @@ const CATEGORIES: [&str; 14] = [
     "rust-patterns",
 ];
 
-/// What is missing.
+/// A message for each thing that a package lacks.
 fn complaints(package: &Value, folder: &Path) -> Vec<String> {
     let texts = |field: &str| -> Vec<String> {
         package[field].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
@@ -63,7 +63,7 @@ fn complaints(package: &Value, folder: &Path) -> Vec<String> {
     found
 }
 
-/// Files that a source names and that lie outside of its crate, where no package has them.
+/// Files that a source names and that lie outside its crate. A package would lack them.
 fn outside(source: &Path, text: &str, folder: &Path) -> Vec<PathBuf> {
     let named = ["#[path = \"", "include!(\"", "include_str!(\"", "include_bytes!(\""]
         .into_iter()
@@ -122,7 +122,7 @@ fn complete() {
     for package in &published {
         let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
         assert_eq!(complaints(package, folder), [""; 0]);
-        // Each is one that others can get: it depends on none that is not published.
+        // Other people can use each crate only if it depends on no crate that is not published.
         for dependency in package["dependencies"].as_array().unwrap() {
             let name = dependency["name"].as_str().unwrap();
             let is_ours = dependency["path"].is_string() && dependency["kind"] != "dev";

@@ -1,10 +1,10 @@
-//! A registry that has our crates as if they were published: who takes them from there finds all that they need.
+//! Tests a registry that has our crates as if they were published: a program that depends on them finds all that they need.
 
 use std::path::Path;
 
 use super::{printed, root, scratch};
 
-/// Prints what the README's program prints; the other crates need only be there and compile.
+/// The program is the README's first one. The other crates must only be found and compile.
 const MANIFEST: &str = r#"
 [package]
 name = "consumer"
@@ -33,8 +33,7 @@ fn program() -> String {
     readme.split("```rust\n").nth(1).expect("a program").split("```").next().unwrap().to_owned()
 }
 
-/// All crates package, in the order in which they depend on each other; a program and the tools build from what came out, and from nothing
-/// else. A quarter of an hour of one processor.
+/// Packages all crates. A program and the tools must build from these packages alone. Takes a quarter of an hour on one processor.
 #[test]
 #[ignore = "minutes: make release-check"]
 fn everything_builds() {
@@ -51,7 +50,7 @@ fn everything_builds() {
     assert_eq!(printed(&format!("{cargo} run --quiet --target-dir {} 2>&1", target.display()), &consumer), "work(2)\n");
     every_crate_is_named(&registry);
 
-    // Installed as others install them, but for the optimisation.
+    // Installs the tools as users do, but without optimisation.
     let root = folder.join("installed");
     for package in ["jumplabel-cli", "cargo-jumplabel"] {
         let install = format!("{cargo} install --debug --quiet --locked --root {} {package}", root.display());
@@ -64,7 +63,7 @@ fn everything_builds() {
     assert!(listed.contains("TRACE"), "{listed}");
 }
 
-/// The program depends on each of our crates that is no tool.
+/// Tests that the program depends on each of our crates, except for those of tools.
 fn every_crate_is_named(registry: &Path) {
     for entry in std::fs::read_dir(registry.join("packaged/package")).unwrap() {
         let file = entry.unwrap().file_name().into_string().unwrap();

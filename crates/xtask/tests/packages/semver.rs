@@ -1,6 +1,6 @@
-//! Each published library keeps the public items that it had in a commit which is named here: `cargo semver-checks`, which takes longer to compile
-//! than all else here, has more rules. What this does not see: a trait that asks more of those who implement it, a new field of a structure that
-//! programs make by a literal, another layout, another behaviour.
+//! Tests that each published library still has the public items of an earlier commit, `BASE`. `cargo semver-checks` has more rules, but takes longer
+//! to compile than everything here. This test does not find a trait that gets a required item, a new field of a structure that programs make by a
+//! literal, another layout, or another behaviour.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,12 +10,12 @@ use jumplabel_testing::breadth::leave_out;
 use super::manifests::published;
 use super::{printed, root, scratch};
 
-/// Until 0.1.0 is released, the last commit that broke programs, which the next one names here; from then on, the tag `v0.1.0`.
+/// Until 0.1.0 is released: the last commit that broke programs. The next commit that does so puts its own name here. From then on: the tag `v0.1.0`.
 const BASE: &str = "d4fdd11671981663cd39abda7318155ed8ff012f";
-/// As in tests/public_api.rs.
+/// The compiler of tests/public_api.rs.
 const TOOLCHAIN: &str = "1.88.0";
 
-/// The libraries that others name. Those of the tools are for the tools.
+/// The published libraries, without that of the tool, which no other program uses.
 fn libraries() -> Vec<String> {
     let is_library = |target: &serde_json::Value| target["kind"].as_array().unwrap().iter().any(|kind| kind == "lib");
     let packages = published().into_iter().filter(|package| {
@@ -24,10 +24,10 @@ fn libraries() -> Vec<String> {
     packages.map(|package| package["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The public items of libraries in the workspace of this folder, one a line.
+/// The public items of libraries, one a line, in the workspace in this folder.
 fn items(libraries: &[String], workspace: &Path, target: &Path) -> BTreeMap<String, String> {
     let chosen: String = libraries.iter().map(|name| format!(" -p {name}")).collect();
-    // rustdoc may do then what it does for nightly.
+    // The variable lets the stable rustdoc use options of nightly.
     let line = format!(
         "unset RUSTC RUSTDOC; RUSTC_BOOTSTRAP=1 RUSTDOCFLAGS='-Zunstable-options --output-format json' \
          rustup run {TOOLCHAIN} cargo doc --quiet --locked --no-deps --lib --target-dir {}{chosen}",
@@ -42,11 +42,11 @@ fn items(libraries: &[String], workspace: &Path, target: &Path) -> BTreeMap<Stri
     libraries.iter().map(read).collect()
 }
 
-/// What breaks programs: items that are gone or others, and new variants of an enum that programs may match on without a default.
+/// The changes that break programs: items that are gone or have changed, and new variants of an enum on which programs may match without a default.
 fn breaks(before: &str, now: &str) -> Vec<String> {
     let lines = |text: &str| -> BTreeSet<String> { text.lines().map(str::to_owned).collect() };
     let (before, now) = (lines(before), lines(now));
-    // A function that becomes const is the same to programs. One that is const no more breaks their statics.
+    // Programs do not notice that a function becomes const. If it is no longer const, their statics break.
     let is_there = |line: &String| now.contains(line) || now.contains(&line.replacen(" fn ", " const fn ", 1));
     let gone = before.iter().filter(|line| !is_there(line)).map(|line| format!("- {line}"));
     let closed: BTreeSet<_> = before.iter().filter_map(|line| line.strip_prefix("pub enum ")).collect();
@@ -90,14 +90,14 @@ fn nothing_goes() {
     let libraries = libraries();
     assert!(libraries.len() > 8 && libraries.contains(&"jumplabel-agent".to_owned()), "{libraries:?}");
     let before = items(&libraries, &base, &target);
-    // In a folder of its own: cargo may believe that what rustdoc wrote of the one is what it would write of the other.
+    // A target directory of its own: in a shared one, cargo might take rustdoc's output for the one workspace as up to date for the other.
     let now = items(&libraries, &root(), &root().join("target/api"));
     for (library, before) in &before {
         assert!(before.lines().count() > 1, "{library} has no items: {before}");
         assert_eq!(breaks(before, &now[library]), [""; 0], "{library}: what {BASE} has is gone, or another");
     }
 
-    // A twin: a function that the commit had is gone.
+    // Broken twin: a function of the earlier commit is gone.
     let (file, library) = (base.join("crates/jumplabel-selector/src/lib.rs"), "jumplabel-selector");
     let source = std::fs::read_to_string(&file).unwrap();
     std::fs::write(file, source + "\n/// Goes.\npub fn goes(_: u8) {}\n").unwrap();

@@ -1,4 +1,4 @@
-//! Chromium without a window, in a process of its own that ends with the test.
+//! Chromium without a window. Its process ends with the test.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -9,12 +9,12 @@ pub const CHROMIUM: &str = "chromium";
 pub struct Browser(RefCell<Child>);
 
 impl Browser {
-    /// Opens a page. It has a profile of its own, and asks nobody but that page's server.
+    /// Opens a page. The browser has a profile of its own, and makes no requests in the background.
     pub fn start(page: &str) -> Browser {
         let profile = Path::new(env!("CARGO_TARGET_TMPDIR")).join("chromium");
         let _ = std::fs::remove_dir_all(&profile);
         let mut chromium = Command::new(CHROMIUM);
-        // Root has no sandbox; a container may have no /dev/shm. The port keeps it running.
+        // Root cannot use the sandbox. A container may have no /dev/shm. With a debugging port, the browser keeps running.
         chromium.args([
             "--headless",
             "--no-sandbox",
@@ -34,7 +34,7 @@ impl Browser {
         ))
     }
 
-    /// Fails if it has ended.
+    /// Fails if the browser has ended.
     pub fn must_run(&self) {
         let ended = self.0.borrow_mut().try_wait().unwrap();
         assert!(ended.is_none(), "{CHROMIUM}: {ended:?}");

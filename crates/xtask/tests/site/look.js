@@ -1,8 +1,8 @@
-// Opens each page in a frame of each width, with each theme, and says what a reader cannot read. The lists are in the address:
+// Opens each page in a frame of each width, with each theme, and reports what a reader cannot read. The address has the lists:
 //
 //     /look?page,page;width,width;theme,theme;word,word
 //
-// The answer: how many looks, and a line for each problem and each search.
+// The result: the number of looks, and a line for each problem and each search.
 "use strict";
 
 const [pages, widths, themes, words] = decodeURIComponent(location.search.slice(1)).split(";").map(list => list.split(","));
@@ -10,11 +10,11 @@ const frame = document.querySelector("iframe");
 frame.style.border = "0";
 frame.height = 900;
 
-// What may scroll sideways: code, tables, charts.
+// Elements that may scroll sideways: code, tables, charts.
 const SCROLLERS = "pre, pre code, .table-wrapper, .wide";
-// A text of an ordinary size that everybody can read has 4.5 (WCAG 2.1, 1.4.3); the colours of code are the themes'.
+// The least contrast of a text of ordinary size (WCAG 2.1, 1.4.3), and that of code, whose colours the themes choose.
 const CONTRAST = 4.5, CONTRAST_OF_CODE = 3;
-// The least size of a text, in pixels, also in charts.
+// The least size of a text in pixels, also in charts.
 const SIZE = 9;
 
 async function open(path) {
@@ -33,7 +33,7 @@ function called(element) {
 	return element.tagName.toLowerCase() + name + " (" + element.textContent.trim().replace(/\s+/g, " ").slice(0, 50) + ")";
 }
 
-// Red, green, blue from 0 to 255 and how much of it, as the browser computes colours.
+// Reads a colour as the browser writes it: red, green and blue from 0 to 255, and the opacity from 0 to 1.
 function colour(text) {
 	const numbers = text.match(/[\d.]+/g).map(Number);
 	return numbers.length === 3 ? [...numbers, 1] : numbers;
@@ -44,7 +44,7 @@ function luminance([red, green, blue]) {
 	return 0.2126 * part(red) + 0.7152 * part(green) + 0.0722 * part(blue);
 }
 
-// What an element's text stands on: the colours of all that it is in, the outermost first.
+// The colour behind an element's text: the backgrounds of the elements around it and of its own, the outermost first, laid over each other.
 function ground(element, style) {
 	const colours = [];
 	for (let at = element; at; at = at.parentElement)
@@ -58,7 +58,7 @@ function contrast(element, style) {
 	return (light + 0.05) / (dark + 0.05);
 }
 
-// Of all of a page, or of a part of it.
+// The problems of a page, or of a part of it.
 function problems(part = "body") {
 	const view = frame.contentWindow, page = view.document, found = new Set();
 	const style = element => view.getComputedStyle(element);
@@ -107,7 +107,7 @@ function problems(part = "body") {
 	return found;
 }
 
-// A search ends when its line of results has a text.
+// Searches for a word. The search has ended when the line about its results has a text.
 async function search(word) {
 	await open("index.html?search=" + word);
 	const page = frame.contentDocument;
@@ -140,7 +140,7 @@ async function look() {
 				looks++;
 			}
 		}
-		// The list of pages, which moves a phone's page aside when a touch opens it.
+		// Looks at the list of pages. On a phone, it moves the page aside when a touch opens it.
 		await open(pages[0]);
 		const toggle = frame.contentDocument.querySelector("#mdbook-sidebar-toggle-anchor");
 		if (!toggle.checked)

@@ -1,4 +1,4 @@
-//! A server of one site, for one browser: pages as a visitor gets them, and the script that looks at them.
+//! A web server for one browser: it serves the pages of the site, and a page with the script that looks at them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use super::browser::Browser;
 
 const LOOK: &str = include_str!("look.js");
 
-/// A page that the folder has not.
+/// A page that is not in the folder.
 pub struct Page {
     pub name: String,
     pub text: String,
@@ -31,21 +31,21 @@ impl Server {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (served, sender) = (served.clone(), sender.clone());
-                // A browser that goes away in the midst of an answer does no harm.
+                // If the browser closes the connection during an answer, the error does not matter.
                 std::thread::spawn(move || drop(answer(stream, &served, &sender)));
             }
         });
         Server { address, results }
     }
 
-    /// The address of the page that looks at these pages, and searches for these words.
+    /// The address of the page that looks at these pages and searches for these words.
     pub fn look(&self, pages: &[String], widths: &[u32], themes: &[&str], searches: &[String]) -> String {
         let widths: Vec<_> = widths.iter().map(u32::to_string).collect();
         let lists = [pages.join(","), widths.join(","), themes.join(","), searches.join(",")];
         format!("{}/look?{}", self.address, lists.join(";"))
     }
 
-    /// What the script says when it has looked at all.
+    /// The script's result, which it sends when it has looked at everything.
     pub fn result(&self, browser: &Browser) -> String {
         loop {
             match self.results.recv_timeout(Duration::from_secs(1)) {
@@ -57,7 +57,7 @@ impl Server {
     }
 }
 
-/// One request of a connection.
+/// Answers one request of a connection.
 fn answer(
     mut stream: TcpStream,
     (folder, pages): &(PathBuf, Vec<Page>),

@@ -18,7 +18,7 @@ pub fn without_comments(code: &str) -> String {
     left.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
-/// Reads a declaration. `None` if it is not for readers.
+/// Reads a declaration. `None` if it is not for programs.
 pub fn read(code: &str) -> Option<Declaration> {
     let declaration = if code.trim_start().starts_with('#') { macro_of(code) } else { declared(code) }?;
     let name = &declaration.name;

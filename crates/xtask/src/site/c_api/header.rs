@@ -12,7 +12,7 @@ pub struct Header {
     pub groups: Vec<Group>,
 }
 
-/// Declarations without an empty line between them.
+/// Declarations that no empty line separates.
 #[derive(Debug, Default)]
 pub struct Group {
     /// The title above the group, if the group is the first one below it.
@@ -89,7 +89,7 @@ fn without_repetitions(groups: &mut Vec<Group>) {
     });
 }
 
-/// Cuts a header into parts. Ends where the interface ends and the implementation begins.
+/// Cuts a header into parts, up to the line where the implementation begins.
 fn pieces(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut lines = text.lines().peekable();
@@ -130,7 +130,7 @@ fn pieces(text: &str) -> Vec<Piece> {
     pieces
 }
 
-/// A line of a comment, without the sign before it and the space after the sign.
+/// A line of a comment, without `sign` before it and without one space after `sign`.
 fn bare(line: &str, sign: &str) -> String {
     let line = line.strip_prefix(sign).unwrap_or(line);
     line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()

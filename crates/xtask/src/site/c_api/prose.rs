@@ -1,4 +1,5 @@
-//! Makes a page's text of the lines of a comment. Sentences become paragraphs, with names as code. Lines in columns stay as they are.
+//! Makes a page's text from the lines of a comment. Sentences become paragraphs, in which names are marked as code. Lines in columns stay as they
+//! are.
 
 /// A part of a comment.
 enum Part {
@@ -39,7 +40,7 @@ pub fn markdown(lines: &[String]) -> String {
     page
 }
 
-/// Returns whether a line has columns.
+/// Returns whether a line has columns, which three or more spaces separate.
 fn is_set(line: &str) -> bool {
     line.trim().contains("   ")
 }
@@ -50,7 +51,7 @@ fn without_margin(lines: &[String]) -> Vec<String> {
     lines.iter().map(|line| line.get(least..).unwrap_or_default().to_owned()).collect()
 }
 
-/// A paragraph with its names as code.
+/// A paragraph in which names are marked as code.
 pub fn paragraph(text: &str) -> String {
     let mut spans: Vec<_> = text.split('`').collect();
     if spans.len().is_multiple_of(2) {

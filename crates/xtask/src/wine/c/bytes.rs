@@ -1,4 +1,4 @@
-//! What checks cost in a program: instructions, bytes of table, relocations.
+//! Tests the cost of checks in a program: instructions, bytes of table, relocations.
 
 use anyhow::{Context, Result, ensure};
 
@@ -6,7 +6,7 @@ use super::{Headers, Program};
 use crate::wine::RUST;
 
 impl Headers<'_> {
-    /// Tests that more sites add no relocations for the loader. A table of pointers is the control.
+    /// Tests that more sites add no relocations for the loader. A table of pointers is the control: it adds one for each pointer.
     pub(super) fn relocations(&self) -> Result<()> {
         let count = |flags: &str| -> Result<(usize, usize)> {
             let program = self.build(&Program { compiler: "clang-19", flags, files: "many.c" })?;

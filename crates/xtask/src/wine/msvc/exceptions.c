@@ -1,2 +1,2 @@
-/* Rust's panics have the type of a C++ exception, and so name the table of `type_info`. Nobody calls what is in it. */
+/* A panic of Rust has the type of a C++ exception, which refers to this table of `type_info`. Nobody calls its functions. */
 void *const type_info[2] __asm__("??_7type_info@@6B@") = { 0, 0 };

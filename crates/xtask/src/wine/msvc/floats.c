@@ -1,2 +1,2 @@
-/* Objects with floating-point numbers name this. */
+/* Objects with floating-point numbers refer to this symbol. */
 int _fltused = 0x9875;

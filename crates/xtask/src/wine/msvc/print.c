@@ -1,4 +1,4 @@
-/* MSVC has this in a header. */
+/* In MSVC, a header defines this function. */
 int __stdio_common_vsprintf(unsigned long long, char *, unsigned long long, const char *, void *, __builtin_va_list);
 
 int snprintf(char *text, unsigned long long bytes, const char *format, ...)

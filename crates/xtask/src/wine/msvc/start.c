@@ -1,8 +1,8 @@
-/* What MSVC's C library has in files of its own, for programs and DLLs of the tests: their entries. */
+/* The entry of a program. MSVC's C library has it in no DLL. */
 int main(int, char **);
 __declspec(noreturn) void exit(int);
 
-/* Rust's std looks at the arguments by other means. */
+/* No arguments are passed: Rust's std asks the system for them. */
 void mainCRTStartup(void)
 {
 	exit(main(0, 0));
