@@ -14,7 +14,7 @@ pub trait Callsite: Sync + 'static {
     fn is_marked(&self) -> bool {
         false
     }
-    /// Called before the others, by one thread at a time: what its events load agrees with its state from now on.
+    /// Makes the word that its events load agree with its state. Called before the other functions, by one thread at a time.
     fn refresh(&self) {}
     /// The key that is on while any callsite is marked, if there is one.
     fn any_marked() -> Option<&'static RawKey> {
@@ -22,7 +22,7 @@ pub trait Callsite: Sync + 'static {
     }
 }
 
-/// Why keys could not follow the last change. They will follow the next one.
+/// The error that kept keys from following the last change. They will follow the next change.
 static ERROR: Mutex<Option<Error>> = Mutex::new(None);
 
 pub fn last_error() -> Option<Error> {
@@ -42,7 +42,7 @@ pub fn sync<T: Callsite>(list: &'static List<T>, loaded: fn(ObjectChange, &[&'st
     static ONE_AT_A_TIME: Mutex<bool> = Mutex::new(false);
     let mut is_prepared = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     if !*is_prepared {
-        // With this, callsites whose key is off cost a nop. If the system refuses, they load their key.
+        // After this, a callsite whose key is off is a nop. If the system refuses, the callsite loads its key.
         *is_prepared = true;
         let _ = jumplabel::prepare();
         list.on_change(loaded);

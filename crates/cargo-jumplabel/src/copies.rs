@@ -30,7 +30,7 @@ pub struct Crate {
 impl Copies {
     pub fn run(&self, project: &Project, patch: &Patch) -> Result<()> {
         let names: Vec<_> = self.crates.iter().map(|of| of.name).collect();
-        // The lock with which cargo found upstream's source in the last run.
+        // The lock file by which cargo found upstream's source in the last run.
         let lock = project.folder().join(format!("{}.lock", self.command));
         if patch.remove {
             return project.remove(&names, &[&lock]);

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //!   main        the command line
-//!   project     the user's workspace: its lock, what is written there, where its jumplabel comes from
+//!   project     the user's workspace: its lock file, the files written there, the source of its jumplabel
 //!   copies      patched copies of upstream's crates
-//!   lines       the lines of [patch.crates-io] in its manifest
+//!   lines       the lines of [patch.crates-io] in the workspace's manifest
 //!   package     a package that takes the place of another one
 //!   upstream    upstream's source, of exactly the version in the lock
 //!   edits       anchored edits of source text: each anchor must be there as often as expected
-//!   tracing     what is changed in tracing and tracing-core
-//!   log         what is changed in log
+//!   tracing     the edits of tracing and tracing-core
+//!   log         the edits of log
 //!   fail        the package that stands in for the crate fail
 //! ```
 
@@ -48,17 +48,17 @@ enum Command {
     Fail(Patch),
 }
 
-/// What the commands have in common.
+/// The options of all commands.
 #[derive(Args)]
 pub struct Patch {
-    /// Changes nothing. Fails unless what is there is what would be written now, and cargo uses it: for CI.
+    /// Changes nothing, for CI. Fails unless the packages are those that would be written now, and cargo uses them.
     #[arg(long, conflicts_with = "remove")]
     check: bool,
-    /// Takes the packages and the lines in Cargo.toml away again.
+    /// Removes the packages and the lines in Cargo.toml.
     #[arg(long)]
     remove: bool,
-    /// Where jumplabel comes from: a path to a checkout, the address of a git repository, or a version. By default, from where the program
-    /// has it already.
+    /// The source of jumplabel: a path to a checkout, the address of a git repository, or a version. By default, the one from which the program has
+    /// it already.
     #[arg(long, value_name = "PATH|GIT|VERSION", env = "JUMPLABEL_SOURCE")]
     jumplabel: Option<String>,
     /// Keeps upstream's tests, benches and their dependencies.

@@ -44,7 +44,7 @@ fn edited_tracing(package: &mut Package, _: &Project) -> Result<()> {
             2,
             "__jumplabel_goes.anywhere()",
         )?;
-        // An enabled callsite goes first to the subscribers that want it, then to the follower if the follower follows it.
+        // An event goes first to subscribers that want it, then to the follower if the callsite is followed.
         let of_meta = r"let meta = __CALLSITE\.metadata\(\);\s*// (?:event|span) with (?:explicit|contextual) parent\s*\$crate::";
         for (upstream, times, ours) in [
             (r"Event::dispatch\(\s*meta,", 3, "event(&__CALLSITE, __jumplabel_goes,"),
@@ -54,13 +54,13 @@ fn edited_tracing(package: &mut Package, _: &Project) -> Result<()> {
         ] {
             text.replace(&format!("{of_meta}{upstream}"), times, &format!("$$crate::__macro_support::{ours}"))?;
         }
-        // `#[instrument]`.
+        // The spans of `#[instrument]`.
         text.replace(
             r"(\$lvl <= \$crate::level_filters::STATIC_MAX_LEVEL\s*&& )(\$lvl <= \$crate::level_filters::LevelFilter::current\(\))",
             1,
             "$1($2 || $$crate::__jumplabel_any_marked!())",
         )?;
-        // `enabled!`.
+        // The macro `enabled!`.
         text.replace(
             r"if \$crate::level_enabled!\(\$lvl\) \{(\s*use \$crate::__macro_support::Callsite as _;)",
             1,

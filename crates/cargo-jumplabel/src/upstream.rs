@@ -1,4 +1,4 @@
-//! Upstream's source of exactly the versions in the program's lock. Cargo fetches it, with the user's own configuration: from a registry, from a
+//! Upstream's source, in exactly the versions of the program's lock file. Cargo fetches it as the user has configured: from a registry, from a
 //! vendored folder, or from cargo's cache.
 
 use std::fs;
@@ -13,12 +13,12 @@ use crate::project::{Project, question};
 /// The folders of packages as upstream published them.
 pub struct Upstream {
     packages: Vec<(String, PathBuf)>,
-    /// The lock with which cargo found these folders.
+    /// The lock file by which cargo found these folders.
     pub lock: String,
 }
 
 impl Upstream {
-    /// Asks cargo for the sources of these packages: names and versions. `earlier` is the path of the last run's lock, if there was one.
+    /// Asks cargo for the sources of these packages: names and versions. `earlier` is the path of the last run's lock file, if there was one.
     pub fn of(project: &Project, packages: &[(&str, String)], earlier: PathBuf) -> Result<Upstream> {
         // Cargo is asked from a separate package, so that the lines of [patch] in the user's manifest do not apply. That package lies below the
         // user's folder, so that the user's configuration of cargo applies.
@@ -35,7 +35,7 @@ impl Upstream {
         fs::write(asking.join("src/lib.rs"), "")?;
         let mut command = question(Some(&asking.join("Cargo.toml")), project.is_offline());
         command.features(CargoOpt::AllFeatures);
-        // Cargo gives a yanked version only to those who have it in a lock already: in the lock of the last run, or in the user's.
+        // Cargo uses a yanked version only if a lock file already has it: that of the last run, or the user's.
         let ask = |lock: PathBuf| {
             fs::copy(&lock, asking.join("Cargo.lock")).with_context(|| format!("there is no {}", lock.display()))?;
             command.exec().context(
@@ -44,7 +44,7 @@ impl Upstream {
         };
         let metadata = ask(earlier).or_else(|_| ask(project.root().join("Cargo.lock")));
         let lock = fs::read_to_string(asking.join("Cargo.lock"));
-        // The folder of that package is removed, even after a failure.
+        // The folder of the separate package is removed, even after a failure.
         fs::remove_dir_all(&asking)?;
         let (metadata, lock) = (metadata?, lock?);
         let folder = |name: &str, version: &str| -> Result<PathBuf> {
@@ -58,7 +58,7 @@ impl Upstream {
         Ok(Upstream { packages: folders.collect::<Result<_>>()?, lock })
     }
 
-    /// The files of a package that a program needs: its source, its manifest, its licences. With `tests`, all of them.
+    /// The files of a package that a program needs: its source, its manifest, its licences. With `tests`, almost all of its files.
     pub fn package(&self, name: &'static str, tests: bool) -> Result<Package> {
         let (_, folder) = self.packages.iter().find(|(known, _)| known == name).context("asked for this package")?;
         let mut package = Package::new(name);
@@ -88,7 +88,7 @@ impl Upstream {
     }
 }
 
-/// Calls `take` with each text file below `folder`: its path from there, and its text.
+/// Calls `take` for each text file below `folder`, with its path from there and its text.
 fn collect(root: &Path, below: &Path, take: &mut impl FnMut(&Path, String)) -> Result<()> {
     let folder = root.join(below);
     for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {

@@ -1,6 +1,6 @@
-//! `cargo jumplabel fail` on a program that uses raft-engine, whose authors have put some 30 fail points into it: test-crates/engine. Cargo
-//! downloads it, and compiles it for minutes, so this runs only if it is asked for, as `make release-check` does:
-//! `cargo test -p cargo-jumplabel --test engine -- --ignored`.
+//! Tests `cargo jumplabel fail` on a program that uses raft-engine (test-crates/engine). Raft-engine's authors have put some 30 fail points into it.
+//! Cargo downloads raft-engine, and compiles it for minutes. So this runs only on request, as in `make release-check`: `cargo test -p cargo-jumplabel
+//! --test engine -- --ignored`.
 
 #[path = "engine/built.rs"]
 mod built;
@@ -12,7 +12,7 @@ use std::process::Command;
 use built::{built, data};
 use project::running::Running;
 
-/// Has it write something. What it says of that.
+/// Makes the program write something. Returns what it says about that.
 fn writes(running: &mut Running) -> String {
     writeln!(running.stdin).unwrap();
     let last = std::cell::RefCell::new(String::new());
@@ -23,7 +23,7 @@ fn writes(running: &mut Running) -> String {
     last.into_inner()
 }
 
-/// The points of the engine are listed, and one of them is set while the program runs: a write fails as its authors meant it to.
+/// The fail points of the engine are listed. When one is set while the program runs, a write fails as its authors intended.
 #[test]
 #[ignore = "compiles a storage engine: make upstream"]
 fn points_of_a_storage_engine() {
@@ -36,7 +36,7 @@ fn points_of_a_storage_engine() {
     for point in ["file_pipe_log::append", "log_file::write::err", "write_barrier::leader_exit"] {
         assert!(points.iter().any(|row| row.starts_with(&format!("fail:{point} "))), "{point}: {rows}");
     }
-    // Once: then it does what it did. What failed is not there.
+    // `1*return` works once; then writes succeed again. The value whose write failed is not there.
     let set = running.prints(&["set", "fail:log_file::write::err=1*return"]);
     assert!(set.contains("1*return"), "{set}");
     let failed = writes(&mut running);

@@ -1,4 +1,4 @@
-//! `cargo jumplabel fail` on a program whose dependency uses the crate fail.
+//! Tests `cargo jumplabel fail` on a program whose dependency uses the crate fail.
 
 mod project;
 
@@ -11,7 +11,7 @@ use project::{copy, fails, repository, succeeds, tool};
 #[test]
 fn written_used_and_taken_back() {
     let folder = copy("fail-patched", "fail");
-    // Without this repository's own line.
+    // Removes the line by which this repository patches the program.
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
     let (before, _) = manifest.split_once("\n[patch.crates-io]").unwrap();
     fs::write(folder.join("Cargo.toml"), before).unwrap();
@@ -27,7 +27,7 @@ fn written_used_and_taken_back() {
     succeeds(&folder, &["fail", "--remove"]);
     assert_eq!(fs::read_to_string(folder.join("Cargo.toml")).unwrap(), before);
     assert!(!folder.join("jumplabel-patches").exists());
-    // Where a line of somebody else's is.
+    // The command refuses to replace a line that somebody else has written.
     fs::write(
         folder.join("Cargo.toml"),
         format!(

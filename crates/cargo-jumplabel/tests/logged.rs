@@ -1,4 +1,4 @@
-//! `cargo jumplabel log` on a program of a user: test-crates/logged, copied, with upstream's log and with the patched one.
+//! Tests `cargo jumplabel log` on copies of a program, test-crates/logged, with upstream's log and with the patched one.
 
 mod project;
 
@@ -11,7 +11,7 @@ use jumplabel_testing::breadth::{some_of, tests_all};
 use jumplabel_testing::cargo::{Build, run};
 use project::{copy, fails, repository, succeeds};
 
-/// The program with upstream's log, with the patched one, and with the patched one where code is not patched.
+/// The program with upstream's log, with the patched one, and with the patched one in a fallback build, which patches no code.
 struct Programs {
     upstream: PathBuf,
     patched: PathBuf,
@@ -39,7 +39,7 @@ fn output(program: &Path, arguments: &[&str]) -> String {
     run(Command::new(program).args(arguments))
 }
 
-/// What a program prints is what it prints with upstream's log, whatever its level and its logger.
+/// A program prints the same as with upstream's log, for each level and each logger.
 #[test]
 fn the_same_is_printed() {
     let programs = programs();
@@ -53,12 +53,12 @@ fn the_same_is_printed() {
         let expected = output(&programs.upstream, &["print", level, ""]);
         assert_eq!(output(&programs.patched, &["refused", level]), expected, "where nobody may write code, {level}");
     }
-    // The comparison sees differences.
+    // Shows that the comparison can fail: outputs of two levels differ.
     let [debug, trace] = ["debug", "trace"].map(|level| output(&programs.upstream, &["print", level, ""]));
     assert!(debug.contains("costly") && trace.contains("costlier") && debug != trace, "{debug}");
 }
 
-/// Keys follow the maximum level, at once, also beside another thread; and what the logger says when it is asked.
+/// Keys follow the maximum level at once, even if another thread changes it. They also follow what the logger says when it is asked.
 #[test]
 fn keys_follow() {
     let programs = programs();
@@ -73,12 +73,12 @@ fn keys_follow() {
     let lines = |what: &str| asked.lines().filter(|line| line.contains(what)).count();
     let of = ["DEBUG elsewhere ", "WARN elsewhere::constant ", "TRACE computed.4 ", " chatty ", " logged "].map(lines);
     assert_eq!(of, [1, 1, 1, 0, 0], "{said}");
-    // After another maximum level, it is asked about each line as with upstream.
+    // After a change of the maximum level, the logger is asked about each line, as with upstream's log.
     let expected = output(&programs.upstream, &["print", "trace", "chatty"]);
     assert!(level.contains("generic 1") && expected.contains(level), "{level}{expected}");
 }
 
-/// A version that nobody has tried is refused; each that the tool knows is patched and compiles, and the same goes there and back.
+/// A version that nobody has tried is refused. Each version that the tool knows can be patched, compiles, and can be taken back.
 #[test]
 fn versions() {
     let folder = copy("logged", "log-versions").join("chatty");

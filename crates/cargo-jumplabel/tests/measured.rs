@@ -1,6 +1,5 @@
-//! What an event of tracing, or a line of log, costs that nobody wants, with upstream's crates and with the patched ones; and an event that is on.
-//! It measures, so it runs only if it is asked for:
-//! `cargo test -p cargo-jumplabel --test measured -- --ignored --nocapture`.
+//! Measures the cost of an event of tracing, and of a line of log, that nobody wants, with upstream's crates and with the patched ones; and that of
+//! an event that is on. Runs only on request: `cargo test -p cargo-jumplabel --test measured -- --ignored --nocapture`.
 
 #[path = "measured/engine.rs"]
 mod engine;
@@ -26,14 +25,14 @@ fn median(mut figures: Vec<f64>) -> f64 {
     figures[figures.len() / 2]
 }
 
-/// Callgrind, for a program and its arguments.
+/// Callgrind without a program, which the caller adds with its arguments.
 fn callgrind() -> Command {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--smc-check=all", "--callgrind-out-file=/dev/null"]);
     command
 }
 
-/// How many instructions callgrind has counted.
+/// The number of instructions that callgrind has counted.
 fn collected(command: &mut Command) -> f64 {
     let output = command.output().unwrap();
     let says = String::from_utf8_lossy(&output.stderr);
@@ -41,7 +40,8 @@ fn collected(command: &mut Command) -> f64 {
     count.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// Instructions that each function executes more with an event, by callgrind. A hundred functions: the number of them makes no difference.
+/// The instructions that each function executes more with an event than without one, counted by callgrind. There are a hundred functions; their
+/// number makes no difference.
 fn instructions(program: &Path, of: &str, filter: &str) -> f64 {
     let count =
         |of: &str, filter: &str, times: &str| collected(callgrind().arg(program).args([of, "100", filter, times]));
@@ -49,13 +49,13 @@ fn instructions(program: &Path, of: &str, filter: &str) -> f64 {
     each(of, filter) - each("nothing", "off")
 }
 
-/// Bytes of what a callsite consists of, on average: symbols whose names end so.
+/// Prints the average size in bytes of each part of a callsite: of the symbols whose names have the same end.
 fn bytes(program: &Path) {
     let symbols = run(Command::new("nm").args(["-SC"]).arg(program));
     let symbols: Vec<Vec<&str>> = symbols.lines().map(|line| line.split_whitespace().collect()).collect();
     for what in ["::with", "::without", "::with::__CALLSITE", "::with::__CALLSITE::META", "::with::__CALLSITE::__note"]
     {
-        // Behind the name is the compiler's number of 16 digits.
+        // The compiler adds a hash of 16 digits to each name.
         let end = |name: &str| name.len().saturating_sub("::h".len() + 16);
         let is_it = |words: &&Vec<&str>| words.len() > 3 && words[3][..end(words[3])].ends_with(what);
         let sizes: Vec<u64> =

@@ -1,6 +1,6 @@
-//! `cargo jumplabel tracing` on servers: test-crates/served, which uses axum, and h2's examples. Cargo downloads some hundred crates for them and
-//! compiles these for minutes, so they run only if they are asked for, as `make release-check` does:
-//! `cargo test -p cargo-jumplabel --test servers -- --ignored`.
+//! Tests `cargo jumplabel tracing` on servers: test-crates/served, which uses axum, and h2's examples. Cargo downloads some hundred crates for them
+//! and compiles for minutes. So the tests run only on request, as in `make release-check`: `cargo test -p cargo-jumplabel --test servers --
+//! --ignored`.
 
 #[path = "servers/clients.rs"]
 mod clients;
@@ -17,7 +17,8 @@ use jumplabel_testing::cargo::{Build, run};
 use project::running::Running;
 use project::{copy, repository};
 
-/// A copy of test-crates/served in which the two commands of docs/tracing.md were run, with h2's examples beside it. Built.
+/// Builds a copy of test-crates/served, with h2's examples added, in which the two commands of docs/tracing.md were run. Returns its programs'
+/// folder.
 fn programs() -> &'static Path {
     static PROGRAMS: OnceLock<PathBuf> = OnceLock::new();
     PROGRAMS.get_or_init(|| {
@@ -42,7 +43,7 @@ fn programs() -> &'static Path {
     })
 }
 
-/// A server, and a way to ask it. It says what it does until it has answered.
+/// A server, and a function that sends requests to it. The server prints lines about each request; `is_last` finds the last one.
 struct Server<Ask: Fn() -> String> {
     running: Running,
     ask: Ask,
@@ -50,7 +51,7 @@ struct Server<Ask: Fn() -> String> {
 }
 
 impl<Ask: Fn() -> String> Server<Ask> {
-    /// What it answers, and what it says meanwhile.
+    /// The server's answer to `ask`, and the lines that it has printed until then.
     fn answers(&mut self) -> (String, Vec<String>) {
         let answer = (self.ask)();
         (answer, self.running.says_until(self.is_last))
@@ -62,12 +63,12 @@ impl<Ask: Fn() -> String> Server<Ask> {
         self.running.prints(&["set"].into_iter().chain(items).chain(["--for", time]).collect::<Vec<_>>())
     }
 
-    /// Whether the key of an event at the lowest level is on.
+    /// Returns whether the key of an event at the lowest level is on.
     fn has_traces(&self) -> bool {
         self.running.prints(&["list", "trace:*"]).contains("TRACE event, on")
     }
 
-    /// Nothing is shown, then callsites of these targets, then nothing again. The answers are the same all the time.
+    /// Nothing is shown at first, then callsites of these targets, then nothing again. The answers stay the same.
     fn shows_for_a_while(&mut self, targets: &[&str], lines: &[&str]) {
         let is_shown = |said: &[String]| {
             said.iter().any(|line| ["tower_http", "h2::", "hyper"].iter().any(|target| line.contains(target)))
@@ -82,7 +83,7 @@ impl<Ask: Fn() -> String> Server<Ask> {
         for line in lines {
             assert!(shown.iter().any(|shown| shown.contains(line)), "{line}: {shown:#?}");
         }
-        // What nobody asked for does not come with it.
+        // Callsites that nobody asked for are not shown.
         assert!(!shown.iter().any(|line| line.contains("h2::proto")), "{shown:#?}");
         self.set(targets, "1s");
         loop {
@@ -137,10 +138,10 @@ fn examples_of_h2() {
     let ask = || {
         let said = run(Command::new(programs().join("h2_client")).arg(&address));
         assert!(said.contains("GOT CHUNK = b\"hello \"") && said.contains("GOT CHUNK = b\"world\\n\""), "{said}");
-        // Without what the client says about its own buffers.
+        // Leaves out the client's own state, which it prints with the body.
         said.lines().filter_map(|line| line.split(" body: ").next()).collect()
     };
-    // The client may close the connection before it has read all.
+    // The client may close the connection before the server has sent everything.
     let is_last = |line: &str| line.contains("connection CLOSE") || line.contains("-> err=");
     Server { running, ask, is_last }
         .shows_for_a_while(&["h2::codec"], &["h2::codec::framed_read: received frame=Headers"]);

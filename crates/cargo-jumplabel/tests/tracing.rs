@@ -1,4 +1,4 @@
-//! `cargo jumplabel tracing` on a program of a user: test-crates/traced, copied, with upstream's tracing and with the patched one.
+//! Tests `cargo jumplabel tracing` on copies of a program, test-crates/traced, with upstream's tracing and with the patched one.
 
 #[path = "tracing/live.rs"]
 mod live;
@@ -19,9 +19,9 @@ use project::{build, build_with, copy, fails, repository, succeeds, tool};
 struct Programs {
     upstream: PathBuf,
     patched: PathBuf,
-    /// Both, with the feature `log`.
+    /// Both programs, with the feature `log`.
     log: Option<[PathBuf; 2]>,
-    /// The patched one, where code is not patched.
+    /// The patched program in a fallback build, which patches no code.
     fallback: Option<PathBuf>,
 }
 
@@ -42,7 +42,7 @@ fn output(program: &Path, arguments: &[&str]) -> String {
     run(Command::new(program).args(arguments))
 }
 
-/// What a program prints is what it prints with upstream's tracing, whatever its filter: events, spans, results, the crate `log`.
+/// A program prints the same as with upstream's tracing, for each filter: events, spans, results, lines of the crate `log`.
 #[test]
 fn the_same_is_printed() {
     let programs = programs();
@@ -71,7 +71,7 @@ fn the_same_is_printed() {
         }
         assert_eq!(output(&programs.patched, &["refused", filter]), expected, "where nobody may write code, {filter}");
     }
-    // The comparison sees differences.
+    // Shows that the comparison can fail: outputs of two filters differ.
     let [debug, trace] = ["debug", "trace"].map(|filter| output(&programs.upstream, &["print", filter]));
     assert!(debug.contains("costly") && trace.contains("costlier") && debug != trace);
     if let Some([upstream_log, _]) = &programs.log {
@@ -80,7 +80,8 @@ fn the_same_is_printed() {
     }
 }
 
-/// Scoped subscribers, a layer that flips, one that panics, reloads beside another thread, fork: with keys as without.
+/// Programs behave the same with keys as without them: scoped subscribers, a layer that flips, one that panics, reloads while another thread runs,
+/// fork.
 #[test]
 fn programs_do_what_they_did() {
     let programs = programs();
@@ -94,7 +95,7 @@ fn programs_do_what_they_did() {
     }
 }
 
-/// Keys follow filters; callsites are shown whatever filters say, and no others.
+/// Keys follow filters. Callsites that are chosen are shown whatever filters say, and no others are.
 #[test]
 fn keys_and_dynamic_debug() {
     let programs = programs();
@@ -116,7 +117,7 @@ fn keys_and_dynamic_debug() {
     assert!(!shown[..at[0]].contains("elsewhere") && !third.contains("elsewhere"), "{shown}");
 }
 
-/// In a copy of the program: written, checked, found out, taken back.
+/// In a copy of the program, the command writes the packages, `--check` accepts them and finds changes of them, and `--remove` undoes everything.
 #[test]
 fn there_and_back() {
     let folder = copy("traced", "there-and-back");
@@ -125,11 +126,11 @@ fn there_and_back() {
     let says = succeeds(&folder, &["tracing"]);
     assert!(says.contains("has a static key now"), "{says}");
     succeeds(&folder, &["tracing", "--check"]);
-    // Again, and nothing changes.
+    // A second run changes nothing.
     let lines = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
     succeeds(&folder, &["tracing"]);
     assert_eq!(fs::read_to_string(folder.join("Cargo.toml")).unwrap(), lines);
-    // Somebody edits it.
+    // Somebody edits or removes a file.
     let keys = folder.join("jumplabel-patches/tracing-core/src/callsite/keys.rs");
     fs::write(&keys, fs::read_to_string(&keys).unwrap() + "\n").unwrap();
     fails(&folder, &["tracing", "--check"], "keys.rs is not what would be written now");
@@ -143,7 +144,7 @@ fn there_and_back() {
     succeeds(&folder, &["tracing", "--remove"]);
 }
 
-/// What cannot work is refused, and says what to do. Nothing is written then.
+/// Each command that cannot work fails, and says what to do. It writes nothing.
 #[test]
 fn refusals() {
     let folder = copy("traced", "refusals");
@@ -151,7 +152,7 @@ fn refusals() {
     let text = fs::read_to_string(&manifest).unwrap();
     let with = |from: &str, to: &str| fs::write(&manifest, text.replace(from, to)).unwrap();
     fails(&folder, &["tracing", "--jumplabel", "nowhere"], "--jumplabel nowhere: this is no checkout");
-    // The line is somebody else's.
+    // Somebody else's line patches the crate already.
     fs::write(
         &manifest,
         format!("{text}\n[patch.crates-io]\ntracing = {{ git = \"https://example.invalid/tracing\" }}\n"),
@@ -159,7 +160,7 @@ fn refusals() {
     .unwrap();
     let output = tool(&folder, &["tracing", "--offline"]);
     assert!(!output.status.success());
-    // No program with tracing.
+    // These programs do not use tracing or fail.
     let other = copy("many", "no-tracing");
     fails(&other, &["tracing"], "the program does not depend on tracing");
     fails(&other, &["fail"], "the program does not depend on fail");
@@ -176,7 +177,7 @@ fn refusals() {
     succeeds(&noisy, &["tracing", "--check"]);
 }
 
-/// Versions of tracing and of tracing-core that go together, the oldest in front.
+/// Versions of tracing and of tracing-core that belong together, the oldest first.
 const VERSIONS: [(&str, &str); 6] = [
     ("0.1.40", "0.1.32"),
     ("0.1.41", "0.1.33"),
@@ -186,7 +187,7 @@ const VERSIONS: [(&str, &str); 6] = [
     ("0.1.44", "0.1.36"),
 ];
 
-/// Each version that the tool knows is patched and compiles. The lock moves on, and the check says so. A version that nobody has tried is refused.
+/// Each version that the tool knows can be patched, and compiles. If Cargo.lock gets a newer version, `--check` fails. An untried version is refused.
 #[test]
 fn versions() {
     let folder = copy("traced", "versions").join("noisy");
@@ -212,7 +213,7 @@ fn versions() {
         let lock = fs::read_to_string(folder.join("Cargo.lock")).unwrap();
         assert!(lock.contains(&format!("name = \"tracing\"\nversion = \"{tracing}\"\nsource")), "{lock}");
     }
-    // Somebody wants a newer version than the patched one.
+    // The program requires a newer version than the patched one.
     precise("tracing", "0.1.40");
     succeeds(&folder, &patch);
     let patched = fs::read_to_string(folder.join("Cargo.toml")).unwrap();

@@ -1,6 +1,6 @@
-//! Upstream's own tests of tracing, tracing-core, tracing-subscriber and log, with upstream's crates and with the patched ones: whatever differs
-//! is on a list. Cargo downloads them, and compiles each twice, so they run only if they are asked for, as `make release-check` does:
-//! `cargo test -p cargo-jumplabel --test upstream -- --ignored`. Documentation tests are left out.
+//! Runs upstream's own tests of tracing, tracing-core, tracing-subscriber and log, with upstream's crates and with the patched ones. Tests whose
+//! outcomes differ must be those in a list. Cargo downloads the crates and compiles each twice. So this runs only on request, as in `make
+//! release-check`: `cargo test -p cargo-jumplabel --test upstream -- --ignored`. Documentation tests are left out.
 
 mod project;
 
@@ -39,14 +39,14 @@ const CRATES: [&str; 4] = ["log", "tracing", "tracing-core", "tracing-subscriber
 /// The outcome of each test, by crate, file and name.
 type Outcomes = BTreeMap<String, bool>;
 
-/// The folder of a crate, of the version in the lock, as cargo has it.
+/// The folder where cargo has a crate, in the version of the lock file.
 fn source(folder: &Path, name: &str) -> PathBuf {
     let metadata = MetadataCommand::new().current_dir(folder).exec().unwrap();
     let package = metadata.packages.iter().find(|package| package.name == name).unwrap();
     package.manifest_path.parent().unwrap().into()
 }
 
-/// Gives a crate back what its tests use, and the published manifest lacks; and takes away what only benchmarks use.
+/// Adds the dependencies of a crate's tests that its published manifest lacks. Removes those of benchmarks.
 fn complete(manifest: &Path) {
     let mut document: DocumentMut = fs::read_to_string(manifest).unwrap().parse().unwrap();
     document.remove("bench");
@@ -67,7 +67,7 @@ fn complete(manifest: &Path) {
     fs::write(manifest, document.to_string()).unwrap();
 }
 
-/// A copy of test-crates/upstream-tests with the four crates in it, of which three are patched or not.
+/// A copy of test-crates/upstream-tests that contains the four crates. If `is_patched`, three of them are patched.
 fn workspace(to: &str, is_patched: bool) -> PathBuf {
     let folder = copy("upstream-tests", to);
     let sources = CRATES.map(|name| source(&folder, name));
@@ -92,7 +92,7 @@ fn workspace(to: &str, is_patched: bool) -> PathBuf {
     folder
 }
 
-/// Builds all tests and runs them.
+/// Builds all tests and runs them. Returns their outcomes.
 fn outcomes(folder: &Path) -> Outcomes {
     let mut command = Build::of("upstream-tests").command("test");
     command.current_dir(folder).env("CARGO_TARGET_DIR", folder.join("target"));
@@ -112,7 +112,7 @@ fn outcomes(folder: &Path) -> Outcomes {
         let Some(program) = artifact.executable else { continue };
         let package = artifact.manifest_path.parent().unwrap();
         let file = format!("{} {}", package.file_name().unwrap(), artifact.target.name);
-        // Of several threads each prints a line at once; a test that hangs is one that fails.
+        // With two or more threads, libtest prints a test's name and its outcome as one line. A test that hangs counts as failed.
         let mut tests = Command::new("timeout");
         let output = tests.args(["600", program.as_str(), "--test-threads=2"]).current_dir(package).output().unwrap();
         let printed = String::from_utf8_lossy(&output.stdout);

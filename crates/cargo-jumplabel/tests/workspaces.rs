@@ -1,5 +1,5 @@
-//! `cargo jumplabel tracing` where a program is more than one package from a registry: workspaces, vendored dependencies, two sources of jumplabel,
-//! two versions of tracing.
+//! Tests `cargo jumplabel tracing` on projects that are more than one package with crates from a registry: workspaces, vendored dependencies, two
+//! sources of jumplabel, two versions of tracing.
 
 mod project;
 
@@ -20,7 +20,7 @@ fn cargo(folder: &Path, verb: &str) -> Command {
     command
 }
 
-/// test-crates/traced/noisy alone: a package that uses tracing, and no jumplabel.
+/// The package test-crates/traced/noisy alone: it uses tracing, and no jumplabel.
 fn noisy(to: &str) -> PathBuf {
     let folder = copy("traced", to);
     let noisy = folder.join("noisy");
@@ -29,7 +29,7 @@ fn noisy(to: &str) -> PathBuf {
     noisy
 }
 
-/// In whichever package of a workspace the command runs, it is about the workspace. Here the root is no package itself.
+/// The command patches the whole workspace, in whichever of its packages it runs. The root of this workspace is no package itself.
 #[test]
 fn workspace() {
     let app = copy("traced", "workspace/app");
@@ -53,7 +53,7 @@ fn workspace() {
     assert!(read(root, "Cargo.toml") == virtual_root && !root.join("jumplabel-patches").exists());
 }
 
-/// With `cargo vendor`, without a network, and without what cargo has from earlier.
+/// Dependencies that `cargo vendor` has written suffice, without a network and with an empty cache of cargo.
 #[test]
 fn vendored() {
     let folder = copy("traced", "vendored");
@@ -69,7 +69,7 @@ fn vendored() {
         (output.status.success(), printed(&output))
     };
     let tool = |arguments: &[&str]| offline(&mut tool_command(&folder, arguments));
-    // The lines for cargo, which it prints.
+    // Cargo prints the lines for its configuration.
     let lines = vendor(&[]);
     fs::create_dir_all(folder.join(".cargo")).unwrap();
     fs::write(folder.join(".cargo/config.toml"), &lines).unwrap();
@@ -79,14 +79,14 @@ fn vendored() {
     }
     let (is_built, says) = offline(cargo(&folder, "check").args(["-p", "noisy"]));
     assert!(is_built && !empty.join("registry/src").exists(), "{says}");
-    // Vendored anew: cargo takes away what it does not build any more, unless it is told not to.
+    // After a second `cargo vendor`, crates are gone that cargo does not build any more, unless `--no-delete` keeps them.
     vendor(&["--no-delete"]);
     let (is_done, says) = tool(&["tracing", "--check"]);
     assert!(is_done, "{says}");
     vendor(&[]);
     let (is_done, says) = tool(&["tracing", "--check"]);
     assert!(!is_done && says.contains("`cargo vendor --no-delete` keeps it"), "{says}");
-    // A program without jumplabel has not vendored what jumplabel uses.
+    // If a program does not use jumplabel, the crates that jumplabel depends on are not vendored.
     let noisy = noisy("vendored-without");
     fs::create_dir_all(noisy.join(".cargo")).unwrap();
     let output = cargo(&noisy, "vendor").output().unwrap();
@@ -96,7 +96,7 @@ fn vendored() {
     assert!(!is_done && says.contains("let the program depend on jumplabel, vendor again"), "{says}");
 }
 
-/// A checkout with nothing but jumplabel itself.
+/// A checkout that contains only jumplabel and its format.
 fn other_checkout(to: &Path) {
     for name in ["jumplabel", "jumplabel-format"] {
         copy_folder(&repository().join("crates").join(name), &to.join("crates").join(name));
@@ -104,7 +104,7 @@ fn other_checkout(to: &Path) {
     fs::copy(repository().join("Cargo.toml"), to.join("Cargo.toml")).unwrap();
 }
 
-/// A program has one jumplabel. The command says so before it writes anything, or explains what cargo says.
+/// A program can have only one jumplabel. The command says so before it writes anything, or explains cargo's error.
 #[test]
 fn two_sources_of_jumplabel() {
     let folder = noisy("two-sources");
@@ -125,7 +125,7 @@ fn two_sources_of_jumplabel() {
     }
     succeeds(traced, &["tracing", "--jumplabel", own]);
     succeeds(traced, &["tracing", "--check"]);
-    // A program that had none gets another one after the command has run.
+    // The program had no jumplabel. After the command has run, the program gets one from another source.
     fs::write(folder.join("Cargo.toml"), read(&folder, "Cargo.toml") + "\n[workspace]\n").unwrap();
     succeeds(&folder, &["tracing", "--jumplabel", own]);
     succeeds(&folder, &["tracing", "--jumplabel", other]);
@@ -143,8 +143,8 @@ fn two_sources_of_jumplabel() {
     succeeds(&folder, &["tracing", "--check"]);
 }
 
-/// Of two versions of tracing in a program, that of the registry gets keys, and the other one is named. So is one that cargo takes instead of the
-/// patched one.
+/// If a program has two versions of tracing, the one of the registry gets keys, and a note names the other one. If cargo takes another package
+/// instead of the patched one, `--check` fails.
 #[test]
 fn two_versions_of_tracing() {
     let folder = noisy("two-versions");
@@ -174,7 +174,7 @@ fn two_versions_of_tracing() {
     assert!(succeeds(&folder, &["tracing", "--check"]).contains("note: the program also has tracing 0.2.0 ("));
     run(&mut cargo(&folder, "check"));
     succeeds(&folder, &["tracing", "--remove"]);
-    // Cargo takes another one than the patched one: lines in its configuration come before those in the manifest.
+    // Cargo takes another package instead of the patched one: patches in its configuration come before those in the manifest.
     succeeds(&folder, &patch);
     package("own", "0.1.44");
     fs::create_dir_all(folder.join(".cargo")).unwrap();

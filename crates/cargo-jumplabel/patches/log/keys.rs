@@ -1,13 +1,13 @@
 //! A static key for each callsite. `cargo jumplabel log` has written this file; upstream does not have it.
 //!
 //! A key is off if its callsite cannot do anything: its level is above `max_level()`, or the logger was asked and has refused it. Then the
-//! callsite is one nop. While its key is on, the callsite does what upstream does, so nothing can differ. Keys follow each change of the
+//! callsite is one nop. While its key is on, the callsite does what upstream does, so the program behaves the same. Keys follow each change of the
 //! maximum level, in one batch.
 
 #[path = "sync.rs"]
 mod sync;
 
-// Upstream calls core `std` in its root.
+// In upstream's root, the name `std` stands for core.
 extern crate std as library;
 
 use core::panic::Location;
@@ -18,7 +18,7 @@ use sync::Callsite;
 
 pub use jumplabel;
 
-/// True if callsites have keys. They have none where code is not patched.
+/// True if callsites have keys. They have none on systems where the library does not patch code.
 pub const HAS_KEYS: bool = jumplabel::if_sites!({ true } else { false });
 
 /// A callsite with a key.
@@ -57,7 +57,7 @@ impl Keyed {
         self.level
     }
 
-    /// Its target. None if the program computes it, or calls a logger of its own.
+    /// Its target. None if the program computes it, or passes a logger of its own.
     pub fn target(&self) -> Option<&'static str> {
         self.target
     }
@@ -72,7 +72,7 @@ impl Keyed {
         self.key.is_enabled()
     }
 
-    /// True if the logger was asked since it changed, and has refused the callsite.
+    /// True if the present logger was asked, and has refused the callsite.
     pub fn is_refused(&self) -> bool {
         self.is_refused.load(Ordering::SeqCst)
     }
@@ -96,7 +96,7 @@ pub fn for_each(visit: impl FnMut(&'static Keyed)) -> Result<(), jumplabel::Erro
     KEYED.for_each(visit)
 }
 
-/// Why keys could not follow the last change. They will follow the next one.
+/// The error that kept keys from following the last change, if there was one. They will follow the next change.
 pub fn last_error() -> Option<jumplabel::Error> {
     sync::last_error()
 }
@@ -113,7 +113,7 @@ pub fn ask_logger() -> Result<jumplabel::Outcome, jumplabel::Error> {
     sync::sync(&KEYED, loaded)
 }
 
-/// Called when the maximum level or the logger has changed: the refusals of the old one do not count any more.
+/// Called when the maximum level or the logger has changed: the old logger's refusals do not count any more.
 pub(crate) fn changed() {
     // If callsites cannot be listed, `follow` keeps the reason.
     let _ = KEYED.for_each(|callsite| callsite.is_refused.store(false, Ordering::SeqCst));

@@ -1,6 +1,6 @@
 
-// `cargo jumplabel log` has written the following lines; upstream does not have them. If a callsite's level is part of its macro's name, it asks its
-// static key first. On systems other than Linux, and where code is not patched, all is as in upstream.
+// `cargo jumplabel log` has written the following lines; upstream does not have them. If the level is part of a macro's name, as in `info!`, each
+// callsite asks its static key first. On systems other than Linux, and where the library does not patch code, all is as in upstream.
 
 /// True if a callsite can do anything. The arguments after the level are those of upstream's macro for the target and the logger.
 #[doc(hidden)]

@@ -1,5 +1,5 @@
-//! Upstream's checks of a callsite whose key is on, and those of others who have a say. `cargo jumplabel tracing` has written this file; upstream does
-//! not have it.
+//! Decides where an event goes if its callsite's key is on: by upstream's checks, and by those of others that want events. `cargo jumplabel tracing`
+//! has written this file; upstream does not have it.
 //!
 //! ```text
 //!   check      in the function with the event: always wanted, no others, and the level is not too high ──► to subscribers
@@ -13,8 +13,8 @@ use super::{number, reached, DefaultCallsite, Goes, Keyed};
 use crate::dispatcher;
 use crate::metadata::{Level, LevelFilter};
 
-/// Where an event or a new span goes, once the key is on: as upstream's checks say, unless others have a say. `level` is the callsite's: the compiler
-/// knows it. Interest comes first, so that what subscribers have to be asked about is checked in [`ask`] alone.
+/// Returns where an event or a new span goes if the key is on: upstream's checks decide, unless others want it, too. `level` is the callsite's, which
+/// the compiler knows. The interest is checked first. If it says that subscribers must be asked, all further checks are in [`ask`].
 #[doc(hidden)]
 #[inline(always)]
 pub fn check(callsite: &'static Keyed, level: Level) -> Goes {
@@ -28,8 +28,8 @@ pub fn check(callsite: &'static Keyed, level: Level) -> Goes {
     }
 }
 
-/// The rest of [`check`]: subscribers or others are asked, or the callsite is new, or off. It is cold so that its call lies behind the rest of the
-/// function with the event: what is on goes straight ahead.
+/// The rest of [`check`]: subscribers or others must be asked, or the callsite is new, or off. The function is cold so that its call lies at the end
+/// of the caller's code: an event that is on goes straight ahead.
 #[doc(hidden)]
 #[cold]
 #[inline(never)]
@@ -55,7 +55,7 @@ fn is_enabled(callsite: &'static Keyed) -> bool {
     if *meta.level() > LevelFilter::current() {
         return false;
     }
-    // It is most often here because subscribers want to be asked each time.
+    // Most often, subscribers want to be asked each time (SOMETIMES).
     if callsite.inner.interest.load(Ordering::Relaxed) != DefaultCallsite::INTEREST_SOMETIMES {
         let interest = callsite.interest();
         if interest.is_never() || interest.is_always() {

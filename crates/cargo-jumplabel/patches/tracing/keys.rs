@@ -1,7 +1,7 @@
 //! A static key for each callsite. `cargo jumplabel tracing` has written this file; upstream does not have it.
 //!
 //! A key is off if its callsite cannot do anything: no subscriber is interested, or the callsite's level is above what any of them wants.
-//! Then the callsite is one nop. While its key is on, the callsite does what upstream does, so nothing can differ. Keys follow after each
+//! Then the callsite is one nop. While its key is on, the callsite does what upstream does, so the program behaves the same. Keys follow after each
 //! rebuild of interests, in one batch.
 
 #[path = "sync.rs"]
@@ -33,7 +33,7 @@ use others::Others;
 pub use others::SEMAPHORE;
 pub use tracers::{watch_tracers, Note};
 
-/// True if callsites have keys. They have none where code is not patched.
+/// True if callsites have keys. They have none on systems where the library does not patch code.
 pub const HAS_KEYS: bool = jumplabel::if_sites!({ true } else { false });
 
 /// True if events go to the crate `log` until there is a subscriber. Then all keys are on until there is one.
@@ -47,10 +47,10 @@ pub struct Keyed {
     #[doc(hidden)]
     pub inner: DefaultCallsite,
     others: Others,
-    /// The text of its message, before values are put into it.
+    /// The text of its message, before values are inserted.
     text: &'static str,
     marks: Marks,
-    /// What tracers attach to, if there is a note.
+    /// The function to which tracers attach, if the callsite has a note.
     note: Option<Note>,
 }
 
@@ -67,9 +67,9 @@ pub struct Status {
     pub callsites: usize,
     /// The number of callsites whose key is on.
     pub on: usize,
-    /// The number of callsites whose events pass no matter what subscribers say.
+    /// The number of callsites whose events are sent to subscribers even if these do not want them.
     pub forced: usize,
-    /// Why keys could not follow the last rebuild of interests. They will follow the next one.
+    /// The error that kept keys from following the last rebuild of interests. They will follow the next one.
     pub error: Option<jumplabel::Error>,
 }
 
@@ -89,7 +89,7 @@ fn number(level: &Level) -> u8 {
     }
 }
 
-/// How many callsites have a key, and how many of these are on.
+/// Counts the callsites that have a key, and those of them whose keys are on.
 ///
 /// # Errors
 /// Those of `jumplabel::List::for_each`.
@@ -125,12 +125,12 @@ impl Keyed {
         }
     }
 
-    /// The callsite's description of itself.
+    /// The callsite's metadata.
     pub fn meta(&self) -> &'static Metadata<'static> {
         self.inner.meta
     }
 
-    /// The text of its message, before values are put into it: a literal of the source. Empty if it has none.
+    /// The text of its message, before values are inserted: a literal of the source. Empty if it has none.
     pub fn text(&self) -> &'static str {
         self.text
     }
@@ -140,12 +140,12 @@ impl Keyed {
         self.key.is_enabled()
     }
 
-    /// How many sites ask its key. 0 if nobody knows.
+    /// The number of sites of its key. 0 if they cannot be counted.
     pub fn sites(&'static self) -> usize {
         jumplabel::for_each_site(self.key.raw(), |_| ()).unwrap_or(0)
     }
 
-    /// True if its events pass no matter what subscribers say.
+    /// True if its events are sent to subscribers even if these do not want them.
     pub fn is_forced(&self) -> bool {
         self.marks.forced() > 0
     }
@@ -155,17 +155,17 @@ impl Keyed {
         self.others.is_tracer_known()
     }
 
-    /// How many events were lost since the callsite is forced: they were more than the limit, and no subscriber wanted them.
+    /// The number of events that were lost since the callsite was forced: they were above the limit, and no subscriber wanted them.
     pub fn lost(&self) -> u64 {
         self.marks.lost()
     }
 
-    /// Counts an event that the follower is told. Returns its number in this second.
+    /// Counts an event that the follower gets. Returns the event's number in this second.
     pub fn nth_told(&self) -> u32 {
         self.marks.nth_told()
     }
 
-    /// How many events the follower was told but has not noted. The follower itself counts them here.
+    /// The number of events that the follower got but has not noted. The follower itself counts them here.
     pub fn missed(&self) -> &'static AtomicU32 {
         self.marks.missed()
     }
@@ -208,8 +208,8 @@ impl Deref for Keyed {
 }
 
 impl Callsites {
-    /// Registers callsites that nobody has reached yet, so that their keys can stay off if no subscriber is interested. It does so only where
-    /// upstream would ask all subscribers: where a dispatcher is being made.
+    /// Registers callsites that nobody has reached yet, so that their keys can stay off if no subscriber is interested. Does so only while a
+    /// dispatcher is being made, when upstream asks all subscribers as well.
     pub(super) fn register_keyed(&self, dispatchers: &dispatchers::Rebuilder<'_>, max_level: LevelFilter) {
         if !matches!(dispatchers, dispatchers::Rebuilder::Write(_)) {
             return;
@@ -227,13 +227,13 @@ impl Callsites {
                 callsite.registration.store(DefaultCallsite::REGISTERED, Ordering::Release);
             }
         };
-        // If a subscriber panics, that must not end this loop, which runs under the lock of all dispatchers; upstream would ask it later, without
-        // that lock. The callsite stays unregistered, so its key goes on, and the subscriber panics where a thread reaches the callsite.
+        // A panic of a subscriber must not leave this function, which runs under the lock of all dispatchers; upstream would ask the subscriber
+        // later, without that lock. Callsites that are not registered by then stay so, and their keys go on.
         let _ = catch_unwind(AssertUnwindSafe(|| callsites.into_iter().for_each(register)));
     }
 }
 
-/// Makes keys follow interests when it is dropped, even if a subscriber panics meanwhile.
+/// Makes keys follow interests when it is dropped, even if a subscriber has panicked meanwhile.
 pub(crate) struct SyncAtEnd;
 
 impl Drop for SyncAtEnd {

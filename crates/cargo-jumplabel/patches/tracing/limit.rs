@@ -31,7 +31,7 @@ impl Second {
 pub(super) struct Shown {
     passed: Second,
     lost: AtomicU64,
-    /// How many lost events subscribers have not been told.
+    /// The number of lost events of which subscribers have not been told.
     untold: AtomicU32,
 }
 

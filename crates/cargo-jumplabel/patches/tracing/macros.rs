@@ -1,6 +1,6 @@
 
 // `cargo jumplabel tracing` has written the following lines; upstream does not have them. Each callsite asks its static key first. Without the
-// feature `std`, and where code is not patched, all is as in upstream.
+// feature `std`, and where the library does not patch code, all is as in upstream.
 
 #[cfg(feature = "std")]
 #[doc(hidden)]
@@ -25,7 +25,7 @@ macro_rules! __jumplabel_callsite {
     }};
 }
 
-/// The text of an event before its arguments are put into it, taken from the arguments that upstream takes for fields; "" if there is none.
+/// The text of an event's message before values are inserted, from the tokens that upstream takes for fields; "" if there is none.
 #[cfg(feature = "std")]
 #[doc(hidden)]
 #[macro_export]
@@ -77,7 +77,7 @@ macro_rules! __jumplabel_key {
     ($callsite:ident) => { true };
 }
 
-/// True if a span may be wanted though its level is above the one that subscribers want.
+/// True if a span may be wanted although its level is above the maximum of subscribers.
 #[cfg(feature = "std")]
 #[doc(hidden)]
 #[macro_export]
@@ -122,7 +122,7 @@ macro_rules! __jumplabel_gate {
     ($callsite:ident, $lvl:expr) => { true };
 }
 
-/// Where an event goes, by upstream's checks. It comes after the gate.
+/// Returns where an event goes, by upstream's checks. The gate has been asked before.
 #[cfg(not(feature = "log-always"))]
 #[doc(hidden)]
 #[macro_export]
@@ -143,7 +143,7 @@ macro_rules! __jumplabel_check {
     ($callsite:ident, $lvl:expr) => { $crate::__jumplabel_enabled!($callsite, $lvl) };
 }
 
-/// Where an event goes, by the key and upstream's checks.
+/// Returns where an event goes, by the key and upstream's checks.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __jumplabel_enabled {

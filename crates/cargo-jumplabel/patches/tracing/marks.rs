@@ -1,4 +1,4 @@
-//! Callsites whose events go somewhere no matter what subscribers say. `cargo jumplabel tracing` has written this file; upstream does not have it.
+//! Callsites whose events are shown even if no subscriber wants them. `cargo jumplabel tracing` has written this file; upstream does not have it.
 
 use std::boxed::Box;
 use std::ptr;
@@ -18,14 +18,14 @@ pub(super) struct Marks(AtomicPtr<Marked>);
 /// The marks of a callsite that somebody has marked.
 #[derive(Debug, Default)]
 struct Marked {
-    /// How many events pass in a second no matter what subscribers say; [`ALL`] is any number. 0: subscribers decide.
+    /// How many events in a second are sent to subscribers that do not want them; [`ALL`] is any number. 0: subscribers decide.
     forced: AtomicU32,
     shown: Shown,
     /// If not 0, its events go to the follower, and to subscribers only if these want them.
     followed: AtomicU32,
-    /// The events of this second that the follower was told.
+    /// The number of events that the follower got in this second.
     told: Second,
-    /// How many of them the follower has not noted.
+    /// The number of events that the follower got but has not noted.
     missed: AtomicU32,
 }
 
@@ -37,14 +37,14 @@ pub const ALL: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Goes(u8);
 
-/// A function that hears of each event and each new span of the callsites that are followed, in the thread that makes it. `record` visits its values.
+/// A function that is called for each event and each new span of followed callsites, in the thread that makes it. `record` visits its values.
 pub type Follower = fn(callsite: &'static Keyed, record: &dyn Fn(&mut dyn Visit));
 
 static FOLLOWER: OnceLock<Follower> = OnceLock::new();
 /// The process in which callsites are followed. In its children, nobody follows.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-/// On while some callsite is forced or followed. It makes `#[instrument]` ask the callsites of spans whose level is above what subscribers want.
+/// On while some callsite is forced or followed: then `#[instrument]` asks a span's callsite even if its level is above the subscribers' maximum.
 pub static ANY_MARKED: jumplabel::StaticKey<false, true> = jumplabel::StaticKey::new();
 
 impl Marks {
@@ -57,7 +57,7 @@ impl Marks {
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
-    /// The marks, which are made if there are none.
+    /// Returns the marks. Makes them if there are none.
     fn made(&self) -> &'static Marked {
         self.get().unwrap_or_else(|| {
             let new = Box::into_raw(Box::default());
@@ -73,7 +73,7 @@ impl Marks {
         })
     }
 
-    /// How many of its events pass in a second no matter what subscribers say.
+    /// How many events in a second are sent to subscribers that do not want them.
     pub(super) fn forced(&self) -> u32 {
         self.get().map_or(0, |marked| marked.forced.load(Ordering::SeqCst))
     }
@@ -88,22 +88,22 @@ impl Marks {
         self.forced() > 0 || self.is_followed()
     }
 
-    /// How many events were lost since the callsite is forced: they were more than the limit, and no subscriber wanted them.
+    /// The number of events that were lost since the callsite was forced: they were above the limit, and no subscriber wanted them.
     pub(super) fn lost(&self) -> u64 {
         self.get().map_or(0, |marked| marked.shown.lost())
     }
 
-    /// Counts an event that the follower is told. Returns its number in this second.
+    /// Counts an event that the follower gets. Returns the event's number in this second.
     pub(super) fn nth_told(&self) -> u32 {
         self.get().map_or(0, |marked| marked.told.next())
     }
 
-    /// How many events the follower was told but has not noted. The follower itself counts them here.
+    /// The number of events that the follower got but has not noted. The follower itself counts them here.
     pub(super) fn missed(&self) -> &'static AtomicU32 {
         &self.made().missed
     }
 
-    /// Where an event goes, once the key is on.
+    /// Returns where an event goes if the key is on.
     pub(super) fn goes(&self, meta: &'static Metadata<'static>, to_tracer: bool, is_enabled: impl FnOnce() -> bool) -> Goes {
         let to_subscribers = match (self.forced(), self.get()) {
             (0, _) | (_, None) => is_enabled(),
@@ -119,9 +119,9 @@ impl Marks {
     }
 }
 
-/// Forces callsites: their events and spans pass no matter what subscribers say. For each callsite, `choose` returns how many may pass in a second:
-/// 0 ends that, and `None` leaves it as it is. All changes are one batch. Events above the limit are lost, unless subscribers want them: these are
-/// counted, and when the next event passes, another event tells subscribers how many were lost.
+/// Forces callsites: their events and spans are sent to subscribers even if these do not want them. For each callsite, `choose` returns how many may
+/// pass in a second: 0 ends that, and `None` changes nothing. All changes are one batch. Events above the limit are lost unless subscribers want
+/// them. They are counted: when the next event passes, another event tells subscribers how many were lost.
 ///
 /// # Errors
 /// Those of `jumplabel::set_all`. Then all is as it was.
@@ -129,9 +129,9 @@ pub fn force(choose: impl FnMut(&'static Keyed) -> Option<u32>) -> Result<jumpla
     mark(|marked| &marked.forced, choose)
 }
 
-/// Tells `follower` the events and new spans of callsites, or ends that. For each callsite, `choose` returns true to begin, false to end, and `None`
-/// to leave it as it is. All changes are one batch. Filters do not matter, and subscribers see what they saw before. All calls give the same
-/// follower: the first one counts.
+/// Sends the events and new spans of callsites to `follower`, or stops that. For each callsite, `choose` returns true to begin, false to stop, and
+/// `None` to change nothing. All changes are one batch. Filters have no influence, and subscribers see what they saw before. All calls must pass the
+/// same follower: the first one is kept.
 ///
 /// # Errors
 /// Those of `jumplabel::set_all`. Then all is as it was.
@@ -174,7 +174,7 @@ fn mark(
     })
 }
 
-/// True if `enabled!` says yes no matter what subscribers say.
+/// True if `enabled!` is true even if no subscriber wants the callsite.
 #[doc(hidden)]
 pub fn is_marked(callsite: &'static Keyed) -> bool {
     callsite.marks.any() || callsite.is_traced()
@@ -210,8 +210,8 @@ impl Goes {
         self.includes(Goes::TO_SUBSCRIBERS)
     }
 
-    /// Tells the follower and tracers, if there are any. Subscribers hear first, so they see what they saw before, even if a value can be displayed
-    /// only once.
+    /// Sends an event to the follower and to tracers, if there are any. Subscribers get it first. So they see what they saw before, even if a value
+    /// can be displayed only once.
     #[inline]
     pub fn tell(self, callsite: &'static Keyed, values: &ValueSet<'_>) {
         if self.includes(Goes::TO_FOLLOWER) || self.includes(Goes::TO_TRACER) {

@@ -1,7 +1,7 @@
-//! Who has a say in a callsite's events besides subscribers. `cargo jumplabel tracing` has written this file; upstream does not have it.
+//! A word of each callsite: who wants its events besides subscribers. `cargo jumplabel tracing` has written this file; upstream does not have it.
 //!
-//! It is one word, beside the callsite's interest, so that an event which is on asks once. The word is 0 if there is nobody: then upstream's checks
-//! alone decide.
+//! It is one word for all of them, next to the callsite's interest, so that an event which is on loads it once. If the word is 0, nobody else wants
+//! events: then upstream's checks alone decide.
 //!
 //! ```text
 //!   16 bits   the semaphore of the callsite's note: the kernel counts tracers here, or they do so themselves
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::marks::Marks;
 use super::{reached, Keyed};
 
-/// The lower half of this word is the semaphore. Only tracers write that.
+/// The lower half of this word is the semaphore. Only tracers write that half.
 #[derive(Debug)]
 pub(super) struct Others(AtomicU32);
 

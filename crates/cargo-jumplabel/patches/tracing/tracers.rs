@@ -26,13 +26,13 @@ use crate::field::{Field, ValueSet, Visit};
 /// level, and the address of the metadata.
 pub type Note = fn(&[u64; 4]);
 
-/// From now on, keys follow when a tracer comes or goes.
+/// Makes keys follow, from now on, when a tracer comes or goes.
 pub fn watch_tracers() {
     static FIRST: Once = Once::new();
     FIRST.call_once(|| jumplabel::usdt::on_look(look));
 }
 
-/// Looks for tracers that have come or gone. `is_changed`: keys have to follow in any case.
+/// Looks for tracers that have come or gone. If `is_changed`, keys follow in any case.
 fn look(is_changed: bool, mut looked: Looked) -> Looked {
     let mut stale = Vec::new();
     let visited = KEYED.for_each(|callsite| {
@@ -83,13 +83,13 @@ pub(super) fn tell(callsite: &'static Keyed, values: &ValueSet<'_>) {
     let _ = IS_BUSY.try_with(|is_busy| is_busy.set(false));
 }
 
-/// `message field=value ...`
+/// The text that tracers show: `message field=value ...`
 struct Text(String);
 
 impl Text {
     fn put(&mut self, field: &Field, value: std::fmt::Arguments<'_>) {
         let blank = if self.0.is_empty() { "" } else { " " };
-        // If this fails, a value refuses to be displayed.
+        // An error comes from a value that cannot be displayed: its text is incomplete.
         let _ = match field.name() {
             "message" => write!(self.0, "{blank}{value}"),
             name => write!(self.0, "{blank}{name}={value}"),

@@ -22,12 +22,12 @@ use crate::package::Package;
 /// The user's workspace.
 pub struct Project {
     metadata: Metadata,
-    /// The place of jumplabel that `--jumplabel` names.
+    /// The source of jumplabel that `--jumplabel` names.
     jumplabel: Option<String>,
     offline: bool,
 }
 
-/// A query to cargo about the project that a manifest belongs to.
+/// A query to cargo about the project of this manifest.
 pub fn question(manifest: Option<&Path>, offline: bool) -> MetadataCommand {
     let mut command = MetadataCommand::new();
     if let Some(manifest) = manifest {
@@ -43,7 +43,7 @@ impl Project {
     pub fn find(patch: &Patch) -> Result<Project> {
         let mut question = question(patch.manifest_path.as_deref(), patch.offline);
         let metadata = match question.exec() {
-            // To remove packages, cargo need not resolve the program with them, and perhaps it cannot.
+            // To remove packages, this tool need not resolve the program with them, and cargo may be unable to.
             Err(_) if patch.remove => question.no_deps().exec().context("cargo cannot read this project")?,
             metadata => metadata.map_err(|error| source::explained(error, "cargo cannot read this project"))?,
         };
@@ -70,7 +70,7 @@ impl Project {
         self.root().join(FOLDER)
     }
 
-    /// The version of the crate `name` that the program has, which must be one of `tried`. This also prints which other versions stay as they are.
+    /// The program's version of the crate `name`, which must be one of `tried`. Also prints which other versions stay as they are.
     pub fn locked(&self, name: &str, tried: &[&str]) -> Result<String> {
         let all = self.metadata.packages.iter().filter(|package| package.name == name);
         let (reached, mut others): (Vec<&Found>, Vec<&Found>) = all.partition(|package| self.is_reached(package));
@@ -86,7 +86,7 @@ impl Project {
             ),
             ([], []) if others.is_empty() => bail!("the program does not depend on {name}: there is nothing to do"),
             ([], []) => {
-                // A line that somebody else wrote may have replaced the crate.
+                // If somebody else's line has replaced the crate, this call fails, and its error says so.
                 lines::with(&fs::read_to_string(self.manifest())?, &[name])?;
                 bail!(
                     "the program has {}, which lines of [patch.crates-io] do not reach: it does not come from cargo's own registry",
@@ -105,18 +105,18 @@ impl Project {
         Ok(version)
     }
 
-    /// True if lines of [patch.crates-io] can replace the package, or if it is already a replacement that this tool has written.
+    /// True if lines of [patch.crates-io] can replace the package, or if this tool has already replaced it.
     fn is_reached(&self, package: &Found) -> bool {
         self.is_patched(package) || package.source.as_ref().is_some_and(|source| source.is_crates_io())
     }
 
-    /// True if the package is one of those in the folder.
+    /// True if the package is one of the patched packages in the folder.
     fn is_patched(&self, package: &Found) -> bool {
         package.source.is_none() && package.manifest_path.as_std_path().starts_with(self.folder())
     }
 
-    /// Writes the packages, and the lines of `[patch.crates-io]`. With `--check`, this writes nothing. It then fails if there is something to write,
-    /// or if cargo does not use the packages.
+    /// Writes the packages, and the lines of `[patch.crates-io]`. With `--check`, writes nothing, and fails if there is something to write or if
+    /// cargo does not use the packages.
     pub fn write_or_check(&self, packages: &[Package], patch: &Patch) -> Result<()> {
         let names: Vec<_> = packages.iter().map(|package| package.name).collect();
         let manifest_path = self.manifest();
@@ -159,7 +159,7 @@ impl Project {
         Ok(())
     }
 
-    /// Removes packages, their lines and other files.
+    /// Removes packages, their lines in Cargo.toml, and other files.
     pub fn remove(&self, names: &[&str], files: &[&Path]) -> Result<()> {
         let manifest_path = self.manifest();
         let manifest = lines::without(&fs::read_to_string(&manifest_path)?, names)?;
@@ -193,8 +193,8 @@ impl Project {
         let question = question(Some(&manifest), self.offline);
         let now = question.exec().context("cargo cannot resolve the program without the packages")?;
         for (name, version) in versions {
-            // The program may have several versions of a package now. This takes the version of the same release line, because another one may be a
-            // dependency of its own.
+            // The program may have several versions of a package now. The version that is set is of the same release line as before; other versions
+            // may be dependencies for themselves.
             let is_other = |package: &Found| package.name == *name && package.version.to_string() != *version;
             let is_there = |package: &Found| package.name == *name && package.version.to_string() == *version;
             if now.packages.iter().any(is_other) && !now.packages.iter().any(is_there) {
@@ -209,7 +209,7 @@ impl Project {
     }
 }
 
-/// Packages, with their versions and where they come from.
+/// Packages as text, with their versions and their sources.
 fn places(packages: &[&Found]) -> String {
     let place = |package: &&Found| match &package.source {
         Some(source) if source.is_crates_io() => format!("{} {}", package.name, package.version),

@@ -1,5 +1,4 @@
-//! The place from which jumplabel comes: a checkout, a git repository or a registry. A program has one jumplabel, because two cannot be linked into
-//! it.
+//! The source of jumplabel: a checkout, a git repository or a registry. A program has only one jumplabel, because two cannot be linked into it.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,7 +9,7 @@ use toml_edit::InlineTable;
 
 use super::{Project, places};
 
-/// Explains an error of cargo. If the error is about jumplabel, the explanation in other words comes first.
+/// Explains an error of cargo. If the error is about jumplabel, the explanation says what to do; otherwise, it is `otherwise`.
 pub fn explained(error: cargo_metadata::Error, otherwise: &'static str) -> Error {
     let says = error.to_string();
     let why = if says.contains("links to the native library `jumplabel`") {
@@ -26,7 +25,8 @@ pub fn explained(error: cargo_metadata::Error, otherwise: &'static str) -> Error
 }
 
 impl Project {
-    /// A dependency on `package`, one of jumplabel's crates. It comes from where the user says, or from where the program has jumplabel already.
+    /// A dependency on `package`, one of jumplabel's crates, from the source that the user names, or from the one from which the program has
+    /// jumplabel.
     pub fn jumplabel(&self, package: &str) -> Result<InlineTable> {
         match &self.jumplabel {
             Some(source) => self.chosen(source, package),
@@ -34,7 +34,7 @@ impl Project {
         }
     }
 
-    /// A dependency on `package` that comes from where the user says.
+    /// A dependency on `package` from the source that the user names.
     fn chosen(&self, source: &str, package: &str) -> Result<InlineTable> {
         let mut dependency = InlineTable::new();
         let crates = Path::new(source).join("crates");
@@ -69,7 +69,7 @@ impl Project {
         Ok(dependency)
     }
 
-    /// A dependency on `package` that comes from where the program has jumplabel already, perhaps only through packages that were patched earlier.
+    /// A dependency on `package` from the source from which the program has jumplabel. Perhaps only packages that were patched earlier use jumplabel.
     fn found(&self, package: &str) -> Result<InlineTable> {
         let mut dependency = InlineTable::new();
         let own = self.metadata.packages.iter().find(|found| found.name == "jumplabel");
@@ -95,13 +95,13 @@ impl Project {
         Ok(dependency)
     }
 
-    /// The path to a folder, as a patched package writes it. The patched package lies two folders below the root.
+    /// The path to a folder as a patched package's manifest has it. A patched package lies two folders below the root.
     fn path(&self, folder: &Path) -> Result<String> {
         let path = pathdiff::diff_paths(folder, self.folder().join("package"));
         Ok(path.context("jumplabel's folder has no path from here")?.to_string_lossy().into_owned())
     }
 
-    /// The jumplabel that the program would have without the patched packages.
+    /// The jumplabel on which the program would depend without the patched packages.
     fn own(&self) -> Option<&Package> {
         let resolve = self.metadata.resolve.as_ref()?;
         let mut reached = HashSet::new();

@@ -1,4 +1,4 @@
-//! test-crates/engine, built.
+//! Builds test-crates/engine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use jumplabel_testing::cargo::{Build, run};
 
 use crate::project::{copy, succeeds};
 
-/// The program, with keys or with upstream's fail.
+/// Builds the program, with keys or with upstream's fail. Returns its path.
 pub fn built(patched: bool, features: &str, to: &str) -> PathBuf {
     let folder = copy("engine", to);
     if patched {
@@ -19,7 +19,7 @@ pub fn built(patched: bool, features: &str, to: &str) -> PathBuf {
     target.join("release/engine")
 }
 
-/// A folder for what the engine writes; empty.
+/// A path for the engine's data, where nothing is.
 pub fn data(program: &Path) -> PathBuf {
     let folder = program.with_file_name("data");
     let _ = fs::remove_dir_all(&folder);

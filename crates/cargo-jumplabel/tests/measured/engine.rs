@@ -1,4 +1,4 @@
-//! What the fail points of raft-engine cost a write: upstream's, those with keys, and none.
+//! Measures the cost of raft-engine's fail points for a write: upstream's fail points, those with keys, and none.
 
 #[path = "../engine/built.rs"]
 mod built;
@@ -11,7 +11,7 @@ use jumplabel_testing::cargo::run;
 
 use super::{callgrind, collected, median};
 
-/// How many instructions the program executes that writes so many times.
+/// The number of instructions of a run that makes this number of writes.
 fn instructions(program: &Path, number: &str) -> f64 {
     collected(callgrind().arg(program).arg(data(program)).arg(number))
 }

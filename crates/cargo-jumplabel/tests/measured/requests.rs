@@ -1,5 +1,5 @@
-//! What a request costs a server that uses axum, with upstream's tracing and with the patched one: its time, and the server's instructions. They
-//! are requests by HTTP/2, of which h2, hyper and tower-http have much to say.
+//! Measures the cost of a request for a server that uses axum, with upstream's tracing and with the patched one: its time and the server's
+//! instructions. The requests use HTTP/2, for which h2, hyper and tower-http have many callsites.
 
 #[path = "../servers/clients.rs"]
 #[allow(dead_code, reason = "the tests of servers use all of it")]
@@ -31,7 +31,7 @@ fn address(running: &Running) -> &str {
     &running.ready["ready ".len()..]
 }
 
-/// The processor's time for one request, in microseconds: that of the server's one thread, so what waits for others does not count.
+/// The processor time of one request, in microseconds. Only the server's one thread is counted, so waiting for the client does not count.
 fn time(server: &Running, connection: &mut Connection) -> f64 {
     const REQUESTS: u32 = 1000;
     let ran = || -> f64 {
@@ -43,7 +43,7 @@ fn time(server: &Running, connection: &mut Connection) -> f64 {
     (ran() - before) / 1000.0 / f64::from(REQUESTS)
 }
 
-/// How many instructions the server executes while it lives and answers so many requests.
+/// The number of instructions that the server executes from its start to its end, if it answers this number of requests.
 fn instructions(program: &Path, filter: &str, requests: usize) -> f64 {
     let says = program.with_file_name("callgrind");
     let mut command = Command::new("valgrind");

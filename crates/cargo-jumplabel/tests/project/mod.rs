@@ -1,4 +1,4 @@
-//! Copies of projects of test-crates, and `cargo jumplabel` in them.
+//! Copies projects of test-crates, and runs `cargo jumplabel` in the copies.
 #![allow(dead_code, reason = "each test uses a part")]
 
 pub mod running;
@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 use jumplabel_testing::cargo::{Build, printed, run};
 
-/// This repository.
+/// The root of this repository.
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
@@ -39,14 +39,14 @@ pub fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// `cargo jumplabel` in a folder.
+/// The command `cargo jumplabel` in a folder.
 pub fn tool_command<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-jumplabel"));
     command.arg("jumplabel").args(arguments).current_dir(folder).env_remove("JUMPLABEL_SOURCE");
     command
 }
 
-/// The same, run.
+/// Runs `cargo jumplabel` in a folder.
 pub fn tool<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> Output {
     tool_command(folder, arguments).output().unwrap()
 }
@@ -63,17 +63,17 @@ pub fn fails(folder: &Path, arguments: &[&str], with: &str) {
     assert!(!output.status.success() && says.contains(with), "{arguments:?}: {says}");
 }
 
-/// Builds the program of a folder, with these features.
+/// Builds the program `traced` of a folder, with these features.
 pub fn build(folder: &Path, features: &str) -> PathBuf {
     build_with(folder, &features.replace(',', "-"), features, "")
 }
 
-/// The same, with flags for the compiler. The program gets a name of its own.
+/// Builds `traced` with flags for the compiler. `name` becomes a part of the program's file name.
 pub fn build_with(folder: &Path, name: &str, features: &str, flags: &str) -> PathBuf {
     build_of("traced", folder, name, features, flags)
 }
 
-/// The same, for a program of that name.
+/// Builds a program of any name, with features and flags.
 pub fn build_of(program: &'static str, folder: &Path, name: &str, features: &str, flags: &str) -> PathBuf {
     let mut command = Build::of(program).args(&["--release", "--bin", program]).command("build");
     let to = folder.join("target");

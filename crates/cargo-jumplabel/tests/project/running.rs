@@ -1,4 +1,4 @@
-//! A program that runs, what it prints, and the tool `jumplabel` beside it.
+//! A program that runs: its output, and the tool `jumplabel` used on it.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::fs::DirBuilderExt;
@@ -6,18 +6,18 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A program with an agent. It has said that it is ready.
+/// A program with an agent, which has printed that it is ready.
 pub struct Running {
     pub child: Child,
     pub stdin: ChildStdin,
     said: Lines<BufReader<ChildStdout>>,
     pub socket: PathBuf,
-    /// The line by which it said so.
+    /// The line by which the program said that it is ready.
     pub ready: String,
 }
 
 impl Running {
-    /// Starts a program, which prints a line that begins with `ready` first.
+    /// Starts a program. Its first line must begin with `ready`.
     pub fn start(command: &mut Command, ready: &str) -> Running {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -30,7 +30,7 @@ impl Running {
         let mut said = BufReader::new(stdout).lines();
         let first = said.next().unwrap().unwrap();
         assert!(first.starts_with(ready), "{first}");
-        // Its agent listens as soon as there is a socket.
+        // The program's agent listens as soon as there is a socket.
         let socket = loop {
             assert!(child.try_wait().unwrap().is_none(), "the program has ended");
             if let Some(socket) = std::fs::read_dir(&folder).unwrap().next() {
@@ -41,7 +41,7 @@ impl Running {
         Running { child, stdin, said, socket, ready: first }
     }
 
-    /// The lines that it prints, until one is the last one.
+    /// The lines that the program prints before the first one for which `is_last` is true.
     pub fn says_until(&mut self, is_last: impl Fn(&str) -> bool) -> Vec<String> {
         let mut lines = Vec::new();
         loop {
@@ -53,7 +53,7 @@ impl Running {
         }
     }
 
-    /// `jumplabel VERB PROCESS ...`: how it ended, and what it printed.
+    /// Runs `jumplabel VERB PROCESS ...`. Returns its exit status and its output.
     pub fn tool(&self, words: &[&str]) -> (u8, String) {
         let (verb, rest) = words.split_first().unwrap();
         let words =
@@ -63,7 +63,7 @@ impl Running {
         (code, String::from_utf8([out, err].concat()).unwrap())
     }
 
-    /// The same, if it does what it is asked for.
+    /// Runs the tool, which must succeed. Returns its output.
     #[track_caller]
     pub fn prints(&self, words: &[&str]) -> String {
         let (code, printed) = self.tool(words);

@@ -1,4 +1,4 @@
-//! Clients in few lines: what a server answers, without the date.
+//! Small clients. They return a server's answer without its date.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -25,7 +25,7 @@ pub fn http1(address: &str) -> String {
     get(address, "/") + &get(address, "/add/2/3") + &get(address, "/missing") + &asked(address, post)
 }
 
-/// `GET /` of a server that speaks HTTP/2 without TLS: the first byte of the headers, which is the status, and the body.
+/// `GET /` by HTTP/2 without TLS. Returns the first byte of the headers, which is the status, and the body.
 pub fn http2(address: &str) -> String {
     Connection::to(address).get()
 }
@@ -37,7 +37,7 @@ const WINDOW_UPDATE: u8 = 8;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
-/// Bytes of a frame (RFC 9113, 4.1).
+/// The bytes of a frame (RFC 9113, 4.1).
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u8::try_from(payload.len()).unwrap();
     [&[0, 0, length, kind, flags], &stream.to_be_bytes()[..], payload].concat()
@@ -60,9 +60,9 @@ impl Connection {
         Connection { stream, next: 1 }
     }
 
-    /// `GET /`: the first byte of the headers, which is the status, and the body.
+    /// Sends `GET /`. Returns the first byte of the headers, which is the status, and the body.
     pub fn get(&mut self) -> String {
-        // Of the static table: GET, http, `/`; and an authority (RFC 7541, appendix A).
+        // The headers: GET, http and `/` from the static table (RFC 7541, appendix A), and an authority.
         let headers = frame(HEADERS, END_STREAM | END_HEADERS, self.next, b"\x82\x86\x84\x41\x04test");
         self.stream.write_all(&headers).unwrap();
         self.next += 2;

@@ -1,11 +1,11 @@
-//! The examples that h2 is published with, from where cargo has h2. They get the two lines of docs/tracing.md, and a subscriber.
+//! The examples in h2's package, from the folder where cargo has it. The two lines of docs/tracing.md and a subscriber are added to them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use jumplabel_testing::cargo::{Build, run};
 
-/// The folder of h2, of the version in the lock.
+/// The folder of h2, in the version of the lock file.
 fn h2(folder: &Path) -> PathBuf {
     let mut metadata = Build::of("served").command("metadata");
     let metadata = run(metadata.current_dir(folder).args(["--format-version", "1", "--quiet"]));
@@ -14,7 +14,7 @@ fn h2(folder: &Path) -> PathBuf {
     Path::new(of_h2.next().expect("axum uses h2")).parent().unwrap().to_owned()
 }
 
-/// Puts the examples into a copy of test-crates/served, as programs of its own.
+/// Puts the examples into a copy of test-crates/served, as further programs.
 pub fn put_into(folder: &Path) {
     let replaced = |text: &str, from: &str, to: &str| {
         assert_eq!(text.matches(from).count(), 1, "{from}: {text}");
@@ -43,7 +43,7 @@ pub fn put_into(folder: &Path) {
     fs::create_dir_all(&programs).unwrap();
     fs::write(programs.join("h2_server.rs"), format!("jumplabel_agent::startup!();\n{server}")).unwrap();
     fs::write(programs.join("h2_client.rs"), client).unwrap();
-    // What they use is in the lock already, because of axum.
+    // The lock file already has the crates that the examples use, because axum uses them.
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
     let manifest = replaced(&manifest, "\"rt\"", "\"rt-multi-thread\"");
     let manifest =

@@ -1,4 +1,4 @@
-//! Callsites of a running program, listed and shown by the tool: test-crates/traced with the patched tracing.
+//! Tests the tool on a running program, test-crates/traced with the patched tracing: it lists callsites, shows them and follows them.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::os::unix::net::UnixStream;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::programs;
 use crate::project::running::Running;
 
-/// The program, which works when it is told to.
+/// The program. It does its work once for each line of input.
 pub struct Traced(pub Running);
 
 impl Traced {
@@ -19,19 +19,19 @@ impl Traced {
         Traced(Running::start(Command::new(program).args(["serve", filter]), "ready"))
     }
 
-    /// What it says while it works once.
+    /// Makes the program work once. Returns the lines that it prints.
     pub fn works(&mut self) -> Vec<String> {
         writeln!(self.0.stdin).unwrap();
         self.0.says_until(|line| line == "worked")
     }
 }
 
-/// Somebody who follows callsites by the agent's protocol.
+/// A client that follows callsites by the agent's protocol.
 struct Follower {
     lines: Lines<BufReader<UnixStream>>,
 }
 
-/// What a follower was told: messages, and how many records were lost.
+/// The records that a follower got, as messages, and the number of records that were lost.
 type Told = (Vec<String>, u64);
 
 impl Follower {
@@ -45,7 +45,7 @@ impl Follower {
         Follower { lines }
     }
 
-    /// What it is told up to this message.
+    /// The messages that the follower gets up to this one.
     fn told_until(&mut self, message: &str) -> Vec<String> {
         let mut all = Vec::new();
         while all.last().is_none_or(|last| last != message) {
@@ -56,7 +56,7 @@ impl Follower {
         all
     }
 
-    /// Reads until that many records were told or lost.
+    /// Reads until this number of records has arrived or was lost.
     fn told(&mut self, number: usize) -> Told {
         let (mut messages, mut lost) = (Vec::new(), 0);
         while messages.len() + (lost as usize) < number {
@@ -88,7 +88,7 @@ fn listed_shown_and_taken_back() {
     let rows = traced.0.prints(&["list", "trace:noisy*"]);
     let row = |name: &str| rows.lines().find(|row| row.starts_with(name)).unwrap_or_else(|| panic!("{name}: {rows}"));
     assert!(row("trace:noisy@noisy/src/lib.rs:9 ").contains("TRACE event \"one\""), "{rows}");
-    // Two callsites, in one batch, by a pattern; then all of a target.
+    // Callsites of one target are shown by a pattern, in one batch; then all of another target.
     let set = traced.0.prints(&["set", "trace:elsewhere@*=on"]);
     assert!(set.contains("trace:elsewhere@noisy/src/lib.rs:") && set.contains("undo: jumplabel set"), "{set}");
     let shown = |lines: &[String], what: &str| lines.iter().filter(|line| line.contains(what)).count();
@@ -98,13 +98,13 @@ fn listed_shown_and_taken_back() {
     traced.0.prints(&["set", "trace:noisy=on"]);
     let lines = traced.works();
     assert_eq!((shown(&lines, ": elsewhere: in 2"), shown(&lines, "TRACE noisy: one")), (1, 1), "{lines:?}");
-    // One of the two is taken back, then the other: what only one of them shows goes with it.
+    // One of the two settings is removed, then the other. The callsites of the removed one are no longer shown.
     traced.0.prints(&["set", "trace:elsewhere@*=remove"]);
     let lines = traced.works();
     assert_eq!((shown(&lines, "DEBUG elsewhere"), shown(&lines, "TRACE noisy: one")), (0, 1), "{lines:?}");
     traced.0.prints(&["set", "trace:noisy=remove"]);
     assert_eq!(traced.works(), quiet);
-    // For a while: it ends by itself.
+    // A setting for a while ends without a further command.
     traced.0.prints(&["set", "trace:noisy=on", "--for", "1s"]);
     while shown(&traced.works(), "TRACE noisy: one") > 0 {
         std::thread::yield_now();
@@ -120,15 +120,15 @@ fn listed_shown_and_taken_back() {
     assert_eq!(traced.works(), quiet);
 }
 
-/// One callsite.
+/// The name of one callsite.
 const ONE: &str = "trace:noisy@noisy/src/lib.rs:9";
 
-/// Where each event goes: to those who follow it, and to a subscriber only if its filter says so.
+/// An event goes to the clients that follow its callsite. It goes to a subscriber only if the subscriber's filter says so.
 #[test]
 fn followed() {
     for filter in ["none", "off", "info,noisy=trace"] {
         let mut traced = Traced::start(&programs().patched, filter);
-        // But for a line about a field that ends its function by `?`: that is evaluated, because somebody wants it.
+        // Leaves out a line whose field ends its function by `?`: if anybody wants the event, the field is evaluated.
         let says = |traced: &mut Traced| {
             traced.works().into_iter().filter(|line| !line.starts_with("Ok(3) ")).collect::<Vec<_>>()
         };
@@ -139,19 +139,19 @@ fn followed() {
         assert!(is_on(&traced) == is_wanted && (wanted > 0) == is_wanted);
         let mut one = Follower::of(&traced, "trace:noisy");
         assert!(is_on(&traced));
-        // What a subscriber sees is what it saw.
+        // The subscriber sees the same events as before.
         assert_eq!(says(&mut traced), before, "{filter}");
         let messages = one.told_until("noisy: after");
         assert!(messages.iter().all(|message| message.starts_with("noisy")), "{filter}: {messages:?}");
         for what in ["noisy: one", "noisy: span spanned", "noisy: generic"] {
             assert!(messages.iter().any(|message| message == what), "{filter}: {what} of {messages:?}");
         }
-        // Two at a time: each is told what it follows.
+        // If two clients follow at a time, each gets the events of its own callsites.
         let mut other = Follower::of(&traced, &format!("trace:elsewhere@*,{ONE}"));
         assert_eq!(says(&mut traced), before, "{filter}");
         assert_eq!(other.told_until("elsewhere: costlier"), ["noisy: one", "elsewhere: in 2", "elsewhere: costlier"]);
         assert_eq!(one.told_until("noisy: after"), messages);
-        // They go, each alone: nothing is left.
+        // When both have gone, all keys are as before.
         drop(one);
         while all_on(&traced) != wanted.max(1) {
             std::thread::yield_now();
@@ -164,7 +164,7 @@ fn followed() {
     }
 }
 
-/// A limit, and a follower that does not read: each event is told or counted, and the program waits for nobody.
+/// With a limit, or if a follower does not read, each event is either delivered or counted as lost, and the program does not wait.
 #[test]
 fn told_or_lost() {
     let mut traced = Traced::start(&programs().patched, "off");
@@ -172,7 +172,7 @@ fn told_or_lost() {
     (0..100).for_each(|_| drop(traced.works()));
     let (messages, lost) = limited.told(100);
     assert!(messages.len() as u64 + lost == 100 && !messages.is_empty() && lost > 0, "{messages:?} {lost}");
-    // What one has left is not for the next, nor how much it has missed.
+    // A follower does not get events that an earlier one has left unread, nor that one's count of lost events.
     drop(limited);
     while traced.0.prints(&["list", ONE]).contains(", on") {
         std::thread::yield_now();
@@ -198,7 +198,7 @@ fn told_or_lost() {
     assert!(messages.len() + lost as usize == 400 * each && !messages.is_empty() && lost > 0, "{lost}");
 }
 
-/// At most so many events of a callsite in a second are shown. The others are counted: in the list, and by an event. What the filter wants is shown.
+/// A callsite shows at most this number of events in a second. Others are counted as lost, in the list and by an event, unless the filter wants them.
 #[test]
 fn shown_or_lost() {
     let mut traced = Traced::start(&programs().patched, "off,noisy::quiet=trace");
@@ -209,7 +209,7 @@ fn shown_or_lost() {
     let told = |line: &str| {
         line.strip_prefix(" WARN jumplabel: events were lost: more than 1 in a second lost=").map(str::to_owned)
     };
-    // One second has ended, and the next one has told what that has lost.
+    // The loop ends when a second with lost events is over: an event of the next second has the number of them.
     while lost == 0 {
         works += 1;
         for line in traced.works() {
@@ -225,7 +225,7 @@ fn shown_or_lost() {
     let counted: u64 = row.split("TRACE event, on, ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     assert!(row.contains(" 1/s ") && counted >= lost && shown + counted == works, "{row} {shown} {lost} {works}");
     assert_eq!(traced.0.tool(&["check", &format!("{ONE}=1/s")]).0, 0);
-    // The nearest name counts: this callsite keeps its limit, and all others have none.
+    // The most specific name counts: this callsite keeps its limit, and all others have none.
     traced.0.prints(&["set", "trace:noisy=on"]);
     assert!(traced.0.prints(&["list", ONE]).contains(" 1/s "));
     traced.0.prints(&["set", &format!("{ONE}=remove")]);
@@ -239,7 +239,7 @@ fn shown_or_lost() {
     }
 }
 
-/// A stream whose lines somebody receives.
+/// A stream that sends each of its lines through a channel.
 struct Sent(Sender<String>, String);
 
 impl Write for Sent {
@@ -257,7 +257,7 @@ impl Write for Sent {
     }
 }
 
-/// `jumplabel trace`: as text and as JSON, until the process ends; and what it refuses.
+/// `jumplabel trace` prints events as text and as JSON, until the process ends. It refuses wrong selectors.
 #[test]
 fn followed_by_the_tool() {
     let mut traced = Traced::start(&programs().patched, "none");
@@ -273,7 +273,7 @@ fn followed_by_the_tool() {
     let (mut text, mut json) = (None, None);
     while text.is_none() || json.is_none() {
         traced.works();
-        // The tool may have come in the middle.
+        // The tool may have begun in the middle of a run.
         for line in lines.try_iter().filter(|line| line.contains("in 2") || line.contains("\"one\"")) {
             let to = if line.starts_with('{') { &mut json } else { &mut text };
             to.get_or_insert(line);
@@ -292,7 +292,7 @@ fn followed_by_the_tool() {
         let (code, says) = traced.0.tool(&["trace", item]);
         assert!(code != 0 && says.contains(why), "{item}: {code} {says}");
     }
-    // For a while.
+    // A trace for a while ends without a further command.
     traced.0.prints(&["trace", "trace:noisy", "--for", "1s"]);
     drop(traced);
     assert_eq!(tools.map(|tool| tool.join().unwrap()), [0, 0]);

@@ -1,5 +1,5 @@
-//! Tracers of a running program, which attach to notes of callsites, and to the tracepoint of all of them: test-crates/traced with the patched
-//! tracing.
+//! Tests tracers on a running program, test-crates/traced with the patched tracing. They attach to notes of callsites, and to the tracepoint that all
+//! callsites share.
 #![cfg(target_arch = "x86_64")]
 
 use std::io::{BufRead, BufReader};
@@ -12,11 +12,11 @@ use jumplabel_testing::cargo::run;
 use crate::live::Traced;
 use crate::programs;
 
-/// The callsite of these tests, and another one.
+/// The callsite that these tests trace, and another one.
 const ONE: &str = "trace:noisy@noisy/src/lib.rs:9";
 const OTHER: &str = "trace:elsewhere@noisy/src/lib.rs:16";
 
-/// What `readelf` says of a note.
+/// The text that `readelf` prints about a note.
 fn note(program: &Path, provider: &str, name: &str) -> String {
     let notes = run(Command::new("readelf").arg("-nW").arg(program));
     let is_it =
@@ -28,7 +28,7 @@ fn is_on(traced: &Traced, callsite: &str) -> bool {
     traced.0.prints(&["list", callsite]).contains("event, on")
 }
 
-/// Writes into a semaphore, as a tool does that does not know the kernel's way.
+/// Writes into a semaphore, as a tracer does that does not let the kernel count.
 struct Semaphore {
     memory: std::fs::File,
     address: u64,
@@ -50,7 +50,7 @@ impl Semaphore {
     }
 }
 
-/// A tracer of `tracing:reached`: while it is attached, each callsite has its key on, and the subscriber is shown no more than before.
+/// While a tracer is attached to `tracing:reached`, each callsite's key is on. The subscriber sees no more than before.
 #[test]
 fn traced_by_others() {
     let program = &programs().patched;
@@ -65,7 +65,7 @@ fn traced_by_others() {
         std::thread::yield_now();
     }
     assert_eq!(traced.works(), quiet);
-    // The agent says who holds it on.
+    // The agent says what keeps the key on.
     let row = traced.0.prints(&["list", "tracing:reached"]);
     assert!(row.contains(" on ") && row.contains("a tracer is attached"), "{row}");
     let differs = (1, "tracing:reached is on, not off (a tracer is attached)\n".to_owned());
@@ -78,7 +78,7 @@ fn traced_by_others() {
     assert!(!traced.0.prints(&["list", "tracing:reached"]).contains("tracer is"));
 }
 
-/// A tracer of one callsite: this one has its key on, and no other one. With a subscriber and without. What the subscriber wants stays.
+/// A tracer of one callsite turns on its key and no other, with a subscriber and without. The subscriber sees the same events as before.
 #[test]
 fn one_callsite_is_traced() {
     let program = &programs().patched;
@@ -103,7 +103,7 @@ fn one_callsite_is_traced() {
     }
 }
 
-/// bpftrace lists callsites by their names, attaches to one, which turns its key on, gets its text and its level, and leaves.
+/// bpftrace lists callsites by their names, attaches to one, which turns its key on, gets its text and its level, and detaches.
 #[test]
 fn bpftrace() {
     let shell = |command: &str| {
