@@ -46,7 +46,7 @@ type Say = extern "C" fn(data: *mut c_void, text: Text);
 type Visit = extern "C" fn(data: *mut c_void, entry: *const RawEntry);
 type Tell = extern "C" fn(data: *mut c_void, name: Text, record: Text);
 
-/// A [`Layer`] for an agent, which may come from another build of this crate.
+/// A [`Layer`] as an agent gets it. The agent may come from another build of this crate.
 #[repr(C)]
 pub struct Handle {
     version: u32,
@@ -218,7 +218,7 @@ extern "C" fn said(data: *mut c_void, text: Text) {
     why.push_str(text);
 }
 
-/// Returns a success. If the layer refused, it tells the other side why.
+/// Returns the value of a success. If the layer has refused, calls `say` with the reason.
 fn tell<T>(result: Result<T, String>, say: Say, data: *mut c_void) -> Option<T> {
     result.map_err(|why| say(data, Text::of(&why))).ok()
 }

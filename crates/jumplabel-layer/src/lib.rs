@@ -7,11 +7,11 @@
 //!      the agent      names that match  ◄── Layer::entries        name, value, revision
 //!                     is that a value?  ──► Layer::check
 //!                     one batch         ──► Layer::configure      all or nothing; a new revision
-//!      30 s later     the value before  ──► Layer::configure      where the revision is still that one
+//!      30 s later     the value before  ──► Layer::configure      if the revision is still that one
 //! ```
 //!
-//! If the name of a key begins with the prefix of a layer, the key belongs to the layer. A flip of such a key from outside does nothing, or
-//! something that nobody wants. The agent refuses that, and says what to do instead.
+//! If the name of a key begins with the prefix of a layer, the key belongs to the layer. A flip of such a key from outside would have no effect, or
+//! an unwanted one. So the agent refuses it, and says what to do instead.
 //!
 //! *Several instances.* A [`Handle`] consists of functions and texts in C's format, so that an agent of another build can use it, such as
 //! `libjumplabel-agent.so`.
@@ -20,8 +20,8 @@ mod handle;
 
 pub use handle::Handle;
 
-/// Prefixes that belong to layers, and what a name with that prefix is. Nobody flips keys of such names from outside, whether the program has
-/// handed the layer to an agent or not. A tool that has only the names recognizes them by this list.
+/// The prefixes that belong to layers, and the kind of thing that a name with the prefix stands for. Keys with such names cannot be flipped from
+/// outside, even if the program has not passed the layer to an agent. A tool that has only the names recognizes them by this list.
 pub const RESERVED: [(&str, &str); 1] = [("fail:", "a fail point")];
 
 /// The value that removes a configuration, in any layer.
@@ -38,7 +38,7 @@ pub fn reserved(name: &str) -> Option<&'static str> {
 pub trait Layer {
     /// The prefix of its names, on the command line and in lists: `fail:`.
     const PREFIX: &'static str;
-    /// What one of its names is: `a fail point`.
+    /// The kind of thing that its names stand for: `a fail point`.
     const KIND: &'static str;
     /// The form of a value, as the end of a sentence: `write =return(text), ...`.
     const VALUES: &'static str;
@@ -46,37 +46,37 @@ pub trait Layer {
     /// Visits each name once: names that have keys, and names that are configured.
     fn entries(visit: &mut dyn FnMut(Entry<'_>));
 
-    /// Decides whether a name that `entries` does not visit can be configured all the same. Returns how many sites the name stands for; 0 if nobody
-    /// knows. Patterns are not passed to it.
+    /// Decides whether a name that `entries` does not visit can be configured. Returns the number of sites that the name stands for; 0 if it is not
+    /// known. The agent does not pass patterns to this function.
     fn takes(name: &str) -> Option<usize> {
         let _ = name;
         None
     }
 
-    /// Checks that the name can have this value.
+    /// Checks whether the name can have this value.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A message that says what is wrong with the value.
     fn check(name: &str, value: &str) -> Result<(), String>;
 
-    /// Configures all names in one batch, or none. `dry_run`: it changes nothing, and only says whether it would.
+    /// Configures all names in one batch, or none. With `dry_run`, only checks the settings, and changes nothing.
     ///
     /// # Errors
-    /// Why nothing has changed.
+    /// A message that says why nothing has changed.
     fn configure(settings: &[Setting<'_>], dry_run: bool) -> Result<Done, String>;
 
     /// Follows events at these names from now on, and at no others. Each event makes a record, at most `per_second` in a second. Without names,
-    /// it follows nothing any more. It changes all names in one batch, or none.
+    /// follows nothing. Changes all names in one batch, or none.
     ///
     /// # Errors
-    /// Why nothing has changed. A layer that has no records says so.
+    /// A message that says why nothing has changed. A layer that has no records returns one, too.
     fn follow(names: &[&str], per_second: u32) -> Result<(), String> {
         let _ = per_second;
         if names.is_empty() { Ok(()) } else { Err(format!("{} has no events that anybody could follow", Self::KIND)) }
     }
 
-    /// Visits the records since the last call, oldest first: the name where each was made, and a JSON object. Returns how many records were lost
-    /// because there were too many.
+    /// Visits the records since the last call, oldest first: the name at which each was made, and a JSON object. Returns the number of records that
+    /// were lost because there were too many.
     fn records(visit: &mut dyn FnMut(&str, &str)) -> u64 {
         let _ = visit;
         0
@@ -99,11 +99,11 @@ pub struct Entry<'a> {
     pub revision: u64,
     /// A remark; may be empty.
     pub note: &'a str,
-    /// How many sites the name has; 0 if nobody knows. It is used only if no key has this name: otherwise the key's sites count.
+    /// The number of sites of the name; 0 if it is not known. Used only if no key has this name: otherwise the key's sites are counted.
     pub sites: usize,
 }
 
-/// A name, and the value that it is to have.
+/// A name, and the value that it shall have.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
     /// The name without the prefix.
@@ -119,6 +119,6 @@ pub struct Setting<'a> {
 pub struct Done {
     /// The revision of each name that the batch has configured.
     pub revision: u64,
-    /// How many pages of code it has written to, if the layer knows.
+    /// The number of pages of code to which the batch has written, if the layer knows.
     pub pages: usize,
 }

@@ -24,7 +24,7 @@ use std::fmt;
 
 use log::Level;
 
-/// How many callsites have keys.
+/// The numbers of callsites with keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status {
@@ -34,7 +34,7 @@ pub struct Status {
     pub on: usize,
     /// The number of callsites that the logger refused when [`enabled_changed`] asked it.
     pub refused: usize,
-    /// Why keys could not follow the last change. Until the next change succeeds, callsites that should be on may be off.
+    /// The error that kept keys from following the last change. Until the next change succeeds, callsites that should be on may be off.
     pub error: Option<jumplabel::Error>,
 }
 
@@ -48,7 +48,7 @@ pub struct Callsite {
     pub target: Option<&'static str>,
     /// Its source file.
     pub file: &'static str,
-    /// Its line there.
+    /// Its line in that file.
     pub line: u32,
     /// True if its key is on.
     pub is_on: bool,
@@ -56,7 +56,7 @@ pub struct Callsite {
     pub is_refused: bool,
 }
 
-/// Why nothing can be said of callsites.
+/// The reason why a function of this crate failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -66,7 +66,7 @@ pub enum Error {
     Keys(jumplabel::Error),
 }
 
-/// Says how many callsites have keys.
+/// Counts the callsites that have keys.
 ///
 /// Costs a look at each callsite. Allocates from the platform.
 ///
@@ -91,11 +91,11 @@ pub fn callsites(visit: impl FnMut(Callsite)) -> Result<(), Error> {
     patched::each(visit)
 }
 
-/// Asks the logger about each callsite whose target is known (`Log::enabled`), and turns off those that it refuses: in one batch. Returns how many
-/// callsites it asked about.
+/// Asks the logger about each callsite whose target is known (`Log::enabled`), and turns off the callsites that it refuses, in one batch. Returns the
+/// number of callsites about which it has asked.
 ///
-/// Call it whenever the logger would answer otherwise than before; without that, lines are lost that the logger would take now. `log::set_logger`
-/// and `log::set_max_level` undo its work: all callsites up to the maximum level are on again, until the next call.
+/// Call it whenever the logger's answers may have changed: otherwise lines are lost that the logger would now take. `log::set_logger` and
+/// `log::set_max_level` undo its work: all callsites up to the maximum level are on again, until the next call.
 ///
 /// Costs a call of the logger for each callsite, and a batch of flips. Safe in any thread; not in signal handlers.
 ///

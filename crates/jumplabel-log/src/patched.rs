@@ -2,8 +2,8 @@
 
 use crate::{Callsite, Error};
 
-/// Empty stand-ins for the items that upstream's log lacks. [`with_keys`] imports all of `log`, the patched `keys` included, in an inner block;
-/// the outer block imports this module. The inner import wins if it has the name.
+/// Empty stand-ins for the items that upstream's log lacks. [`with_keys`] imports this module in an outer block, and all of `log` in an inner one. If
+/// `log` is patched, its `keys` hides the stand-in.
 #[allow(dead_code, reason = "with the patched log, nobody uses it")]
 mod upstream {
     pub mod keys {
@@ -49,7 +49,7 @@ mod upstream {
     }
 }
 
-/// Evaluates a body that uses the `keys` of the patched log. [`Error::NotPatched`] if there are none.
+/// Evaluates a body that uses the `keys` of the patched log. Returns [`Error::NotPatched`] if there are none.
 macro_rules! with_keys {
     ($($body:tt)*) => {{
         #[allow(unused_imports)]
@@ -65,7 +65,7 @@ macro_rules! with_keys {
     }};
 }
 
-/// Why keys could not follow the last change.
+/// The error that kept keys from following the last change.
 pub fn last_error() -> Result<Option<jumplabel::Error>, Error> {
     with_keys! { Ok(keys::last_error()) }
 }

@@ -1,4 +1,4 @@
-//! Records of events at callsites that somebody follows. The threads of the program make them, and hand them to the agent's thread.
+//! Records of events at callsites that somebody follows. The threads of the program make them, and pass them to the agent's thread.
 //!
 //! ```text
 //!   a thread of the program   event ─► over the limit? lost ─► a record, made here ─► queue; full? lost
@@ -7,8 +7,8 @@
 //!
 //! The program never waits, neither for a lock nor for the reader.
 //!
-//! A quarter of the limit, and of the queue, is kept for callsites that say little: each at most a 64th of the limit in a second. So a callsite
-//! that floods does not take the records of others.
+//! A callsite *says little* if it has at most a 64th of the limit in a second. A quarter of the limit, and of the queue, is kept for such callsites.
+//! So a callsite that floods does not take the records of others.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -53,7 +53,7 @@ static QUEUE: AtomicPtr<Queue> = AtomicPtr::new(ptr::null_mut());
 /// The limit of records in each second.
 struct Limit {
     per_second: AtomicU32,
-    /// In the upper half the second, in the lower half how many records it has had.
+    /// The upper half is the second, the lower half the number of records in it.
     spent: AtomicU64,
 }
 
@@ -63,12 +63,12 @@ fn part(all: usize, says_little: bool) -> usize {
 }
 
 impl Limit {
-    /// True if a callsite says little. This is its `nth` record in a second.
+    /// True if the callsite of this record says little. The record is its `nth` in this second.
     fn is_little(&self, nth: u32) -> bool {
         nth <= (self.per_second.load(Ordering::Relaxed) / 64).max(1)
     }
 
-    /// True if one more record is allowed now; it then counts. `since` is the time now, counted from some moment.
+    /// True if one more record is allowed now; then counts it. `since` is the time from some fixed moment until now.
     fn allows(&self, since: Duration, says_little: bool) -> bool {
         let limit = part(self.per_second.load(Ordering::Relaxed) as usize, says_little) as u64;
         let second = since.as_secs() << 32;
@@ -102,7 +102,7 @@ pub fn expect(per_second: u32) {
     queue.limit.per_second.store(per_second, Ordering::Relaxed);
 }
 
-/// Drops records that nobody has taken, and the number of lost ones: they were for a follower that has gone.
+/// Drops records that nobody has taken, and resets the number of lost ones: they were for a follower that has gone.
 pub fn forget() {
     take(|_, _| ());
     if let Some(queue) = queue() {
@@ -139,7 +139,7 @@ thread_local! {
     static IS_BUSY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// While it exists, the thread is making a record.
+/// The thread is making a record while this value exists.
 struct Busy;
 
 impl Busy {
@@ -157,7 +157,7 @@ impl Drop for Busy {
 }
 
 impl Queue {
-    /// Puts a record into the queue. False if there was no room.
+    /// Puts a record into the queue. Returns false if there was no room.
     fn send(&self, record: Record, says_little: bool) -> bool {
         let bytes = record.json.len();
         let waiting = self.waiting.fetch_add(bytes, Ordering::Relaxed) + bytes;
@@ -171,18 +171,18 @@ impl Queue {
         sent
     }
 
-    /// Counts off a record that waits no more.
+    /// Counts a record as no longer waiting.
     fn taken(&self, bytes: usize) {
         self.waiting.fetch_sub(bytes, Ordering::Relaxed);
         self.count.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// Takes the records since the last time, oldest first. Returns how many were lost.
+/// Takes the records since the last call, oldest first. Returns the number of lost ones.
 pub fn take(mut visit: impl FnMut(&'static Metadata<'static>, &str)) -> u64 {
     let Some(queue) = queue() else { return 0 };
     let receiver = queue.receiver.lock().unwrap_or_else(PoisonError::into_inner);
-    // The count leaves out records that come meanwhile; otherwise this might not end.
+    // Takes no more records than the queue can hold: others may come meanwhile, and this must end.
     for record in receiver.try_iter().take(RECORDS) {
         queue.taken(record.json.len());
         visit(record.meta, &record.json);

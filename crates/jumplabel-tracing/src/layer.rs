@@ -1,4 +1,4 @@
-//! The layer of callsites: their names, as an operator writes them.
+//! The layer of callsites, and their names as an operator writes them.
 //!
 //! ```text
 //!   trace:h2::proto::streams@h2-0.4.20/src/proto/streams/store.rs:97     a callsite: its target and its place
@@ -15,7 +15,7 @@ use tracing_core::Metadata;
 use crate::patched::{ALL, Now, Place};
 use crate::{Error, follow, limit, patched};
 
-/// The names that an operator has chosen to show. Each has its revision, and the limit of events in a second. A name is that of a callsite, or a
+/// The names that an operator has chosen to show, each with its revision and its limit of events in a second. A name is that of a callsite, or a
 /// target.
 type Shown = BTreeMap<String, (u64, u32)>;
 
@@ -23,8 +23,8 @@ static SHOWN: Mutex<(Shown, u64)> = Mutex::new((Shown::new(), 0));
 
 struct Callsites;
 
-/// The callsites as a layer. An agent that is given it lists and shows them: `jumplabel list 4711 'trace:h2::*'`,
-/// `jumplabel set 4711 'trace:hyper::proto=on' --for 30s`, `jumplabel trace 4711 trace:hyper::proto`.
+/// The callsites as a layer. An agent that is given this layer lists and shows them: `jumplabel list 4711 'trace:h2::*'`, `jumplabel set 4711
+/// 'trace:hyper::proto=on' --for 30s`, `jumplabel trace 4711 trace:hyper::proto`.
 ///
 /// ```text
 /// jumplabel_agent::serve(jumplabel_tracing::layer())?;
@@ -35,12 +35,12 @@ struct Callsites;
 #[must_use = "give it to an agent"]
 pub fn layer() -> &'static Handle {
     static HANDLE: Handle = Handle::of::<Callsites>();
-    // If this fails there are no keys, and so nothing to follow.
+    // If this fails, there are no keys, so there is nothing to follow.
     let _ = patched::watch_tracers();
     &HANDLE
 }
 
-/// The place of a callsite. Sources of dependencies begin with the folder of their package.
+/// The place of a callsite. For a source of a dependency, the path begins with the folder of its package.
 fn place(meta: &Metadata<'_>) -> String {
     let file = meta.file().unwrap_or("?");
     let in_registry =
@@ -58,7 +58,7 @@ fn is_target(chosen: &str, target: &str) -> bool {
     target.strip_prefix(chosen).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// The choice for a callsite: the nearest one of those for its name, for its target, and for the modules around that.
+/// The choice for a callsite: the one for its name or, if there is none, for its target or the innermost module around the target that has one.
 fn among<T>(chosen: impl Fn(&str) -> Option<T>, name: &str, target: &str) -> Option<T> {
     let mut around = std::iter::successors(Some(target), |&module| Some(module.rsplit_once("::")?.0));
     chosen(name).or_else(|| around.find_map(chosen))
@@ -72,7 +72,7 @@ impl Layer for Callsites {
 
     fn entries(visit: &mut dyn FnMut(Entry<'_>)) {
         let mut names = BTreeMap::<String, (String, usize)>::new();
-        // If this fails, there are no keys or no memory, and the list is empty. A macro of the program may make several callsites in one place.
+        // If this fails, there are no keys or no memory, and the list is empty. A macro of the program may make several callsites at one place.
         let _ = patched::each(|Place { meta, text }, Now { is_on, sites, lost, is_traced }| {
             let kind = if meta.is_span() { "span" } else { "event" };
             let text = if text.is_empty() { String::new() } else { format!(" {text:?}") };

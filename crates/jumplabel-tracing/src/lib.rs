@@ -1,5 +1,5 @@
 //! Dynamic debug for the crate [`tracing`](https://docs.rs/tracing). While nobody is interested in a callsite, it costs one nop, in the program and
-//! in its dependencies. An operator can show any callsite while the program runs, no matter what the program's filter says.
+//! in its dependencies. An operator can show any callsite while the program runs, whatever the program's filter says.
 //!
 //! The command `cargo jumplabel tracing` gives a program its keys: it patches `tracing` and `tracing-core`. This crate says how many
 //! callsites there are ([`status`]), and shows callsites ([`control`]).
@@ -35,7 +35,7 @@ pub use layer::layer;
 use query::Query;
 pub use query::QueryError;
 
-/// How many callsites have keys.
+/// The numbers of callsites with keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status {
@@ -43,19 +43,19 @@ pub struct Status {
     pub callsites: usize,
     /// The number of callsites whose key is on: a subscriber is interested in them, or they are shown. Each of the others is one nop.
     pub on: usize,
-    /// The number of callsites that are shown no matter what filters say.
+    /// The number of callsites that are shown whatever filters say.
     pub shown: usize,
-    /// Why keys could not follow the last change of a filter. Until the next change succeeds, callsites that should be on may be off.
+    /// The error that kept keys from following the last change of a filter. Until the next change succeeds, callsites that should be on may be off.
     pub error: Option<jumplabel::Error>,
 }
 
-/// Why there is nothing to show.
+/// The reason why a function of this crate failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// The program was built with upstream's tracing-core, or for a target without sites.
     NotPatched,
-    /// The text is no query.
+    /// The text is not a valid query.
     Query(QueryError),
     /// No callsite matches.
     NoCallsite,
@@ -63,7 +63,7 @@ pub enum Error {
     Keys(jumplabel::Error),
 }
 
-/// Says how many callsites have keys.
+/// Counts the callsites that have keys.
 ///
 /// Costs a look at each callsite. Allocates from the platform.
 ///
@@ -73,8 +73,8 @@ pub fn status() -> Result<Status, Error> {
     patched::status()
 }
 
-/// Shows callsites, or stops showing them. It takes a query of Linux's dynamic_debug, such as `module h2::proto::* line 1-500 +p`. Returns how many
-/// callsites match.
+/// Shows callsites, or stops showing them, as a query of Linux's dynamic_debug says: `module h2::proto::* line 1-500 +p`. Returns the number of
+/// callsites that match.
 ///
 /// | a query has | callsites match if |
 /// |---|---|
@@ -88,9 +88,9 @@ pub fn status() -> Result<Status, Error> {
 /// | `limit 100/s` | (all do: at most this many events of each are shown in a second; the rest is lost, and the subscriber is told how many) |
 /// | `+p`, `=p`; `-p`, `=_` at the end | (all do: `p` shows them; without it they are no longer shown, except for what filters let pass) |
 ///
-/// A callsite must match all conditions of a query; a query without conditions matches all callsites. Patterns have `*` and `?`, and `"..."` around
-/// them if they have blanks. (`class` is not known, because callsites have none.) `;` or a line's end separates queries, which are carried out one
-/// after the other.
+/// A callsite must match all conditions of a query; a query without conditions matches all callsites. Patterns have `*` and `?`. If a pattern has
+/// blanks, write `"..."` around it. (`class` is refused, because callsites have none.) `;` or the end of a line separates queries, which are carried
+/// out one after the other.
 ///
 /// Costs a look at all callsites and one batch of flips for each query. Safe in any thread; not in signal handlers. Lasts
 /// until a query ends it.

@@ -1,4 +1,4 @@
-//! The limit of a callsite's events that are shown: all of them, or a number in a second.
+//! The limit for a callsite's shown events: none, or a number in a second.
 
 use crate::patched::ALL;
 
@@ -11,7 +11,7 @@ pub fn parse(value: &str) -> Option<u32> {
     number.parse().ok().filter(|&number| number > 0 && number != ALL)
 }
 
-/// The text that [`parse`] reads as this limit.
+/// The text from which [`parse`] reads this limit.
 pub fn text(most: u32) -> String {
     if most == ALL { "on".to_owned() } else { format!("{most}/s") }
 }

@@ -5,16 +5,16 @@ use tracing_core::field::Visit;
 
 use crate::{Error, Status};
 
-/// A callsite's description of itself.
+/// The description of a callsite.
 #[derive(Clone, Copy)]
 pub struct Place {
     pub meta: &'static Metadata<'static>,
-    /// The text of its message, before values are put into it; empty if it has none.
+    /// The text of its message, before values are inserted; empty if it has none.
     pub text: &'static str,
 }
 
-/// Empty stand-ins for the items that upstream's tracing-core lacks. [`with_keys`] imports all of `tracing_core::callsite`, the patched `keys`
-/// included, in an inner block; the outer block imports this module. The inner import wins if it has the name.
+/// Empty stand-ins for the items that upstream's tracing-core lacks. [`with_keys`] imports this module in an outer block, and all of
+/// `tracing_core::callsite` in an inner one. If tracing-core is patched, its `keys` hides the stand-in.
 #[allow(dead_code, reason = "with the patched tracing-core, nobody uses it")]
 mod upstream {
     pub mod keys {
@@ -91,7 +91,7 @@ mod upstream {
     }
 }
 
-/// Evaluates a body that uses the `keys` of the patched tracing-core. [`Error::NotPatched`] if there are none.
+/// Evaluates a body that uses the `keys` of the patched tracing-core. Returns [`Error::NotPatched`] if there are none.
 macro_rules! with_keys {
     ($($body:tt)*) => {{
         #[allow(unused_imports)]
@@ -115,11 +115,11 @@ pub fn status() -> Result<Status, Error> {
     }
 }
 
-/// The limit that allows any number of events in a second, as the patched tracing-core has it.
+/// The limit that allows any number of events in a second. The patched tracing-core has the same value.
 pub const ALL: u32 = u32::MAX;
 
-/// Shows callsites: of each, as many events in a second as `choose` says; 0 ends that. Returns how many callsites it has chosen, and how many pages
-/// of code it has written to.
+/// Shows callsites. For each, `choose` returns how many events in a second are shown; 0 ends that. Returns the number of callsites for which it has
+/// chosen, and the number of pages of code that were written.
 pub fn show(mut choose: impl FnMut(Place) -> Option<u32>) -> Result<(usize, usize), Error> {
     with_keys! {
         let mut chosen = 0;
@@ -131,7 +131,7 @@ pub fn show(mut choose: impl FnMut(Place) -> Option<u32>) -> Result<(usize, usiz
     }
 }
 
-/// Records events of the callsites for which `choose` says true, and of no others.
+/// Records events of the callsites for which `choose` returns true, and of no others.
 pub fn follow(mut choose: impl FnMut(&'static Metadata<'static>) -> bool) -> Result<(), Error> {
     with_keys! {
         let note = |callsite: &'static keys::Keyed, values: &dyn Fn(&mut dyn Visit)| {
@@ -141,7 +141,7 @@ pub fn follow(mut choose: impl FnMut(&'static Metadata<'static>) -> bool) -> Res
     }
 }
 
-/// Makes keys follow tracers, if the program watches for tracers.
+/// Makes keys follow tracers, if the program looks for tracers.
 pub fn watch_tracers() -> Result<(), Error> {
     with_keys! {
         keys::watch_tracers();
@@ -153,9 +153,9 @@ pub fn watch_tracers() -> Result<(), Error> {
 pub struct Now {
     /// True if its key is on.
     pub is_on: bool,
-    /// How many sites it has.
+    /// The number of sites that it has.
     pub sites: usize,
-    /// How many of its events were not shown, because they exceeded the limit.
+    /// The number of its events that were not shown, because they exceeded the limit.
     pub lost: u64,
     /// True if an attached tracer keeps its key on.
     pub is_traced: bool,

@@ -9,7 +9,7 @@ use tracing_core::Level;
 use crate::limit;
 use crate::patched::{ALL, Place};
 
-/// A text that is no query, and why.
+/// The reason why a text is not a valid query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryError(String);
 
@@ -21,7 +21,7 @@ impl fmt::Display for QueryError {
 
 impl std::error::Error for QueryError {}
 
-/// A query: which callsites it chooses, and how many events of each in a second are shown.
+/// A query: the conditions that choose callsites, and how many events of each are shown in a second.
 pub struct Query {
     conditions: Vec<Condition>,
     pub most: u32,
@@ -91,7 +91,7 @@ impl Condition {
         match self {
             Condition::Module(pattern) => meta.module_path().is_some_and(|module| pattern.matches(module)),
             Condition::Target(pattern) => pattern.matches(meta.target()),
-            // As in Linux, a pattern matches the whole path, or its last part.
+            // As in Linux, a pattern matches the whole path or its last components.
             Condition::File(pattern) => meta.file().is_some_and(|file| pattern.matches_end(file, "/")),
             Condition::Name(pattern) => pattern.matches(meta.name()),
             Condition::Lines(lines) => meta.line().is_some_and(|line| lines.contains(&line)),
@@ -119,7 +119,7 @@ fn lines(text: &str) -> Result<RangeInclusive<u32>, QueryError> {
         .ok_or_else(|| QueryError(format!("`line {text}`: expected a number, or two with `-` between them")))
 }
 
-/// The words of a text. Blanks between quotes belong to a word.
+/// The words of a text. Blanks between quotes are part of a word.
 fn words(text: &str) -> Result<Vec<String>, QueryError> {
     let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, false);
     for sign in text.chars() {

@@ -7,9 +7,9 @@ use serde::Serialize;
 use tracing_core::Metadata;
 use tracing_core::field::{Field, Visit};
 
-/// The longest value, in bytes. A longer one is cut off, and ends in `...`.
+/// The longest value, in bytes. The end of a longer one is replaced by `...`.
 const LONGEST: usize = 4096;
-/// The most bytes of the fields of a record. Fields that do not fit are left out.
+/// The largest number of bytes in the fields of a record. Fields that do not fit are left out.
 const LONGEST_FIELDS: usize = 16 << 10;
 
 /// The part of a record that does not depend on the values.
@@ -26,8 +26,8 @@ struct Head<'a> {
     thread: Option<&'a str>,
 }
 
-/// The record: the callsite's description of itself, the thread, the message, all other fields, and how many records of this callsite were
-/// lost since the last one.
+/// The record: the callsite's metadata, the thread, the message, all other fields, and how many records of this callsite were lost since the last
+/// one.
 pub fn json(meta: &Metadata<'_>, now: Duration, lost: u32, values: &dyn Fn(&mut dyn Visit)) -> String {
     let thread = std::thread::current();
     let head = Head {
@@ -68,7 +68,7 @@ fn text(value: &(impl Serialize + ?Sized)) -> String {
 struct Fields {
     message: Option<String>,
     others: String,
-    /// How many fields were left out, because they were too long.
+    /// The number of fields that were left out, because the record was too long.
     left_out: usize,
 }
 
@@ -88,7 +88,7 @@ impl Fields {
 
 impl Visit for Fields {
     fn record_f64(&mut self, field: &Field, value: f64) {
-        // JSON has only finite numbers.
+        // JSON has only finite numbers: others become texts.
         if value.is_finite() { self.put(field, &value) } else { self.record_debug(field, &value) }
     }
 
@@ -112,14 +112,13 @@ impl Visit for Fields {
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         let mut cut = Cut(String::new());
-        // If this fails, the value refuses to be displayed.
+        // An error comes from a value that cannot be displayed: its text is incomplete.
         let _ = write!(cut, "{value:?}");
         self.put(field, &cut.0);
     }
 }
 
-/// A text whose end is left out when it is long enough. `write` reports no error then, because an implementation of `Debug` may take errors for
-/// impossible.
+/// A text that is cut off at a length. Beyond it, `write` still reports success, because an implementation of `Debug` may rely on success.
 struct Cut(String);
 
 impl Write for Cut {

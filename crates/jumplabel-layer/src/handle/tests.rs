@@ -1,4 +1,4 @@
-//! Calls through a handle, with their arguments and answers.
+//! Tests calls through a handle, with their arguments and answers.
 
 use std::ffi::c_void;
 
@@ -70,7 +70,7 @@ static SILENT: Handle = Handle::of::<Silent>();
 
 static ECHO: Handle = Handle::of::<Echo>();
 
-/// Arguments and answers come out of a handle as they went in.
+/// A handle passes arguments and answers on unchanged.
 #[test]
 fn there_and_back() {
     assert_eq!([ECHO.prefix(), ECHO.kind(), ECHO.values()], ["echo:", "an echo", "write anything"]);

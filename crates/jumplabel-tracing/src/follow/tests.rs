@@ -37,14 +37,14 @@ impl Debug for Acts {
     }
 }
 
-/// Takes the records. Returns them, and how many were lost.
+/// Takes the records. Returns them, and the number of lost ones.
 fn taken() -> (Vec<String>, u64) {
     let mut records = Vec::new();
     let lost = take(|_, json| records.push(json.to_owned()));
     (records, lost)
 }
 
-/// Records and losses together are always all events.
+/// Each event is either recorded or counted as lost.
 #[test]
 fn noted_or_lost() {
     let missed = AtomicU32::new(0);
@@ -62,7 +62,7 @@ fn noted_or_lost() {
             panic!("a payload of this test panics");
         }
     }
-    // Nobody expects records.
+    // Before `expect`, an event is neither recorded nor counted.
     says(|| panic!());
     assert_eq!(taken(), (vec![], 0));
     expect(1_000_000);
@@ -70,12 +70,12 @@ fn noted_or_lost() {
     let (records, lost) = taken();
     assert!(records.len() == 1 && lost == 0, "{records:?} {lost}");
     assert!(records[0].ends_with(r#""message":"text","fields":{"a":"NaN","b":"acted"}}"#), "{records:?}");
-    // One value panics, and one has an event itself.
+    // A value panics while it is displayed. In the second case, the panic's payload panics, too.
     says(|| panic!("a value of this test panics"));
     assert_eq!(taken(), (vec![], 1));
     says(|| std::panic::panic_any(Twice));
     assert_eq!(taken(), (vec![], 1));
-    // The next record of the callsite reports what was lost there.
+    // The next record of the callsite reports its losses. An event within that record is lost.
     says(|| note(&META, 1, &AtomicU32::new(0), &|_| ()));
     let (records, lost) = taken();
     assert!(records.len() == 1 && lost == 1 && records[0].ends_with(r#","lost":2}"#), "{records:?} {lost}");
