@@ -1,4 +1,4 @@
-//! A program whose dependency uses `fail`, with `[patch.crates-io]` and nothing else: test-crates/fail-patched.
+//! Tests a program whose dependency uses `fail`, and which only adds a line of `[patch.crates-io]`: test-crates/fail-patched.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ fn a_dependency_that_knows_nothing_of_it() {
     for (program, points, says) in [
         (&with, "", format!("true Ok(()) {} Ok(())\n", keys("off"))),
         (&with, "dependency::save=return(full)", format!("true Err(\"full\") {} Ok(())\n", keys("on"))),
-        // Without the feature, a point leaves no trace.
+        // Without the feature, the point is not compiled in.
         (&without, "dependency::save=return(full)", "false Ok(()) [] Ok(())\n".to_owned()),
     ] {
         let output = Command::new(program).env("FAILPOINTS", points).output().unwrap();

@@ -1,6 +1,6 @@
 //! Hides the names of libjumplabel-fail.a, as libjumplabel.a hides its names: src/archive.rs of jumplabel-capi says why.
 
-/// The names of libjumplabel, which is part of libjumplabel-fail.a. (The file is a link within this crate, so that its package has it.)
+/// The names of libjumplabel, which is part of libjumplabel-fail.a. (The file is a symbolic link, so that this crate's package contains it.)
 #[cfg(feature = "capi")]
 #[path = "libjumplabel.rs"]
 mod capi;

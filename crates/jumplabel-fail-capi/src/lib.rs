@@ -1,9 +1,9 @@
-//! Fail points for C and C++: `JUMPLABEL_FAIL_POINT` of `<jumplabel/fail.h>`, whose header and tests are those of jumplabel-capi.
+//! Fail points for C and C++: `JUMPLABEL_FAIL_POINT` of `<jumplabel/fail.h>`. The header and the tests are in jumplabel-capi.
 //!
 //! ```text
-//!   libjumplabel-fail.so    beside libjumplabel.so: an instance of its own, which turns points of others on and off
-//!   libjumplabel-fail.a     in place of libjumplabel.a: all of that, and fail points
-//!   this crate              in a Rust program with C code: one registry for both
+//!   libjumplabel-fail.so    used with libjumplabel.so: another instance, which turns the program's points on and off
+//!   libjumplabel-fail.a     replaces libjumplabel.a: contains it and fail points
+//!   this crate              in a Rust program with C code: one registry for the points of both
 //! ```
 //!
 //! These libraries are separate from libjumplabel, so a program without fail points stays as it is.
@@ -19,7 +19,7 @@ use std::io::Write;
 
 use jumplabel_fail::c::{self, OwnerOfC, Refused};
 
-/// `jumplabel_fail_fn`: the action of a point. It gets the pointer that the program gave.
+/// `jumplabel_fail_fn`: the action of a point. It gets the pointer that the program passed.
 type Callback = Option<unsafe extern "C" fn(*mut c_void)>;
 type Visit = Option<unsafe extern "C" fn(*const c_char, *const c_char, *mut c_void)>;
 
@@ -29,12 +29,12 @@ type Visit = Option<unsafe extern "C" fn(*const c_char, *const c_char, *mut c_vo
 pub static jumplabel_fail_owner_: OwnerOfC = OwnerOfC::THIS;
 
 thread_local! {
-    /// Why the last call of this thread failed.
+    /// The reason why the last call of this thread failed.
     static WHY: RefCell<CString> = RefCell::new(CString::default());
 }
 
 /// # Safety
-/// Null or a string.
+/// `text` is null or a string.
 unsafe fn text<'a>(text: *const c_char) -> Result<&'a str, Refused> {
     if text.is_null() {
         return Err(Refused::Text("NULL is no text".to_owned()));
@@ -73,7 +73,8 @@ fn print(text: &str) {
     }
 }
 
-/// Runs a point that is on. True if the function around the point is to return; then `*to` is null, or a text that this library has allocated.
+/// Runs a point that is on. Returns true if the function around the point shall return. Then `*to` is null, or a text that this library has
+/// allocated.
 ///
 /// # Safety
 /// `name` is a text of this length; `to` is null, or a place for a pointer.
@@ -103,13 +104,13 @@ pub unsafe extern "C" fn jumplabel_fail_free_(text: *mut c_char) {
     }
 }
 
-/// True if any point is configured. Points of files without sites ask that.
+/// Returns true if any point is configured. Points in files without sites call this.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_fail_is_any_() -> bool {
     c::is_any()
 }
 
-/// Removes all configurations, then applies that of the variable FAILPOINTS; 0 or an error.
+/// Removes all configurations, then applies that of the variable FAILPOINTS. Returns 0 or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_fail_setup() -> c_int {
     done(c::setup())
@@ -121,7 +122,7 @@ pub extern "C" fn jumplabel_fail_teardown() {
     c::teardown();
 }
 
-/// [`jumplabel_fail::cfg`]; 0 or an error.
+/// The same as [`jumplabel_fail::cfg`]. Returns 0 or an error.
 ///
 /// # Safety
 /// `name` and `actions` are null or strings.
@@ -132,7 +133,7 @@ pub unsafe extern "C" fn jumplabel_fail_cfg(name: *const c_char, actions: *const
     done(name.and_then(|name| c::cfg(name, actions?)))
 }
 
-/// The pointer that the program gave with its function.
+/// The pointer that the program passed with its function.
 struct Data(*mut c_void);
 
 impl Data {
@@ -146,10 +147,10 @@ unsafe impl Send for Data {}
 // SAFETY: the header warns that several threads may call the function at a time.
 unsafe impl Sync for Data {}
 
-/// [`jumplabel_fail::cfg_callback`]; 0 or an error.
+/// The same as [`jumplabel_fail::cfg_callback`]. Returns 0 or an error.
 ///
 /// # Safety
-/// `name` is null or a string; `callback` accepts `data`, in any thread.
+/// `name` is null or a string. `callback` may be called with `data`, in any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_fail_cfg_callback(
     name: *const c_char,
@@ -167,10 +168,10 @@ pub unsafe extern "C" fn jumplabel_fail_cfg_callback(
     done(name.and_then(configure))
 }
 
-/// [`jumplabel_fail::remove`].
+/// The same as [`jumplabel_fail::remove`].
 ///
 /// # Safety
-/// Null or a string.
+/// `name` is null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_fail_remove(name: *const c_char) {
     // SAFETY: the caller passes null or a string.
@@ -179,7 +180,7 @@ pub unsafe extern "C" fn jumplabel_fail_remove(name: *const c_char) {
     }
 }
 
-/// [`jumplabel_fail::list`]; returns how many points are configured.
+/// Calls `visit` for each item of [`jumplabel_fail::list`]. Returns the number of configured points.
 ///
 /// # Safety
 /// `visit` is null, or accepts `data`.
@@ -197,13 +198,13 @@ pub unsafe extern "C" fn jumplabel_fail_list(visit: Visit, data: *mut c_void) ->
     all.len().try_into().unwrap_or(c_long::MAX)
 }
 
-/// [`jumplabel_fail::sync`]; 0 or an error.
+/// The same as [`jumplabel_fail::sync`]. Returns 0 or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_fail_sync() -> c_int {
     done(jumplabel_fail::sync().map_err(|error| Refused::Keys(error.to_string())))
 }
 
-/// The reason of this thread's last call that failed. It lives until the next call that fails.
+/// The reason why this thread's last failed call failed. The text lives until another call of this thread fails, or the thread ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_fail_error() -> *const c_char {
     WHY.with_borrow(|why| why.as_ptr())

@@ -20,7 +20,7 @@ pub enum Task {
     Callback(Arc<dyn Fn() + Send + Sync>),
 }
 
-/// A task, with the probability that it is done, and how many times at most.
+/// A task, with the probability that it is done, and the number of times that it may still be done.
 pub struct Action {
     task: Task,
     /// The probability, from 0 to 1. A value above 1 counts as 1.
@@ -36,14 +36,14 @@ impl Action {
     /// Parses the actions in `text`.
     ///
     /// # Errors
-    /// A text that says what is wrong, in the words of the crate `fail`.
+    /// A message about the mistake, in the words of the crate `fail`.
     pub fn parse_all(text: &str) -> Result<Vec<Action>, String> {
         text.split("->").map(Action::parse).collect()
     }
 
     fn parse(text: &str) -> Result<Action, String> {
         let text = text.trim();
-        // This takes the argument off first, because it may contain any of the other signs.
+        // The argument is taken off first, because it may contain any of the other signs.
         let (head, argument) = match text.split_once('(') {
             Some((head, rest)) => (head, Some(rest.strip_suffix(')').ok_or("parentheses do not match")?)),
             None => (text, None),
@@ -61,7 +61,7 @@ impl Action {
         Ok(Action { task: Task::parse(name, argument)?, frequency, left })
     }
 
-    /// The task if this action has its turn: a random number decides, and the count must not be used up.
+    /// Returns the task if it is this action's turn: a random number decides, and the count must not be used up.
     pub fn take(&mut self) -> Option<Task> {
         if self.left == Some(0) || (self.frequency < 1.0 && fastrand::f32() >= self.frequency) {
             return None;
@@ -70,7 +70,7 @@ impl Action {
         Some(self.task.clone())
     }
 
-    /// True if it always does nothing. Then the actions after it are never reached.
+    /// True if the action always does nothing. Then the actions after it are never reached.
     pub fn is_off(&self) -> bool {
         matches!(self.task, Task::Off) && self.frequency >= 1.0 && self.left.is_none()
     }
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// A count is used up after its number of turns. A probability holds for its share of turns.
+    /// An action with a count has its turn that number of times. An action with a probability has its turn in about that share of calls.
     #[test]
     fn turns() {
         let mut action = Action::parse("80%100*return").unwrap();

@@ -11,13 +11,13 @@ use crate::registry;
 pub use crate::registry::Refused;
 use crate::scenario;
 
-/// Does what a point is configured to do. Returns the argument of a `return`.
+/// Runs the configured actions of a point. Returns the argument of a `return`.
 #[must_use]
 pub fn reach(name: &str, panic: fn(&str) -> !, print: fn(&str)) -> Option<Option<String>> {
     registry::reach(name, How { panic, print })
 }
 
-/// True if any point is configured. A point without a key asks that.
+/// Returns true if any point is configured. A point without a key calls this.
 #[must_use]
 pub fn is_any() -> bool {
     registry::HAS_NO_KEY.store(true, Ordering::Relaxed);
@@ -27,12 +27,12 @@ pub fn is_any() -> bool {
 /// Removes the configuration of all points, then applies that of the variable `FAILPOINTS`.
 ///
 /// # Errors
-/// What is wrong with the variable.
+/// A message about a mistake in the variable.
 pub fn setup() -> Result<(), Refused> {
     scenario::start()
 }
 
-/// [`crate::cfg`].
+/// The same as [`crate::cfg`].
 ///
 /// # Errors
 /// Those of [`crate::cfg`].
@@ -41,7 +41,7 @@ pub fn cfg(name: &str, actions: &str) -> Result<(), Refused> {
     registry::configure_one(name.to_owned(), actions, list)
 }
 
-/// [`crate::cfg_callback`].
+/// The same as [`crate::cfg_callback`].
 ///
 /// # Errors
 /// Those of [`crate::cfg_callback`].

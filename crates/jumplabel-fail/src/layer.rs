@@ -1,4 +1,4 @@
-//! Fail points as an operator sees them.
+//! Lets an operator list and configure fail points, as a layer of an agent.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use crate::registry::{self, ANY, Changes, HAS_NO_KEY, Points, point_of};
 
 struct FailPoints;
 
-/// The fail points as a layer. An agent that is given it lists and configures them: `jumplabel list 4711 'fail:*'`,
-/// `jumplabel set 4711 'fail:before_save=2*return(disk full)->off' --for 30s`.
+/// Fail points as a layer. An agent that is given this layer lists and configures them: `jumplabel list 4711 'fail:*'`, `jumplabel set 4711
+/// 'fail:before_save=2*return(disk full)->off' --for 30s`.
 ///
 /// ```text
 /// jumplabel_agent::serve(jumplabel_fail::layer())?;
@@ -43,7 +43,7 @@ impl Layer for FailPoints {
                 continue;
             };
             let reached = match point.reached() {
-                // The count says nothing: while the key is off, no thread reaches the point.
+                // While the key is off, no thread reaches the point, so a count of 0 says nothing.
                 0 if point.is_off => String::new(),
                 0 => "not reached".to_owned(),
                 1 => "reached once".to_owned(),

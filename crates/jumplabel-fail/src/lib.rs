@@ -1,6 +1,6 @@
-//! Fail points: places in a program where a test, or an operator, injects errors, panics, delays. The API and the grammar are those of the
-//! crate [`fail`](https://docs.rs/fail); the cost differs. A point that nobody has configured is one nop, however many other points
-//! are configured: its check is a [static key](jumplabel), which turns on when its name is configured.
+//! Fail points: places in a program where a test, or an operator, injects errors, panics, delays. The API and the grammar are those of the crate
+//! [`fail`](https://docs.rs/fail); the cost differs. A point that nobody has configured is one nop, even if other points are configured: its check is
+//! a [static key](jumplabel), which turns on when its name is configured.
 //!
 //! ```
 //! use jumplabel_fail::{FailScenario, fail_point};
@@ -77,14 +77,14 @@ pub mod __private {
 /// }
 /// ```
 ///
-/// The function gets the text in the parentheses of `return(...)`. Its result is what the function around the point returns.
+/// The function gets the text in the parentheses of `return(...)`. The function around the point then returns its result.
 ///
-/// Costs one nop while the point is not configured, 8 bytes of data and some 100 of read-only records and texts. While it is configured, it
-/// costs two locks and the actions. If the name is no literal, the point costs one nop while no point at all is configured, and a look into the
-/// registry while one is.
+/// While the point is not configured, it costs one nop, 8 bytes of data, and some 100 bytes of read-only records and texts. While it is configured,
+/// it costs two locks and the actions. A point whose name is no literal costs one nop while no point at all is configured, and a search in the
+/// registry otherwise.
 ///
 /// # Panics
-/// If an action says so, and if `return` is configured for the form without a function.
+/// If an action is `panic`, and if `return` is configured for the form without a function.
 #[macro_export]
 macro_rules! fail_point {
     ($name:literal) => {
@@ -129,7 +129,7 @@ macro_rules! fail_point {
     };
 }
 
-/// The check of a point with a key of its own.
+/// The check of a point that has its own key.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __fail_point {

@@ -1,30 +1,30 @@
-//! Tells which points belong to this copy of the crate. One process may have several copies, each with a registry. Each copy turns its own points
-//! on and off, and no others.
+//! Finds the points that belong to this copy of the crate. One process may have several copies, each with a registry. Each copy turns only its own
+//! points on and off.
 //!
 //! ```text
 //!   Rust   the meta of the key ──► OWNER
 //!   C      static struct jumplabel_fail_point_ { key, owner }      the record of the key: path `jumplabel_fail_point`, name `fail:NAME`
 //!                                                 │
-//!                                                 └──► jumplabel_fail_owner_ ──► OWNER of the copy that the object was linked with
+//!                                                └──► jumplabel_fail_owner_ ──► OWNER of the copy with which the object was linked
 //! ```
 
 use jumplabel::KeyInfo;
 
-/// The value that the key of a point has as its meta.
+/// The type of the value to which a key's meta refers, if the key belongs to a point.
 pub struct Owner(());
 
 #[doc(hidden)]
 pub static OWNER: Owner = Owner(());
 
-/// The type of `jumplabel_fail_owner_`. It points to the owner, because a linker may copy a variable of a library into the program.
+/// The type of `jumplabel_fail_owner_`. It is a pointer to the owner, because a linker may copy a library's variable into the program.
 #[repr(transparent)]
 pub struct OwnerOfC(*const Owner);
 
-// SAFETY: it holds an address, which nobody changes.
+// SAFETY: the value is an address that nobody changes.
 unsafe impl Sync for OwnerOfC {}
 
 impl OwnerOfC {
-    /// The owner that stands for this copy.
+    /// The value for this copy of the crate.
     pub const THIS: OwnerOfC = OwnerOfC(&raw const OWNER);
 }
 

@@ -6,18 +6,18 @@ use std::time::Instant;
 
 use crate::action::{Action, Task};
 
-/// The configuration of a name. Another configuration of the name is another `Point`.
+/// One configuration of a point's name. A new configuration of the name is another `Point`.
 pub struct Point {
     pub text: String,
-    /// True if it does nothing, so that its key stays off.
+    /// True if the first action always does nothing: then the key stays off.
     pub is_off: bool,
-    /// True if the text describes all actions: none of them is a callback.
+    /// True if the text describes all actions, because none of them is a callback.
     pub is_text: bool,
-    /// The revision of the batch that configured it.
+    /// The revision of the batch that made this configuration.
     pub revision: u64,
-    /// How many times a thread has reached it.
+    /// The number of times that a thread has reached the point.
     reached: AtomicU64,
-    /// `None` once it has ended.
+    /// The actions. `None` once this configuration has ended.
     actions: Mutex<Option<Vec<Action>>>,
     ended: Condvar,
 }
@@ -39,13 +39,13 @@ impl Point {
         self.actions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends this configuration. Threads that pause go on.
+    /// Ends this configuration. Threads that pause at the point continue.
     pub fn end(&self) {
         *self.lock() = None;
         self.ended.notify_all();
     }
 
-    /// Does the first action that has its turn; `how` panics and prints. Returns the argument of a `return`.
+    /// Runs the first action that has its turn. `how` has the functions that panic and print. Returns the argument of a `return`.
     pub fn reach(&self, name: &str, how: How) -> Option<Option<String>> {
         self.reached.fetch_add(1, Ordering::Relaxed);
         let mut actions = self.lock();
@@ -72,7 +72,7 @@ impl Point {
     }
 }
 
-/// How a point panics and prints, which differs between Rust and C.
+/// The functions by which a point panics and prints. They differ between Rust and C.
 #[derive(Clone, Copy)]
 pub struct How {
     pub panic: fn(&str) -> !,
@@ -80,6 +80,6 @@ pub struct How {
 }
 
 impl How {
-    /// Rust's ways.
+    /// The functions for points in Rust.
     pub const RUST: How = How { panic: |text| panic!("{text}"), print: |text| log::info!("{text}") };
 }

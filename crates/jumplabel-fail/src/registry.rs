@@ -1,4 +1,4 @@
-//! The registry: the points that are configured, and the keys that say so.
+//! The registry: the configured points, and the keys that are on for them.
 //!
 //! ```text
 //!   cfg("a", "return")          fail_point!("a")            fail_point!(computed)
@@ -27,15 +27,15 @@ static_key! {
 /// True once a thread has reached a point of C that has no key.
 pub static HAS_NO_KEY: AtomicBool = AtomicBool::new(false);
 
-/// The points that are configured, by name.
+/// The configured points, by name.
 pub type Points = HashMap<String, Arc<Point>>;
 
-/// The new configurations of names; `None` removes one.
+/// New configurations, by name. `None` removes a configuration.
 pub type Changes = HashMap<String, Option<Arc<Point>>>;
 
 static POINTS: LazyLock<RwLock<Points>> = LazyLock::new(RwLock::default);
 
-/// Takes the lock to read. Keys are flipped under this lock, so functions that hear of flips run under it, but no other code of the program does:
+/// Takes the lock to read. Keys are flipped under this lock, so the program's `on_change` functions run under it; other code of the program does not.
 /// docs/features.md says which functions they must not call.
 pub fn read() -> RwLockReadGuard<'static, Points> {
     POINTS.read().unwrap_or_else(PoisonError::into_inner)
@@ -45,12 +45,12 @@ pub fn write() -> RwLockWriteGuard<'static, Points> {
     POINTS.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Why nothing was configured: a sentence.
+/// The reason why nothing was configured, as a sentence.
 #[derive(Debug)]
 pub enum Refused {
-    /// The text makes no sense.
+    /// The text is not valid.
     Text(String),
-    /// The system lets nobody turn keys on or off.
+    /// The system does not allow turning keys on or off.
     Keys(String),
 }
 
@@ -68,12 +68,12 @@ pub fn revision() -> u64 {
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// The name of the point that the key belongs to; `None` if the point is not in this registry.
+/// The name of the point to which the key belongs. `None` if the point is not in this registry.
 pub fn point_of(key: &KeyInfo) -> Option<&'static str> {
     key.name.strip_prefix("fail:").filter(|_| owner::owns(key))
 }
 
-/// Turns all keys on or off as the configuration says, in one batch. Keys of points that are not configured go off, no matter who turned them on.
+/// Turns all keys on or off as the configuration says, in one batch. Turns off the keys of points that are not configured, whoever turned them on.
 fn set_keys(points: &Points) -> Result<Outcome, Error> {
     let mut keys: Vec<(&'static RawKey, bool)> = vec![(&ANY, !points.is_empty())];
     jumplabel::for_each_key(|key| {
@@ -105,7 +105,7 @@ pub fn configure_one(name: String, text: &str, actions: Vec<Action>) -> Result<(
     configure(&mut write(), Changes::from([(name, Some(point))])).map(drop)
 }
 
-/// Removes the configuration of all points. Threads that pause at one go on.
+/// Removes the configuration of all points. Threads that pause at a point continue.
 fn clear(points: &mut Points) {
     points.drain().for_each(|(_, point)| point.end());
     // If the system refuses to turn a key off, its point finds no configuration, and does nothing.
@@ -114,8 +114,8 @@ fn clear(points: &mut Points) {
 
 /// Configures the point `name`: `cfg("before_save", "20%3*print(still alive!)->panic")`.
 ///
-/// `->` joins actions. An action that does not have its turn leaves it to the next one. Each is `[p%][count*]task[(argument)]`:
-/// done with a probability of p percent, and at most `count` times.
+/// `->` joins actions. If it is not an action's turn, the next action is tried. Each is `[p%][count*]task[(argument)]`: it is done with a probability
+/// of p percent, and at most `count` times.
 ///
 /// | task | |
 /// |---|---|
@@ -127,11 +127,11 @@ fn clear(points: &mut Points) {
 /// | `pause` | waits until the point is configured anew, or removed |
 /// | `yield` | lets another thread run |
 ///
-/// It replaces the earlier configuration. If no point has this name, nothing happens. Costs one batch: some 10 us, and a look at each key of
-/// the program.
+/// The new configuration replaces the earlier one. If no point has this name, it has no effect. Costs one batch: some 10 us, and a look at each key
+/// of the program.
 ///
 /// # Errors
-/// What is wrong with the text, or why the point's key cannot be turned on. Nothing is changed then.
+/// A message that says what is wrong with the text, or why the point's key cannot be turned on. Then nothing is changed.
 pub fn cfg<S: Into<String>>(name: S, actions: &str) -> Result<(), String> {
     let list = Action::parse_all(actions)?;
     Ok(configure_one(name.into(), actions, list)?)
@@ -140,7 +140,7 @@ pub fn cfg<S: Into<String>>(name: S, actions: &str) -> Result<(), String> {
 /// Makes the point `name` call `callback`. No lock is held during the call, so the callback can configure points.
 ///
 /// # Errors
-/// Why the point's key cannot be turned on. Nothing is changed then.
+/// A message that says why the point's key cannot be turned on. Then nothing is changed.
 pub fn cfg_callback<S, F>(name: S, callback: F) -> Result<(), String>
 where
     S: Into<String>,
@@ -149,7 +149,7 @@ where
     Ok(configure_one(name.into(), "callback", vec![Action::callback(callback)])?)
 }
 
-/// Removes the configuration of the point `name`, if there is one. Threads that pause there go on.
+/// Removes the configuration of the point `name`, if there is one. Threads that pause at the point continue.
 pub fn remove<S: AsRef<str>>(name: S) {
     let points = &mut write();
     if let Some(point) = points.remove(name.as_ref()) {
@@ -165,7 +165,7 @@ pub fn list() -> Vec<(String, String)> {
     read().iter().map(|(name, point)| (name.clone(), point.text.clone())).collect()
 }
 
-/// Turns points on or off in objects that were loaded since. Call it after `dlopen`.
+/// Turns points on or off in objects that were loaded after they were configured. Call it after `dlopen`.
 ///
 /// # Errors
 /// Those of [`jumplabel::set_all`].
@@ -173,7 +173,7 @@ pub fn sync() -> Result<(), Error> {
     set_keys(&read()).map(drop)
 }
 
-/// Runs a point that a thread has reached, and whose key is on.
+/// Runs a point whose key is on, and which a thread has reached.
 #[doc(hidden)]
 #[cold]
 #[inline(never)]
@@ -181,7 +181,7 @@ pub fn eval<R, F: FnOnce(Option<String>) -> R>(name: &str, function: F) -> Optio
     reach(name, How::RUST).map(function)
 }
 
-/// Does what the point `name` is configured to do. Returns the argument of a `return`.
+/// Runs the configured actions of the point `name`. Returns the argument of a `return`.
 pub fn reach(name: &str, how: How) -> Option<Option<String>> {
     let point = read().get(name)?.clone();
     point.reach(name, how)
@@ -190,7 +190,7 @@ pub fn reach(name: &str, how: How) -> Option<Option<String>> {
 /// Removes the configuration of all points, then applies that of a text: `name=actions;...`.
 ///
 /// # Errors
-/// What is wrong with the text. Then nothing is configured.
+/// A message that says what is wrong with the text. Then nothing is configured.
 pub fn start(text: &str) -> Result<(), Refused> {
     let points = &mut write();
     clear(points);

@@ -7,7 +7,7 @@ use crate::registry::{self, Refused};
 
 static SCENARIO: Mutex<()> = Mutex::new(());
 
-/// A test's configuration of points. Only one exists at a time: [`setup`](Self::setup) of another thread waits until this one is dropped.
+/// A test's configuration of points. Only one exists at a time: if another thread calls [`setup`](Self::setup), it waits until this one is dropped.
 #[derive(Debug)]
 pub struct FailScenario<'a> {
     _only: MutexGuard<'a, ()>,
@@ -27,7 +27,7 @@ impl FailScenario<'_> {
         FailScenario { _only: only }
     }
 
-    /// Removes all configurations. Threads that pause at a point go on.
+    /// Removes all configurations. Threads that pause at a point continue.
     pub fn teardown(self) {}
 }
 
@@ -46,7 +46,7 @@ pub fn start() -> Result<(), Refused> {
     }
 }
 
-/// The configuration of one point, which lasts until this is dropped.
+/// The configuration of one point. It lasts until this value is dropped.
 #[derive(Debug)]
 pub struct FailGuard(String);
 

@@ -1,4 +1,4 @@
-//! The actions of points: the cases that the crate `fail` tests, and the state of the keys meanwhile.
+//! Tests of actions: the cases that the crate `fail` tests, with the states of the keys.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
@@ -43,7 +43,7 @@ fn returns() {
     assert!(f() == 0 && !is_on("return"));
 }
 
-/// Two points have one name, and one of them is in a generic function. Each has a key, and both do what is configured.
+/// Two points have the same name, and one of them is in a generic function. Each has a key, and both do what is configured.
 #[test]
 fn several_of_a_name() {
     fn generic<T: Default>() -> Option<T> {
@@ -94,7 +94,7 @@ fn cannot_return() {
     fail_point!("cannot_return");
 }
 
-/// The lines that `failpoint`s have logged.
+/// The lines that fail points have logged.
 static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 struct Logger;
@@ -122,7 +122,7 @@ fn prints() {
     assert_eq!(*LOGGED.lock().unwrap(), ["still alive!", "failpoint prints executed."]);
 }
 
-/// A thread that pauses goes on when the point is configured anew, and when it is removed.
+/// A thread that pauses continues when the point is configured anew, and when it is removed.
 #[test]
 fn pauses() {
     let f = || {
@@ -199,7 +199,7 @@ fn conditions() {
     assert!(asked.load(SeqCst));
 }
 
-/// Points with computed names.
+/// Points with computed names share one key, and have their own configurations.
 #[test]
 fn computed_names() {
     let f = |number: u32| {
@@ -228,7 +228,7 @@ fn lists() {
     assert!(has("return"));
 }
 
-/// Threads reach points while others configure them: each answer is one that was configured.
+/// Threads reach points while others configure them. Each result is one that was configured.
 #[test]
 fn beside_threads() {
     let f = || {
