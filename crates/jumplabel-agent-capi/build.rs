@@ -1,4 +1,4 @@
-//! Sets `cfg(jumplabel_sites)` if the core has sites. It decides which names src/archive.rs of jumplabel-capi hides.
+//! Sets `cfg(jumplabel_sites)` if the core has sites. The setting decides which names src/archive.rs of jumplabel-capi hides.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,4 +1,4 @@
-//! What a program in C asks of its agent.
+//! The functions by which a program in C starts, restricts and pauses its agent.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::io::{self, ErrorKind};
@@ -8,7 +8,7 @@ use jumplabel_agent::{Options, Pause, StartError};
 use crate::{Lines, Log, text};
 
 impl Lines {
-    /// The error's number, once the program knows what it means.
+    /// Reports the error to the program. Returns its number, which is negative.
     fn number(&self, error: &StartError) -> c_int {
         self.refused(error);
         -errno(error)
@@ -27,7 +27,7 @@ fn errno(error: &StartError) -> c_int {
     }
 }
 
-/// The system's number of an error. A message in front of the error has taken the number away; then the kind decides.
+/// The system's number of an error. An error with a message of its own has lost the number: then its kind decides.
 fn of_system(error: &io::Error) -> c_int {
     error.raw_os_error().unwrap_or(match error.kind() {
         ErrorKind::NotFound => libc::ENOENT,
@@ -40,10 +40,10 @@ fn of_system(error: &io::Error) -> c_int {
     })
 }
 
-/// Starts the agent with options in the words of `JUMPLABEL_AGENT`; 0 or an error.
+/// Starts the agent with options in the words of `JUMPLABEL_AGENT`. Returns 0 or an error.
 ///
 /// # Safety
-/// `words` is null or a string; `log` accepts `data`, in another thread.
+/// `words` is null or a string. `log` may be called with `data`, in another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_agent_start(words: *const c_char, log: Log, data: *mut c_void) -> c_int {
     let lines = Lines { log, data };
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn jumplabel_agent_start(words: *const c_char, log: Log, d
     started.map_or_else(|error| lines.number(&error), |()| 0)
 }
 
-/// [`jumplabel_agent::no_remote`]; 0 or an error.
+/// The same as [`jumplabel_agent::no_remote`]. Returns 0 or an error.
 ///
 /// # Safety
 /// `selector` is null or a string.
@@ -69,10 +69,10 @@ pub unsafe extern "C" fn jumplabel_agent_no_remote(selector: *const c_char) -> c
     jumplabel_agent::no_remote(&selector).map_or_else(|error| lines.number(&error), |()| 0)
 }
 
-/// [`jumplabel_agent::no_remote_because`]; 0 or an error.
+/// The same as [`jumplabel_agent::no_remote_because`]. Returns 0 or an error.
 ///
 /// # Safety
-/// Both are null or a string.
+/// Each of the two is null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_agent_no_remote_because(selector: *const c_char, reason: *const c_char) -> c_int {
     // SAFETY: the caller passes null or strings.
@@ -86,13 +86,13 @@ pub struct Paused {
     _pause: Pause,
 }
 
-/// [`jumplabel_agent::pause`].
+/// The same as [`jumplabel_agent::pause`].
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_agent_pause() -> Box<Paused> {
     Box::new(Paused { _pause: jumplabel_agent::pause() })
 }
 
-/// Lets the agent go on.
+/// Lets the agent continue.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_agent_resume(paused: Option<Box<Paused>>) {
     drop(paused);

@@ -1,14 +1,14 @@
-//! The agent for C and C++, for programs that ask for it. Its header is `jumplabel/agent.h` of jumplabel-capi.
+//! The agent for programs in C and C++. Its header is `jumplabel/agent.h` of jumplabel-capi.
 //!
 //! ```text
-//!   program ──► libjumplabel.so or .a     its keys, in the program's own instance of the library
-//!      └──────► libjumplabel-agent.so     another instance, which flips and lists them all the same: instances find each other
+//!   program ──► libjumplabel.so or .a     its keys belong to the program's own instance of the library
+//!      └──────► libjumplabel-agent.so     another instance: it finds the first one, so it can list and flip the program's keys
 //!
-//!   program ──► libjumplabel-agent.a      in place of libjumplabel.a: all of that, and the agent, in one instance
+//!   program ──► libjumplabel-agent.a      replaces libjumplabel.a: contains it and the agent, as one instance
 //! ```
 //!
 //! These libraries are separate from libjumplabel, so a program without an agent contains no code for a thread, a socket or a parser. On Windows
-//! there is an archive that heeds `JUMPLABEL`, and no agent.
+//! there is only a static library, which reads `JUMPLABEL` and has no agent.
 
 #![cfg(any(target_os = "linux", windows))]
 
@@ -25,7 +25,7 @@ use std::fmt::Display;
 use jumplabel::platform::RawChanged;
 use jumplabel_agent::Chooser;
 
-/// `jumplabel_agent_log_fn`: it gets a line, and the pointer that the program gave.
+/// `jumplabel_agent_log_fn`: it gets a line, and the pointer that the program passed.
 type Log = Option<unsafe extern "C" fn(*const c_char, *mut c_void)>;
 
 /// The receiver of lines: a function of the program, or standard error.
@@ -35,17 +35,17 @@ struct Lines {
     data: *mut c_void,
 }
 
-// SAFETY: the header warns that another thread calls the function, so the program gives a function and data that bear it.
+// SAFETY: the header warns that another thread calls the function, so the program passes a function and data for which that is allowed.
 unsafe impl Send for Lines {}
 // SAFETY: one thread at a time calls the function: the agent's, or the caller's if no agent starts.
 unsafe impl Sync for Lines {}
 
 impl Lines {
-    /// Gives a line to the program's function. False if there is no such function.
+    /// Passes a line to the program's function. Returns false if there is no such function.
     fn say(&self, line: &str) -> bool {
         let Some(log) = self.log else { return false };
         let line = std::ffi::CString::new(line.replace('\0', "?")).unwrap_or_default();
-        // SAFETY: `line` lives as long as the call. `data` is what the program gave with `log`, as the header demands.
+        // SAFETY: `line` lives as long as the call. `data` is the pointer that the program passed with `log`, as the header demands.
         unsafe { log(line.as_ptr(), self.data) };
         true
     }
@@ -60,22 +60,22 @@ impl Lines {
 }
 
 /// # Safety
-/// Null or a string.
+/// `text` is null or a string.
 unsafe fn text<'a>(text: *const c_char) -> Option<std::borrow::Cow<'a, str>> {
     // SAFETY: the caller passes null or a string.
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy())
 }
 
-/// [`jumplabel_agent::startup()`].
+/// The same as [`jumplabel_agent::startup()`].
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_startup() {
     jumplabel_agent::startup();
 }
 
-/// `jumplabel_agent_changed_fn`: it gets a name, a change, and the pointer that the program gave.
+/// `jumplabel_agent_changed_fn`: it gets a name, a change, and the pointer that the program passed.
 type Told = unsafe extern "C" fn(*const c_char, *const RawChanged, *mut c_void);
 
-/// The registration that [`jumplabel_agent_on_change`] makes.
+/// A function that the program has registered by [`jumplabel_agent_on_change`].
 struct Hearing {
     chooser: Chooser,
     told: Told,
@@ -90,15 +90,15 @@ unsafe extern "C" fn hear(changed: *const RawChanged, hearing: *mut c_void) {
     let address = if change.key.is_null() { change.mode } else { change.key };
     if let Some(name) = chooser.name(address as usize) {
         let name = std::ffi::CString::new(name.replace('\0', "?")).unwrap_or_default();
-        // SAFETY: `name` lives as long as the call. `data` is what the program gave with `told`, as the header demands.
+        // SAFETY: `name` lives as long as the call. `data` is the pointer that the program passed with `told`, as the header demands.
         unsafe { told(name.as_ptr(), changed, *data) };
     }
 }
 
-/// [`jumplabel_agent::on_change`]: a number for `jumplabel_on_change_remove`, or an error.
+/// The same as [`jumplabel_agent::on_change`]. Returns a number for `jumplabel_on_change_remove`, or an error.
 ///
 /// # Safety
-/// `selector` is null or a string; any thread that flips may call `told` with `data`, until it is removed and no call runs.
+/// `selector` is null or a string. Any thread that flips may call `told` with `data`, until the function is removed and no call runs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_agent_on_change(
     selector: *const c_char,
@@ -109,10 +109,10 @@ pub unsafe extern "C" fn jumplabel_agent_on_change(
     let (Some(selector), Some(told)) = (unsafe { text(selector) }, told) else { return -libc::EINVAL };
     let Ok(chooser) = Chooser::new(&selector) else { return -libc::EINVAL };
     let hearing = Box::into_raw(Box::new(Hearing { chooser, told, data }));
-    // SAFETY: the caller guarantees that any thread may call `told`. The `Hearing` around it is never freed, once it is registered.
+    // SAFETY: the caller guarantees that any thread may call `told`. Once the `Hearing` is registered, it is never freed.
     match unsafe { jumplabel::on_change_raw(0, hear, hearing.cast()) } {
         Ok(number) => number as c_int,
-        // The library's table has no place for it.
+        // The library's table of functions is full.
         Err(_) => {
             // SAFETY: `hearing` comes from `Box::into_raw`, and was not registered, so nobody else knows it.
             drop(unsafe { Box::from_raw(hearing) });
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn jumplabel_agent_on_change(
     }
 }
 
-/// [`jumplabel_agent::serve`]; 0 or an error.
+/// The same as [`jumplabel_agent::serve`]. Returns 0 or an error.
 ///
 /// # Safety
 /// `layer` is null or comes from the layer's own function, and it lives as long as the process.

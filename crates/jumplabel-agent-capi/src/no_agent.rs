@@ -1,4 +1,4 @@
-//! What a program in C asks of its agent, where there is none.
+//! The same functions as in agent.rs, on systems without an agent.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -6,10 +6,10 @@ use jumplabel_agent::Chooser;
 
 use crate::{Lines, Log, text};
 
-/// Starts no agent: an error, unless `words` ask for none.
+/// Starts no agent. Returns an error, unless `words` say that there shall be no agent.
 ///
 /// # Safety
-/// `words` is null or a string; `log` takes what `data` is.
+/// `words` is null or a string. `log` may be called with `data`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_agent_start(words: *const c_char, log: Log, data: *mut c_void) -> c_int {
     // SAFETY: the caller passes null or a string.
@@ -23,7 +23,7 @@ pub unsafe extern "C" fn jumplabel_agent_start(words: *const c_char, log: Log, d
     )
 }
 
-/// Nobody changes a key by an agent: 0, or an error if the selector makes no sense.
+/// Restricts nothing, because no agent changes keys. Returns 0, or an error if the selector is not valid.
 ///
 /// # Safety
 /// `selector` is null or a string.
@@ -35,26 +35,26 @@ pub unsafe extern "C" fn jumplabel_agent_no_remote(selector: *const c_char) -> c
     if makes_sense { 0 } else { -libc::EINVAL }
 }
 
-/// The same.
+/// The same as [`jumplabel_agent_no_remote`].
 ///
 /// # Safety
-/// Both are null or a string.
+/// Each of the two is null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_agent_no_remote_because(selector: *const c_char, reason: *const c_char) -> c_int {
     // SAFETY: the caller passes null or strings.
     if reason.is_null() { -libc::EINVAL } else { unsafe { jumplabel_agent_no_remote(selector) } }
 }
 
-/// What the header knows as `struct jumplabel_agent_paused`.
+/// `struct jumplabel_agent_paused` of the header.
 pub struct Paused;
 
-/// There is nothing to pause.
+/// Does nothing: there is no agent to pause.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_agent_pause() -> Box<Paused> {
     Box::new(Paused)
 }
 
-/// There is nothing that could go on.
+/// Does nothing: there is no agent to continue.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_agent_resume(paused: Option<Box<Paused>>) {
     drop(paused);

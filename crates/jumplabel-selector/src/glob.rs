@@ -14,7 +14,7 @@ impl Glob {
     /// True if the pattern matches all of `text`. Takes time proportional to the product of the two lengths at most.
     pub fn matches(&self, text: &str) -> bool {
         let (mut pattern, mut text) = (self.0.as_str(), text);
-        // The pattern after the last star, and the text from where that star may take one character more.
+        // The place to go on after a mismatch: the pattern after the last star, and the text that this star has not taken yet.
         let mut again: Option<(&str, &str)> = None;
         loop {
             let mut rest = pattern.chars();

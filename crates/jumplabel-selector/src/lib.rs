@@ -1,19 +1,19 @@
-//! The grammar by which users choose keys, and say what state they are to have. It is the same everywhere.
+//! The grammar by which users choose keys, and say what state these shall have: in the tool, the agent and the start-up variable.
 //!
 //! ```text
 //!   selector    WHAT [ASSIGNMENT]
 //!   what        NAME                         names of keys, calls and modes: net.*
-//!               file:PATH[:LINE[-LINE]]      what is declared in a file, or in these lines of it
-//!               fn:NAME                      what is checked in a function
-//!               obj:PATH                     what is in an object: a program or a shared library
+//!               file:PATH[:LINE[-LINE]]      those that a file declares, or these lines of it
+//!               fn:NAME                      those that a function checks
+//!               obj:PATH                     those of an object: a program or a shared library
 //!   assignment  =on  =off                    a key
-//!               +1  -1                       a user of a key more or less
-//!               =TARGET                      a static call: a function; a mode: its number; a name of a layer: what to configure
+//!               +1  -1                       one user of a key more, or one less
+//!               =TARGET                      a function for a static call; a mode's number; a configuration for a layer's name
 //! ```
 //!
-//! Names and paths are patterns: see [`Glob`]. The last components of its name choose a path or a function, too. The assignment follows the last `=`.
-//! If a name contains `=`, or ends in `+1` or `-1`, write `?` for that character. An `=` after a parenthesis belongs to the value, if another `=`
-//! stands in front of the parenthesis: `fail:save=return(a=b)`.
+//! Names and paths are patterns: see [`Glob`]. A pattern for a path or a function may match only the last components of its name. The assignment
+//! follows the last `=`. If a name contains `=`, or ends in `+1` or `-1`, write `?` for that character. An `=` after a parenthesis belongs to the
+//! value if another `=` is before the parenthesis: `fail:save=return(a=b)`.
 
 mod glob;
 mod nearest;
@@ -52,13 +52,13 @@ pub enum What {
 /// The state that a selector asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assignment {
-    /// The key is to be enabled.
+    /// The key shall be enabled.
     On,
-    /// The key is to be disabled.
+    /// The key shall be disabled.
     Off,
-    /// The key is to have one user more.
+    /// The key shall have one user more.
     Inc,
-    /// The key is to have one user less.
+    /// The key shall have one user less.
     Dec,
     /// A function for a static call, a mode's number, or a configuration for a layer.
     Target(String),
@@ -100,7 +100,7 @@ impl FromStr for Selector {
     }
 }
 
-/// Splits a selector into its choice and its value, at the last `=` in front of the first parenthesis; if there is none, at the last `=`.
+/// Splits a selector into its choice and its value: at the last `=` before the first parenthesis or, if there is none, at the last `=`.
 fn split(text: &str) -> Option<(&str, &str)> {
     let head = text.split('(').next().unwrap_or(text);
     let at = head.rfind('=').or_else(|| text.rfind('='))?;
@@ -121,12 +121,12 @@ impl FromStr for What {
 
     fn from_str(text: &str) -> Result<What, String> {
         let (what, pattern) = match text.split_once(':') {
-            // A path of Rust is a name: `net::TRACE`.
+            // A name may be a path of Rust: `net::TRACE`.
             Some((kind, rest)) if !rest.starts_with(':') => match kind {
                 "file" => file(rest)?,
                 "fn" => (What::Function(Glob::new(rest)), rest),
                 "obj" => (What::Object(Glob::new(rest)), rest),
-                // A name of a tracepoint has one colon: `net:packet`.
+                // A tracepoint's name has one colon: `net:packet`.
                 _ => (What::Name(Glob::new(text)), text),
             },
             _ => (What::Name(Glob::new(text)), text),
@@ -150,8 +150,8 @@ fn file(text: &str) -> Result<(What, &str), String> {
     Ok((What::File(Glob::new(path), Some(first..=last)), path))
 }
 
-/// A selector that chooses exactly this name, in one word. It has `?` for characters that mean something in a list of selectors, in a pattern or on a
-/// terminal.
+/// A selector that chooses exactly this name, as one word. Characters that have a meaning in a list of selectors, in a pattern or on a terminal are
+/// replaced by `?`.
 #[must_use]
 pub fn literal(name: &str) -> String {
     let is_kind = ["file:", "fn:", "obj:"].iter().any(|kind| name.starts_with(kind));
@@ -165,7 +165,7 @@ impl fmt::Display for Selector {
         match &self.what {
             What::Name(glob) => f.write_str(glob.text()),
             What::File(glob, None) => write!(f, "file:{}", glob.text()),
-            // `:7` with `-1` would be the range `7-1`.
+            // `:7` followed by `-1` would be read as the range `7-1`.
             What::File(glob, Some(lines))
                 if lines.start() == lines.end() && self.assignment != Some(Assignment::Dec) =>
             {

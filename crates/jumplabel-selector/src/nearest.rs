@@ -1,4 +1,4 @@
-//! Finds names that are like a misspelt one.
+//! Finds names that are similar to a misspelt one.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ const MOST: usize = 3;
 const LONGEST: usize = 64;
 
 /// A suggestion, `; did you mean net.trace or net.traced?`, for the end of a sentence that says that `what` chooses nothing. Empty if no name is
-/// like it, or if `what` does not choose by a name.
+/// similar, or if `what` does not choose by a name.
 #[must_use]
 pub fn did_you_mean<'a>(what: &What, names: impl IntoIterator<Item = &'a str>) -> String {
     let near = nearest(what, names);
@@ -29,7 +29,7 @@ pub fn did_you_mean<'a>(what: &What, names: impl IntoIterator<Item = &'a str>) -
     text
 }
 
-/// The names that are most like it, the nearest first.
+/// The names that are most similar to the pattern, the nearest first.
 fn nearest<'a>(what: &What, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let What::Name(glob) = what else { return Vec::new() };
     let pattern = glob.text().to_lowercase();
@@ -43,7 +43,7 @@ fn nearest<'a>(what: &What, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a
     near.into_iter().map(|(_, name)| name).take(MOST).collect()
 }
 
-/// How many characters have to change until a pattern matches a name, or its last components. `None` if these are more than a misspelling has.
+/// The number of characters that must change until a pattern matches a name, or its last components. `None` if they are too many for a misspelling.
 fn distance(pattern: &str, name: &str) -> Option<usize> {
     let ends = name.match_indices(['.', ':']).map(|(at, separator)| &name[at + separator.len()..]);
     let same = |text: &str, part: &str| {
@@ -54,7 +54,7 @@ fn distance(pattern: &str, name: &str) -> Option<usize> {
     let Some((start, rest)) = pattern.split_once('*') else {
         return [name].into_iter().chain(ends).filter_map(|part| same(pattern, part)).min();
     };
-    // A pattern with a star has a part in front of all stars, and a part after them. The longer part counts.
+    // A pattern with a star has a part before all stars, and a part after them. The longer part is compared.
     let end = rest.rsplit_once('*').map_or(rest, |(_, end)| end);
     let skipped = name.chars().count().saturating_sub(end.chars().count());
     if start.len() >= end.len() {

@@ -88,14 +88,14 @@ fn globs() {
     assert!(!Glob::new("cache.rs").matches_end("src/mycache.rs", "/"));
 }
 
-/// A long name with many stars takes no time to speak of.
+/// A long pattern with many stars does not take exponential time.
 #[test]
 fn no_explosion() {
     let pattern = Glob::new(&"*a".repeat(2000));
     assert!(!pattern.matches(&("a".repeat(1999) + "b")));
 }
 
-/// Matches by the definition: a star is nothing, or a character and a star.
+/// Matches by the definition: a star stands for nothing, or for one character and another star.
 fn slow(pattern: &[char], text: &[char]) -> bool {
     match (pattern, text) {
         ([], []) => true,
@@ -159,6 +159,6 @@ fn misspelt() {
         let what = text.split('=').next().unwrap().parse().unwrap_or(What::Name(Glob::new("")));
         assert_eq!(did_you_mean(&what, names), meant, "{text}");
     }
-    // Nobody has typed this, so it takes no time.
+    // Nobody types such a long pattern, so it is not compared.
     assert_eq!(did_you_mean(&What::Name(Glob::new(&"x".repeat(4096))), names), "");
 }
