@@ -5,7 +5,7 @@
 //!  in batches   all on, 3 arbitrary sets, all off
 //!  the hash function of the loop to each of its implementations
 //!  the mode of its lookups to each of the three
-//!  again, with a pause behind each transaction
+//!  again, with a pause after each transaction
 //! ```
 //!
 //! After each transaction this thread checks every key: each check must agree with the key's new state. It also calls the hash function, which must
@@ -24,20 +24,20 @@ use crate::lookup::{self, LOOKUP, Lookup};
 /// The pause between two transactions.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The transactions of a while of flipping, and their times.
+/// The transactions of one period of flipping, and their times.
 #[derive(Default)]
 pub struct Flips {
     /// Times of the transactions that changed one key.
     pub single: Vec<Duration>,
     /// Times of the transactions that changed several keys.
     pub batches: Vec<Duration>,
-    /// Times of the transactions that led the hash function to another implementation.
+    /// Times of the transactions that replaced the hash function by another implementation.
     pub calls: Vec<Duration>,
     /// Times of the transactions that set the mode of lookups.
     pub modes: Vec<Duration>,
     /// The number of keys that all transactions together changed.
     pub keys: u64,
-    /// Sites whose instruction was rewritten.
+    /// The number of sites whose instruction was rewritten.
     pub sites: u64,
     /// The writers that wrote the code: the name of each, with its number of transactions.
     pub writers: Vec<(&'static str, u64)>,
@@ -50,8 +50,8 @@ pub struct Flips {
 }
 
 impl Flips {
-    /// Flips until the deadline, but at least once through the list above. Then turns everything off, and leads the hash function to its default and
-    /// lookups to plain ones. Counts transactions in `done` meanwhile.
+    /// Flips until the deadline, but goes at least once through the list above. Then everything is off, the hash function is its default, and lookups
+    /// are plain. Counts transactions in `done` meanwhile.
     pub fn until(deadline: Instant, done: &AtomicU64) -> Result<Flips, Error> {
         let mut flips = Flips::default();
         let mut arbitrary = fastrand::Rng::with_seed(1);
@@ -102,7 +102,7 @@ impl Flips {
         Ok(())
     }
 
-    /// Leads the hash function to `target`.
+    /// Makes `target` the hash function.
     fn retarget(&mut self, target: fn(&[u8]) -> u64, done: &AtomicU64) -> Result<(), Error> {
         const WORD: &[u8] = b"Static_Calls";
         let start = Instant::now();

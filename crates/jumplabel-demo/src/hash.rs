@@ -36,13 +36,13 @@ fn hash_by_table(word: &[u8]) -> u64 {
     word.iter().fold(SEED, |hash, &byte| step(hash, FOLD[usize::from(byte)]))
 }
 
-/// The same hash, with eight bytes at once brought to lower case.
+/// The same hash: eight bytes at a time are brought to lower case.
 fn hash_by_eight(word: &[u8]) -> u64 {
     let (eights, rest) = word.as_chunks::<8>();
     let hash = eights.iter().fold(SEED, |hash, &eight| {
         let bytes = u64::from_le_bytes(eight);
         let low = bytes & 0x7f7f_7f7f_7f7f_7f7f;
-        // The highest bit of each byte says whether the byte is at least `A` (`from_a`), or comes after `Z`.
+        // The highest bit of each byte says whether the byte is at least `A` (in `from_a`), or comes after `Z` (in `behind_z`).
         let from_a = low + 0x3f3f_3f3f_3f3f_3f3f;
         let behind_z = low + 0x2525_2525_2525_2525;
         let upper = (from_a ^ behind_z) & !bytes & 0x8080_8080_8080_8080;
@@ -51,7 +51,7 @@ fn hash_by_eight(word: &[u8]) -> u64 {
     rest.iter().fold(hash, |hash, byte| step(hash, byte.to_ascii_lowercase()))
 }
 
-/// The implementations to which the program leads [`HASH`], the default first.
+/// The implementations among which the program switches [`HASH`], the default first.
 pub const HASHES: [fn(&[u8]) -> u64; 3] = [hash_of, hash_by_table, hash_by_eight];
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The indexer: for each word, it finds how often the word occurs and on which lines. Several threads run its fast loop with hooks side by side.
-//! `plain` does the same work plainly.
+//! The indexer: for each word, it finds how often the word occurs and on which lines. Several threads run its fast loop with hooks in parallel.
+//! `plain` does the same work in the simplest way.
 //!
 //! ```text
 //!  pieces of the input            a pass                                      the check
@@ -95,7 +95,7 @@ fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
-/// The time since the program began. On these systems, the processor time of a thread is counted in steps that are longer than a pass.
+/// The time since the first call. On these systems, the processor time of a thread is counted in steps that are longer than a pass.
 #[cfg(not(unix))]
 fn processor_time() -> Duration {
     static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
@@ -121,7 +121,7 @@ pub fn pass<'a, G: Gate>(pieces: &[Piece<'a>], workers: &mut [Worker<'a>]) -> Du
     workers.iter().map(|worker| worker.busy).sum()
 }
 
-/// Makes the result of a pass wrong by one occurrence too many, to show that the check notices it.
+/// Makes the result of a pass wrong by counting one occurrence too many, to show that the check notices it.
 pub fn corrupt(workers: &mut [Worker<'_>]) {
     if let Some(entry) = workers.iter_mut().flat_map(|worker| worker.index.values_mut()).find(|entry| entry.count > 0) {
         entry.count += 1;
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(differences_after(|workers| drop(workers[1].index.insert(unknown, found))), 1);
     }
 
-    /// Each way of switching the hooks has a switch of its own.
+    /// The counts of lookups agree with the mode, in each of the four ways to switch the hooks: the loop of each has a switch of its own.
     #[test]
     fn lookups_are_what_the_mode_says() {
         let pieces = [Piece { text: TEXT.as_bytes(), first_line: 1 }];

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! In directories, the program skips `.git`, `target`, symbolic links, and files that are not text. If anything else cannot be read, that is an error
-//! that names the path: a demonstration that leaves out input in silence proves little. If the input is small, a pass reads it several times, with
-//! line numbers that go on, so that a pass is long enough to be measured.
+//! which names the path: a demonstration that silently leaves out input proves little. If the input is small, a pass reads it several times, with
+//! line numbers that continue, so that a pass is long enough to be measured.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -21,7 +21,7 @@ const MOST: usize = 16_000_000;
 const PROBE: usize = 8192;
 const PIECE: usize = 16 * 1024;
 
-/// A reason for which the input cannot be used.
+/// The reason why the input cannot be used.
 #[derive(Debug)]
 pub enum Problem {
     /// A path could not be read.

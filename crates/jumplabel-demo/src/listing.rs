@@ -20,7 +20,7 @@ pub struct Listing {
     operations: Vec<Noted>,
 }
 
-/// The bytes at an address, and when they were there.
+/// The bytes at an address, and the time when they were there.
 struct Noted {
     when: &'static str,
     address: usize,

@@ -75,7 +75,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// The reason for which the program ends early.
+/// The reason why the program ends early.
 enum Failure {
     Input(Problem),
     Flip(jumplabel::Error),

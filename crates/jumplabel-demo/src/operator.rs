@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  pass.trace    off   a line on standard error for each thread of each pass
-//!  cache.verify  off   each thread looks all its words up again, behind each pass: what differs is a wrong result
-//!  cache.keep    on    what a pass has allocated serves the next one; while it is off, the loop waits for the allocator
+//!  cache.verify  off   each thread looks all its words up again, after each pass; a difference is a wrong result
+//!  cache.keep    on    a pass uses the memory of the pass before; while it is off, the loop waits for the allocator
 //! ```
 //!
 //! None of these keys is in the loop, and none changes a result. The hooks and the other keys in the loop are the program's own: the program counts

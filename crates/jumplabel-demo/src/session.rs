@@ -3,7 +3,7 @@
 //! ```text
 //!  pass::<Gate>   all threads index all pieces      ─► compared with the plain result: words, counts, lines
 //!                 each hook counts how often it ran ─► off: never; on: each time; being flipped: anything between
-//!                 so do the arms of lookups         ─► all in one mode, but while it is being set
+//!                 so do the arms of lookups         ─► all in one mode, except while it is being set
 //! ```
 //!
 //! Phase 3 runs the ways in rounds, in arbitrary order within a round. The table compares only rates of the same round, because whatever slows the

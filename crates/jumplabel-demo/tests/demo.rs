@@ -1,4 +1,4 @@
-//! Runs the program: what it prints, and how it ends, with good input, with bad input, and with a wrong result.
+//! Tests the program's output and its exit code, with good input, with bad input, and with a wrong result.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_jumplabel-demo");
-/// As long as it takes to go through all phases once.
+/// A short run: it goes through each phase at least once.
 const SHORT: [&str; 2] = ["--seconds", "0.2"];
 
-/// A directory that goes away with the test. Under the system's temporary directory, because any user can reach that.
+/// A directory that is removed at the end of the test. It is in the system's temporary directory, which any user can reach.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -47,7 +47,7 @@ fn stderr(output: &Output) -> &str {
     std::str::from_utf8(&output.stderr).unwrap()
 }
 
-/// The number behind `label` in the output.
+/// The number after `label` in the output.
 fn number(output: &Output, label: &str) -> u64 {
     let text = stdout(output);
     let behind = text.split(label).nth(1).unwrap_or_else(|| panic!("no {label:?} in:\n{text}"));
@@ -74,32 +74,32 @@ fn good_input() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let text = stdout(&output);
     assert!(text.starts_with("a word and line index of 2 files"), "{text}");
-    // the key is off site falls through on | fn main println naive
+    // The words are: the key is off site falls through on | fn main println naive
     assert!(text.contains("\n12 different words; "), "{text}");
     assert!(text.contains("\nwrong results: 0\n"), "{text}");
-    // All keys one by one and in batches, at least once.
+    // All keys were flipped at least once, one by one and in batches.
     assert!(number(&output, "flips: ") >= 16 + 16, "{text}");
-    // Two of phase 1, one of phase 2 and one in each mode, seven of phase 3.
+    // Passes: two of phase 1, one of phase 2 and one in each mode, seven of phase 3.
     assert!(number(&output, "passes checked: ") >= 13, "{text}");
     assert!(number(&output, "; hooks ran ") > 0, "{text}");
     for row in ["hooks compiled out", "behind keys, off", "behind relaxed atomics, off", "behind keys, on"] {
         assert!(text.contains(row), "no {row:?} in:\n{text}");
     }
     if text.contains("no site to show") {
-        return; // The fallback.
+        return; // This build has the fallback.
     }
     for instruction in ["0f 1f 44 00 00   nop ", " jmp 0x", " test eax, 0x"] {
         assert!(text.contains(instruction), "no {instruction:?} in:\n{text}");
     }
     assert!(text.contains(" keys, ") && !text.contains(" 0 sites rewritten"), "{text}");
     assert!(number(&output, "the hash function (") >= 3, "{text}");
-    // As compiled, two others, and the first again.
+    // The jumps: as compiled, to two other functions, and to the first one again.
     let (_, rest) = text.split_once("the trampoline of").unwrap();
     let (trampoline, switch) =
         rest.split_once("a switch by the mode of").unwrap_or_else(|| panic!("no switch in:\n{text}"));
     let jumps: Vec<&str> = trampoline.lines().filter_map(|line| line.split(" jmp ").nth(1)).collect();
     assert!(jumps.len() == 4 && jumps[0] == jumps[3] && jumps[0] != jumps[1] && jumps[1] != jumps[2], "{text}");
-    // A pass in each mode, and what the flipping thread left; as compiled, three others, of which the last is the first again.
+    // At least one pass in each mode has counted or checked lookups. The switch's jumps: as compiled, two others, and the first one again.
     for label in ["lookups counted: ", "lookups checked: "] {
         assert!(number(&output, label) > 0, "{text}");
     }
@@ -107,7 +107,7 @@ fn good_input() {
     let jumps: Vec<&str> = switch.lines().filter_map(|line| line.split(" jmp ").nth(1)).collect();
     assert!(jumps.len() == 4 && jumps[0] == jumps[3], "{text}");
     assert!(jumps[0] != jumps[1] && jumps[1] != jumps[2] && jumps[2] != jumps[0], "{text}");
-    // An operation: the instruction, a nop, and the instruction again.
+    // The operation: the instruction, a nop, and the instruction again.
     let (_, operation) =
         text.split_once("the operation that counts lines").unwrap_or_else(|| panic!("none in:\n{text}"));
     let rows: Vec<&str> =
@@ -122,7 +122,7 @@ fn default_input() {
     assert_eq!(number(&output, "wrong results: "), 0);
 }
 
-/// What makes "wrong results: 0" worth something.
+/// A wrong result must be reported: otherwise "wrong results: 0" would mean nothing.
 #[test]
 fn wrong_result() {
     let scratch = Scratch::new("wrong");
@@ -182,7 +182,7 @@ fn bad_options() {
     }
 }
 
-/// Permissions do not stop root: the program runs as somebody else then, from a copy that everybody can reach.
+/// Permissions do not stop root. If root runs this test, the program runs as another user, from a copy that every user can reach.
 #[test]
 fn directory_without_permission() {
     let scratch = Scratch::new("permission");

@@ -1,4 +1,4 @@
-//! An operator at work on the program: the session of docs/operating.md, line by line; and results that stay right whatever is set.
+//! Tests an operator's work on the program: the session of docs/operating.md, line by line. Results must stay right, whatever the operator sets.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", not(jumplabel_fallback)))]
 
@@ -25,12 +25,12 @@ impl Demo {
         command.args(["--seconds", seconds]).arg(runtime.join("text"));
         command.env("JUMPLABEL_AGENT", format!("dir={}", runtime.join("agents").display()));
         command.envs(environment.iter().copied()).stdin(Stdio::null()).stdout(Stdio::piped());
-        // A file, because nobody reads a pipe while it runs.
+        // A file, not a pipe, because nobody would read a pipe while the program runs.
         command.stderr(std::fs::File::create(runtime.join("stderr")).unwrap());
         Demo { child: command.spawn().unwrap(), runtime }
     }
 
-    /// The path of its agent's socket.
+    /// The path of the program's agent's socket.
     fn socket(&self) -> String {
         let file = format!("agents/jumplabel-demo.{}.sock", self.child.id());
         self.runtime.join(file).to_str().unwrap().to_owned()
@@ -44,7 +44,7 @@ impl Demo {
         self
     }
 
-    /// Waits for its end.
+    /// Waits for the program's end. Returns its output.
     fn output(mut self) -> Output {
         let mut stdout = Vec::new();
         self.child.stdout.take().unwrap().read_to_end(&mut stdout).unwrap();
@@ -61,7 +61,7 @@ impl Drop for Demo {
     }
 }
 
-/// The exit code, and what was printed, without colours.
+/// Runs the tool. Returns its exit code and its output, without colours.
 fn jumplabel(words: &[&str]) -> (u8, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let all = ["jumplabel"].iter().chain(words).map(|&word| word.into());
@@ -77,7 +77,7 @@ fn plain(bytes: &[u8]) -> String {
     pieces.fold(first, |all, piece| all + piece.split_once('m').map_or("", |(_, rest)| rest))
 }
 
-/// The words of a line, without what compilers, processors and processes make of them.
+/// The words of a line. Words that depend on the compiler, the processor or the process are replaced.
 fn words(line: &str) -> Vec<String> {
     let is_hex = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let mut words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -97,10 +97,10 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Has a tool that is not ours change a site: it writes what the site holds once its key is flipped.
+/// Changes a site, as a tool of others might: writes the bytes that the site has after a flip of its key.
 fn spoil(demo: &Demo, key: &str) {
     let pid = demo.child.id().to_string();
-    // SAFETY: stops our child, so that no thread meets half an instruction.
+    // SAFETY: `kill` stops our child, so that no thread runs half an instruction.
     assert_eq!(unsafe { libc::kill(demo.child.id().cast_signed(), libc::SIGSTOP) }, 0);
     while !std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap().contains(") T ") {
         std::thread::yield_now();
@@ -114,11 +114,11 @@ fn spoil(demo: &Demo, key: &str) {
     let base = hex(maps.split('-').next().unwrap());
     let memory = std::fs::OpenOptions::new().write(true).open(format!("/proc/{pid}/mem")).unwrap();
     memory.write_all_at(&bytes, base + row[0]).unwrap();
-    // SAFETY: as above.
+    // SAFETY: `kill` lets our child go on: its instruction is whole again.
     unsafe { libc::kill(demo.child.id().cast_signed(), libc::SIGCONT) };
 }
 
-/// What `watch` prints, read while it runs.
+/// The output of `watch`, which is read while it runs.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
 
@@ -145,7 +145,7 @@ impl Lines {
     }
 }
 
-/// The session: commands, and what they print.
+/// The session: commands, and their expected outputs.
 fn session() -> Vec<(&'static str, Vec<&'static str>)> {
     let document = include_str!("../../../docs/operating.md");
     let has_demo = |block: &&str| block.starts_with("```text\n$ jumplabel list ./jumplabel-demo");
@@ -164,13 +164,13 @@ fn session() -> Vec<(&'static str, Vec<&'static str>)> {
 fn the_session() {
     let demo = Demo::start("session", "86400", &[]).ready();
     let (pid, socket, watched) = (demo.child.id().to_string(), demo.socket(), Lines::default());
-    // Somebody else was here before.
+    // Another operator has set a key before.
     assert_eq!(jumplabel(&["set", &socket, "cache.verify=on"]).0, 0);
     spoil(&demo, "cache.keep");
     let mut out = watched.clone();
     let words_of_watch = ["jumplabel", "watch", &socket].map(|word| word.to_owned().into());
     std::thread::spawn(move || jumplabel_cli::run(words_of_watch, &mut out, &mut Vec::new()));
-    // It is not there yet: a change is shown to those who watch already.
+    // `watch` may not be connected yet. It shows only changes that are made after it has connected.
     while watched.0.lock().unwrap().is_empty() {
         jumplabel(&["set", &socket, "cache.verify=off"]);
         jumplabel(&["set", &socket, "cache.verify=on"]);
@@ -199,7 +199,7 @@ fn the_session() {
             let lines = watched.first(shown + expected.len());
             lines[shown..shown + expected.len()].join("\n")
         } else {
-            // What comes next is watched.
+            // The lines that `watch` prints from now on are about this command.
             shown = if rest[0] == "set" { settled(&watched) } else { shown };
             let (code, mut printed) = jumplabel(rest);
             if is_code {
@@ -217,7 +217,7 @@ fn the_session() {
     assert!(commands >= 7, "{commands}");
 }
 
-/// How many lines were watched, once no more come: each change has been shown to who asks after it.
+/// The number of lines that `watch` has printed, once no more come: they are those of all changes so far.
 fn settled(watched: &Lines) -> usize {
     let count = || plain(&watched.0.lock().unwrap()).lines().count();
     let mut before = count();
@@ -230,7 +230,7 @@ fn settled(watched: &Lines) -> usize {
     }
 }
 
-/// Whatever an operator sets while the program runs, its results stay right, and it says what it did.
+/// Results stay right, whatever an operator sets while the program runs. The program prints what it did for the operator.
 #[test]
 fn results_stay_right() {
     let demo = Demo::start("flips", "1", &[]).ready();
@@ -241,11 +241,11 @@ fn results_stay_right() {
         let words: Vec<&str> = ["set", &socket].into_iter().chain(items.iter().map(String::as_str)).collect();
         match jumplabel(&words).0 {
             0 => flips += 1,
-            _ => break, // It has ended.
+            _ => break, // The program has ended.
         }
         for items in [&["*KEYS*=on"][..], &["*::LOOKUP=2", "cache.keep=off"]] {
             let (code, why) = jumplabel(&[&["set", &socket], items].concat());
-            // Or it has ended.
+            // With another code than 4, the program has ended.
             assert!(code != 0 && (code != 4 || why.contains("lets nobody change it from outside")), "{code} {why}");
             refused += u32::from(code == 4);
         }
@@ -254,7 +254,7 @@ fn results_stay_right() {
     assert!(flips > 0 && refused > 0);
 }
 
-/// Nor does the start-up variable make a result wrong, which may name all keys.
+/// The start-up variable may name all keys. Results stay right.
 #[test]
 fn variable() {
     let all = "pass.trace=on,cache.verify=on,cache.keep=off,*KEYS*=on,*::LOOKUP=2,*::TALLY=1";
@@ -264,7 +264,7 @@ fn variable() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("jumplabel-demo: a thread begins a pass, "), "{output:?}");
 }
 
-/// A program that nobody asks for anything is as it was.
+/// Without requests by an operator, the program prints nothing about them.
 #[test]
 fn nobody_asks() {
     let output = Demo::start("nobody", "0.2", &[("JUMPLABEL_AGENT", "0")]).output();
