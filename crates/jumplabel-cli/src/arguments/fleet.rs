@@ -5,26 +5,26 @@ use jumplabel_selector::Selector;
 
 use super::help::after;
 
-/// Where etcd is.
+/// The members of etcd, and the prefix of the keys there.
 #[derive(Args)]
 pub struct Cluster {
     /// Members of etcd: http://HOST:2379,...
     #[arg(long, value_name = "URL,...", env = "JUMPLABEL_ETCD")]
     pub etcd: String,
-    /// What the names of all keys in etcd begin with
+    /// The prefix of all keys in etcd
     #[arg(long, default_value = "/jumplabel", env = "JUMPLABEL_ETCD_PREFIX")]
     pub prefix: String,
 }
 
 #[derive(Subcommand)]
 pub enum Fleet {
-    /// Says what keys are to be, of all processes that match, now and later
+    /// Sets keys in all processes that match, now and later
     #[command(after_help = after!("jumplabel fleet set --processes 'web*' 'net.*=on' --for 600s"))]
     Set(FleetSet),
-    /// Takes that back: processes change back what they changed for it
+    /// Ends what `fleet set` has begun: processes undo the changes that they made for it
     #[command(after_help = after!("jumplabel fleet unset --processes 'web*' 'net.*'"))]
     Unset(FleetUnset),
-    /// Lists wishes, and counts processes by what their keys are, as followers last reported
+    /// Lists what was set, and counts processes by the states of their keys, as followers last reported
     #[command(after_help = after!("jumplabel fleet list" "jumplabel fleet list --json"))]
     List(FleetList),
 }
@@ -36,16 +36,16 @@ pub struct FleetSet {
     /// Names of processes, as in @NAME; * is any text
     #[arg(long, default_value = "*", value_name = "NAMES")]
     pub processes: String,
-    /// What is to be: net.trace=on, 'net.*=off', app::MODE=2
+    /// The new values: net.trace=on, 'net.*=off', app::MODE=2
     #[arg(value_name = "SELECTOR=VALUE", required = true)]
     pub selectors: Vec<Selector>,
-    /// Each process takes it back by itself after so many seconds, whatever becomes of etcd: 30, 30s
+    /// Each process undoes it after this time, whatever happens to etcd: 30, 30s
     #[arg(long = "for", value_name = "SECONDS", value_parser = jumplabel_agent::protocol::duration)]
     pub seconds: Option<u32>,
-    /// Waits until all processes follow, at most so many seconds: 60 if no number is given
+    /// Waits until all processes follow, but no longer than this: 60 seconds if no number is given
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "60", value_parser = jumplabel_agent::protocol::duration)]
     pub wait: Option<u32>,
-    /// Wishes it even if some process refuses it
+    /// Sets it even if a process refuses it
     #[arg(long)]
     pub anyway: bool,
 }
@@ -54,10 +54,10 @@ pub struct FleetSet {
 pub struct FleetUnset {
     #[command(flatten)]
     pub cluster: Cluster,
-    /// Names of processes, in the words of `set`
+    /// Names of processes, as for `set`
     #[arg(long, default_value = "*", value_name = "NAMES")]
     pub processes: String,
-    /// In the words of `set`, without values
+    /// Selectors as for `set`, without values
     #[arg(value_name = "SELECTOR", required = true)]
     pub selectors: Vec<Selector>,
 }
@@ -66,7 +66,7 @@ pub struct FleetUnset {
 pub struct FleetList {
     #[command(flatten)]
     pub cluster: Cluster,
-    /// One line of JSON instead, with "version": 1
+    /// Prints one line of JSON instead, with "version": 1
     #[arg(long)]
     pub json: bool,
 }
@@ -75,10 +75,10 @@ pub struct FleetList {
 pub struct Follow {
     #[command(flatten)]
     pub cluster: Cluster,
-    /// The name of this host in reports; the system's, if there is none
+    /// The name of this host in reports; by default, the system's
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
-    /// For tests: forgets what happened while it was cut off
+    /// For tests: forgets the events from before it was cut off
     #[arg(long, hide = true)]
     pub forgets: bool,
 }

@@ -1,7 +1,7 @@
 //! The text at the end of each command's `--help`.
 
-/// The text after a command's options: its examples, and what all commands have in common. No line has more than 80 characters. A line that ends in a
-/// colon begins a section, and the manual pages rely on that.
+/// The text after a command's options: its examples, and the help that all commands have in common. No line has more than 80 characters. A line that
+/// ends in a colon begins a section; the manual pages rely on that.
 macro_rules! after {
     ($($example:literal)*) => {
         concat!("Examples:\n", $("  ", $example, "\n",)* "\n", after!(common))
