@@ -1,4 +1,4 @@
-//! What is so on Windows only: sites and tables in PE files, and the writer. `make wine` runs it.
+//! Tests for Windows: sites and tables in PE files, and the writer. `make wine` runs them.
 #![cfg(all(windows, jumplabel_sites))]
 
 #[path = "windows/cost.rs"]
@@ -24,7 +24,7 @@ fn check() -> bool {
     static_branch_unlikely!(KEY)
 }
 
-/// Only one writer is there. If another is asked for, nothing is written.
+/// Windows has only one writer. If the variable asks for another one, nothing is written.
 #[test]
 fn the_writer_that_is_asked_for() {
     for name in ["", "auto", "mprotect", "procmem", "remap", "virtualprotect", "a name of more bytes"] {
@@ -40,7 +40,7 @@ fn the_writer_that_is_asked_for() {
     }
 }
 
-/// The same, by the program.
+/// The same, if the program asks for another writer.
 #[test]
 fn the_writer_that_the_program_asks_for() {
     passes(|| {

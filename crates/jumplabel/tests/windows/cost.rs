@@ -1,4 +1,4 @@
-//! What a flip costs, beside what it cannot do without.
+//! Compares the cost of a flip with the cost of the system calls that it needs.
 
 use std::ffi::c_void;
 use std::time::{Duration, Instant};
@@ -24,14 +24,14 @@ fn check() -> bool {
     static_branch_unlikely!(KEY)
 }
 
-/// The shortest time in which `body` was run.
+/// Runs `body`, and keeps the shortest time that it has taken.
 fn shortest(shortest: &mut Duration, body: impl FnOnce()) {
     let start = Instant::now();
     body();
     *shortest = start.elapsed().min(*shortest);
 }
 
-/// A flip of a site that was flipped before, and the calls and the store that such a flip consists of, one after the other.
+/// Compares a flip of a site that was flipped before with the calls and the store of which it consists, without the library.
 #[test]
 fn a_flip_beside_its_system_calls() {
     passes(|| {
@@ -44,7 +44,7 @@ fn a_flip_beside_its_system_calls() {
             shortest(&mut bare, || {
                 for _ in 0..EACH {
                     let mut old = 0;
-                    // SAFETY: a site of this test, which nobody runs meanwhile, and which gets the byte that it has.
+                    // SAFETY: the address is that of a site of this test. Nobody runs it meanwhile, and it gets the byte that it has.
                     unsafe {
                         assert_ne!(VirtualProtect(site as *mut c_void, 1, EXECUTE_READWRITE, &raw mut old), 0);
                         (site as *mut u8).write_volatile((site as *const u8).read_volatile());

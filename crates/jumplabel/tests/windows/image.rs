@@ -1,4 +1,4 @@
-//! The file of this test: what is in its sections, and what its loader has to do.
+//! Tests the file of this program: the contents of its sections, and the work that its loader has to do.
 
 use jumplabel::format::Object;
 use jumplabel::{
@@ -64,7 +64,7 @@ fn checks() -> [bool; 4] {
     ]
 }
 
-/// The address in the file of something in memory.
+/// The address in the module, as its file has it, of something in memory.
 pub fn address_in_file(address: usize) -> u32 {
     #[link(name = "kernel32")]
     unsafe extern "system" {
@@ -74,7 +74,7 @@ pub fn address_in_file(address: usize) -> u32 {
     (address - unsafe { GetModuleHandleW(std::ptr::null()) }) as u32
 }
 
-/// Tables and records need no relocation, nor do sites: as many sites as there are, the loader has no more to do.
+/// Neither tables and records nor sites need relocations: with more sites, the loader has no more to do.
 #[test]
 fn no_relocation_for_a_site() {
     let file = std::fs::read(std::env::current_exe().unwrap()).unwrap();
@@ -105,7 +105,7 @@ fn no_relocation_for_a_site() {
     assert!(!checks()[0]);
 }
 
-/// One nop of five bytes, or one jump, without a prefix; and 16 bytes of table. `checks` has them in the order of their addresses.
+/// A check is one nop of five bytes, or one jump, without a prefix; and 16 bytes of table. The sites are in the order in which `checks` has them.
 #[test]
 fn what_a_check_is() {
     let mut sites = Vec::new();
@@ -125,7 +125,7 @@ fn what_a_check_is() {
     }
 }
 
-/// The record of this program.
+/// The object record of this program.
 pub fn object() -> &'static Object {
     unsafe extern "C" {
         static __jumplabel_object: std::cell::UnsafeCell<Object>;
@@ -137,7 +137,7 @@ pub fn object() -> &'static Object {
 static DROPPED: StaticKey<false> = StaticKey::new();
 static UNUSED: OrLoadKey<false> = StaticKey::new();
 
-// Nothing but the table leads to this function: GNU ld drops it, lld does not.
+// Only the table refers to this function: GNU ld drops it, lld does not.
 std::arch::global_asm!(
     ".pushsection .text$dropped,\"xr\"",
     "2: .byte 0x0f, 0x1f, 0x44, 0, 0",
@@ -152,10 +152,10 @@ std::arch::global_asm!(
     unused = sym UNUSED,
 );
 
-/// How many sites that function has.
+/// The number of sites that the function has in the linked file.
 const KEPT: usize = if cfg!(any(target_abi = "llvm", target_env = "msvc")) { 1 } else { 0 };
 
-/// GNU ld drops code, and keeps its entries: they belong to nobody, and stand in nobody's way. lld keeps both.
+/// GNU ld drops the code, and keeps its entries: they belong to no key, and disturb no flip. lld keeps both.
 #[test]
 fn code_that_the_linker_dropped() {
     let file = std::fs::read(std::env::current_exe().unwrap()).unwrap();
@@ -183,7 +183,7 @@ fn right() -> u32 {
     if static_branch_unlikely!(RIGHT) { 3 } else { 4 }
 }
 
-/// Functions that differ in nothing but their keys. lld-link folds functions that look alike, in optimised builds for MSVC.
+/// Functions that differ only in their keys. In optimised builds for MSVC, lld-link merges functions with the same code.
 #[test]
 fn functions_that_look_alike() {
     for (key, expected) in [(&LEFT, (3, 4)), (&RIGHT, (4, 3))] {

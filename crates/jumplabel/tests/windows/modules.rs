@@ -47,7 +47,7 @@ impl Dll {
     }
 
     fn unload(self) {
-        // SAFETY: nobody uses anything of it any more.
+        // SAFETY: nobody uses the module's functions or keys any more.
         assert_ne!(unsafe { FreeLibrary(self.module) }, 0);
     }
 }
@@ -74,7 +74,7 @@ extern "C" fn flip_own() {
     REFUSED.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The program has flipped before the DLL comes, or has not.
+/// The DLL is loaded and unloaded twenty times. In all rounds but the first, the program has flipped before.
 #[test]
 fn come_and_go() {
     passes(|| {
@@ -83,11 +83,11 @@ fn come_and_go() {
         for round in 1..=20 {
             let dll = Dll::load(&path);
             assert_eq!(((dll.check)(), (dll.set)(true), (dll.check)()), (false, 1, true));
-            // One list of keys, one lock.
+            // There is one list of keys, and one lock.
             assert_eq!((listed(), find_key("dll::PLUGGED").is_ok()), (before + 1, true));
             assert!((dll.locked)(flip_own));
             assert_eq!((REFUSED.load(Ordering::Relaxed), check()), (round, OWN.is_enabled()));
-            // The program flips a key of the DLL, which it finds by its name.
+            // The program flips a key of the DLL, which it has found by its name.
             find_key("dll::PLUGGED").unwrap().key.disable().unwrap();
             assert!(!(dll.check)());
             OWN.enable().unwrap();
@@ -98,7 +98,7 @@ fn come_and_go() {
     });
 }
 
-/// Both instances flip, and threads check, while the DLL comes and goes.
+/// Both instances flip, and threads check, while the DLL is loaded and unloaded.
 #[test]
 fn come_and_go_beside_flips() {
     passes(|| {
@@ -130,7 +130,7 @@ fn come_and_go_beside_flips() {
     });
 }
 
-/// Two copies of one DLL want the same addresses, so the loader relocates at least one: nothing of its sites, tables and records needs that.
+/// Two copies of one DLL want the same addresses, so the loader relocates at least one. Its sites, tables and records need no relocations.
 #[test]
 fn relocated() {
     passes(|| {

@@ -1,4 +1,4 @@
-//! Pages: each region gets its own protection back.
+//! Tests protections of pages: after a flip, each region has its own again.
 
 use std::ffi::c_void;
 
@@ -6,7 +6,7 @@ use jumplabel::{Error, ErrorKind};
 use jumplabel_testing::pages;
 use jumplabel_testing::scenario::passes;
 
-/// `MEMORY_BASIC_INFORMATION`.
+/// The system's structure `MEMORY_BASIC_INFORMATION`.
 #[repr(C)]
 struct Information {
     base: usize,
@@ -30,26 +30,26 @@ const READWRITE: u32 = 0x04;
 
 fn protection(address: usize) -> u32 {
     let mut found = Information { base: 0, allocation: [0; 2], bytes: 0, state: 0, protection: 0, kind: 0 };
-    // SAFETY: fills a local variable of that size.
+    // SAFETY: `VirtualQuery` fills a local variable of that size.
     assert_ne!(unsafe { VirtualQuery(address as *const c_void, &raw mut found, size_of::<Information>()) }, 0);
     found.protection
 }
 
 fn protect(address: usize, bytes: usize, protection: u32) {
     let mut old = 0;
-    // SAFETY: code of this test, which nobody runs meanwhile.
+    // SAFETY: the pages are code of this test, which nobody runs meanwhile.
     assert_ne!(unsafe { VirtualProtect(address as *mut c_void, bytes, protection, &raw mut old) }, 0);
 }
 
 pages::pages! { spread: 2 keys, 40 sites, every 1 pages, at 4094 }
 
-/// Sites on 41 pages, each of which lies across two: pages in a row with one protection, with another, and alone.
+/// Forty sites, each of which lies on two pages. Some pages have another protection: alone, two in a row, and seven in a row.
 #[test]
 fn each_region_gets_its_own_back() {
     passes(|| {
         let pages = spread();
         let page = |number: usize| (pages.code & !(pages::PAGE - 1)) + number * pages::PAGE;
-        // The system calls it a copy to be made, until it is made.
+        // Until such a page is written, the system reports it as copy-on-write.
         protect(page(3), 2 * pages::PAGE, EXECUTE_READWRITE);
         protect(page(9), 1, EXECUTE_READWRITE);
         protect(page(20), 7 * pages::PAGE, EXECUTE_READWRITE);
@@ -64,21 +64,21 @@ fn each_region_gets_its_own_back() {
             let now = all();
             assert_eq!(kinds(&now), kinds(&before), "{now:x?}");
         }
-        // Nothing is to be written, and then protections change.
+        // After a call that has nothing to write, protections change once more.
         pages.keys[1].disable().unwrap();
         protect(page(1), 2 * pages::PAGE, EXECUTE_READWRITE);
         let before = all();
         pages.keys[1].enable().unwrap();
         assert!(pages.agree());
         assert_eq!(kinds(&all()), kinds(&before));
-        // Nothing else is open.
+        // No other page is writable.
         assert_eq!(protection(crate::check as *const () as usize), EXECUTE_READ);
     });
 }
 
 pages::pages! { hidden: 1 keys, 2 sites, every 2 pages, at 64 }
 
-/// Code that cannot be read or run is not touched.
+/// Code that cannot be read or executed is not written.
 #[test]
 fn pages_that_are_no_code_any_more() {
     passes(|| {
@@ -99,7 +99,7 @@ fn pages_that_are_no_code_any_more() {
 
 pages::pages! { foreign: 1 keys, 2 sites, every 2 pages, at 64 }
 
-/// A breakpoint on a site.
+/// A site with a breakpoint is not written.
 #[test]
 fn foreign_bytes() {
     passes(|| {
@@ -107,7 +107,7 @@ fn foreign_bytes() {
         let site = pages.site(1);
         let write = |byte: u8| {
             protect(site, 1, EXECUTE_READWRITE);
-            // SAFETY: open, and nobody runs it.
+            // SAFETY: the page is writable, and nobody runs the site.
             unsafe { (site as *mut u8).write_volatile(byte) };
             protect(site, 1, EXECUTE_READ);
         };

@@ -1,5 +1,5 @@
-//! The system unwinds the stack through a function with a site, and through the function of a naked key, from the very instruction. (Panics
-//! through trampolines are in calls.rs, exceptions of C++ through sites in crates/jumplabel-capi/tests/c/discarded.cc.)
+//! The system unwinds the stack from the instruction of a site itself: through a function with a site, and through the function of a naked key.
+//! (calls.rs tests panics through trampolines, crates/jumplabel-capi/tests/c/discarded.cc exceptions of C++ through sites.)
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use jumplabel::{RawKey, for_each_site, naked_key, static_branch_unlikely, static_key};
 use jumplabel_testing::scenario::passes;
 
-/// `CONTEXT`: the stack pointer and the instruction pointer, and what lies between and after.
+/// The system's structure `CONTEXT`, of which this test uses the stack pointer and the instruction pointer.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 struct Context {
@@ -46,7 +46,7 @@ unsafe extern "system" {
 static_key! { static KEY: false; }
 naked_key! { static NAKED: false; }
 
-/// Has a frame, because it calls a function and goes on.
+/// This function has a frame, because it calls a function and goes on after that.
 #[inline(never)]
 fn checks(at: &mut [u8; 64]) -> [bool; 2] {
     std::hint::black_box(&mut *at);
@@ -63,23 +63,23 @@ fn outer() -> [bool; 2] {
     result
 }
 
-/// The entry for the function at `instruction` in the module's table of functions. None for a function that leaves the stack as it was.
+/// The entry for the function at `instruction` in the module's table of functions. `None` for a function that does not change the stack.
 fn function(instruction: u64) -> Option<(u64, *const [u32; 3])> {
     let mut base = 0;
-    // SAFETY: fills a local variable.
+    // SAFETY: `RtlLookupFunctionEntry` fills a local variable.
     let found = unsafe { RtlLookupFunctionEntry(instruction, &raw mut base, std::ptr::null_mut()) };
     (!found.is_null()).then_some((base, found))
 }
 
-/// Where the breakpoint is, and the byte that was there.
+/// The address of the breakpoint, and the byte that was there before.
 static AT: AtomicUsize = AtomicUsize::new(0);
 static BYTE: AtomicUsize = AtomicUsize::new(0);
-/// In which of the frames after the breakpoint `outer` was found, from 1 on.
+/// The number of the frame in which `outer` was found; the breakpoint's caller is number 1.
 static FOUND: AtomicUsize = AtomicUsize::new(0);
 
 fn write(address: usize, byte: u8) -> u8 {
     let mut old = 0;
-    // SAFETY: code of this test, which no other thread runs.
+    // SAFETY: the address is in code of this test, which no other thread runs.
     unsafe {
         assert_ne!(VirtualProtect(address as *mut c_void, 1, 0x40, &raw mut old), 0);
         let was = (address as *const u8).read_volatile();
@@ -102,7 +102,7 @@ extern "system" fn breakpoint(pointers: *const Pointers) -> i32 {
     for frame in 1..8 {
         let (mut data, mut established) = (std::ptr::null_mut(), 0);
         match function(context.instruction) {
-            // SAFETY: the context is a copy, and the function's entry that of its instruction.
+            // SAFETY: the context is a copy, and `function` is the entry for its instruction.
             Some((base, function)) => unsafe {
                 let (context, instruction) = (&raw mut context, context.instruction);
                 let null = std::ptr::null_mut();
@@ -114,7 +114,7 @@ extern "system" fn breakpoint(pointers: *const Pointers) -> i32 {
                 context.stack += 8;
             }
         }
-        // Not of the address itself, which may be the one after a function's end.
+        // The return address may be the first one after a function's end, so the address before it is looked up.
         if function(context.instruction - 1).map(|(_, function)| function) == goal {
             FOUND.store(frame, Ordering::Relaxed);
             break;
