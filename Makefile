@@ -2,18 +2,18 @@
 
 CARGO := $(or $(shell command -v cargo),$(wildcard $(HOME)/.cargo/bin/cargo))
 NO_CARGO := cargo not found: install Rust 1.88 or later from https://rustup.rs, then run make again
-# Not for a `CARGO` without a directory, such as `CARGO=cargo`: that would be `./`, and crates/jumplabel-capi has a directory `install`.
+# Only if CARGO has a directory. Without one, as in `CARGO=cargo`, PATH would get `./`, and crates/jumplabel-capi has a directory `install`.
 export PATH := $(if $(findstring /,$(CARGO)),$(dir $(abspath $(firstword $(CARGO)))):)$(PATH)
 
 .PHONY: demo check test test-all release-check setup setup-all setup-release lint lint-all narrow core wide rest release torture torture-short bench doc
 .PHONY: packages source deb site site-check upstream programs arches wine wine32 elsewhere kernels kernels-long fallback
 .PHONY: instrumented model miri fuzz mutants package install uninstall install-tool uninstall-tool dist
 
-# The main job: a real program with optional hooks behind keys, flipped while it runs. DEMO=, its options.
+# The demonstration: a program with optional hooks behind keys, which are flipped while it runs. DEMO= has its options.
 demo: cargo
 	@cargo run --quiet --release -p jumplabel-demo $(if $(DEMO),-- $(DEMO))
 
-# What is quick and needs nothing but cargo and cc: for those who edit.
+# Quick checks, while you edit: they need only cargo and cc.
 check: cargo
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
@@ -22,7 +22,7 @@ check: cargo
 	@echo "passed. Left out: C and C++, the tool, the agent, programs that tests build, flips under load (make test); all else (make test-all)"
 QUICK := alternatives assertions calls call_sites contract format keys lists naked on_change ops or_load plan records retargets scoped strayed switches threads tracepoints
 
-# What shows that it works on this machine, in some ten minutes on two processors. Incremental builds cost more than they save where all is
+# Shows that all works on this machine, in some ten minutes on two processors. Incremental builds cost more than they save here, because everything is
 # compiled once.
 test test-all release-check: export CARGO_INCREMENTAL := 0
 test: cargo linker
@@ -35,7 +35,7 @@ test-all: cargo linker
 	cargo xtask stages setup-all wide rest
 	@echo "passed. Left out: rarer instruction sets, kernels of others in emulators, an hour of flips (make release-check)"
 
-# What takes hours: before a release.
+# Before a release. Takes hours.
 release-check: cargo linker
 	cargo xtask stages setup-release release packages site-check wine32 upstream programs kernels-long torture
 
@@ -53,7 +53,7 @@ lint:
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --quiet --workspace $(foreach set,$(LINTED),--test $(set))
 
-# What else clippy can read: other features, another platform; and the documents of all items.
+# Clippy with other features and for another platform; and the documentation of all items.
 lint-all: cargo
 	cargo clippy -p jumplabel --no-default-features -- -D warnings
 	cargo clippy -p jumplabel --no-default-features --features linux -- -D warnings
@@ -62,33 +62,33 @@ lint-all: cargo
 	rustup run 1.88.0 cargo check --quiet --target-dir target/msrv -p jumplabel-kernel -p jumplabel-capi --features jumplabel-capi/kernel
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
-# Sets of tests that run beside each other, and beside `make lint` and `make fallback`. Those of PROJECTS would wait for each other: cargo
-# builds for all of them in one directory. Those of WAITING mostly wait, so they leave the processors to what compiles.
+# Sets of tests that run in parallel, and in parallel with `make lint` and `make fallback`. The sets of PROJECTS run one after the other: cargo builds
+# for all of them in one directory, so they would wait for each other. Those of WAITING mostly wait, and leave the processors to compilers.
 PROJECTS := objects force startup
 BUILDING := cli
 WAITING := process agent
 LONG := refusals
-# Of the documents: the README's programs, and what reads texts alone. The programs of all others: test-all.
+# Of the documents: the README's programs, and tests that only read texts. test-all runs the programs of all other documents.
 README := readme rules_and_blocks commands_in_the_text links_lead_somewhere flags_are_listed
-# The same, for test-all. Those of the first line again, in all configurations.
+# Sets for test-all. Those of the first line also run in `make test`; here, in all configurations.
 WIDE_PROJECTS := builds objects rewritten compile_cost lints
 WIDE := capi cli documents compile_fail fail logged patched tracing workspaces
 ONLY_WIDE := smoke fleet tools packages programs
 ONLY_RELEASE := site engine measured servers upstream
 LINTED := layers public_api
-# It wants all processors.
+# This set needs all processors.
 ALONE := torture
-# All others, which take a second or two each: one after the other.
+# All other sets. Each takes a second or two, so they run one after the other.
 QUICK_SETS := $(filter-out $(PROJECTS) $(BUILDING) $(WAITING) $(LONG) $(WIDE) $(WIDE_PROJECTS) $(ONLY_WIDE) $(ONLY_RELEASE) $(LINTED) $(ALONE),\
 	$(basename $(notdir $(wildcard crates/*/tests/*.rs))))
 
-# C and C++ with one gcc and one clang: what each part of the headers does, in its ordinary configuration.
+# C and C++ with one gcc and one clang: a test of each part of the headers, in its ordinary configuration.
 C := agent arms batches calls::in_other_objects conformance::gcc conformance::clang conformance::broken_twins consumers::plain_cc consumers::pkg_config \
 	consumers::cmake early examples exports::exported_symbols fail::aborts fail::by_an_agent fail::example fail::forms fail::plugins kernel listing misuse::right_types misuse::abuse objects::loaded ops::each_backend \
 	preinit probed rust::c_and_rust switches::all_arms tracepoints::cxx tracepoints::uncounted up::operations usdt::code_is_the_same usdt::on_other_instruction_sets usdt::readelf_shows_them verify words::reserved
 
-# What takes long comes first, and what computes beside what waits. Cargo builds for lint and for core in one directory:
-# if they meet, one waits for the other. Both build the whole workspace, so neither replaces a program of the other.
+# Long sets come first, and sets that compute run in parallel with sets that wait. Cargo builds for lint and for core in one directory: if both want
+# to build, one waits for the other. Both build the whole workspace, so neither replaces a program of the other.
 narrow:
 	cargo xtask sets capi:$(call chosen,$(C)) "$(WAITING)" "make lint" documents:$(call chosen,$(README)) "$(PROJECTS)" $(BUILDING) $(LONG) \
 		"make fallback" "make core"
@@ -101,7 +101,7 @@ core:
 	cargo test --workspace $(QUICK_SETS:%=--test %) --lib --bins
 	cargo test --workspace --doc
 
-# Torture as `core` would build it, with all assertions: `make torture` optimises. Then jumplabel-capi as kernels have it.
+# Torture in the build that `core` uses, with all assertions: `make torture` optimises. Then jumplabel-capi with the features for kernels.
 wide:
 	cargo test --workspace $(ALONE:%=--test %)
 	cargo test -p jumplabel-capi --features kernel --lib
@@ -110,20 +110,20 @@ wide:
 rest:
 	cargo xtask beside $(foreach goal,lint-all arches kernels wine elsewhere fuzz miri model instrumented package,"make $(goal)")
 
-# Other instruction sets under qemu-user and, in qemu-system, under real kernels.
+# Other instruction sets, under qemu-user, and on real kernels in qemu-system.
 release:
 	cargo xtask arches others
 	cargo xtask guests guests
 
-# What others install: the crates from a registry of our own, the sources, Debian's packages.
+# Packages as others install them: the crates from a registry of our own, the sources, Debian's packages.
 packages: cargo
 	cargo test -p xtask --test packages -- --ignored --nocapture --test-threads 1
 
-# Crates that `cargo jumplabel` has patched: upstream's own tests, servers, and a storage engine that use them. Cargo downloads some hundred crates.
+# Programs with crates that `cargo jumplabel` has patched: upstream's own tests, servers, a storage engine. Cargo downloads some hundred crates.
 upstream: cargo
 	cargo test -p cargo-jumplabel --test servers --test upstream --test engine -- --ignored
 
-# Programs in C and C++ from Debian's sources, by apt, with keys: redis, leveldb, memcached; their own tests while all keys flip (docs/c.md).
+# Programs in C and C++ with keys: redis, leveldb, memcached, from Debian's sources (by apt). Their own tests run while all keys flip (docs/c.md).
 programs: cargo
 	cargo test -p jumplabel-capi --test programs -- --ignored --nocapture --test-threads 1
 
@@ -135,11 +135,11 @@ arches:
 wine: cargo
 	@cargo xtask wine $(PROGRAM)
 
-# Windows of 32 bits, under a Wine in a Debian of its own, which it makes: by root.
+# Windows of 32 bits, under a Wine in a Debian of its own, which this makes. Root must run it.
 wine32: cargo
 	@cargo xtask wine32
 
-# macOS, FreeBSD, Android, WebAssembly: checked; the tests on wasm32-wasip1.
+# Checks for macOS, FreeBSD, Android, WebAssembly; the tests run on wasm32-wasip1.
 elsewhere: cargo
 	@cargo xtask elsewhere
 
@@ -151,7 +151,7 @@ kernels: cargo
 kernels-long: cargo
 	cargo xtask kernels --flips 100000
 
-# Optimised is what it runs, and nothing else that the tests need: that is there.
+# Optimises only the code that torture runs. The other crates of the tests are built already.
 TORTURE := CARGO_INCREMENTAL=0 cargo test --workspace --test torture $(foreach crate,jumplabel jumplabel-testing fastrand rustix,\
 	$(foreach setting,opt-level=3 debug-assertions=false overflow-checks=false codegen-units=16,\
 	--config profile.dev.package.$(crate).$(setting))) -- --nocapture
@@ -163,7 +163,7 @@ torture-short:
 torture: cargo
 	JUMPLABEL_TORTURE_SECONDS=3600 $(TORTURE)
 
-# Load, test, jump: the same API without patching.
+# The same API without patching: a check loads, tests and jumps.
 fallback:
 	RUSTFLAGS="--cfg jumplabel_fallback --cfg jumplabel_portable_tests" cargo test --target-dir target/fallback -p jumplabel --lib --test keys --test naked --test records --test lists --test or_load --test calls --test switches --test scoped --test threads --test plan --test tracepoints --test ops --test up --test alternatives --test assertions --test on_change
 
@@ -171,7 +171,7 @@ fallback:
 instrumented:
 	RUSTFLAGS="-Cprofile-generate=$(CURDIR)/target/profile --cfg jumplabel_portable_tests" cargo test --target-dir target/instrumented -p jumplabel --test keys
 
-# The counter and the lock under loom: all interleavings of small programs, bounded ones of larger.
+# The counter and the lock under loom: all interleavings of small programs, a limited number for larger ones.
 model:
 	cargo test --release --manifest-path test-crates/model/Cargo.toml --target-dir target/model
 
@@ -181,8 +181,8 @@ miri:
 fuzz:
 	cargo xtask fuzz 15
 
-# Not a part of `make test`: what the tests do not notice if it is changed (docs/mutants.md). Hours. MUTANTS="--file count.rs"
-# takes a part. The results are in target/mutants.
+# Finds changes of the code that no test notices (docs/mutants.md). Not a part of `make test`: takes hours. MUTANTS="--file count.rs" tries only a
+# part. The results are in target/mutants.
 mutants: cargo
 	@command -v cargo-mutants >/dev/null || cargo install cargo-mutants --locked --quiet
 	@mkdir -p target/mutants
@@ -190,13 +190,13 @@ mutants: cargo
 	cargo mutants --jobs 1 -p jumplabel-capi -o target/mutants/capi $(MUTANTS) -- --test capi
 MUTANT_TESTS := calls contract encoding instant keys naked ops or_load plan process refusals threads
 
-# The core as a registry gets it. `make packages`, a part of `make release-check`, does the same with all crates.
+# Packages the core as a registry gets it. `make packages`, a part of `make release-check`, does so with all crates.
 package:
-	@# Cargo keeps what it has unpacked of a registry, by version: of the one that an earlier run made here, older files of the same version.
+	@# Cargo keeps the unpacked crates of a registry by version. An earlier run here may have left older files of the same version.
 	rm -rf $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src/-*/jumplabel-*
 	cargo package -p jumplabel-format -p jumplabel --allow-dirty --quiet
 
-# All measurements, in target/report; QUICK=1 takes a few minutes in place of fifteen.
+# All measurements, with a report in target/report. QUICK=1 takes a few minutes instead of fifteen.
 bench: cargo
 	cargo run --release -p jumplabel-bench -- report $(if $(QUICK),--quick)
 
@@ -207,12 +207,12 @@ dist: cargo
 install uninstall dist:
 	$(MAKE) -C crates/jumplabel-capi CARGO=$(CARGO) $(foreach variable,PREBUILT DIST,$(if $($(variable)),$(variable)=$(abspath $($(variable))))) $@
 
-# The tool, jumplabel-cc, their manual pages, and completions of bash, zsh and fish. PREFIX=, DESTDIR=; TOOL=, a folder that has both: without Rust.
+# The tool, jumplabel-cc, their manual pages, completions for bash, zsh and fish. PREFIX=, DESTDIR=; TOOL=, a folder with both programs: without Rust.
 install-tool: $(if $(TOOL),,cargo)
 install-tool uninstall-tool:
 	@$(MAKE) --no-print-directory -C crates/jumplabel-cli CARGO=$(CARGO) $(if $(TOOL),TOOL=$(abspath $(TOOL))) $@
 
-# The sources with all crates of others, which build without the network; Debian's packages (docs/install.md). Both in target/dist.
+# The sources, with all crates that they need, which build without the network; Debian's packages (docs/install.md). Both are written to target/dist.
 source: cargo
 	@packaging/source $(or $(DIST),target/dist)
 
@@ -223,7 +223,7 @@ deb: cargo
 site: cargo
 	@cargo xtask site
 
-# The same; then each page in Chromium, as on a phone and on a desk, in dark and light.
+# The site; then each page in Chromium, at the widths of a phone and of a desktop screen, dark and light.
 site-check: cargo
 	cargo test -p xtask --test site -- --ignored --nocapture
 
@@ -233,7 +233,7 @@ doc: cargo
 cargo:
 	@test -n "$(CARGO)" || { echo "$(NO_CARGO)" >&2; exit 1; }
 
-# What installs the rest has to be linked.
+# Cargo needs a linker to build xtask, which installs the rest.
 linker:
 	@command -v cc >/dev/null || { [ "$$(id -u)" = 0 ] || sudo=sudo; \
 		$$sudo apt-get update -qq && $$sudo apt-get install -y -qq --no-install-recommends gcc libc6-dev >/dev/null; }
