@@ -1,4 +1,4 @@
-//! The package that stands in for the crate fail. It contains nothing of upstream: it offers jumplabel-fail under upstream's name.
+//! The package that replaces the crate fail. It contains nothing of upstream: it offers jumplabel-fail under upstream's name.
 
 use anyhow::{Context, Result};
 use toml_edit::{DocumentMut, value};

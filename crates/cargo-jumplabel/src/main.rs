@@ -5,12 +5,12 @@
 //!   project     the user's workspace: its lock file, the files written there, the source of its jumplabel
 //!   copies      patched copies of upstream's crates
 //!   lines       the lines of [patch.crates-io] in the workspace's manifest
-//!   package     a package that takes the place of another one
+//!   package     a package that replaces another one
 //!   upstream    upstream's source, of exactly the version in the lock
 //!   edits       anchored edits of source text: each anchor must be there as often as expected
 //!   tracing     the edits of tracing and tracing-core
 //!   log         the edits of log
-//!   fail        the package that stands in for the crate fail
+//!   fail        the package that replaces the crate fail
 //! ```
 
 mod copies;
@@ -44,7 +44,7 @@ enum Command {
     Tracing(Patch),
     /// Callsites of the crate log: writes a patched copy of log, of the version in Cargo.lock.
     Log(Patch),
-    /// Fail points: writes a package that stands in for the crate fail, over jumplabel-fail.
+    /// Fail points: writes a package that replaces the crate fail by jumplabel-fail.
     Fail(Patch),
 }
 

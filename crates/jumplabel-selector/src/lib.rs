@@ -1,11 +1,11 @@
-//! The grammar by which users choose keys, and say what state these shall have: in the tool, the agent and the start-up variable.
+//! The grammar by which users choose keys, and give them a state: in the tool, the agent and the start-up variable.
 //!
 //! ```text
 //!   selector    WHAT [ASSIGNMENT]
 //!   what        NAME                         names of keys, calls and modes: net.*
-//!               file:PATH[:LINE[-LINE]]      those that a file declares, or these lines of it
-//!               fn:NAME                      those that a function checks
-//!               obj:PATH                     those of an object: a program or a shared library
+//!               file:PATH[:LINE[-LINE]]      the ones that a file declares, or that these lines of it declare
+//!               fn:NAME                      the ones that a function checks
+//!               obj:PATH                     the ones of an object: a program or a shared library
 //!   assignment  =on  =off                    a key
 //!               +1  -1                       one user of a key more, or one less
 //!               =TARGET                      a function for a static call; a mode's number; a configuration for a layer's name

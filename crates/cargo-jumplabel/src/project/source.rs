@@ -25,8 +25,7 @@ pub fn explained(error: cargo_metadata::Error, otherwise: &'static str) -> Error
 }
 
 impl Project {
-    /// A dependency on `package`, one of jumplabel's crates, from the source that the user names, or from the one from which the program has
-    /// jumplabel.
+    /// A dependency on `package`, one of jumplabel's crates, from the source that the user names, or else from the source of the program's jumplabel.
     pub fn jumplabel(&self, package: &str) -> Result<InlineTable> {
         match &self.jumplabel {
             Some(source) => self.chosen(source, package),

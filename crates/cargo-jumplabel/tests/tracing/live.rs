@@ -128,7 +128,7 @@ const ONE: &str = "trace:noisy@noisy/src/lib.rs:9";
 fn followed() {
     for filter in ["none", "off", "info,noisy=trace"] {
         let mut traced = Traced::start(&programs().patched, filter);
-        // Leaves out a line whose field ends its function by `?`: if anybody wants the event, the field is evaluated.
+        // Leaves out the line of a function whose event has a field that returns by `?`: the field is evaluated only if the event is on.
         let says = |traced: &mut Traced| {
             traced.works().into_iter().filter(|line| !line.starts_with("Ok(3) ")).collect::<Vec<_>>()
         };
@@ -209,7 +209,7 @@ fn shown_or_lost() {
     let told = |line: &str| {
         line.strip_prefix(" WARN jumplabel: events were lost: more than 1 in a second lost=").map(str::to_owned)
     };
-    // The loop ends when a second with lost events is over: an event of the next second has the number of them.
+    // The loop ends after a second with lost events: the first event of the next second reports their number.
     while lost == 0 {
         works += 1;
         for line in traced.works() {

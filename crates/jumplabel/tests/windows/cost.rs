@@ -31,7 +31,7 @@ fn shortest(shortest: &mut Duration, body: impl FnOnce()) {
     *shortest = start.elapsed().min(*shortest);
 }
 
-/// Compares a flip of a site that was flipped before with the calls and the store of which it consists, without the library.
+/// Compares a flip, which is not the first one of its site, with the system calls and the store that it makes, made without the library.
 #[test]
 fn a_flip_beside_its_system_calls() {
     passes(|| {

@@ -64,7 +64,7 @@ fn checks() -> [bool; 4] {
     ]
 }
 
-/// The address in the module, as its file has it, of something in memory.
+/// The distance of an address from the beginning of the program's module. PE files call it a relative virtual address.
 pub fn address_in_file(address: usize) -> u32 {
     #[link(name = "kernel32")]
     unsafe extern "system" {

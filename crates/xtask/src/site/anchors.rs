@@ -66,7 +66,7 @@ fn pages(root: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(pages)
 }
 
-/// The values of an attribute in a page. No text can be taken for one, because quotes in texts are written as `&quot;`.
+/// The values of an attribute in a page. Text of the page cannot look like an attribute, because its quotes are written as `&quot;`.
 fn values(text: &str, attribute: &str) -> Vec<String> {
     let before = format!(" {attribute}=\"");
     let values = text.split(before.as_str()).skip(1).filter_map(|rest| rest.split('"').next());

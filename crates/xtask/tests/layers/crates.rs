@@ -1,4 +1,4 @@
-//! Tests that crates keep the order of the figure in CONTRIBUTING.md: a crate uses those below it, and none above or beside it. Its tests may use
+//! Tests that crates keep the order of the figure in CONTRIBUTING.md: a crate uses only crates in lines below its own. Its tests may use
 //! jumplabel-testing as well.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Tests that modules keep the order of a figure: a module uses those below it, and none above or beside it. The core's figure is in
+//! Tests that modules keep the order of a figure: a module uses only modules in lines below its own. The core's figure is in
 //! docs/how-it-works.md; other crates have theirs at the top of their own documentation.
 
 use super::sources::{Root, Source, is_in, paths, sources};

@@ -42,7 +42,7 @@ fn macro_of(code: &str) -> Option<Declaration> {
     (!is_guard).then(|| Declaration { text: format!("#define {name}{arguments}{value}"), name })
 }
 
-/// Words before a declaration that a page leaves out.
+/// Words in front of a declaration. Pages do not show them.
 const LEFT_OUT: [&str; 5] = [
     "static __inline__ ",
     "__inline__ ",
