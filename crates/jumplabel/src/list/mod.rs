@@ -275,6 +275,6 @@ impl<T> List<T> {
     }
 }
 
-/// Accepts `_` only if it is an element of the list's type.
+/// Accepts only a list and an element of the list's type.
 #[doc(hidden)]
-pub const fn demand<T: Sync>(_: &'static List<T>, _: &'static T) {}
+pub const fn demand<T: Sync>(_: *const List<T>, _: *const T) {}
