@@ -21,6 +21,8 @@ pub mod headers;
 pub mod pages;
 #[cfg(target_os = "linux")]
 pub mod programs;
+#[cfg(target_os = "linux")]
+pub mod real_time;
 #[cfg(not(target_os = "wasi"))]
 pub mod scenario;
 #[cfg(target_os = "linux")]

@@ -65,6 +65,10 @@ pub trait Twin: Sync {
     }
     /// Called when a writer is opened.
     fn begin(&self) {}
+    /// Replaces `Platform::start_thread`.
+    fn start_thread(&self, start: &mut dyn FnMut()) {
+        builtin().start_thread(start);
+    }
     /// Replaces `Writer::write` of the writer that was opened.
     fn write(&self, writer: &mut dyn Writer, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         // SAFETY: the caller keeps the conditions of `Writer::write`.
@@ -194,7 +198,7 @@ unsafe impl<T: Twin> Platform for Twinned<T> {
         builtin().stay();
     }
     fn start_thread(&self, start: &mut dyn FnMut()) {
-        builtin().start_thread(start);
+        self.0.start_thread(start);
     }
 }
 

@@ -14,7 +14,14 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 
+#[cfg(all(target_os = "linux", not(miri)))]
+use jumplabel::Lock;
 use jumplabel::{Batch, Error, Outcome, static_branch_likely, static_branch_unlikely, static_key};
+#[cfg(all(target_os = "linux", not(miri)))]
+use jumplabel_testing::{
+    real_time::{self, Upper},
+    scenario,
+};
 
 /// Few under an interpreter or a sanitizer, which look at each access anyway.
 const ROUNDS: usize = if cfg!(miri) { 8 } else { 400 };
@@ -223,4 +230,48 @@ fn a_check_without_inc_is_found_out() {
     static_key! { static KEY: false; }
     let come_and_go = || KEY.inc().and_then(|_| KEY.dec());
     assert_ne!(found_off(come_and_go, || static_branch_unlikely!(KEY), || Ok(Outcome::default())), 0);
+}
+
+/// The lock goes to a thread with a real-time priority, although its owner has a lower one, and both are on one processor.
+#[cfg(all(target_os = "linux", not(miri)))]
+#[test]
+fn a_waiting_real_time_thread_sleeps() {
+    static_key! { static KEY: false; }
+    scenario::passes(|| {
+        let Some(upper) = Upper::new(|| assert!(KEY.enable().is_ok())) else { scenario::skip() };
+        let lock = Lock::take().unwrap();
+        real_time::wake(&upper.thread());
+        assert!(!static_branch_unlikely!(KEY));
+        drop(lock);
+        upper.join();
+        assert!(static_branch_unlikely!(KEY));
+    });
+}
+
+/// The broken twin of both tests with [`Upper`]: a thread that waits, and only yields.
+#[cfg(all(target_os = "linux", not(miri)))]
+#[test]
+fn a_real_time_thread_that_yields_is_found_out() {
+    static BEGUN: AtomicBool = AtomicBool::new(false);
+    static OVER: AtomicBool = AtomicBool::new(false);
+    scenario::passes(|| {
+        let ended = scenario::wait_for(scenario::fork(|| {
+            let wait = || {
+                BEGUN.store(true, Ordering::Release);
+                while !OVER.load(Ordering::Acquire) {
+                    thread::yield_now();
+                }
+            };
+            let Some(upper) = Upper::new(wait) else { return true };
+            real_time::wake(&upper.thread());
+            while !BEGUN.load(Ordering::Acquire) {
+                thread::sleep(std::time::Duration::from_millis(1));
+            }
+            OVER.store(true, Ordering::Release);
+            upper.join();
+            false
+        }));
+        let is_skipped = ended.success();
+        assert!(is_skipped || std::os::unix::process::ExitStatusExt::signal(&ended) == Some(libc::SIGXCPU), "{ended}");
+    });
 }

@@ -238,7 +238,9 @@ pub(crate) mod worker {
                 return Ok(()); // The worker never sleeps longer than MOMENT, so it looks soon.
             }
             if now == me | STARTING {
-                threads::give_way(); // Another thread is starting the worker. This thread must know whether that succeeds.
+                // Another thread is starting the worker. This thread must know whether that succeeds. It sleeps, because a thread with a
+                // real-time priority yields only to its equals, and the other thread may have a lower priority.
+                threads::pause(core::time::Duration::from_micros(50));
             } else if RUNS_IN.compare_exchange(now, me | STARTING, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 return start();
             }

@@ -116,12 +116,20 @@ unsafe impl Platform for Portable {
             return Err(Error::NoPlatform);
         }
         let me = thread();
+        #[cfg(feature = "std")]
+        let mut rounds = 0;
         while let Err(owner) = self.owner.compare_exchange_weak(FREE, me, Ordering::Acquire, Ordering::Relaxed) {
             if cfg!(feature = "std") && owner == me {
                 return Err(Error::Reentrant);
             }
+            // A thread with a real-time priority yields only to its equals, and the owner may have a lower priority. So it sleeps after some rounds.
             #[cfg(feature = "std")]
-            std::thread::yield_now();
+            if rounds < 16 {
+                rounds += 1;
+                std::thread::yield_now();
+            } else {
+                std::thread::sleep(Duration::from_micros(50));
+            }
             core::hint::spin_loop();
         }
         Ok([0; 2])

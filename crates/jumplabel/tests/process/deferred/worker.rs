@@ -1,11 +1,16 @@
 //! The thread that carries out deferred decs: flush waits for it, children of fork have none, and it may be impossible to start one.
 
+use std::sync::OnceLock;
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use jumplabel::Error;
+use jumplabel::platform::builtin;
+use jumplabel_testing::real_time::{Upper, wake};
 
 use super::{AT_ONCE, MANY_LATE, NEVER, SLOW, at_once, never, slow, wait_until};
-use crate::scenario::{fork, passes, reap};
+use crate::scenario::{fork, passes, reap, skip};
+use crate::twin::{self, Twin};
 
 /// One dec is due. It happens once, whether the worker or `flush` carries it out, and a user who came meanwhile stays.
 #[test]
@@ -115,5 +120,33 @@ fn no_worker_can_be_started() {
         for key in &MANY_LATE {
             assert!(key.is_enabled() && key.flush().unwrap().is_some() && !key.is_enabled());
         }
+    });
+}
+
+/// A platform that wakes a thread when it is about to start another one.
+struct Woken;
+
+static UPPER: OnceLock<Thread> = OnceLock::new();
+
+impl Twin for Woken {
+    fn start_thread(&self, start: &mut dyn FnMut()) {
+        wake(UPPER.get().unwrap());
+        builtin().start_thread(start);
+    }
+}
+
+/// A thread with a real-time priority finds another one in the middle of starting the worker. Both are on one processor, and the other one has a lower
+/// priority. (Twin: `a_real_time_thread_that_yields_is_found_out` in threads.rs.)
+#[test]
+fn the_worker_is_started_below_a_real_time_thread() {
+    passes(|| {
+        twin::install(Woken);
+        let [first, second, ..] = &MANY_LATE;
+        assert!(first.inc().is_ok() && second.inc().is_ok());
+        let Some(upper) = Upper::new(|| second.dec_deferred().unwrap()) else { skip() };
+        UPPER.set(upper.thread()).unwrap();
+        first.dec_deferred().unwrap();
+        upper.join();
+        assert!(first.flush().unwrap().is_some() && second.flush().unwrap().is_some());
     });
 }
