@@ -1,5 +1,8 @@
 //! Sets a key's state for a while. A guard restores the old state. A key has only one guard at a time.
 
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, Ordering};
+use std::boxed::Box;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::vec::Vec;
@@ -10,12 +13,51 @@ use crate::key::flip::{change, change_locked};
 use crate::patch::{self, Outcome, Request};
 use crate::raw::count::Change;
 
-/// The address of each key that has a guard, and the thread that made the guard.
-static GUARDED: Mutex<Vec<(usize, ThreadId)>> = Mutex::new(Vec::new());
-static GONE: Condvar = Condvar::new();
+/// The guards of a process. A forked child makes its own list: another thread of the parent may have held the mutex when the process was forked, and
+/// the guards of such a thread are never dropped in the child.
+#[derive(Debug)]
+struct Guards {
+    process: u32,
+    /// The address of each key that has a guard, and the thread that made the guard.
+    list: Mutex<Vec<(usize, ThreadId)>>,
+    gone: Condvar,
+}
 
-fn guarded() -> MutexGuard<'static, Vec<(usize, ThreadId)>> {
-    GUARDED.lock().unwrap_or_else(PoisonError::into_inner)
+static GUARDS: AtomicPtr<Guards> = AtomicPtr::new(null_mut());
+
+/// The number of this process. WebAssembly has no processes.
+fn process() -> u32 {
+    if cfg!(target_family = "wasm") { 0 } else { std::process::id() }
+}
+
+impl Guards {
+    /// The guards of this process.
+    fn of_process() -> &'static Guards {
+        let mut found = GUARDS.load(Ordering::Acquire);
+        loop {
+            // SAFETY: the pointer is null, or leads to a list that is never freed.
+            if let Some(guards) = unsafe { found.as_ref() }
+                && guards.process == process()
+            {
+                return guards;
+            }
+            let new = Guards { process: process(), list: Mutex::new(Vec::new()), gone: Condvar::new() };
+            let new = Box::into_raw(Box::new(new));
+            match GUARDS.compare_exchange(found, new, Ordering::AcqRel, Ordering::Acquire) {
+                // SAFETY: from here on, nobody frees the list.
+                Ok(_) => return unsafe { &*new },
+                Err(now) => {
+                    // SAFETY: the list came from `into_raw`, and nobody else has seen it.
+                    drop(unsafe { Box::from_raw(new) });
+                    found = now;
+                }
+            }
+        }
+    }
+
+    fn list(&self) -> MutexGuard<'_, Vec<(usize, ThreadId)>> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Holds a key in a state. When the guard is dropped, even by a panic, the key gets its old state back. [`RawKey::scoped`] makes the guard.
@@ -25,6 +67,8 @@ pub struct KeyGuard {
     key: &'static RawKey,
     /// The state that the guard restores. `None` if it restores nothing.
     before: Option<bool>,
+    /// The list that has this guard.
+    guards: &'static Guards,
 }
 
 impl RawKey {
@@ -43,24 +87,28 @@ impl RawKey {
     /// of the same key gets an error, and does not wait.
     ///
     /// Costs a lock and an allocation by the program's allocator. If the guard changes the state, that costs a flip, and so does its drop. Not
-    /// safe in signal handlers. In a forked child, the guards of the parent's other threads are never dropped.
+    /// safe in signal handlers.
+    ///
+    /// In a forked child, nobody waits for a guard that was made before the fork. The guards of the parent's other threads are never dropped there,
+    /// so their keys stay as they are.
     ///
     /// # Errors
     /// [`Error::Reentrant`] if this thread already has a guard of the key, and the errors of [`enable`](Self::enable) and
     /// [`disable`](Self::disable). On any error there is no guard, and nothing has changed.
     pub fn scoped(&'static self, on: bool) -> Result<KeyGuard, Error> {
         let (key, me) = (self.address(), thread::current().id());
-        let mut guards = guarded();
-        while let Some((_, thread)) = guards.iter().find(|(guarded, _)| *guarded == key) {
+        let guards = Guards::of_process();
+        let mut list = guards.list();
+        while let Some((_, thread)) = list.iter().find(|(guarded, _)| *guarded == key) {
             if *thread == me {
                 return Err(Error::Reentrant);
             }
-            guards = GONE.wait(guards).unwrap_or_else(PoisonError::into_inner);
+            list = guards.gone.wait(list).unwrap_or_else(PoisonError::into_inner);
         }
-        guards.push((key, me));
-        drop(guards);
+        list.push((key, me));
+        drop(list);
         // If the flip is refused, this guard is dropped, and restores nothing.
-        let mut guard = KeyGuard { key: self, before: None };
+        let mut guard = KeyGuard { key: self, before: None, guards };
         let mut lock = patch::locked(&[Request::new(self, 0)])?;
         let before = self.is_held();
         change_locked(self, Change::to(on), &mut lock)?;
@@ -86,7 +134,9 @@ impl KeyGuard {
 impl Drop for KeyGuard {
     fn drop(&mut self) {
         let _ = self.give_back();
-        guarded().retain(|(key, _)| *key != self.key.address());
-        GONE.notify_all();
+        if self.guards.process == process() {
+            self.guards.list().retain(|(key, _)| *key != self.key.address());
+            self.guards.gone.notify_all();
+        }
     }
 }
