@@ -25,11 +25,16 @@ pub fn explained(error: cargo_metadata::Error, otherwise: &'static str) -> Error
 }
 
 impl Project {
-    /// A dependency on `package`, one of jumplabel's crates, from the source that the user names, or else from the source of the program's jumplabel.
+    /// A dependency on `package`, one of jumplabel's crates. It comes from where the program has jumplabel already, or from where the user says.
     pub fn jumplabel(&self, package: &str) -> Result<InlineTable> {
         match &self.jumplabel {
             Some(source) => self.chosen(source, package),
-            None => self.found(package),
+            None => {
+                let found = self.metadata.packages.iter().find(|found| found.name == "jumplabel").context(
+                    "the program has no jumplabel yet: say where it comes from, by --jumplabel PATH|GIT|VERSION",
+                )?;
+                self.beside(found, package)
+            }
         }
     }
 
@@ -64,16 +69,16 @@ impl Project {
                  --jumplabel out, or let the program have it from there as well",
                 places(&[own])
             );
+            // Cargo takes two spellings of one source for two sources.
+            return self.beside(own, package);
         }
         Ok(dependency)
     }
 
-    /// A dependency on `package` from the source from which the program has jumplabel. Perhaps only packages that were patched earlier use jumplabel.
-    fn found(&self, package: &str) -> Result<InlineTable> {
+    /// A dependency on `package` that comes from where the program has `own` already, which is jumplabel, perhaps only through packages that were
+    /// patched earlier.
+    fn beside(&self, own: &Package, package: &str) -> Result<InlineTable> {
         let mut dependency = InlineTable::new();
-        let own = self.metadata.packages.iter().find(|found| found.name == "jumplabel");
-        let own =
-            own.context("the program has no jumplabel yet: say where it comes from, by --jumplabel PATH|GIT|VERSION")?;
         match &own.source {
             None => {
                 let folder =
@@ -81,11 +86,9 @@ impl Project {
                 dependency.insert("path", self.path(folder.join(package).as_std_path())?.into());
             }
             Some(source) if source.repr.starts_with("git+") => {
-                let (address, commit) =
-                    source.repr["git+".len()..].split_once('#').context("a git source has a commit")?;
-                let address = address.split('?').next().unwrap_or(address);
-                dependency.insert("git", address.into());
-                dependency.insert("rev", commit.into());
+                for (word, value) in git(&source.repr)? {
+                    dependency.insert(word, value.into());
+                }
             }
             Some(_) => {
                 dependency.insert("version", own.version.to_string().into());
@@ -117,5 +120,38 @@ impl Project {
             next.extend(node.into_iter().flat_map(|node| &node.dependencies));
         }
         None
+    }
+}
+
+/// What a manifest says of a source `git+ADDRESS?branch=NAME#COMMIT`, where `branch` may be `tag` or `rev`, or missing. To cargo, the commit in the place
+/// of a branch would be another source. The source is one, so Cargo.lock has one commit for it.
+fn git(source: &str) -> Result<Vec<(&'static str, &str)>> {
+    let source = source.strip_prefix("git+").context("a git source begins with git+")?;
+    // `cargo metadata` writes names as they are: a branch may contain `#`, `&` and `+`.
+    let (source, _commit) = source.rsplit_once('#').context("a git source has a commit")?;
+    let reference =
+        [("branch", "?branch="), ("tag", "?tag="), ("rev", "?rev=")].into_iter().find_map(|(word, sign)| {
+            let (address, name) = source.split_once(sign)?;
+            Some(vec![("git", address), (word, name)])
+        });
+    Ok(reference.unwrap_or_else(|| vec![("git", source)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::git;
+
+    #[test]
+    fn sources_of_git() {
+        let commit = "#0123456789abcdef0123456789abcdef01234567";
+        for (source, says) in [
+            ("git+https://example.invalid/j", &[("git", "https://example.invalid/j")][..]),
+            ("git+file:///j?branch=one/two+3#4", &[("git", "file:///j"), ("branch", "one/two+3#4")]),
+            ("git+file:///j?tag=v1", &[("git", "file:///j"), ("tag", "v1")]),
+            ("git+file:///j?rev=0123456", &[("git", "file:///j"), ("rev", "0123456")]),
+        ] {
+            assert_eq!(git(&format!("{source}{commit}")).unwrap(), says);
+        }
+        assert!(git("git+file:///j").is_err() && git("registry+file:///j#0").is_err());
     }
 }
