@@ -1,6 +1,7 @@
 //! Patched copies of upstream's crates.
 
 use std::fs;
+use std::io;
 
 use anyhow::Result;
 use toml_edit::value;
@@ -8,6 +9,7 @@ use toml_edit::value;
 use crate::Patch;
 use crate::package::Package;
 use crate::project::Project;
+use crate::say;
 use crate::upstream::Upstream;
 
 /// The minimum version of Rust, the same as jumplabel's.
@@ -44,10 +46,11 @@ impl Copies {
             fs::write(lock, &upstream.lock)?;
             let crates: Vec<_> = versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
             let (crates, command) = (crates.join(" and "), self.command);
-            println!(
+            let now = format_args!(
                 "Each callsite of {crates} has a static key now, in this program and in its dependencies.\n\
                  Run `cargo jumplabel {command}` again when Cargo.lock has another version; `cargo jumplabel {command} --check` in CI says so."
             );
+            say(io::stdout(), now);
         }
         Ok(())
     }

@@ -20,9 +20,8 @@ pub fn run(project: &Project, patch: &Patch) -> Result<()> {
     package.add("Cargo.toml", manifest(&version, project)?);
     project.write_or_check(&[package], patch)?;
     if !patch.check {
-        println!(
-            "fail {version} is jumplabel-fail now, in this program and in its dependencies: one nop for each fail point."
-        );
+        let now = "is jumplabel-fail now, in this program and in its dependencies: one nop for each fail point.";
+        crate::say(std::io::stdout(), format_args!("fail {version} {now}"));
     }
     Ok(())
 }

@@ -23,6 +23,8 @@ mod project;
 mod tracing;
 mod upstream;
 
+use std::fmt;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -82,11 +84,16 @@ fn run() -> Result<()> {
     }
 }
 
+/// Prints a line. It is no error if the reader has gone, as `head` does: everything is done by then.
+pub fn say(mut to: impl Write, line: fmt::Arguments<'_>) {
+    let _ = writeln!(to, "{line}");
+}
+
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            say(io::stderr(), format_args!("error: {error:#}"));
             ExitCode::FAILURE
         }
     }

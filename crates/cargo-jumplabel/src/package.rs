@@ -57,12 +57,24 @@ impl Package {
         Ok(())
     }
 
-    /// A file of this package that differs in `folder`, if there is one.
+    /// A file in `folder` that this package has otherwise, or has not; or one that the folder lacks. Cargo would run a `build.rs`.
     pub fn differing(&self, folder: &Path) -> Option<PathBuf> {
         let differs = |(path, text): (&String, &String)| {
             let file = folder.join(path);
             (fs::read_to_string(&file).ok().as_ref() != Some(text)).then_some(file)
         };
-        self.files.iter().find_map(differs)
+        self.files.iter().find_map(differs).or_else(|| self.added(folder, Path::new("")))
+    }
+
+    /// A file below `folder` that this package does not have.
+    fn added(&self, folder: &Path, below: &Path) -> Option<PathBuf> {
+        fs::read_dir(folder.join(below)).ok()?.flatten().find_map(|entry| {
+            let path = below.join(entry.file_name());
+            if entry.file_type().is_ok_and(|found| found.is_dir()) {
+                return self.added(folder, &path);
+            }
+            let is_ours = path.to_str().is_some_and(|path| self.files.contains_key(path));
+            (!is_ours).then(|| folder.join(path))
+        })
     }
 }

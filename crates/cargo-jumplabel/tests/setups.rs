@@ -1,11 +1,11 @@
-//! `cargo jumplabel` where a program has jumplabel from git, or by another path.
+//! `cargo jumplabel` where a program has jumplabel from git, and what `--check` leaves as it was.
 
 mod project;
 
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use jumplabel_testing::cargo::{printed, run};
 use project::{copy, copy_folder, repository, succeeds, tool_command};
@@ -95,4 +95,42 @@ fn a_checkout_by_another_path() {
     for source in [own.as_path(), &link] {
         succeeds(&folder, &["log", "--jumplabel", source.to_str().unwrap()]);
     }
+}
+
+/// `--check` leaves Cargo.lock as it is, though cargo writes it anew where the manifest has moved on, and makes one where there is none.
+#[test]
+fn a_check_changes_nothing() {
+    let folder = chatty("check", "");
+    let (manifest, lock) = (folder.join("Cargo.toml"), folder.join("Cargo.lock"));
+    let repository = repository();
+    let patch = ["log", "--jumplabel", repository.to_str().unwrap()];
+    succeeds(&folder, &patch);
+    let before = fs::read(&lock).unwrap();
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, text.replace("version = \"0.0.0\"", "version = \"0.0.1\"")).unwrap();
+    assert_ne!(fs::read_to_string(&manifest).unwrap(), text);
+    succeeds(&folder, &["log", "--check"]);
+    assert_eq!(fs::read(&lock).unwrap(), before);
+    fs::remove_file(&lock).unwrap();
+    succeeds(&folder, &["log", "--check"]);
+    assert!(!lock.exists());
+    // The comparison sees differences: without `--check`, the lock is written.
+    succeeds(&folder, &patch);
+    assert_ne!(fs::read(&lock).unwrap(), before);
+    // A file more is a difference, too: cargo would run this one.
+    let script = folder.join("jumplabel-patches/log/build.rs");
+    fs::write(&script, "fn main() {}\n").unwrap();
+    project::fails(&folder, &["log", "--check"], "build.rs is not what would be written now");
+}
+
+/// Whoever reads the output may go, as `head` does.
+#[test]
+fn nobody_reads() {
+    let folder = chatty("nobody-reads", "");
+    let repository = repository();
+    let mut command = tool_command(&folder, &["log", "--jumplabel", repository.to_str().unwrap()]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = command.stdout(writer).stderr(Stdio::piped()).output().unwrap();
+    assert!(output.status.success(), "{}", printed(&output));
 }

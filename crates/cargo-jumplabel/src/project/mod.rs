@@ -6,9 +6,11 @@
 //!     tracing/                Cargo.toml, src, licences
 //! ```
 
+mod lock;
 mod source;
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -18,6 +20,8 @@ use toml_edit::DocumentMut;
 use crate::Patch;
 use crate::lines::{self, FOLDER};
 use crate::package::Package;
+use crate::say;
+use lock::Kept;
 
 /// The user's workspace.
 pub struct Project {
@@ -25,6 +29,8 @@ pub struct Project {
     /// The source of jumplabel that `--jumplabel` names.
     jumplabel: Option<String>,
     offline: bool,
+    /// For `--check`, which changes nothing: the lock as it was.
+    _kept: Option<Kept>,
 }
 
 /// A query to cargo about the project of this manifest.
@@ -41,13 +47,20 @@ pub fn question(manifest: Option<&Path>, offline: bool) -> MetadataCommand {
 
 impl Project {
     pub fn find(patch: &Patch) -> Result<Project> {
-        let mut question = question(patch.manifest_path.as_deref(), patch.offline);
+        let manifest = patch.manifest_path.as_deref();
+        let kept = if patch.check {
+            let found = question(manifest, patch.offline).no_deps().exec().context("cargo cannot read this project")?;
+            Some(Kept::of(found.workspace_root.as_std_path()))
+        } else {
+            None
+        };
+        let mut question = question(manifest, patch.offline);
         let metadata = match question.exec() {
             // To remove packages, this tool need not resolve the program with them, and cargo may be unable to.
             Err(_) if patch.remove => question.no_deps().exec().context("cargo cannot read this project")?,
             metadata => metadata.map_err(|error| source::explained(error, "cargo cannot read this project"))?,
         };
-        Ok(Project { metadata, jumplabel: patch.jumplabel.clone(), offline: patch.offline })
+        Ok(Project { metadata, jumplabel: patch.jumplabel.clone(), offline: patch.offline, _kept: kept })
     }
 
     pub fn is_offline(&self) -> bool {
@@ -97,9 +110,12 @@ impl Project {
         };
         others.extend(unfit);
         if !others.is_empty() {
-            eprintln!(
-                "note: the program also has {}: callsites that use it stay as they are, without keys",
-                places(&others)
+            let others = places(&others);
+            say(
+                io::stderr(),
+                format_args!(
+                    "note: the program also has {others}: callsites that use it stay as they are, without keys"
+                ),
             );
         }
         Ok(version)
@@ -180,7 +196,7 @@ impl Project {
         }
         self.lock_as_before(&versions)?;
         // The folder is removed with its last package.
-        let is_package = |entry: std::io::Result<fs::DirEntry>| entry.is_ok_and(|entry| entry.path().is_dir());
+        let is_package = |entry: io::Result<fs::DirEntry>| entry.is_ok_and(|entry| entry.path().is_dir());
         if folder.exists() && !fs::read_dir(&folder)?.any(is_package) {
             fs::remove_dir_all(&folder)?;
         }
