@@ -1,7 +1,7 @@
 //! The lines of `[patch.crates-io]` in the user's Cargo.toml.
 
 use anyhow::{Context, Result, ensure};
-use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value, value};
 
 /// The folder of the patched packages in the user's workspace.
 pub const FOLDER: &str = "jumplabel-patches";
@@ -14,35 +14,62 @@ fn is_ours(line: &Item, name: &str) -> bool {
     line.get("path").and_then(Item::as_str) == Some(&path_of(name))
 }
 
+/// A manifest after an edit, with the ends of lines that it had, and the mark of order that it may begin with: cargo reads them, `toml_edit` drops them.
+fn edited(manifest: &str, edit: impl FnOnce(&mut DocumentMut) -> Result<()>) -> Result<String> {
+    const MARK: char = '\u{feff}';
+    let (mark, text) = manifest.strip_prefix(MARK).map_or(("", manifest), |text| ("\u{feff}", text));
+    let mut document: DocumentMut = text.parse().context("Cargo.toml cannot be read")?;
+    edit(&mut document)?;
+    let text = document.to_string();
+    let has_returns = manifest.contains("\r\n");
+    Ok(mark.to_owned() + &if has_returns { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text })
+}
+
 /// The manifest with a line of `[patch.crates-io]` for each package in `names`.
 pub fn with(manifest: &str, names: &[&str]) -> Result<String> {
-    let mut manifest: DocumentMut = manifest.parse().context("Cargo.toml cannot be read")?;
-    let mut implicit = Table::new();
-    implicit.set_implicit(true);
-    let patches = manifest.entry("patch").or_insert(Item::Table(implicit));
-    let patches = patches.as_table_like_mut().context("`patch` in Cargo.toml is no table")?;
-    let lines = patches.entry("crates-io").or_insert(Item::Table(Table::new()));
-    let lines = lines.as_table_like_mut().context("`patch.crates-io` in Cargo.toml is no table")?;
-    for name in names {
-        if let Some(line) = lines.get(name) {
-            ensure!(
-                is_ours(line, name),
-                "Cargo.toml patches {name} already, with something else: {}",
-                line.to_string().trim()
-            );
-            continue;
+    edited(manifest, |manifest| {
+        let mut implicit = Table::new();
+        implicit.set_implicit(true);
+        let patches = manifest.entry("patch").or_insert(Item::Table(implicit));
+        let patches = patches.as_table_like_mut().context("`patch` in Cargo.toml is no table")?;
+        let lines = patches.entry("crates-io").or_insert(Item::Table(Table::new()));
+        let lines = lines.as_table_like_mut().context("`patch.crates-io` in Cargo.toml is no table")?;
+        for name in names {
+            if let Some(line) = lines.get(name) {
+                ensure!(
+                    is_ours(line, name),
+                    "Cargo.toml patches {name} already, with something else: {}",
+                    line.to_string().trim()
+                );
+                continue;
+            }
+            let mut line = InlineTable::new();
+            line.insert("path", path_of(name).into());
+            lines.insert(name, value(line));
         }
-        let mut line = InlineTable::new();
-        line.insert("path", path_of(name).into());
-        lines.insert(name, value(line));
+        exclude(manifest);
+        Ok(())
+    })
+}
+
+/// Keeps the folder out of the workspace, if a pattern such as `*` or `*/*` chooses its members.
+fn exclude(manifest: &mut DocumentMut) {
+    let Some(workspace) = manifest.get_mut("workspace").and_then(Item::as_table_like_mut) else { return };
+    let is_pattern =
+        |member: &str| member.split('/').find(|part| *part != ".").is_some_and(|first| first.contains(['*', '?', '[']));
+    let members = workspace.get("members").and_then(Item::as_array);
+    if members.is_some_and(|members| members.iter().filter_map(Value::as_str).any(is_pattern)) {
+        let excluded = workspace.entry("exclude").or_insert(value(Array::new())).as_array_mut();
+        if let Some(excluded) = excluded.filter(|excluded| !excluded.iter().any(|path| path.as_str() == Some(FOLDER))) {
+            excluded.push(FOLDER);
+        }
     }
-    Ok(manifest.to_string())
 }
 
 /// The manifest without the lines of the packages in `names`, and without tables that become empty.
 pub fn without(manifest: &str, names: &[&str]) -> Result<String> {
-    let mut manifest: DocumentMut = manifest.parse().context("Cargo.toml cannot be read")?;
-    if let Some(patches) = manifest.get_mut("patch").and_then(Item::as_table_like_mut) {
+    edited(manifest, |manifest| {
+        let Some(patches) = manifest.get_mut("patch").and_then(Item::as_table_like_mut) else { return Ok(()) };
         if let Some(lines) = patches.get_mut("crates-io").and_then(Item::as_table_like_mut) {
             for name in names {
                 if lines.get(name).is_some_and(|line| is_ours(line, name)) {
@@ -53,9 +80,63 @@ pub fn without(manifest: &str, names: &[&str]) -> Result<String> {
                 patches.remove("crates-io");
             }
         }
+        let lines = patches.get("crates-io").and_then(Item::as_table_like);
+        let is_last = lines.is_none_or(|lines| !lines.iter().any(|(name, line)| is_ours(line, name)));
         if patches.is_empty() {
             manifest.remove("patch");
         }
+        if let Some(workspace) = manifest.get_mut("workspace").and_then(Item::as_table_like_mut).filter(|_| is_last)
+            && let Some(excluded) = workspace.get_mut("exclude").and_then(Item::as_array_mut)
+        {
+            excluded.retain(|path| path.as_str() != Some(FOLDER));
+            if excluded.is_empty() {
+                workspace.remove("exclude");
+            }
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{with, without};
+
+    /// Lines that nobody asked to change stay as they are, to the byte.
+    #[test]
+    fn the_rest_stays() {
+        let ours = "\n[patch.crates-io]\nlog = { path = \"jumplabel-patches/log\" }\n";
+        let theirs = "# ours\n[package] # theirs\nname=\"p\"\nauthors = [\n  \"a\", # one\n]\ndescription = \"\"\"two\nlines\"\"\"\n";
+        let returns = |text: &str| text.replace('\n', "\r\n");
+        for (theirs, ours) in [
+            (theirs.to_owned(), ours.to_owned()),
+            (returns(theirs), returns(ours)),
+            (format!("\u{feff}{theirs}"), ours.to_owned()),
+            (format!("\u{feff}{}", returns(theirs)), returns(ours)),
+        ] {
+            let manifest = with(&theirs, &["log"]).unwrap();
+            assert_eq!(manifest, format!("{theirs}{ours}"));
+            assert_eq!(without(&manifest, &["log"]).unwrap(), theirs);
+        }
     }
-    Ok(manifest.to_string())
+
+    /// Patterns choose no package of the folder as a member, while there are such packages.
+    #[test]
+    fn members_by_patterns() {
+        for (members, more) in [
+            ("members = [\"*\"]\n", "exclude = [\"jumplabel-patches\"]\n"),
+            ("members = [\"./*/*\"]\nexclude = [\"old\"]\n", ", \"jumplabel-patches\""),
+            ("members = [\"crates/*\"]\n", ""),
+        ] {
+            let theirs = format!("[workspace]\n{members}");
+            let one = with(&theirs, &["log"]).unwrap();
+            assert!(
+                one.contains(&format!("{}{more}", if more.starts_with(',') { "[\"old\"" } else { members })),
+                "{one}"
+            );
+            let two = with(&one, &["fail"]).unwrap();
+            assert_eq!(two.matches("jumplabel-patches\"").count(), one.matches("jumplabel-patches\"").count());
+            assert_eq!(without(&two, &["fail"]).unwrap(), one);
+            assert_eq!(without(&one, &["log"]).unwrap(), theirs);
+        }
+    }
 }
