@@ -1,6 +1,8 @@
 //! [`jumplabel_fail`] under the name of the crate `fail`, with its feature `failpoints`. So `[patch.crates-io]` can replace that crate by this
 //! one, for a program and all its dependencies.
 
+#[doc(hidden)]
+pub use jumplabel_fail::eval;
 #[cfg(feature = "failpoints")]
 pub use jumplabel_fail::fail_point;
 pub use jumplabel_fail::{FailGuard, FailScenario, cfg, cfg_callback, list, remove, sync};
