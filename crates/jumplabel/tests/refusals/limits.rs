@@ -244,3 +244,34 @@ fn replaced_program() {
         }
     });
 }
+
+/// New mappings are locked, and no more memory may be locked. The system says EAGAIN then, with which `remap` tells of something else.
+#[test]
+fn no_locked_memory() {
+    passes(|| {
+        let sites = sites();
+        let watch = Watch::new(sites.raw());
+        sites.set(true).unwrap();
+        sites.set(false).unwrap();
+        // SAFETY: plain numbers. Without root's right to lock memory, the limit counts.
+        unsafe {
+            if libc::geteuid() == 0 {
+                assert_eq!(libc::setresuid(65534, 65534, 65534), 0);
+                assert_eq!(libc::prctl(libc::PR_SET_DUMPABLE, 1), 0);
+            }
+            limit(libc::RLIMIT_MEMLOCK, Some(1));
+            assert_eq!(libc::mlockall(libc::MCL_FUTURE), 0);
+        }
+        set_writer(REMAP);
+        // The list of copies needs some pages, and then each copy. The limit forbids one after the other.
+        for pages in 0..6 {
+            limit(libc::RLIMIT_MEMLOCK, Some(pages * PAGE as u64));
+            let error = watch.refused(|| sites.set(true));
+            assert!(denied(REMAP, libc::ENOMEM)(error), "{pages} pages: {error:?}");
+            assert!(sites.all(false));
+        }
+        // SAFETY: takes back what `mlockall` did.
+        assert_eq!(unsafe { libc::munlockall() }, 0);
+        assert!(sites.set(true).unwrap().writer == REMAP && sites.all(true));
+    });
+}

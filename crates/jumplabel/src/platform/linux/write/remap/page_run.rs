@@ -218,7 +218,10 @@ impl File {
                     mmap(anywhere, bytes, protection, MapFlags::PRIVATE | MapFlags::POPULATE, file, *offset)
                 }
             }
-        }?;
+        };
+        // EAGAIN says that the program may lock no more memory, and that new mappings are locked. Of this writer, EAGAIN means that the text changed.
+        let copy =
+            copy.map_err(|errno| if errno == rustix::io::Errno::AGAIN { rustix::io::Errno::NOMEM } else { errno })?;
         Ok(copy as usize)
     }
 }
