@@ -123,8 +123,8 @@ impl Project {
     }
 }
 
-/// What a manifest says of a source `git+ADDRESS?branch=NAME#COMMIT`, where `branch` may be `tag` or `rev`, or missing. To cargo, the commit in the place
-/// of a branch would be another source. The source is one, so Cargo.lock has one commit for it.
+/// What a manifest says of a source `git+ADDRESS?branch=NAME#COMMIT`, where `branch` may be `tag` or `rev`, or missing. To cargo, the commit in the
+/// place of a branch would be another source. The source is one, so Cargo.lock has one commit for it.
 fn git(source: &str) -> Result<Vec<(&'static str, &str)>> {
     let source = source.strip_prefix("git+").context("a git source begins with git+")?;
     // `cargo metadata` writes names as they are: a branch may contain `#`, `&` and `+`.
