@@ -97,14 +97,17 @@ empty :=
 space := $(empty) $(empty)
 comma := ,
 
+# jumplabel-bench and what only it uses take a minute of a processor to build: `wide` tests it.
 core:
-	cargo test --workspace $(QUICK_SETS:%=--test %) --lib --bins
-	cargo test --workspace --doc
+	cargo test --workspace --exclude jumplabel-bench $(QUICK_SETS:%=--test %) --lib --bins
+	cargo test --workspace --exclude jumplabel-bench --doc
 
-# Torture in the build that `core` uses, with all assertions: `make torture` optimises. Then jumplabel-capi with the features for kernels.
+# Torture in the build that `core` uses, with all assertions: `make torture` optimises. Then jumplabel-capi with the features for kernels. (xtask
+# has no library, but all features of rustix that the workspace uses: without it, cargo would build rustix a second time.) Then jumplabel-bench.
 wide:
 	cargo test --workspace $(ALONE:%=--test %)
-	cargo test -p jumplabel-capi --features kernel --lib
+	cargo test -p jumplabel-capi -p xtask --features jumplabel-capi/kernel --lib
+	cargo test --workspace --bin jumplabel-bench
 	cargo xtask sets $(WIDE) "$(WIDE_PROJECTS)" "$(ONLY_WIDE)"
 
 rest:

@@ -151,7 +151,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("cargo run --release -p jumplabel-bench -- ops", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- tracepoints", Exists(OF_A_MACHINE)),
     ("cargo run --release -p jumplabel-bench -- startup", Exists(OF_A_MACHINE)),
-    ("cargo test -p jumplabel-bench", Exists("make core runs it")),
+    ("cargo test -p jumplabel-bench", Exists("make wide runs it")),
     ("cargo test -p jumplabel-capi --test capi size -- --nocapture", Exists("make test-all runs all of it")),
     ("cargo test --release -p jumplabel-capi --test capi cost -- --ignored --nocapture", Exists(OF_A_MACHINE)),
     (
