@@ -104,14 +104,18 @@ core:
 
 # Torture in the build that `core` uses, with all assertions: `make torture` optimises. Then jumplabel-capi with the features for kernels. (xtask
 # has no library, but all features of rustix that the workspace uses: without it, cargo would build rustix a second time.) Then jumplabel-bench.
+# Some goals run in parallel with the sets. Those in EARLY are short and valuable: they begin before CI leaves commands out. Those in LATE use the
+# processor that would be idle until `capi`, the longest set, ends.
 wide:
 	cargo test --workspace $(ALONE:%=--test %)
 	cargo test -p jumplabel-capi -p xtask --features jumplabel-capi/kernel --lib
 	cargo test --workspace --bin jumplabel-bench
-	cargo xtask sets $(WIDE) "$(WIDE_PROJECTS)" "$(ONLY_WIDE)"
+	cargo xtask sets capi $(EARLY:%="make %") $(filter-out capi,$(WIDE)) "$(WIDE_PROJECTS)" "$(ONLY_WIDE)" $(LATE:%="make %")
+EARLY := lint-all miri model
+LATE := elsewhere fuzz
 
 rest:
-	cargo xtask beside $(foreach goal,lint-all arches kernels wine elsewhere fuzz miri model instrumented package,"make $(goal)")
+	cargo xtask beside $(foreach goal,arches kernels wine instrumented package,"make $(goal)")
 
 # Other instruction sets, under qemu-user, and on real kernels in qemu-system.
 release:

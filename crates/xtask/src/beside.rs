@@ -18,6 +18,7 @@ use signal_hook::iterator::Signals;
 static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
 /// Runs commands in parallel. Each has a name for the table of stages. If some fail, all others still run, and the error names those that failed.
+/// A command is left out if its start would be later than the limit of [`stages`](crate::stages).
 pub fn run(commands: &[(String, String)]) -> Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
     thread::spawn(move || {
@@ -52,8 +53,12 @@ pub fn run(commands: &[(String, String)]) -> Result<()> {
     if failed.is_empty() { Ok(()) } else { bail!("failed: {}", failed.join(", ")) }
 }
 
-/// Runs a command and shows its output. Returns whether it succeeded.
+/// Runs a command and shows its output. Returns false if it failed.
 fn one(name: &str, command: &str) -> Result<bool> {
+    if crate::stages::leaves_out(name)? {
+        writeln!(stdout().lock(), "== left out: {command}")?;
+        return Ok(true);
+    }
     let start = Instant::now();
     // The output goes to a file, not to a pipe. If the command leaves a process behind, that process may keep a pipe open, and the reader would wait
     // for it.

@@ -13,18 +13,18 @@ use anyhow::{Context, Result, bail};
 /// The variable that names the file to which commands add their rows.
 const ROWS: &str = "JUMPLABEL_STAGE_ROWS";
 
-/// For CI, whose time is limited: the latest time at which a stage may begin, in seconds since 1970. Later stages are left out, and the table says
-/// so.
+/// For CI, whose time is limited: the latest time, in seconds since 1970, at which a stage may begin, or a command that a stage runs in parallel with
+/// others. Later ones are left out, and the table says so.
 const UNTIL: &str = "JUMPLABEL_STAGES_UNTIL";
 
 /// Runs the goals until one fails.
 pub fn run(goals: &[String]) -> Result<()> {
-    let until = env::var(UNTIL).ok().and_then(|until| until.parse().ok()).map(Duration::from_secs);
     let rows = env::temp_dir().join(format!("jumplabel-stages-{}", std::process::id()));
+    fs::write(&rows, "")?;
     let (start, mut table, mut failed) = (Instant::now(), String::new(), None);
     for goal in goals {
-        if is_over(until, SystemTime::now()) {
-            let _ = writeln!(table, "{goal:<40} left out: this machine is too slow");
+        if is_late() {
+            table += &left_out("", goal);
             continue;
         }
         fs::write(&rows, "")?;
@@ -47,15 +47,34 @@ pub fn run(goals: &[String]) -> Result<()> {
     }
 }
 
+/// Returns whether it is too late for anything else to begin.
+fn is_late() -> bool {
+    let until = env::var(UNTIL).ok().and_then(|until| until.parse().ok()).map(Duration::from_secs);
+    is_over(until, SystemTime::now())
+}
+
 fn is_over(until: Option<Duration>, now: SystemTime) -> bool {
     until.is_some_and(|until| now.duration_since(SystemTime::UNIX_EPOCH).is_ok_and(|now| now > until))
 }
 
+/// Returns whether it is too late for a command to begin. If so, the command's row in the table of the present stage says that it is left out.
+pub fn leaves_out(what: &str) -> Result<bool> {
+    let is_late = is_late();
+    if is_late {
+        write(&left_out("  ", what))?;
+    }
+    Ok(is_late)
+}
+
 /// Adds a row to the table of the present stage. Does nothing outside a stage.
 pub fn add(what: &str, took: Duration) -> Result<()> {
+    write(&row("  ", what, took))
+}
+
+fn write(row: &str) -> Result<()> {
     let Some(rows) = env::var_os(ROWS).map(PathBuf::from) else { return Ok(()) };
     let mut file = OpenOptions::new().append(true).open(rows)?;
-    Ok(file.write_all(row("  ", what, took).as_bytes())?)
+    Ok(file.write_all(row.as_bytes())?)
 }
 
 fn row(indent: &str, what: &str, took: Duration) -> String {
@@ -63,6 +82,10 @@ fn row(indent: &str, what: &str, took: Duration) -> String {
     let mut row = String::new();
     let _ = writeln!(row, "{what:<40} {:>3} min {:>2} s", seconds / 60, seconds % 60);
     row
+}
+
+fn left_out(indent: &str, what: &str) -> String {
+    format!("{:<40} left out: this machine is too slow\n", format!("{indent}{what}"))
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use std::process::{Command, Output};
 
 fn xtask(arguments: &[&str]) -> Command {
     let mut xtask = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    // Keeps rows out of the table of the stage in which this test runs.
-    xtask.env_remove("JUMPLABEL_STAGE_ROWS");
+    // Keeps rows out of the table of the stage in which this test runs, and ignores the limit of time of that stage.
+    xtask.env_remove("JUMPLABEL_STAGE_ROWS").env_remove("JUMPLABEL_STAGES_UNTIL");
     xtask.args(arguments);
     xtask
 }
@@ -50,6 +50,30 @@ fn a_failure_is_named() {
     assert!(said.ends_with("failed: echo why; exit 7\n"), "{said}");
     let (output, printed) = beside(&["kill -9 $$"]);
     assert!(!output.status.success() && printed.contains("status 137"), "{printed}");
+}
+
+/// A command after the limit of time does not run, and has a row that says so. A command before it runs.
+#[test]
+fn late_commands_are_left_out() {
+    let rows = Path::new(env!("CARGO_TARGET_TMPDIR")).join("beside-rows");
+    for (until, runs) in [("1", false), ("99999999999", true)] {
+        std::fs::write(&rows, "").unwrap();
+        let mut xtask = xtask(&["beside", "echo ran"]);
+        let output = xtask.env("JUMPLABEL_STAGE_ROWS", &rows).env("JUMPLABEL_STAGES_UNTIL", until).output().unwrap();
+        let (printed, table) = (String::from_utf8(output.stdout).unwrap(), std::fs::read_to_string(&rows).unwrap());
+        assert!(output.status.success() && printed.lines().any(|line| line == "ran") == runs, "{until}: {printed}");
+        assert!(printed.contains("== left out: echo ran\n") != runs, "{until}: {printed}");
+        assert!(table.starts_with("  echo ran ") && table.contains("left out") != runs, "{until}: {table}");
+    }
+}
+
+/// If all stages are after the limit of time, the table says so, and nothing fails.
+#[test]
+fn late_stages_are_left_out() {
+    let output = xtask(&["stages", "coffee"]).env("JUMPLABEL_STAGES_UNTIL", "1").output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && printed.starts_with("coffee ") && printed.contains("left out"), "{printed}");
+    assert!(!xtask(&["stages", "coffee"]).output().unwrap().status.success(), "no such goal");
 }
 
 /// A process that a command leaves behind holds the command's output open. It keeps nobody waiting.
