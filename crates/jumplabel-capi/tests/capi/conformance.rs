@@ -1,6 +1,7 @@
 //! tests/c/conformance.c in all configurations, for each compiler: {sites, fallback} x {C, C++} x {-O0, -O2, -O3 -flto} x {exe, PIE, static, shared
 //! libraries}. `make test` takes some of them.
 
+use std::path::Path;
 use std::process::Command;
 
 use jumplabel_testing::breadth::some_of;
@@ -9,14 +10,27 @@ use crate::compiler::{CLANG, Compiler, GCC, Language};
 use crate::prefix::{printed, scratch, succeeds};
 
 const OPTIMISATIONS: [&str; 3] = ["-O2", "-O0", "-O3 -flto"];
-/// The kinds of programs, with the libraries for the linker.
-const KINDS: [(&str, &str); 3] =
-    [("-fPIE -pie", "-ljumplabel"), ("-static", "-ljumplabel -lpthread"), ("-fno-pie -no-pie", "-ljumplabel")];
+/// The kinds of programs: the flags of the compiler, those of the linker, the libraries. Neighbours with the same flags of the compiler share objects.
+const KINDS: [(&str, &str, &str); 3] = [
+    ("-fPIE", "-pie", "-ljumplabel"),
+    ("-fPIE", "-static", "-ljumplabel -lpthread"),
+    ("-fno-pie", "-no-pie", "-ljumplabel"),
+];
 const ALL: [&str; 4] = ["conformance.c", "elsewhere.c", "base.c", "main.c"];
 
 /// The smallest number of checks, with sites (which compares the bytes of 300 sites many times) and without.
 fn least_checks(mode: &str) -> usize {
     if mode.is_empty() { 20_000 } else { 300 }
+}
+
+/// Compiles all files for programs, each to an object in the directory. Returns the objects, as words behind the name of a file.
+fn compiled(compiler: Compiler, language: Language, flags: &str, directory: &Path) -> String {
+    let flags = format!("{flags} -c -Wno-unused-command-line-argument");
+    let object = |name: &&str| {
+        let object = directory.join(name).with_extension("o");
+        compiler.build(language, &flags, &[name], "", &object).display().to_string()
+    };
+    format!("-x none {}", ALL.iter().map(object).collect::<Vec<_>>().join(" "))
 }
 
 fn conforms(compiler: Compiler) {
@@ -32,9 +46,15 @@ fn conforms(compiler: Compiler) {
                     let enough = count.is_some_and(|count: usize| count >= least_checks(mode));
                     assert!(enough, "{compiler:?} {language:?} {flags} {kind}: {}", printed(&output));
                 };
-                for &(kind, libraries) in some_of(2, &KINDS) {
-                    compiler.build(language, &format!("{flags} {kind}"), &ALL, libraries, &program);
-                    run(kind);
+                let (mut objects, mut compiled_with) = (String::new(), "");
+                for &(compile, link, libraries) in some_of(2, &KINDS) {
+                    if compile != compiled_with {
+                        objects = compiled(compiler, language, &format!("{flags} {compile}"), &directory);
+                        compiled_with = compile;
+                    }
+                    let flags = format!("{flags} {compile} {link}");
+                    compiler.build(language, &flags, &[], &format!("{objects} {libraries}"), &program);
+                    run(link);
                 }
                 // Keys are in one library, and sites in another.
                 let shared = format!("{flags} -fPIC -shared");
@@ -65,29 +85,32 @@ fn other_flags() {
     let directory = scratch("conformance-flags");
     for compiler in Compiler::ALL {
         let thin = if compiler.c == "gcc" { "-O2 -flto=auto -ffat-lto-objects" } else { "-O2 -flto=thin" };
-        for flags in [
-            "-Os",
+        // The flags of the compiler, and those of the linker, once for each program.
+        for (flags, links) in [
+            ("-Os", &[""][..]),
             // gcc -pedantic warns of compound literals.
-            "-O1 -std=gnu11 -Wno-pedantic",
-            "-O2 -DJUMPLABEL_KERNEL_NAMES -Wno-pedantic",
-            "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections -fuse-ld=lld",
-            "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections -fuse-ld=lld -DJUMPLABEL_PRECISE_TABLE",
-            "-O3 -ffunction-sections -fdata-sections -Wl,--gc-sections",
-            "-O2 -fPIC -DJUMPLABEL_LOCAL_KEYS",
-            "-O2 -DJUMPLABEL_FOREIGN_KEYS",
-            "-O2 -fcf-protection=full -fstack-protector-all",
-            "-O2 -g3 -fno-omit-frame-pointer",
-            "-O2 -mcmodel=medium",
-            "-O2 -masm=intel",
-            "-O2 -fuse-ld=gold",
-            "-O2 -fuse-ld=mold",
-            "-O2 -fuse-ld=mold -DJUMPLABEL_PRECISE_TABLE",
-            "-O2 -fuse-ld=gold -fPIC -DJUMPLABEL_PRECISE_TABLE",
-            "-O2 -fPIE -static-pie",
-            thin,
+            ("-O1 -std=gnu11 -Wno-pedantic", &[""]),
+            ("-O2 -DJUMPLABEL_KERNEL_NAMES -Wno-pedantic", &[""]),
+            ("-O3 -ffunction-sections -fdata-sections", &["-Wl,--gc-sections -fuse-ld=lld", "-Wl,--gc-sections"]),
+            ("-O3 -ffunction-sections -fdata-sections -DJUMPLABEL_PRECISE_TABLE", &["-Wl,--gc-sections -fuse-ld=lld"]),
+            ("-O2 -fPIC -DJUMPLABEL_LOCAL_KEYS", &[""]),
+            ("-O2 -DJUMPLABEL_FOREIGN_KEYS", &[""]),
+            ("-O2 -fcf-protection=full -fstack-protector-all", &[""]),
+            ("-O2 -g3 -fno-omit-frame-pointer", &[""]),
+            ("-O2 -mcmodel=medium", &[""]),
+            ("-O2 -masm=intel", &[""]),
+            ("-O2", &["-fuse-ld=gold", "-fuse-ld=mold"]),
+            ("-O2 -DJUMPLABEL_PRECISE_TABLE", &["-fuse-ld=mold"]),
+            ("-O2 -fPIC -DJUMPLABEL_PRECISE_TABLE", &["-fuse-ld=gold"]),
+            ("-O2 -fPIE", &["-static-pie"]),
+            (thin, &[""]),
         ] {
-            let program = compiler.build(Language::C, flags, &ALL, "-ljumplabel -lpthread", &directory.join("program"));
-            assert!(printed(&succeeds(&mut Command::new(program))).starts_with("ok "), "{compiler:?} {flags}");
+            let objects = compiled(compiler, Language::C, flags, &directory);
+            for link in links {
+                let (flags, words) = (format!("{flags} {link}"), format!("{objects} -ljumplabel -lpthread"));
+                let program = compiler.build(Language::C, &flags, &[], &words, &directory.join("program"));
+                assert!(printed(&succeeds(&mut Command::new(program))).starts_with("ok "), "{compiler:?} {flags}");
+            }
         }
     }
 }
