@@ -184,13 +184,13 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
 
     /// Calls `work` while all other CPUs stand still. Also returns true if all of them went on again in time.
     pub(crate) fn stopped<T>(&self, work: impl FnOnce() -> T) -> Result<(T, bool), Refusal> {
-        if self.is_early() {
-            return Ok((work(), true));
+        let is_early = self.is_early();
+        if !is_early {
+            self.rendezvous.stop(&self.machine)?;
         }
-        self.rendezvous.stop(&self.machine)?;
         let done = work();
-        let gone = self.rendezvous.go(&self.machine);
-        Ok((done, gone.is_ok()))
+        let gone = is_early || self.rendezvous.go(&self.machine).is_ok();
+        Ok((done, gone))
     }
 
     fn serialise(&self) -> Result<(), Refusal> {

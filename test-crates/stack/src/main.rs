@@ -10,6 +10,6 @@ fn wasteful() {
 }
 
 fn main() {
-    painted::rows(&[], &[], |name, taken, bound| println!("{name:24} {taken:5} {bound:5}"));
+    painted::rows(&[], |name, taken, bound| println!("{name:24} {taken:5} {bound:5}"));
     println!("{:24} {:5} {:5}", "a twin", painted::taken(wasteful), painted::FLIP);
 }

@@ -8,8 +8,8 @@ use super::site_change::SiteChange;
 use super::undo::undo;
 use super::{hand_over, in_flight, steps};
 use crate::arch::Demand;
-use crate::error::{Error, Refusal, Refusals};
-use crate::platform::{Failure, Held, Warnings, WriteReport, Writer, WriterKind, WriterList};
+use crate::error::Error;
+use crate::platform::{Failure, Held, Warnings, WriteReport, Writer, WriterKind};
 
 /// Schedules the plan. After this, only a writer can still refuse.
 #[inline(never)]
@@ -26,17 +26,14 @@ pub(super) fn schedule(plan: &mut Plan, requests: &[PendingRequest<'_>], held: &
 pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
     // The phase changes only here, after the plan was sorted, because a half-sorted plan must never be undone.
     in_flight::writing();
-    match write(plan, held) {
-        Ok(()) => Ok(()),
-        Err(error) => again(error, plan, held),
-    }
+    if write(plan, held) { Ok(()) } else { again(plan, held) }
 }
 
-/// Called after `carry_out` was refused with `error`. If the plan may leave out some sites, tries the others. If all sites load instead, that is a
-/// success.
+/// Called after all writers have refused. If the plan may leave out some sites, tries the others. If all sites load instead, that is a success.
 #[cold]
 #[inline(never)]
-fn again(error: Error, plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
+fn again(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
+    let error = refusal(&plan.met, plan.facts.summary.unsynced);
     let demand = match error {
         Error::MultiThreaded { .. } => Some(Demand::Unexecuted),
         Error::Denied { .. } | Error::NoWriter => Some(Demand::SingleStore),
@@ -84,33 +81,31 @@ fn leave(loading: usize, plan: &mut Plan, held: &mut Held) {
     plan.facts.fate = Fate::Unwritten { loading, warnings };
 }
 
-/// Writes a scheduled plan with the first writer that succeeds.
-fn write(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
-    let platform = held.platform();
+/// Writes a scheduled plan with the first writer that succeeds. Returns false if all writers have refused: [`Met`] has their reasons.
+fn write(plan: &mut Plan, held: &mut Held) -> bool {
     // If other threads run, and must not execute the sites while they change, only `remap` may write.
     plan.facts.summary.unsynced = is_crowded(plan.facts.demand, held);
     plan.met = Met::NOTHING;
     'list: loop {
-        let writers = platform.writers(&plan.facts.summary, held);
-        for kind in writers.iter() {
+        plan.met.writers = held.platform().writers(&plan.facts.summary, held);
+        for place in 0.. {
+            let Some(kind) = plan.met.writers.nth(place) else { return false };
             // SAFETY: the changes of the plan are of verified sites of loaded objects.
             match unsafe { attempt(kind, plan, held) } {
                 Ok(report) => {
                     plan.facts.fate = Fate::Written { writer: kind, report };
-                    return Ok(());
+                    return true;
                 }
-                Err(Failure::Refused(refusal)) => plan.met.refused.note(kind, refusal),
-                Err(Failure::Unsynced(refusal)) if plan.facts.summary.unsynced => plan.met.refused.note(kind, refusal),
-                Err(Failure::Unsynced(refusal)) => {
+                Err(Failure::Unsynced(refusal)) if !plan.facts.summary.unsynced => {
                     plan.met.core_sync = refusal;
                     plan.facts.summary.unsynced = true;
                     continue 'list;
                 }
-                Err(Failure::Stuck { refusal, .. }) => plan.met.refused.note(kind, refusal),
+                Err(Failure::Refused(refusal) | Failure::Unsynced(refusal) | Failure::Stuck { refusal, .. }) => {
+                    plan.met.refused.note(kind, refusal);
+                }
             }
         }
-        let Met { stuck, core_sync, refused } = plan.met;
-        return Err(refusal(stuck, plan.facts.summary.unsynced.then_some(core_sync), refused, &writers));
     }
 }
 
@@ -157,17 +152,13 @@ fn is_crowded(demand: Demand, held: &mut Held) -> bool {
     demand >= Demand::Unexecuted && !held.platform().is_alone(held)
 }
 
-/// The error of a transaction that all writers have refused.
+/// The error of a transaction that all writers have refused. `unsynced` says whether core sync was refused, too.
+#[cold]
 #[inline(never)]
-pub(super) fn refusal(
-    stuck: Option<usize>,
-    core_sync: Option<Refusal>,
-    refused: Refusals,
-    writers: &WriterList,
-) -> Error {
-    match (stuck, core_sync) {
-        (Some(address), _) => Error::RollbackFailed { address },
-        (None, Some(core_sync)) => Error::MultiThreaded { core_sync, remap: refused.of(WriterKind::Remap) },
+pub(super) fn refusal(&Met { stuck, core_sync, refused, writers }: &Met, unsynced: bool) -> Error {
+    match stuck {
+        Some(address) => Error::RollbackFailed { address },
+        None if unsynced => Error::MultiThreaded { core_sync, remap: refused.of(WriterKind::Remap) },
         _ if refused.iter().next().is_none() => writers.none(),
         _ => Error::Denied { refused },
     }

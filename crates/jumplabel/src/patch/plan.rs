@@ -118,6 +118,7 @@ impl Plan {
     }
 
     /// Adds the changes that carry out `requests`, as `manner` says.
+    #[inline(never)]
     pub(super) fn collect(
         &mut self,
         requests: &[PendingRequest<'_>],

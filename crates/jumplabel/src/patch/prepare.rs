@@ -3,9 +3,10 @@
 use super::carry_out::refusal;
 use super::in_flight::{TRANSACTION, Transaction};
 use super::purpose::Purpose;
+use super::schedule::Met;
 use super::transaction::{demand, transaction};
 use super::{Lock, Outcome, Request, in_flight, locked};
-use crate::error::{Error, Refusals};
+use crate::error::Error;
 use crate::platform::{Held, Summary, WriterKind};
 use crate::site::{index, object};
 
@@ -89,13 +90,12 @@ pub fn probe() -> Result<WriterKind, Error> {
 /// Tries the writers that a flip of this many sites would try, and returns the first one that works.
 fn prepare_writer(sites: usize, held: &mut Held) -> Result<WriterKind, Error> {
     let summary = Summary { sites, pages: 1, spans: 1, steps: 1, single_store: false, unsynced: false };
-    let mut refused = Refusals::default();
-    let writers = held.platform().writers(&summary, held);
-    for kind in writers.iter() {
+    let mut met = Met { writers: held.platform().writers(&summary, held), ..Met::NOTHING };
+    for kind in met.writers.iter() {
         match held.platform().prepare(kind, held) {
             Ok(()) => return Ok(kind),
-            Err(refusal) => refused.note(kind, refusal),
+            Err(refusal) => met.refused.note(kind, refusal),
         }
     }
-    Err(refusal(None, None, refused, &writers))
+    Err(refusal(&met, false))
 }

@@ -7,7 +7,7 @@ use super::{Outcome, hand_over};
 use crate::arch::{CodeChange, Demand};
 use crate::error::{Error, Refusal, Refusals};
 use crate::platform::list::List;
-use crate::platform::{Extent, Platform, SPAN_GAP_PAGES, Summary, Warnings, WriteReport, WriterKind};
+use crate::platform::{Extent, Platform, SPAN_GAP_PAGES, Summary, Warnings, WriteReport, WriterKind, WriterList};
 use crate::sort::sort_unstable_by;
 
 /// Facts about all changes together, and the fate of the changes.
@@ -46,10 +46,13 @@ pub(super) struct Met {
     /// The reason why core sync was refused.
     pub(super) core_sync: Refusal,
     pub(super) refused: Refusals,
+    /// The writers that were to be tried.
+    pub(super) writers: WriterList,
 }
 
 impl Met {
-    pub(super) const NOTHING: Met = Met { stuck: None, core_sync: Refusal::NOT_TRIED, refused: Refusals::NONE };
+    pub(super) const NOTHING: Met =
+        Met { stuck: None, core_sync: Refusal::NOT_TRIED, refused: Refusals::NONE, writers: WriterList::NONE };
 }
 
 impl Facts {

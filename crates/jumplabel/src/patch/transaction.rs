@@ -39,32 +39,29 @@ pub(crate) fn commit_locked(requests: &[Request<'_>], lock: &mut Lock) -> Result
 /// Carries out `requests`. If that is refused, but some calls could also stay as they are, tries once more without these calls.
 #[inline(always)]
 fn attempts(requests: &[Request<'_>], lock: &mut Lock) -> Result<Outcome, Error> {
-    let mut manner = Manner::Whole;
-    loop {
-        let outcome = transaction(requests, lock, &|requests, plan, held| begin_all(requests, plan, manner, held));
-        let refused = matches!(outcome, Err(Error::Denied { .. } | Error::NoWriter));
-        if !(refused && manner == Manner::Whole && TRANSACTION.get(&mut lock.patch).plan.findings.shortcuts) {
-            return outcome;
-        }
-        manner = Manner::WithoutShortcuts;
+    let outcome = transaction(requests, lock, &collect_whole);
+    let refused = matches!(outcome, Err(Error::Denied { .. } | Error::NoWriter));
+    if refused && TRANSACTION.get(&mut lock.patch).plan.findings.shortcuts {
+        return without_shortcuts(requests, lock);
     }
+    outcome
 }
 
-/// Begins the changes that are requested, and collects the changes of sites.
+/// The second of the [`attempts`].
+#[cold]
 #[inline(never)]
-fn begin_all(
-    requests: &mut [PendingRequest<'_>],
-    plan: &mut Plan,
-    manner: Manner,
-    held: &Held<Objects>,
-) -> Result<(), Error> {
-    requests.iter_mut().try_for_each(|request| request.begin(held))?;
-    plan.collect(requests, manner, held)
+fn without_shortcuts(requests: &[Request<'_>], lock: &mut Lock) -> Result<Outcome, Error> {
+    transaction(requests, lock, &|requests, plan, held| plan.collect(requests, Manner::WithoutShortcuts, held))
+}
+
+/// Collects the changes of sites for the first of the [`attempts`].
+fn collect_whole(requests: &[PendingRequest<'_>], plan: &mut Plan, held: &Held<Objects>) -> Result<(), Error> {
+    plan.collect(requests, Manner::Whole, held)
 }
 
 /// A function that fills the plan. [`transaction`] calls it through a pointer, so that a program contains one `transaction`, and not one for each
 /// caller.
-type Collect<'a> = dyn Fn(&mut [PendingRequest<'_>], &mut Plan, &Held<Objects>) -> Result<(), Error> + 'a;
+type Collect<'a> = dyn Fn(&[PendingRequest<'_>], &mut Plan, &Held<Objects>) -> Result<(), Error> + 'a;
 
 /// Collects the changes and writes them. Then publishes the requests or, on an error, abandons them. It calls one function after the other, and
 /// none inside another, because each needs much of the stack.
@@ -80,7 +77,10 @@ pub(super) fn transaction(requests: &[Request<'_>], lock: &mut Lock, collect: &C
         return Err(error);
     }
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
-    done = collect(in_flight.requests(), plan, &lock.objects);
+    done = begin_changes(in_flight.requests(), &lock.objects);
+    if done.is_ok() {
+        done = collect(in_flight.requests(), plan, &lock.objects);
+    }
     if done.is_ok() {
         done = schedule(plan, in_flight.requests(), &mut lock.platform_state);
     }
@@ -116,6 +116,12 @@ pub(super) fn demand(requests: &[Request<'_>], held: &Held<Objects>) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Begins the changes that are requested.
+#[inline(never)]
+fn begin_changes(requests: &mut [PendingRequest<'_>], held: &Held<Objects>) -> Result<(), Error> {
+    requests.iter_mut().try_for_each(|request| request.begin(held))
 }
 
 /// Publishes the requests, and returns the outcome; or, on an error, abandons the requests.

@@ -24,6 +24,8 @@ pub(super) unsafe fn undo(kind: WriterKind, plan: &mut Plan, held: &mut Held) ->
 ///
 /// If a core sync is refused on the way back, a site that takes several steps stays between two steps. There it does what it did before the
 /// transaction. A site that takes a single step is restored nevertheless, because undoing a single step needs no earlier core sync.
+#[cold]
+#[inline(never)]
 pub(super) fn take_back(
     changes: &[SiteChange],
     last: u8,

@@ -197,6 +197,9 @@ pub struct WriterList {
 }
 
 impl WriterList {
+    /// An empty list.
+    pub(crate) const NONE: WriterList = WriterList { kinds: [None; 3], unknown: false };
+
     /// A list without writers, because someone picked a writer by an unknown name. Flips fail with [`Error::UnknownWriter`].
     #[must_use]
     pub const fn unknown() -> WriterList {
@@ -219,11 +222,12 @@ impl WriterList {
     /// All writers in the list.
     pub fn iter(&self) -> impl Iterator<Item = WriterKind> + use<> {
         let writers = *self;
-        (0..).map_while(move |at| writers.number(at))
+        (0..).map_while(move |at| writers.nth(at))
     }
 
+    /// Writer number `at`.
     #[inline(never)] // Otherwise the compiler would unroll the loops over a list.
-    fn number(&self, at: usize) -> Option<WriterKind> {
+    pub(crate) fn nth(&self, at: usize) -> Option<WriterKind> {
         *self.kinds.get(at)?
     }
 }

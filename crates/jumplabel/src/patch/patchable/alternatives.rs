@@ -31,8 +31,8 @@ impl Patchable for RawAlternatives {
         ours.map_or(0, Arm::address)
     }
 
-    fn compare(&self, wanted: &Wanted<'_>, code: Code) -> Option<Result<Comparison, usize>> {
-        Some(wanted.compare_among(code, || literals(wanted.entry), torn::literal(wanted.entry, self, code)))
+    fn compare(&self, wanted: &Wanted<'_>, code: Code) -> Result<Comparison, usize> {
+        wanted.compare_among(code, || literals(wanted.entry), torn::literal(wanted.entry, self, code))
     }
 
     fn literal(&self, entry: &Entry, action: usize) -> Option<Code> {

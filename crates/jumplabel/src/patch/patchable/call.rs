@@ -66,12 +66,9 @@ impl Patchable for RawCall {
         }
     }
 
-    /// A call that a table lists can hold one literal: a call of the trampoline.
     #[cfg(jumplabel_sites)]
-    fn compare(&self, wanted: &Wanted<'_>, code: Code) -> Option<Result<Comparison, usize>> {
-        let home = home(wanted.entry)?;
-        // There is no torn state. On x86, the four bytes of a call that change lie on one page, and so do those of a trampoline.
-        Some(wanted.compare_among(code, || core::iter::once(home), None))
+    fn compare(&self, wanted: &Wanted<'_>, code: Code) -> Result<Comparison, usize> {
+        if wanted.entry.kind() == CALL_SITE { compare_listed(wanted, code) } else { wanted.compare_states(code) }
     }
 
     /// The compiler emits a trampoline that leads to the default. `jumplabel link` makes a call that leads straight to the default.
@@ -139,13 +136,20 @@ unsafe fn of(address: usize) -> &'static dyn Patchable {
     unsafe { &*(address as *const RawCall) }
 }
 
-/// The bytes that the compiler emitted for a listed call: a call of the trampoline. `None` if the entry is of another kind.
+/// Compares a call that a table lists. It can hold one literal: a call of the trampoline.
+#[cfg(jumplabel_sites)]
+#[inline(never)] // Not in `compare`, because it needs much of the stack.
+fn compare_listed(wanted: &Wanted<'_>, code: Code) -> Result<Comparison, usize> {
+    // There is no torn state. On x86, the four bytes of a call that change lie on one page, and so do those of a trampoline.
+    wanted.compare_among(code, || home(wanted.entry).into_iter(), None)
+}
+
+/// The bytes that the compiler emitted for a listed call: a call of the trampoline. `None` if the trampoline is out of reach.
 #[cfg(jumplabel_sites)]
 fn home(entry: &Entry) -> Option<Literal> {
     let address = entry.code().wrapping_add(entry.bytes()).wrapping_sub(Native::SIZE);
     let home = Native::displacement(address as u64, entry.target() as u64).filter(|home| *home != 0)?;
-    let literal = Literal { state: State::CALLS, code: State::CALLS.encode::<Native>(home), action: entry.target() };
-    (entry.kind() == CALL_SITE).then_some(literal)
+    Some(Literal { state: State::CALLS, code: State::CALLS.encode::<Native>(home), action: entry.target() })
 }
 
 /// The entry of the trampoline of the static call at address `call`. `None` if no object has that trampoline, because no code calls it. Called

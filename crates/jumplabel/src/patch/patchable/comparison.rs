@@ -59,7 +59,7 @@ impl Comparison {
         }
         // SAFETY: the caller passes an entry from the index, and the lock keeps its object loaded.
         let code = unsafe { read(entry) };
-        patchable.compare(&wanted, code).unwrap_or_else(|| wanted.compare(code, [None; 2]))
+        patchable.compare(&wanted, code)
     }
 }
 
@@ -138,6 +138,20 @@ impl Wanted<'_> {
             leads_on = !is_nowhere && then == home;
         }
         Ok(Comparison { holds: state, wanted: to, change, can_stay, leads_on })
+    }
+
+    /// [`compare`](Self::compare) for a site that holds no literal, and must hold none. A function of its own, because it needs much of the stack.
+    #[inline(never)]
+    pub(in crate::patch) fn compare_states(&self, code: Code) -> Result<Comparison, usize> {
+        self.compare(code, [None; 2])
+    }
+
+    /// [`compare`](Self::compare) for a site that holds `torn`, and must hold no literal.
+    #[cfg(jumplabel_sites)]
+    #[cold]
+    #[inline(never)]
+    pub(in crate::patch) fn compare_torn(&self, code: Code, torn: Option<Literal>) -> Result<Comparison, usize> {
+        self.compare(code, [torn, None])
     }
 
     /// Like [`compare`](Self::compare), for a site that can also hold `torn` or one of the literals in `all`.

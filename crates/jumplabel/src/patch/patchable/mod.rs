@@ -93,9 +93,9 @@ pub(crate) trait Patchable: Sync {
     /// all sites with the same [`arm`](Entry::arm) must have the same action, because a run of changes relies on that.
     fn action(&self, setting: usize, entry: &Entry) -> usize;
 
-    /// The comparison of a site that holds `code`. `None` if the site can hold no [`Literal`], only the states of its kind.
-    fn compare(&self, _wanted: &Wanted<'_>, _code: Code) -> Option<Result<Comparison, usize>> {
-        None
+    /// The comparison of a site that holds `code`. Patchables whose sites can hold a [`Literal`] have a function of their own.
+    fn compare(&self, wanted: &Wanted<'_>, code: Code) -> Result<Comparison, usize> {
+        wanted.compare_states(code)
     }
 
     /// The bytes of the literal that does this action at the site of `entry`. `None` if no literal does it.

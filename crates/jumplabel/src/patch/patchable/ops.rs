@@ -38,8 +38,8 @@ impl Patchable for RawOps {
     }
 
     #[cfg(jumplabel_sites)]
-    fn compare(&self, wanted: &Wanted<'_>, code: Code) -> Option<Result<Comparison, usize>> {
-        Some(wanted.compare_among(code, || literals(wanted.entry), torn::literal(wanted.entry, self, code)))
+    fn compare(&self, wanted: &Wanted<'_>, code: Code) -> Result<Comparison, usize> {
+        wanted.compare_among(code, || literals(wanted.entry), torn::literal(wanted.entry, self, code))
     }
 
     #[cfg(jumplabel_sites)]

@@ -41,8 +41,11 @@ impl Patchable for RawMode {
     }
 
     #[cfg(jumplabel_sites)]
-    fn compare(&self, wanted: &Wanted<'_>, code: Code) -> Option<Result<Comparison, usize>> {
-        torn::literal(wanted.entry, self, code).map(|torn| wanted.compare(code, [Some(torn), None]))
+    fn compare(&self, wanted: &Wanted<'_>, code: Code) -> Result<Comparison, usize> {
+        match torn::literal(wanted.entry, self, code) {
+            None => wanted.compare_states(code),
+            torn => wanted.compare_torn(code, torn),
+        }
     }
 
     /// The address of arm number `number` of the entry. The compiler may have emitted the site for any arm, and the entry does not say for which

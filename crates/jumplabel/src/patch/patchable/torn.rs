@@ -14,12 +14,17 @@ const PAGE: usize = 4 << 10;
 
 /// A literal that holds `code`, if `code` is a mixture of two instructions of the site. Otherwise `None`. The literal's action is 0, which no
 /// patchable can want.
-#[cold]
+#[inline]
 pub(super) fn literal(entry: &Entry, patchable: &dyn Patchable, code: Code) -> Option<Literal> {
     let on_first = PAGE - entry.code() % PAGE;
-    if Native::SINGLE_STORE || on_first >= code.len() {
-        return None;
-    }
+    if Native::SINGLE_STORE || on_first >= code.len() { None } else { mixture(on_first, entry, patchable, code) }
+}
+
+/// [`literal`] for a site that has `on_first` bytes on its first page. A function of its own, because it needs much of the stack, and few sites lie
+/// across two pages.
+#[cold]
+#[inline(never)]
+fn mixture(on_first: usize, entry: &Entry, patchable: &dyn Patchable, code: Code) -> Option<Literal> {
     let kind = Kind::of(entry.kind())?;
     let state = kind.emitted::<Native>(0)?;
     let (mut begins, mut ends) = (false, false);
