@@ -31,10 +31,14 @@ pub(super) fn steps_of(change: CodeChange) -> u8 {
 #[inline(never)]
 pub(super) fn steps_and_demand(change: CodeChange) -> (u8, Demand) {
     let (mut steps, mut demand) = (0, Demand::Nothing);
-    for number in 0..Native::STEPS {
+    // A change of the first byte alone takes a single step, which is the last one. Most changes are of that kind.
+    for number in (0..Native::STEPS).rev() {
         if let Some(step_bytes) = step_bytes(change, number, false) {
             steps |= 1 << number;
             demand = demand.max(step_bytes.demand);
+            if CodeChange::is_of_first_byte(change.pattern()) {
+                break;
+            }
         }
     }
     (steps, demand)

@@ -63,6 +63,9 @@ pub(super) fn add_notices(requests: &[PendingRequest<'_>], notices: &mut Notices
 /// If several requests are for one patchable, keeps only the last of them. Returns the number of requests that it kept. They come first, in the
 /// order of the patchables' addresses.
 pub(super) fn last_wins(requests: &mut [PendingRequest<'_>]) -> usize {
+    if requests.len() < 2 {
+        return requests.len();
+    }
     // Two requests are for the same patchable if its address is the same, even if their references to it have different types.
     let address = |request: &PendingRequest<'_>| core::ptr::from_ref(request.patchable).cast::<u8>();
     sort_unstable_by(requests, |a, b| (address(a), a.order) < (address(b), b.order));

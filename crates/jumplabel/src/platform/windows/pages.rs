@@ -20,30 +20,24 @@ pub(super) fn last_refusal() -> Refusal {
     refusal(kernel32::GetLastError().max(1))
 }
 
+static SIZE: AtomicUsize = AtomicUsize::new(0);
+
 /// The number of bytes of a page. Asks the system only once.
-#[inline(never)]
+#[inline]
 pub(super) fn size() -> usize {
-    static SIZE: AtomicUsize = AtomicUsize::new(0);
     let known = SIZE.load(Ordering::Relaxed);
-    if known != 0 {
-        return known;
-    }
+    if known != 0 { known } else { ask_for_size() }
+}
+
+#[cold]
+#[inline(never)]
+fn ask_for_size() -> usize {
     let mut information = SystemInfo { architecture: 0, page_size: 0, rest: [0; 5] };
     // SAFETY: the call fills a local variable.
     unsafe { kernel32::GetSystemInfo(&raw mut information) };
     let size = information.page_size as usize;
     SIZE.store(size, Ordering::Relaxed);
     size
-}
-
-/// `address` rounded down to a page.
-pub(super) fn floor(address: usize) -> usize {
-    address & !(size() - 1)
-}
-
-/// `address` rounded up to a page.
-pub(super) fn ceil(address: usize) -> usize {
-    floor(address + (size() - 1))
 }
 
 /// Allocates zeroed pages.
@@ -147,7 +141,7 @@ pub(super) fn forget() {
 ///
 /// # Safety
 /// The caller may change the protection of these pages.
-#[inline(never)]
+#[inline]
 pub(super) unsafe fn protect(start: usize, bytes: usize, protection: u32) -> Result<(), Refusal> {
     // SAFETY: the caller says that the protection of these pages can be changed.
     unsafe {

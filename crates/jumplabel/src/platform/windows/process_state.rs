@@ -51,8 +51,12 @@ impl ProcessState {
 }
 
 /// The state of this process. Makes the state if there is none yet. Returns `None` if there is no memory for it.
+#[inline]
 pub(super) fn get() -> Option<&'static ProcessState> {
-    agree(&RUNTIME, None)
+    // A flip asks for the state several times.
+    // SAFETY: all states of `RUNTIME` are of this type, and are never freed.
+    let known = unsafe { RUNTIME.process_state.load(Ordering::Acquire).cast::<ProcessState>().as_ref() };
+    if known.is_some() { known } else { agree(&RUNTIME, None) }
 }
 
 /// The state of `runtime`. If `runtime` has none, gives it the state `with`, or a new state if `with` is `None`.

@@ -42,8 +42,10 @@ pub(super) unsafe fn open(extents: &[Extent], held: &mut Held, body: &mut Body<'
 }
 
 /// Closes the spans that are still open. Returns false if a span stays open.
+#[inline]
 pub(super) fn close_remaining(held: &mut Held) -> bool {
-    close(SPANS.get(held))
+    let spans = SPANS.get(held);
+    spans.is_empty() || close(spans)
 }
 
 /// Forgets everything about `addresses`, because the code there is about to be unloaded.
@@ -103,7 +105,7 @@ impl Span {
         unsafe { pages::protect(self.start, self.end - self.start, protection) }
     }
 
-    #[inline(never)]
+    #[inline]
     fn open(&mut self) -> Result<(), Refusal> {
         self.protect(PAGE_EXECUTE_READWRITE)?;
         self.open = true;
@@ -111,7 +113,7 @@ impl Span {
     }
 
     /// Restores the protection of the pages.
-    #[inline(never)]
+    #[inline]
     fn close(&mut self) -> Result<(), Refusal> {
         const KINDS: u32 = 0xff;
         if !self.open {
@@ -127,13 +129,15 @@ impl Span {
 
 /// Puts spans on the list, so that they cover `extents`. Each span lies in one region.
 fn find(spans: &mut List<Span>, extents: &[Extent]) -> Result<(), Refusal> {
+    let page = pages::size();
+    let floor = |address: usize| address & !(page - 1);
     let (mut current, mut limit): (Option<Span>, usize) = (None, 0);
     for extent in extents {
-        let end = pages::ceil(extent.end);
-        let mut start = pages::floor(extent.first);
+        let end = floor(extent.end + (page - 1));
+        let mut start = floor(extent.first);
         while start < end {
             if let Some(span) = &mut current {
-                if start < limit && start <= span.end + SPAN_GAP_PAGES * pages::size() {
+                if start < limit && start <= span.end + SPAN_GAP_PAGES * page {
                     span.end = span.end.max(end.min(limit));
                     start = start.max(span.end);
                     continue;
