@@ -7,6 +7,8 @@ mod cost;
 mod damaged;
 #[path = "windows/image.rs"]
 mod image;
+#[path = "windows/imports.rs"]
+mod imports;
 #[path = "windows/modules.rs"]
 mod modules;
 #[path = "windows/protection.rs"]
