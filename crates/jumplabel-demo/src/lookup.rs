@@ -24,7 +24,7 @@ static_mode! {
 /// Counts of the work that one thread's arms did.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Lookups {
-    /// The number of lookups that were counted.
+    /// The number of lookups in the mode `Counted`.
     pub counted: u64,
     /// The number of lookups that were checked.
     pub checked: u64,

@@ -33,7 +33,7 @@ pub fn move_to(processors: &[usize]) {
 /// Causes page faults, and interrupts to other processors: maps memory, touches it and unmaps it.
 pub fn fault() {
     const PAGES: usize = 8;
-    // SAFETY: the mapping is fresh and private. It is touched inside, and unmapped with its own size.
+    // SAFETY: the mapping is fresh and private. All writes are within its `size` bytes, and `munmap` gets the same size.
     unsafe {
         let size = PAGES * libc::sysconf(libc::_SC_PAGESIZE) as usize;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;

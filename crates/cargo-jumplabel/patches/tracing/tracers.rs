@@ -54,7 +54,7 @@ fn look(is_changed: bool, mut looked: Looked) -> Looked {
     looked
 }
 
-/// Shows tracers an event or a new span: its message and its fields.
+/// Shows an event or a new span to tracers: its message and its fields.
 pub(super) fn tell(callsite: &'static Keyed, values: &ValueSet<'_>) {
     std::thread_local! {
         /// True while this thread makes a text. Events that happen meanwhile, in an implementation of `Debug`, are not shown.

@@ -32,7 +32,7 @@ fn stale() {
         for path in [&own, &init, &inner.join("other.sock"), &inner.join("x.0.sock")] {
             drop(UnixListener::bind(path).unwrap());
         }
-        // A process of that number is not to be seen, but somebody listens.
+        // No process of that number is visible here, but somebody listens, as a process in another container would.
         let hidden = inner.join(format!("y.{killed}.sock"));
         let listener = UnixListener::bind(&hidden).unwrap();
         use_all();

@@ -1,8 +1,8 @@
 //! Fills a processor's caches with its own data, so that all other data leaves them. It reads one word of each cache line of a memory of [`BYTES`].
 //! The order of the lines is random, and the same each time.
 //!
-//! The caches are filled with data only, as in the note. So the first-level cache of instructions keeps the code. (The cold loop of `site` sweeps
-//! code, too.)
+//! The caches are filled with data only, as in the note that cache/mod.rs names. So the first-level cache of instructions keeps the code. (The cold
+//! loop of `site` sweeps code, too.)
 
 use std::hint::black_box;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Checks that print the line that failed, and count how many there were. */
+/* Checks: the first one that fails prints its line and ends the program. `checks` counts all that were made. */
 #ifndef CHECKED_H
 #define CHECKED_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A C program with Rust code (test-crates/mixed/library): a shared library with its own instance, or, with ONE_TABLE, objects in the same program.
- * Each side flips its own keys and the other's.
+ * A C program with Rust code (test-crates/mixed/library). The Rust code is a shared library with its own instance; with ONE_TABLE it is linked into
+ * the program. Each side flips its own keys and the other's.
  */
 #include "check.h"
 #include "objects.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* jump_label_init_ro() seals the keys of the object that calls it. Two libraries (LIBRARY is a number), and a program without such keys. */
+/* jump_label_init_ro() seals the read-only keys of the object that calls it: two libraries (LIBRARY is 1 or 2) have one each, the program none. */
 #include <errno.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The library calls a hook, and the hook finds its way back to main, through the library's frames. */
+/* The library calls a hook. A backtrace in the hook reaches main, through the library's frames. */
 #include <jumplabel.h>
 
 #include <execinfo.h>

@@ -176,7 +176,7 @@ fn restores_the_terminal() {
         let terminal = Terminal::start(&server, "@web", 80, 24);
         terminal.shows(&["13 of 13 keys shown"]);
         let tool = fs::read_to_string(terminal.folder.join("pid")).unwrap().trim().parse().unwrap();
-        // SAFETY: a number: the tool, which its shell has not waited for.
+        // SAFETY: `tool` is a number. No other process has it, because the tool's shell has not waited for the tool.
         assert_eq!(unsafe { libc::kill(tool, signal) }, 0);
         terminal.restored(code, &[]);
     }

@@ -1,5 +1,5 @@
-//! LoongArch: by the fields of the manual's volume 1, appendix B (`ANDI`, `B`); the assembler of encoding/assembled.rs is what
-//! knows nothing of this project.
+//! LoongArch, decoded here by the fields of the manual's volume 1, appendix B (`ANDI`, `B`). This decoder is our own. So encoding/assembled.rs
+//! compares the encodings with those of an assembler, which knows nothing of this project.
 
 use std::ops::RangeInclusive;
 

@@ -1,5 +1,5 @@
-//! POWER: by the fields of Power ISA book I, 2.4 (I-form) and 3.3.12 (`ori`); the assembler of encoding/assembled.rs is what
-//! knows nothing of this project.
+//! POWER, decoded here by the fields of Power ISA book I, 2.4 (I-form) and 3.3.12 (`ori`). This decoder is our own. So encoding/assembled.rs
+//! compares the encodings with those of an assembler, which knows nothing of this project.
 
 use std::ops::RangeInclusive;
 

@@ -1,5 +1,5 @@
-//! z/Architecture: by the fields of the RIL-c format; the assembler of encoding/assembled.rs is what knows nothing of this
-//! project.
+//! z/Architecture, decoded here by the fields of the RIL-c format. This decoder is our own. So encoding/assembled.rs compares the encodings with
+//! those of an assembler, which knows nothing of this project.
 
 use std::ops::RangeInclusive;
 
@@ -32,7 +32,7 @@ fn sometimes(_: u8, _: CodeChange) -> Option<StepBytes> {
     Some(StepBytes { offset: 1, len: 1, bytes: [0x84, 0, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing })
 }
 
-/// Writes as if a writer stored more than the mask.
+/// Writes as if a writer stored the first byte of the opcode, too, and not only the byte with the mask.
 fn opcode_too(_: u8, _: CodeChange) -> Option<StepBytes> {
     Some(StepBytes { offset: 0, len: 2, bytes: [0xa7, 0xf4, 0, 0, 0, 0, 0, 0], demand: Demand::Nothing })
 }

@@ -202,7 +202,7 @@ fn map_is_a_pipe() {
     });
 }
 
-/// Flips primed sites where membarrier is refused and another thread runs. Returns the visibility that is reported.
+/// Denies membarrier, and flips sites that an earlier flip has primed, while another thread runs. Returns the visibility that is reported.
 fn without_membarrier() -> Visibility {
     deny(CORE_SYNC, libc::EPERM);
     set_writer(Some(WriterKind::Mprotect));

@@ -1,5 +1,5 @@
-//! x86_64-pc-windows-gnullvm: the system and the C library of x86_64-pc-windows-gnu, but clang and lld link. The distribution has no LLVM unwinder
-//! for Windows, so gcc's is used, which has the same functions.
+//! x86_64-pc-windows-gnullvm: the system and the C library of x86_64-pc-windows-gnu, but the linker is lld, which clang calls. The distribution has
+//! no LLVM unwinder for Windows, so gcc's is used, which has the same functions.
 
 use anyhow::Result;
 use xshell::{Shell, cmd};

@@ -31,7 +31,7 @@ fn crates_are_built_once() {
     assert_eq!(twice(&["--workspace", "--exclude", "jumplabel-bench"]), [""; 0]);
 }
 
-/// Broken twin: a crate that needs fewer features of the same crates.
+/// Broken twin: a build of jumplabel-demo alone. It needs fewer features of clap_builder, so cargo would build that crate twice.
 #[test]
 fn fewer_features_are_found() {
     let twice = twice(&["--package", "jumplabel-demo", "--edges", "no-dev"]);

@@ -1,4 +1,4 @@
-//! The words that are the headers' interface.
+//! The words of the headers that belong to their interface: a program may not define macros of these names.
 
 /// The first parts of Linux's names, and of names in the same style.
 const FAMILIES: [&str; 19] = [
