@@ -437,9 +437,9 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 #endif
 
 /*
- * The description of a declaration, and the record that leads to it, from which keys, calls and modes are listed: docs/table-format.md. `shape` has 4
- * for a static call, 8 for a mode, 16 for a tracepoint with a note, and JUMPLABEL_INDIRECT_ if the record's word leads to a slot. The record is in
- * the body of a function, because only there the compiler tells the assembler both names.
+ * The description of a declaration, and the record that leads to it, from which keys, calls and modes are listed: docs/table-format.md. The bits of
+ * `shape`: 4 a static call, 8 a mode, 16 a tracepoint with a note, JUMPLABEL_INDIRECT_ a record whose word leads to a slot. The record is in the body
+ * of a function, because only there the compiler tells the assembler both names.
  */
 struct jumplabel_declaration_ {
 	uint32_t _line, _column, _count, _shape, _offset;
