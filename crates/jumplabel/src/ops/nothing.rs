@@ -32,5 +32,9 @@ macro_rules! __op_function {
     ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty] ($r:ty)) => { $crate::ops::nothing::same_4::<$a, $b, $c, $d> };
     ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty, $e:ty] ($r:ty)) => { $crate::ops::nothing::same_5::<$a, $b, $c, $d, $e> };
     ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty, $e:ty, $f:ty] ($r:ty)) => { $crate::ops::nothing::same_6::<$a, $b, $c, $d, $e, $f> };
-    (($($function:ident)::+) $of:tt $result:tt) => { $($function)::+ };
+    (($($function:ident)::+) $of:tt $result:tt) => {{
+        // In an operation in place, the assembler would also accept a static, and would then call the static itself instead of the address in it.
+        const _: () = ::core::assert!(::core::mem::size_of_val(&$($function)::+) == 0, "an arm is a function, by its path");
+        $($function)::+
+    }};
 }
