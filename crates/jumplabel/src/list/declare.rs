@@ -21,10 +21,13 @@ macro_rules! list {
 #[macro_export]
 macro_rules! list_element {
     ($list:path, $element:path) => {{
-        // This line checks the types, because the assembler accepts any statics. It uses `&raw const`: with `&`, the compiler would also accept
-        // statics that hold references to a list and to an element. The next line refuses a `static mut`.
-        const _: fn() = || $crate::list::demand(&raw const $list, &raw const $element);
-        const _: fn() = || _ = (&$list, &$element);
+        const _: fn() = || {
+            // Checks the types, because the assembler accepts any statics. `&raw const`: with `&`, the compiler would also accept statics that
+            // hold references to a list and to an element.
+            $crate::list::demand(&raw const $list, &raw const $element);
+            // Refuses a `static mut`, and a static of each thread.
+            $crate::list::demand_statics(&$list, &$element);
+        };
         $crate::__list_link!($list, $element);
     }};
 }

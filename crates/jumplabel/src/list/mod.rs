@@ -278,3 +278,7 @@ impl<T> List<T> {
 /// Accepts only a list and an element of the list's type.
 #[doc(hidden)]
 pub const fn demand<T: Sync>(_: *const List<T>, _: *const T) {}
+
+/// Accepts only statics that all threads share. The types are not those of [`demand`], so the compiler dereferences nothing to make them fit.
+#[doc(hidden)]
+pub const fn demand_statics<L, E>(_: &'static L, _: &'static E) {}
