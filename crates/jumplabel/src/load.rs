@@ -181,6 +181,8 @@ fn forked(in_mid_flip: bool) {
         crate::key::deferred::worker::forked();
         crate::trace::readers::forked();
     }
+    #[cfg(feature = "std")]
+    crate::scoped::forked();
     if let Some(sender) = notices::sender(platform()) {
         // SAFETY: this process was forked.
         unsafe { (sender.gone)(0, 0) };

@@ -1,7 +1,7 @@
 //! Sets a key's state for a while. A guard restores the old state. A key has only one guard at a time.
 
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::boxed::Box;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -17,7 +17,7 @@ use crate::raw::count::Change;
 /// the guards of such a thread are never dropped in the child.
 #[derive(Debug)]
 struct Guards {
-    process: u32,
+    process: Process,
     /// The address of each key that has a guard, and the thread that made the guard.
     list: Mutex<Vec<(usize, ThreadId)>>,
     gone: Condvar,
@@ -25,9 +25,21 @@ struct Guards {
 
 static GUARDS: AtomicPtr<Guards> = AtomicPtr::new(null_mut());
 
-/// The number of this process. WebAssembly has no processes.
-fn process() -> u32 {
-    if cfg!(target_family = "wasm") { 0 } else { std::process::id() }
+/// The number of this process, and the forks that led to it. The number alone can be that of the parent: in a new namespace, both can be 1. The
+/// forks alone do not count those by a raw `clone`, and none in a build without sites.
+type Process = (u32, u32);
+
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// WebAssembly has no processes.
+fn process() -> Process {
+    (if cfg!(target_family = "wasm") { 0 } else { std::process::id() }, FORKS.load(Ordering::Relaxed))
+}
+
+/// Called in a forked child.
+#[cfg(jumplabel_sites)]
+pub(crate) fn forked() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
 impl Guards {
@@ -89,8 +101,9 @@ impl RawKey {
     /// Costs a lock and an allocation by the program's allocator. If the guard changes the state, that costs a flip, and so does its drop. Not
     /// safe in signal handlers.
     ///
-    /// In a forked child, nobody waits for a guard that was made before the fork. The guards of the parent's other threads are never dropped there,
-    /// so their keys stay as they are.
+    /// In a forked child, nobody waits for a guard that was made before the fork, not even the thread that made it: a second guard of the same key
+    /// is no error there. The guards of the parent's other threads are never dropped there, so their keys stay as they are. Not for a child that
+    /// shares the parent's memory (`vfork`, `clone(CLONE_VM)`): it would take the parent's guards away from the parent.
     ///
     /// # Errors
     /// [`Error::Reentrant`] if this thread already has a guard of the key, and the errors of [`enable`](Self::enable) and
