@@ -123,8 +123,9 @@ unsafe impl Platform for Portable {
                 return Err(Error::Reentrant);
             }
             // A thread with a real-time priority yields only to its equals, and the owner may have a lower priority. So it sleeps after some rounds.
+            // The main thread of a browser must not sleep.
             #[cfg(feature = "std")]
-            if rounds < 16 {
+            if rounds < 16 || cfg!(all(target_family = "wasm", target_os = "unknown")) {
                 rounds += 1;
                 std::thread::yield_now();
             } else {
