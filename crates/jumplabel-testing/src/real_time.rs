@@ -29,7 +29,9 @@ impl Upper {
             let mut one = std::mem::zeroed::<libc::cpu_set_t>();
             libc::CPU_SET(first, &mut one);
             let no_core = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-            let limit = libc::rlimit { rlim_cur: 200_000, rlim_max: libc::RLIM_INFINITY };
+            let mut limit = no_core;
+            assert_eq!(libc::getrlimit(libc::RLIMIT_RTTIME, &raw mut limit), 0);
+            limit.rlim_cur = limit.rlim_max.min(200_000);
             assert_eq!(libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core), 0);
             assert_eq!(libc::setrlimit(libc::RLIMIT_RTTIME, &raw const limit), 0);
             assert_eq!(libc::sched_setaffinity(0, size, &raw const one), 0);

@@ -127,6 +127,8 @@ impl Twin for Alone {
 #[test]
 fn twin_that_does_not_look_for_threads() {
     Scenario::new().fails("", || {
+        // A thread that goes astray may panic anywhere, and the others would wait for it.
+        std::panic::set_hook(Box::new(|_| std::process::abort()));
         install(Alone);
         set_writer(Some(WriterKind::Procmem));
         loop {
