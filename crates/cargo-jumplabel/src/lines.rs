@@ -21,9 +21,27 @@ fn edited(manifest: &str, edit: impl FnOnce(&mut DocumentMut) -> Result<()>) -> 
     let (mark, text) = manifest.strip_prefix(MARK).map_or(("", manifest), |text| ("\u{feff}", text));
     let mut document: DocumentMut = text.parse().context("Cargo.toml cannot be read")?;
     edit(&mut document)?;
-    let text = document.to_string();
-    let has_returns = manifest.contains("\r\n");
-    Ok(mark.to_owned() + &if has_returns { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text })
+    Ok(mark.to_owned() + &with_ends_of(text, &document.to_string()))
+}
+
+/// The text `after` with the ends of lines of `before`. A line that is new ends as most lines do.
+fn with_ends_of(before: &str, after: &str) -> String {
+    let has_returns = 2 * before.matches("\r\n").count() > before.matches('\n').count();
+    let mut theirs = before.split_inclusive('\n');
+    let lines = after.replace("\r\n", "\n");
+    let ended = lines.split_inclusive('\n').map(|line| {
+        let is_line = |their: &&str| their.trim_end_matches(['\r', '\n']) == line.trim_end_matches('\n');
+        let stays = |their: &&str| lines.contains(their.trim_end_matches(['\r', '\n']));
+        let mut rest = theirs.clone();
+        // A new line that is empty must not be taken for one farther below.
+        let found = rest.find(|their| is_line(their) || line == "\n" && stays(their)).filter(is_line);
+        if found.is_some() {
+            theirs = rest;
+        }
+        let has_return = found.map_or(has_returns, |their| their.ends_with("\r\n"));
+        if has_return { line.replace('\n', "\r\n") } else { line.to_owned() }
+    });
+    ended.collect()
 }
 
 /// The manifest with a line of `[patch.crates-io]` for each package in `names`.
@@ -116,6 +134,21 @@ mod tests {
         ] {
             let manifest = with(&theirs, &["log"]).unwrap();
             assert_eq!(manifest, format!("{theirs}{ours}"));
+            assert_eq!(without(&manifest, &["log"]).unwrap(), theirs);
+        }
+    }
+
+    /// Lines of a manifest may end in two ways. Each stays as it is; a new one ends as most do.
+    #[test]
+    fn ends_of_two_kinds() {
+        for (theirs, end) in [
+            ("[workspace]\nmembers = [\"*\"]\n\n[package]\r\nname = \"p\"\n", "\n"),
+            ("[workspace]\r\nmembers = [\"*\"]\r\n\n[package]\r\nname = \"p\"\n", "\r\n"),
+        ] {
+            let manifest = with(theirs, &["log"]).unwrap();
+            let exclude = format!("exclude = [\"jumplabel-patches\"]{end}");
+            let ours = format!("{end}[patch.crates-io]{end}log = {{ path = \"jumplabel-patches/log\" }}{end}");
+            assert_eq!(manifest.replace(&exclude, ""), format!("{theirs}{ours}"));
             assert_eq!(without(&manifest, &["log"]).unwrap(), theirs);
         }
     }
