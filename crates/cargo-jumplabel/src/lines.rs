@@ -1,7 +1,7 @@
 //! The lines of `[patch.crates-io]` in the user's Cargo.toml.
 
 use anyhow::{Context, Result, ensure};
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value, value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
 
 /// The folder of the patched packages in the user's workspace.
 pub const FOLDER: &str = "jumplabel-patches";
@@ -71,13 +71,18 @@ pub fn with(manifest: &str, names: &[&str]) -> Result<String> {
     })
 }
 
-/// Keeps the folder out of the workspace, if a pattern such as `*` or `*/*` chooses its members.
-fn exclude(manifest: &mut DocumentMut) {
-    let Some(workspace) = manifest.get_mut("workspace").and_then(Item::as_table_like_mut) else { return };
+/// True if a pattern such as `*` or `*/*` chooses the members of the workspace, so that it would choose packages of the folder.
+fn has_pattern(workspace: &dyn TableLike) -> bool {
     let is_pattern =
         |member: &str| member.split('/').find(|part| *part != ".").is_some_and(|first| first.contains(['*', '?', '[']));
     let members = workspace.get("members").and_then(Item::as_array);
-    if members.is_some_and(|members| members.iter().filter_map(Value::as_str).any(is_pattern)) {
+    members.is_some_and(|members| members.iter().filter_map(Value::as_str).any(is_pattern))
+}
+
+/// Keeps the folder out of the workspace, if a pattern chooses its members.
+fn exclude(manifest: &mut DocumentMut) {
+    let Some(workspace) = manifest.get_mut("workspace").and_then(Item::as_table_like_mut) else { return };
+    if has_pattern(workspace) {
         let excluded = workspace.entry("exclude").or_insert(value(Array::new())).as_array_mut();
         if let Some(excluded) = excluded.filter(|excluded| !excluded.iter().any(|path| path.as_str() == Some(FOLDER))) {
             excluded.push(FOLDER);
@@ -104,7 +109,9 @@ pub fn without(manifest: &str, names: &[&str]) -> Result<String> {
         if patches.is_empty() {
             manifest.remove("patch");
         }
+        // Without a pattern, the user has written the line.
         if let Some(workspace) = manifest.get_mut("workspace").and_then(Item::as_table_like_mut).filter(|_| is_last)
+            && has_pattern(workspace)
             && let Some(excluded) = workspace.get_mut("exclude").and_then(Item::as_array_mut)
         {
             excluded.retain(|path| path.as_str() != Some(FOLDER));
@@ -172,5 +179,8 @@ mod tests {
             assert_eq!(without(&two, &["fail"]).unwrap(), one);
             assert_eq!(without(&one, &["log"]).unwrap(), theirs);
         }
+        // The user's own line, where nothing needs it.
+        let theirs = "[workspace]\nmembers = [\"crates/*\"]\nexclude = [\"jumplabel-patches\"]\n";
+        assert_eq!(without(&with(theirs, &["log"]).unwrap(), &["log"]).unwrap(), theirs);
     }
 }
