@@ -3,28 +3,75 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file that gets back what it contained, or goes again, when this is dropped.
+/// A lock that is given back when this is dropped, or goes again if there was none. If somebody else has written it since [`Kept::note`], it stays.
 pub struct Kept {
     path: PathBuf,
     /// `None` if there was no file.
     bytes: Option<Vec<u8>>,
+    /// What cargo has left there for this tool.
+    written: Option<Vec<u8>>,
 }
 
 impl Kept {
     pub fn of(root: &Path) -> Kept {
         let path = root.join("Cargo.lock");
-        Kept { bytes: fs::read(&path).ok(), path }
+        let bytes = fs::read(&path).ok();
+        Kept { written: bytes.clone(), bytes, path }
+    }
+
+    /// Called when cargo has answered: what is there now is cargo's.
+    pub fn note(&mut self) {
+        self.written = fs::read(&self.path).ok();
     }
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        let now = fs::read(&self.path).ok();
+        if fs::read(&self.path).ok() != self.written {
+            return;
+        }
         // If the folder lets nobody write, cargo has written nothing.
         let _ = match &self.bytes {
-            bytes if *bytes == now => Ok(()),
+            bytes if *bytes == self.written => Ok(()),
             Some(bytes) => fs::write(&self.path, bytes),
             None => fs::remove_file(&self.path),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, fs, process};
+
+    use super::Kept;
+
+    /// What cargo wrote for the tool goes; what somebody else has written or removed since stays so.
+    #[test]
+    fn who_wrote_it() {
+        let folder = env::temp_dir().join(format!("cargo-jumplabel-lock-{}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("Cargo.lock");
+        let set = |text: Option<&str>| match text {
+            Some(text) => fs::write(&path, text).unwrap(),
+            None => drop(fs::remove_file(&path)),
+        };
+        for (before, cargo, other, after) in [
+            (Some("old"), Some("old"), Some("old"), Some("old")),
+            (Some("old"), Some("new"), Some("new"), Some("old")),
+            (None, Some("new"), Some("new"), None),
+            (Some("old"), Some("new"), Some("theirs"), Some("theirs")),
+            (Some("old"), Some("old"), Some("theirs"), Some("theirs")),
+            (None, Some("new"), Some("theirs"), Some("theirs")),
+            (Some("old"), Some("new"), None, None),
+        ] {
+            set(before);
+            let mut kept = Kept::of(&folder);
+            set(cargo);
+            kept.note();
+            set(other);
+            drop(kept);
+            assert_eq!(fs::read_to_string(&path).ok().as_deref(), after, "{before:?} {cargo:?} {other:?}");
+        }
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -48,14 +48,18 @@ pub fn question(manifest: Option<&Path>, offline: bool) -> MetadataCommand {
 impl Project {
     pub fn find(patch: &Patch) -> Result<Project> {
         let manifest = patch.manifest_path.as_deref();
-        let kept = if patch.check {
+        let mut kept = if patch.check {
             let found = question(manifest, patch.offline).no_deps().exec().context("cargo cannot read this project")?;
             Some(Kept::of(found.workspace_root.as_std_path()))
         } else {
             None
         };
         let mut question = question(manifest, patch.offline);
-        let metadata = match question.exec() {
+        let answer = question.exec();
+        if let Some(kept) = &mut kept {
+            kept.note();
+        }
+        let metadata = match answer {
             // To remove packages, this tool need not resolve the program with them, and cargo may be unable to.
             Err(_) if patch.remove => question.no_deps().exec().context("cargo cannot read this project")?,
             metadata => metadata.map_err(|error| source::explained(error, "cargo cannot read this project"))?,
