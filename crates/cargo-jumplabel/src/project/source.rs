@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Error, Result, bail, ensure};
 use cargo_metadata::Package;
+use cargo_metadata::semver::VersionReq;
 use toml_edit::InlineTable;
 
 use super::{Project, places};
@@ -56,7 +57,10 @@ impl Project {
             }
         } else if source.starts_with(|first: char| first.is_ascii_digit()) {
             dependency.insert("version", source.into());
-            &|own| own.source.as_ref().is_some_and(|own| own.is_crates_io())
+            &|own| {
+                let is_wanted = VersionReq::parse(source).is_ok_and(|wanted| wanted.matches(&own.version));
+                is_wanted && own.source.as_ref().is_some_and(|own| own.is_crates_io())
+            }
         } else {
             bail!(
                 "--jumplabel {source}: this is no checkout (there is no crates/{package} in it), no address of a repository and no version"
@@ -139,7 +143,9 @@ fn git(source: &str) -> Result<Vec<(&'static str, &str)>> {
 
 #[cfg(test)]
 mod tests {
-    use super::git;
+    use serde_json::json;
+
+    use super::{Project, git};
 
     #[test]
     fn sources_of_git() {
@@ -153,5 +159,35 @@ mod tests {
             assert_eq!(git(&format!("{source}{commit}")).unwrap(), says);
         }
         assert!(git("git+file:///j").is_err() && git("registry+file:///j#0").is_err());
+    }
+
+    /// A version that `--jumplabel` names is the one that the program has, or an error.
+    #[test]
+    fn versions_of_a_registry() {
+        let package = |name: &str, version: &str, source: Option<&str>| {
+            json!({ "name": name, "version": version, "id": name, "source": source, "dependencies": [], "targets": [], "features": {},
+                "manifest_path": format!("/{name}/Cargo.toml") })
+        };
+        // The registry's address, as locks have it.
+        let lock = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock")).unwrap();
+        let index = lock.lines().find_map(|line| line.strip_prefix("source = \"")?.strip_suffix('"'));
+        let metadata = json!({
+            "packages": [package("program", "1.0.0", None), package("jumplabel", "0.1.3", index)],
+            "workspace_members": ["program"],
+            "resolve": { "root": "program", "nodes": [
+                { "id": "program", "dependencies": ["jumplabel"] }, { "id": "jumplabel", "dependencies": [] }] },
+            "workspace_root": "/program", "target_directory": "/program/target", "version": 1,
+        });
+        for (wanted, is_there) in [("0.1", true), ("0.1.3", true), ("0.2", false), ("0.1.4", false), ("0.x.y", false)] {
+            let metadata = serde_json::from_value(metadata.clone()).unwrap();
+            let project = Project { metadata, jumplabel: Some(wanted.to_owned()), offline: true, _kept: None };
+            match project.jumplabel("jumplabel") {
+                Ok(found) => assert!(is_there && found["version"].as_str() == Some("0.1.3"), "{wanted}: {found}"),
+                Err(error) => {
+                    let says = error.to_string();
+                    assert!(!is_there && says.contains("the program already has jumplabel 0.1.3"), "{wanted}: {says}");
+                }
+            }
+        }
     }
 }
