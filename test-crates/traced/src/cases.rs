@@ -103,19 +103,25 @@ pub fn flips() {
     println!("ok");
 }
 
-/// A subscriber that panics while a callsite is registered. The next one gets all events.
+/// A subscriber that panics while a callsite is registered: where a thread reaches it, and not when another subscriber is made. The next one gets all
+/// events.
 pub fn panics() {
     std::panic::set_hook(Box::new(|_| ()));
     let counting = Counting { at_registration: Some(|| panic!("no")), ..Counting::default() };
-    let subscriber = Registry::default().with(counting);
+    let panicking = tracing::Dispatch::new(Registry::default().with(counting));
     let caught = |run: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
-    let subscriber = std::cell::Cell::new(Some(subscriber));
-    let _ = caught(&|| with_default(subscriber.take().unwrap(), || _ = noisy::one(1)));
-    let counting = Counting::default();
-    let seen = caught(&|| {
-        with_default(Registry::default().with(counting.clone()), || (0..10).for_each(|x| _ = noisy::one(x)));
-    });
-    println!("{} {}", seen.is_ok(), counting.events());
+    let counted = |events: u64| {
+        let counting = Counting::default();
+        let seen = caught(&|| {
+            with_default(Registry::default().with(counting.clone()), || (0..events).for_each(|x| _ = noisy::one(x)));
+        });
+        println!("{} {}", seen.is_ok(), counting.events());
+    };
+    counted(0);
+    let reached = caught(&|| tracing::dispatcher::with_default(&panicking, || _ = noisy::one(1)));
+    println!("{}", reached.is_ok());
+    drop(panicking);
+    counted(10);
 }
 
 /// A filter that is reloaded 2,000 times beside a thread that says things.

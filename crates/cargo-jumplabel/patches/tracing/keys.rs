@@ -218,18 +218,24 @@ impl Callsites {
         // If the callsites cannot be listed, no key goes off, and `sync` reports that.
         let _ = KEYED.for_each(|callsite| callsites.push(&callsite.inner));
         let new = (DefaultCallsite::UNREGISTERED, DefaultCallsite::REGISTERING);
+        // A panic of a subscriber must not leave this function, which runs under the lock of all dispatchers; upstream would ask the subscriber
+        // later, without that lock. Nor may the callsite be on the list then: each rebuild would ask about it, though no thread has reached it.
+        // It and those after it register themselves where a thread reaches them, and their keys go on.
         let register = |callsite: &'static DefaultCallsite| {
             if *callsite.meta.level() <= max_level
                 && callsite.registration.compare_exchange(new.0, new.1, Ordering::AcqRel, Ordering::Acquire).is_ok()
             {
+                let asks = || rebuild_callsite_interest(callsite, dispatchers);
+                if catch_unwind(AssertUnwindSafe(asks)).is_err() {
+                    callsite.registration.store(DefaultCallsite::UNREGISTERED, Ordering::Release);
+                    return false;
+                }
                 CALLSITES.push_default(callsite);
-                rebuild_callsite_interest(callsite, dispatchers);
                 callsite.registration.store(DefaultCallsite::REGISTERED, Ordering::Release);
             }
+            true
         };
-        // A panic of a subscriber must not leave this function, which runs under the lock of all dispatchers; upstream would ask the subscriber
-        // later, without that lock. Callsites that are not registered by then stay so, and their keys go on.
-        let _ = catch_unwind(AssertUnwindSafe(|| callsites.into_iter().for_each(register)));
+        let _ = callsites.into_iter().all(register);
     }
 }
 
