@@ -53,8 +53,9 @@ impl PageRun {
     /// Makes both copies. The forward copy is writable. Refuses with `EBUSY` if a uprobe is set on the pages.
     #[inline(never)]
     pub(super) fn copy(&mut self, file: &File) -> Result<()> {
-        /// The number of times that the writer waits for a probe to go, half a millisecond each time.
-        const TRIES: usize = 20;
+        /// The number of times that the writer waits for a probe to go, half a millisecond each time. On a busy machine, the thread that removes a
+        /// probe can wait for its turn longer than 10 ms: the breakpoint was then taken for a debugger's.
+        const TRIES: usize = 200;
         for number in 1.. {
             self.forward = file.map(self.bytes, ProtFlags::READ | ProtFlags::WRITE)?;
             self.backward = file.map(self.bytes, ProtFlags::READ | ProtFlags::WRITE)?;
