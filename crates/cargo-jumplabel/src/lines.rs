@@ -14,8 +14,7 @@ fn is_ours(line: &Item, name: &str) -> bool {
     line.get("path").and_then(Item::as_str) == Some(&path_of(name))
 }
 
-/// A manifest after an edit, with the ends of lines that it had, and the mark of order that it may begin with. Cargo reads them, and `toml_edit` drops
-/// them.
+/// A manifest after an edit. It keeps the ends of its lines, and the byte order mark if it has one. Cargo accepts both, and `toml_edit` drops both.
 fn edited(manifest: &str, edit: impl FnOnce(&mut DocumentMut) -> Result<()>) -> Result<String> {
     const MARK: char = '\u{feff}';
     let (mark, text) = manifest.strip_prefix(MARK).map_or(("", manifest), |text| ("\u{feff}", text));

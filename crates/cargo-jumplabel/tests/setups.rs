@@ -36,8 +36,8 @@ fn git<S: AsRef<OsStr>>(folder: &Path, arguments: &[S]) -> String {
     run(Command::new("git").args(name).args(arguments).current_dir(folder)).trim().to_owned()
 }
 
-/// To cargo a branch, a tag and a commit are three sources, though they be one commit. The patched package takes jumplabel from the very source that
-/// the program has, also if `--jumplabel` says the address again.
+/// To cargo, a branch, a tag and a commit are three sources, even if all three name one commit. The patched package takes jumplabel from exactly the
+/// source that the program has, also if `--jumplabel` names the address again.
 #[test]
 fn jumplabel_from_git() {
     let folder = chatty("git", "");

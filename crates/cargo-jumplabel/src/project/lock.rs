@@ -1,4 +1,4 @@
-//! Cargo.lock, which cargo writes whenever it resolves a project: also for a command that changes nothing.
+//! Restores Cargo.lock after `--check`, because cargo writes it whenever it resolves a project.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -79,8 +79,8 @@ impl Project {
         Ok(dependency)
     }
 
-    /// A dependency on `package` that comes from where the program has `own` already, which is jumplabel, perhaps only through packages that were
-    /// patched earlier.
+    /// A dependency on `package` from the source of `own`, the jumplabel that the program already has. Perhaps only packages that were patched earlier
+    /// use it.
     fn beside(&self, own: &Package, package: &str) -> Result<InlineTable> {
         let mut dependency = InlineTable::new();
         match &own.source {
@@ -127,8 +127,8 @@ impl Project {
     }
 }
 
-/// What a manifest says of a source `git+ADDRESS?branch=NAME#COMMIT`, where `branch` may be `tag` or `rev`, or missing. To cargo, the commit in the
-/// place of a branch would be another source. The source is one, so Cargo.lock has one commit for it.
+/// The words of a manifest for the source `git+ADDRESS?branch=NAME#COMMIT`. `branch` can be `tag` or `rev` instead, or be missing. The words keep the
+/// branch, because to cargo the commit would be another source.
 fn git(source: &str) -> Result<Vec<(&'static str, &str)>> {
     let source = source.strip_prefix("git+").context("a git source begins with git+")?;
     // `cargo metadata` writes names as they are: a branch may contain `#`, `&` and `+`.

@@ -123,29 +123,28 @@ fn linked(words: &[OsString], all: &Words) -> u8 {
 
 /// Strips a file as the linker would have done. Returns the exit code of `strip`.
 fn stripped(path: &Path, option: &str) -> u8 {
-    let failed = |why: &dyn std::fmt::Display| say(&format_args!("{}: strip {option}: {why}", path.display()));
-    match Command::new("strip").arg(option).arg(path).status() {
-        Ok(status) if status.success() => 0,
-        Ok(status) => {
-            failed(&"failed");
-            code(Ok(status))
-        }
-        Err(error) => {
-            failed(&error);
-            127
-        }
+    let status = Command::new("strip").arg(option).arg(path).status();
+    if status.as_ref().is_ok_and(|status| !status.success()) {
+        say(&format_args!("{}: strip {option} failed", path.display()));
     }
+    code_of("strip", status)
 }
 
 fn say(what: &dyn std::fmt::Display) {
     eprintln!("jumplabel-cc: {what}");
 }
 
+/// The exit code of the compiler.
 fn code(status: std::io::Result<ExitStatus>) -> u8 {
+    code_of(&std::env::var(COMPILER).unwrap_or_else(|_| "cc".into()), status)
+}
+
+/// The exit code of `program`. If it could not start, says so.
+fn code_of(program: &str, status: std::io::Result<ExitStatus>) -> u8 {
     match status {
         Ok(status) => status.code().and_then(|code| code.try_into().ok()).unwrap_or(1),
         Err(error) => {
-            say(&format_args!("{}: {error}", std::env::var(COMPILER).unwrap_or_else(|_| "cc".into())));
+            say(&format_args!("{program}: {error}"));
             127
         }
     }
