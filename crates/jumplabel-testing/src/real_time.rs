@@ -17,7 +17,7 @@ use std::time::Duration;
 pub struct Upper(thread::JoinHandle<()>);
 
 impl Upper {
-    /// Makes this thread the lower one, and starts the upper one, which waits for [`wake`](Upper::wake) and then runs `body`. None if the system
+    /// Makes this thread the lower one, and starts the upper one, which waits for [`wake`] and then runs `body`. None if the system
     /// does not allow that. For a scenario: the process cannot go back.
     pub fn new(body: impl FnOnce() + Send + 'static) -> Option<Upper> {
         // SAFETY: these calls concern only this process, and get structures of the right types.
