@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use jumplabel::{Error, Refusal, WriterKind, set_writer, static_branch_unlikely, static_key};
+use jumplabel::{Error, Outcome, Refusal, WriterKind, set_writer, static_branch_unlikely, static_key};
 use jumplabel_testing::scenario::{passes, rounds};
 use jumplabel_testing::stop::Stop;
 
@@ -92,4 +92,66 @@ fn refused_while_it_is_set() {
             }
         }
     });
+}
+
+/// Another test's probe can be on the same page, but it goes.
+fn succeeds(change: impl Fn() -> Result<Outcome, Error>) {
+    assert!((0..1000).any(|_| change().is_ok()), "{change:?}", change = change());
+}
+
+/// A breakpoint that is not the kernel's can be one that the kernel is just removing, so it is refused, too.
+#[test]
+fn refused_while_a_breakpoint_is_set() {
+    passes(|| {
+        static_key! { static KEY: false; }
+        set_writer(Some(WriterKind::Remap));
+        let check = &Check { key: &KEY, run: || static_branch_unlikely!(KEY), first: Some(false) };
+        let probe = Probe::set(By::Writes, check.site() - 1).unwrap();
+        let error = KEY.enable().unwrap_err();
+        assert!(matches!(error, Error::Denied { refused } if refused.of(WriterKind::Remap) == BUSY[0]), "{error}");
+        drop(probe);
+        succeeds(|| KEY.enable());
+        assert!(check.is(true));
+    });
+}
+
+#[cfg(jumplabel_trampolines)]
+mod displacements {
+    use super::*;
+
+    /// Functions of one byte each.
+    const RETURNS: usize = 256;
+    core::arch::global_asm!(
+        ".section .text.returns, \"ax\", @progbits",
+        ".globl returns",
+        "returns: .fill 256, 1, 0xc3",
+        ".text"
+    );
+
+    jumplabel::static_call! { static CALL: extern "C" fn() = nothing; }
+
+    extern "C" fn nothing() {}
+
+    /// A displacement of ours can begin with the bytes of a probe, while its opcode is as in the file. Its page still moves.
+    #[test]
+    fn can_look_like_probes() {
+        passes(|| {
+            unsafe extern "C" {
+                #[link_name = "returns"]
+                static FUNCTIONS: [extern "C" fn(); 0];
+            }
+            set_writer(Some(WriterKind::Remap));
+            // The address behind the jump.
+            let end = *CALL as *const () as usize + if cfg!(target_arch = "x86_64") { 9 } else { 5 };
+            for byte in [0xcc, 0xe8] {
+                let first = (&raw const FUNCTIONS).addr();
+                let one = (first..first + RETURNS).find(|one| one.wrapping_sub(end) % 256 == byte).unwrap();
+                // SAFETY: a function that returns.
+                let one: extern "C" fn() = unsafe { std::mem::transmute(one) };
+                succeeds(|| CALL.update(one));
+                assert_eq!(usize::from(bytes::<1>(end - 4)[0]), byte);
+                succeeds(|| CALL.update(nothing));
+            }
+        });
+    }
 }

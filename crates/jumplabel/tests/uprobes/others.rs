@@ -102,7 +102,7 @@ mod calls {
 
 #[cfg(target_arch = "x86_64")]
 mod in_place {
-    use jumplabel::{alternative, alternatives, for_each_mode_site, ops};
+    use jumplabel::{Refusal, alternative, alternatives, for_each_mode_site, ops};
     use jumplabel_testing::scenario::{fork, reap};
 
     use super::super::probe::By;
@@ -128,7 +128,8 @@ mod in_place {
         change(9, 2)
     }
 
-    /// The kernel refuses a probe on an operation in place, because of the operation's prefix. Another probe leaves the prefix as it was.
+    /// The kernel refuses a probe on an operation in place, because of the operation's prefix. Another's breakpoint leaves the prefix as it was;
+    /// while it is there, the page cannot be moved beside threads, because the kernel might be removing the breakpoint.
     #[test]
     fn on_an_operation() {
         passes(|| {
@@ -139,8 +140,16 @@ mod in_place {
                 NUMBERS.set(Numbers::Add).unwrap();
                 let probe = Probe::set(by, site - 1);
                 assert_eq!(probe.is_err(), by == By::Kernel);
-                NUMBERS.set(Numbers::Less).unwrap();
+                let result = NUMBERS.set(Numbers::Less);
+                match by {
+                    By::Kernel => drop(result.unwrap()),
+                    By::Writes => {
+                        let busy = |remap| remap == Refusal::errno(libc::EBUSY);
+                        assert!(matches!(result, Err(Error::MultiThreaded { remap, .. }) if busy(remap)), "{result:?}");
+                    }
+                }
                 drop(probe);
+                NUMBERS.set(Numbers::Less).unwrap();
                 assert_eq!((bytes(site - 1), changed()), ([0x2e], 7), "{by:?}");
             }
         });

@@ -6,8 +6,9 @@
 //! program. So:
 //!
 //! * If something in the text looks like a probe, the writer makes a mapping that can be executed. If the kernel puts a probe there, the writer
-//!   refuses the move. If not, the kernel may be removing the probe: the writer waits, and copies again. If the bytes stay, they belong to someone
-//!   else, such as a debugger with a breakpoint, and the writer copies them.
+//!   refuses the move. If not, the kernel may be removing the probe: the writer waits, and copies again. If the bytes stay, and a debugger is
+//!   attached, they are the debugger's, and the writer copies them. Otherwise it refuses the move: on a busy machine, a probe stays for 200 ms after
+//!   the kernel has begun to remove it.
 //! * Right before the move, the writer compares the text with the copy. If the text has changed, the writer refuses the move.
 
 use core::ffi::{CStr, c_void};
@@ -20,22 +21,18 @@ use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, munma
 use rustix::thread::futex;
 
 use crate::error::Refusal;
+use crate::format::{CALL_SITE, OP};
 use crate::platform::linux::procfs::open;
 use crate::platform::linux::write::maps::Mapping;
-use crate::platform::linux::{libc, pages};
+use crate::platform::linux::{PLATFORM, libc, pages};
+use crate::platform::{Platform, instances};
 
 type Result<T, E = Refusal> = core::result::Result<T, E>;
 
-/// The possible first bytes of a probe: `int3`, and the call into which Linux 6.18 turns it.
-const PROBES: &[u8] = if cfg!(any(target_arch = "x86_64", target_arch = "x86")) { &[0xcc, 0xe8] } else { &[] };
+const INT3: u8 = 0xcc;
 
-/// Whether a run seems to hold a probe.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Probe {
-    No,
-    Possibly,
-    Probably,
-}
+/// The possible first bytes of a probe: `int3`, and the call into which Linux 6.18 turns it.
+const PROBES: &[u8] = if cfg!(any(target_arch = "x86_64", target_arch = "x86")) { &[INT3, 0xe8] } else { &[] };
 
 /// Pages that the writer moves together.
 #[derive(Clone, Copy)]
@@ -50,26 +47,25 @@ pub(super) struct PageRun {
 }
 
 impl PageRun {
-    /// Makes both copies. The forward copy is writable. Refuses with `EBUSY` if a uprobe is set on the pages.
+    /// Makes both copies. The forward copy is writable. Refuses with `EBUSY` if a uprobe is on the pages, or a breakpoint that is no debugger's.
     #[inline(never)]
     pub(super) fn copy(&mut self, file: &File) -> Result<()> {
-        /// The number of times that the writer waits for a probe to go, half a millisecond each time. On a busy machine, the thread that removes a
-        /// probe can wait for its turn longer than 10 ms: the breakpoint was then taken for a debugger's.
-        const TRIES: usize = 200;
-        for number in 1.. {
+        /// The number of times that the writer waits for a probe to go, half a millisecond each time.
+        const TRIES: usize = 20;
+        for number in 1..=TRIES {
             self.forward = file.map(self.bytes, ProtFlags::READ | ProtFlags::WRITE)?;
             self.backward = file.map(self.bytes, ProtFlags::READ | ProtFlags::WRITE)?;
-            let found = self.copy_changes();
-            if found != Probe::No {
+            let seems_probed = self.copy_changes();
+            if seems_probed {
                 self.demand_no_probe(file)?;
             }
-            if found != Probe::Probably || number == TRIES {
-                break;
+            if !seems_probed || number == TRIES && is_traced() {
+                return self.protect(self.backward);
             }
             self.unmap();
             nap();
         }
-        self.protect(self.backward)
+        Err(rustix::io::Errno::BUSY.into())
     }
 
     /// Refuses with `EBUSY` if the kernel puts a uprobe into a new mapping of these pages.
@@ -99,26 +95,26 @@ impl PageRun {
         unsafe { pages::protect(copy, self.bytes, self.protection) }
     }
 
-    /// Copies those bytes of the text that differ from the file to both copies. Returns whether they seem to be a probe.
-    fn copy_changes(&self) -> Probe {
+    /// Copies those bytes of the text that differ from the file to both copies. Returns whether some seem to be a probe.
+    fn copy_changes(&self) -> bool {
         /// The number of bytes that are compared at once. Pages consist of such chunks.
         const CHUNK: usize = 64;
-        let mut found = Probe::No;
+        let mut seems_probed = false;
         for start in (0..self.bytes).step_by(CHUNK) {
             // SAFETY: the bytes lie in text that can be read, and in a copy of it.
             let [text, copy] = [self.text, self.backward]
                 .map(|copy| unsafe { slice::from_raw_parts((copy + start) as *const u8, CHUNK) });
             if text != copy {
-                found = found.max(self.copy_changed(start..start + CHUNK));
+                seems_probed |= self.copy_changed(start..start + CHUNK);
             }
         }
-        found
+        seems_probed
     }
 
     /// [`copy_changes`](Self::copy_changes) for a part of the bytes.
     #[inline(never)]
-    fn copy_changed(&self, bytes: Range<usize>) -> Probe {
-        let (mut found, mut was_equal) = (Probe::No, true);
+    fn copy_changed(&self, bytes: Range<usize>) -> bool {
+        let (mut seems_probed, mut was_equal) = (false, true);
         for at in bytes {
             let [text, forward, backward] = [self.text, self.forward, self.backward].map(|copy| (copy + at) as *mut u8);
             // SAFETY: the byte lies in text that can be read, and in the two copies, which only this writer uses.
@@ -126,17 +122,16 @@ impl PageRun {
                 let now = text.read_volatile();
                 let is_equal = backward.read() == now;
                 if !is_equal {
-                    if PROBES.contains(&now) {
-                        // In the middle of an instruction of ours, the byte before this one has usually changed, too.
-                        found = found.max(if was_equal { Probe::Probably } else { Probe::Possibly });
-                    }
+                    // A probe changes the first byte of an instruction. The byte before it is as in the file, or the last byte of a site.
+                    let is_first = || was_equal || can_be_ours(text as usize - 1, 0);
+                    seems_probed |= PROBES.contains(&now) && !can_be_ours(text as usize, now) && is_first();
                     forward.write(now);
                     backward.write(now);
                 }
                 was_equal = is_equal;
             }
         }
-        found
+        seems_probed
     }
 
     /// Returns the error `EAGAIN` if someone else has changed the text since it was copied.
@@ -165,6 +160,35 @@ impl PageRun {
             }
         }
     }
+}
+
+/// Whether the library may have written `byte` at `address`: it is in a site, and is not a breakpoint over the site's instruction.
+#[inline(never)]
+fn can_be_ours(address: usize, byte: u8) -> bool {
+    // SAFETY: writers work while the lock is held, which keeps all instances loaded.
+    for runtime in unsafe { instances::from(PLATFORM.runtimes()) } {
+        for object in runtime.objects() {
+            for entry in object.table() {
+                let at = address.wrapping_sub(entry.code());
+                // A call's site is its displacement, which can begin with any byte. No operation begins with `int3`, and no other site with a probe.
+                let can_begin = |kind| kind == CALL_SITE || !PROBES.contains(&byte) || kind == OP && byte != INT3;
+                if at < entry.bytes() && (at > 0 || can_begin(entry.kind())) {
+                    return true;
+                }
+            }
+        }
+    }
+    false
+}
+
+/// Whether a debugger is attached to this thread.
+#[inline(never)]
+fn is_traced() -> bool {
+    // The lines in front of this one have some 100 bytes.
+    let mut text = [0_u8; 256];
+    let Ok(file) = open(c"/proc/thread-self/status", OFlags::RDONLY) else { return false };
+    let _ = rustix::io::read(&file, &mut text);
+    text.windows(9).any(|line| matches!(line, [line @ .., number] if line == b"cerPid:\t" && *number != b'0'))
 }
 
 /// Waits for half a millisecond.
