@@ -20,6 +20,8 @@ fn part_from_its_file(second: usize) {
         let page = libc::mmap(second as *mut _, PAGE, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
         assert_eq!(page as usize, second);
         page.cast::<u8>().copy_from(code.as_ptr(), PAGE);
+        // The bytes with which probes begin. There are no probes in pages without a file.
+        page.cast::<[u8; 4]>().byte_add(PAGE - 4).write([0, 0xcc, 0, 0xe8]);
         assert_eq!(libc::mprotect(page, PAGE, libc::PROT_READ | libc::PROT_EXEC), 0);
     }
 }

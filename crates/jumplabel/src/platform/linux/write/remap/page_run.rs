@@ -55,7 +55,7 @@ impl PageRun {
         for number in 1..=TRIES {
             self.forward = file.map(self.bytes, ProtFlags::READ | ProtFlags::WRITE)?;
             self.backward = file.map(self.bytes, ProtFlags::READ | ProtFlags::WRITE)?;
-            let seems_probed = self.copy_changes();
+            let seems_probed = self.copy_changes(file);
             if seems_probed {
                 self.demand_no_probe(file)?;
             }
@@ -96,24 +96,26 @@ impl PageRun {
     }
 
     /// Copies those bytes of the text that differ from the file to both copies. Returns whether some seem to be a probe.
-    fn copy_changes(&self) -> bool {
+    fn copy_changes(&self, file: &File) -> bool {
         /// The number of bytes that are compared at once. Pages consist of such chunks.
         const CHUNK: usize = 64;
+        // The kernel puts probes only into mappings of files.
+        let probes = if matches!(file, File::None) { &[] } else { PROBES };
         let mut seems_probed = false;
         for start in (0..self.bytes).step_by(CHUNK) {
             // SAFETY: the bytes lie in text that can be read, and in a copy of it.
             let [text, copy] = [self.text, self.backward]
                 .map(|copy| unsafe { slice::from_raw_parts((copy + start) as *const u8, CHUNK) });
             if text != copy {
-                seems_probed |= self.copy_changed(start..start + CHUNK);
+                seems_probed |= self.copy_changed(start..start + CHUNK, probes);
             }
         }
         seems_probed
     }
 
-    /// [`copy_changes`](Self::copy_changes) for a part of the bytes.
+    /// [`copy_changes`](Self::copy_changes) for a part of the bytes. `probes` are the possible first bytes of a probe.
     #[inline(never)]
-    fn copy_changed(&self, bytes: Range<usize>) -> bool {
+    fn copy_changed(&self, bytes: Range<usize>, probes: &[u8]) -> bool {
         let (mut seems_probed, mut was_equal) = (false, true);
         for at in bytes {
             let [text, forward, backward] = [self.text, self.forward, self.backward].map(|copy| (copy + at) as *mut u8);
@@ -124,7 +126,7 @@ impl PageRun {
                 if !is_equal {
                     // A probe changes the first byte of an instruction. The byte before it is as in the file, or the last byte of a site.
                     let is_first = || was_equal || can_be_ours(text as usize - 1, 0);
-                    seems_probed |= PROBES.contains(&now) && !can_be_ours(text as usize, now) && is_first();
+                    seems_probed |= probes.contains(&now) && !can_be_ours(text as usize, now) && is_first();
                     forward.write(now);
                     backward.write(now);
                 }
