@@ -104,13 +104,15 @@ core:
 
 # Torture in the build that `core` uses, with all assertions: `make torture` optimises. Then jumplabel-capi with the features for kernels. (xtask
 # has no library, but all features of rustix that the workspace uses: without it, cargo would build rustix a second time.) Then jumplabel-bench.
-# Some goals run in parallel with the sets. Those in EARLY are short and valuable: they begin before CI leaves commands out. Those in LATE use the
-# processor that would be idle until `capi`, the longest set, ends.
+# Some goals run in parallel with the sets. Those in EARLY are short and valuable: they begin before CI leaves commands out. Half of the time of
+# `capi` is its suite `conformance`, with all compilers and flags, so that begins when CI may leave it out. Those in LATE use the processor that
+# would be idle until the last set ends.
 wide:
 	cargo test --workspace $(ALONE:%=--test %)
 	cargo test -p jumplabel-capi -p xtask --features jumplabel-capi/kernel --lib
 	cargo test --workspace --bin jumplabel-bench
-	cargo xtask sets capi $(EARLY:%="make %") $(filter-out capi,$(WIDE)) "$(WIDE_PROJECTS)" "$(ONLY_WIDE)" $(LATE:%="make %")
+	cargo xtask sets capi:--skip,conformance $(EARLY:%="make %") $(filter-out capi,$(WIDE)) capi:conformance "$(WIDE_PROJECTS)" "$(ONLY_WIDE)" \
+		$(LATE:%="make %")
 EARLY := lint-all miri model
 LATE := elsewhere fuzz
 
