@@ -105,6 +105,7 @@ mod in_place {
     use jumplabel::{Refusal, alternative, alternatives, for_each_mode_site, ops};
     use jumplabel_testing::scenario::{fork, reap};
 
+    use super::super::moving::succeeds;
     use super::super::probe::By;
     use super::*;
 
@@ -137,19 +138,19 @@ mod in_place {
             for_each_mode_site(NUMBERS.raw().mode(), |found| site = found.address).unwrap();
             assert_eq!(bytes(site - 1), [0x2e]);
             for &by in probe::all() {
-                NUMBERS.set(Numbers::Add).unwrap();
+                succeeds(|| NUMBERS.set(Numbers::Add));
                 let probe = Probe::set(by, site - 1);
                 assert_eq!(probe.is_err(), by == By::Kernel);
-                let result = NUMBERS.set(Numbers::Less);
                 match by {
-                    By::Kernel => drop(result.unwrap()),
+                    By::Kernel => succeeds(|| NUMBERS.set(Numbers::Less)),
                     By::Writes => {
+                        let result = NUMBERS.set(Numbers::Less);
                         let busy = |remap| remap == Refusal::errno(libc::EBUSY);
                         assert!(matches!(result, Err(Error::MultiThreaded { remap, .. }) if busy(remap)), "{result:?}");
                     }
                 }
                 drop(probe);
-                NUMBERS.set(Numbers::Less).unwrap();
+                succeeds(|| NUMBERS.set(Numbers::Less));
                 assert_eq!((bytes(site - 1), changed()), ([0x2e], 7), "{by:?}");
             }
         });

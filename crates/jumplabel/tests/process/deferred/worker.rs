@@ -9,7 +9,7 @@ use jumplabel::platform::builtin;
 use jumplabel_testing::real_time::{Upper, wake};
 
 use super::{AT_ONCE, MANY_LATE, NEVER, SLOW, at_once, never, slow, wait_until};
-use crate::scenario::{fork, passes, reap, skip};
+use crate::scenario::{fork, passes, reap, repeats, skip};
 use crate::twin::{self, Twin};
 
 /// One dec is due. It happens once, whether the worker or `flush` carries it out, and a user who came meanwhile stays.
@@ -104,7 +104,7 @@ fn no_worker_can_be_started() {
                 scope.spawn(move || {
                     barrier.wait();
                     let mut promised = 0;
-                    for _ in 0..2000 {
+                    for _ in 0..repeats(2000) {
                         barrier.wait();
                         promised += usize::from(key.dec_deferred() != Err(Error::OutOfMemory));
                     }
@@ -113,7 +113,7 @@ fn no_worker_can_be_started() {
             }
             forbid();
             barrier.wait();
-            for _ in 0..2000 {
+            for _ in 0..repeats(2000) {
                 barrier.wait();
             }
         });

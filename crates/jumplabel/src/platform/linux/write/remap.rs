@@ -85,7 +85,7 @@ impl Remap {
                 let file = File::of(&mapping, start, &mut path)?;
                 let protection = if mapping.is_text() { mapping.protection } else { TEXT } | bti::protection(start);
                 // The run is put on the list before its copies are made, because only copies on the list are unmapped.
-                let run = PageRun { text: start, bytes, protection, forward: 0, backward: 0 };
+                let run = PageRun { text: start, bytes, protection, forward: 0, backward: 0, copied: 0 };
                 self.runs.push(run, &PLATFORM).map_err(|_| rustix::io::Errno::NOMEM)?;
                 self.runs().last_mut().map_or(Ok(()), |run| run.copy(&file))?;
                 start += bytes;

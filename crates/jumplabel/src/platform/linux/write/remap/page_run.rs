@@ -6,10 +6,11 @@
 //! program. So:
 //!
 //! * If something in the text looks like a probe, the writer makes a mapping that can be executed. If the kernel puts a probe there, the writer
-//!   refuses the move. If not, the kernel may be removing the probe: the writer waits, and copies again. If the bytes stay, and a debugger is
-//!   attached, they are the debugger's, and the writer copies them. Otherwise it refuses the move: on a busy machine, a probe stays for 200 ms after
-//!   the kernel has begun to remove it.
-//! * Right before the move, the writer compares the text with the copy. If the text has changed, the writer refuses the move.
+//!   refuses the move. If not, the kernel may be removing the probe: the writer waits, and copies again. If the bytes stay, the writer refuses the
+//!   move, because the removal can take 200 ms on a busy machine. But if a debugger is attached, the bytes are probably the debugger's, and the
+//!   writer copies them.
+//! * Right before the move, the writer compares the text with what it has copied. If the text has changed, the writer refuses the move. The kernel
+//!   sets a probe in the text and in both copies, once they cannot be written. So the writer compares sums, not the text with a copy.
 
 use core::ffi::{CStr, c_void};
 use core::ops::Range;
@@ -44,22 +45,25 @@ pub(super) struct PageRun {
     pub(super) forward: usize,
     /// The copy for the way back. 0 in the same cases.
     pub(super) backward: usize,
+    /// The [`sum`] of the text when it was copied.
+    pub(super) copied: u64,
 }
 
 impl PageRun {
     /// Makes both copies. The forward copy is writable. Refuses with `EBUSY` if a uprobe is on the pages, or a breakpoint that is no debugger's.
     #[inline(never)]
     pub(super) fn copy(&mut self, file: &File) -> Result<()> {
-        /// The number of times that the writer waits for a probe to go, half a millisecond each time.
-        const TRIES: usize = 20;
-        for number in 1..=TRIES {
+        /// The number of looks. The writer waits for half a millisecond after each.
+        const LOOKS: usize = 200;
+        for number in 1..=LOOKS {
             self.forward = file.map(self.bytes, ProtFlags::READ | ProtFlags::WRITE)?;
             self.backward = file.map(self.bytes, ProtFlags::READ | ProtFlags::WRITE)?;
             let seems_probed = self.copy_changes(file);
             if seems_probed {
                 self.demand_no_probe(file)?;
             }
-            if !seems_probed || number == TRIES && is_traced() {
+            if !seems_probed || number == LOOKS && is_traced() {
+                self.copied = sum(self.bytes_at(self.backward));
                 return self.protect(self.backward);
             }
             self.unmap();
@@ -125,7 +129,7 @@ impl PageRun {
                 let is_equal = backward.read() == now;
                 if !is_equal {
                     // A probe changes the first byte of an instruction. The byte before it is as in the file, or the last byte of a site.
-                    let is_first = || was_equal || can_be_ours(text as usize - 1, 0);
+                    let is_first = || was_equal || can_be_ours(text as usize - 1, NO_PROBE);
                     seems_probed |= probes.contains(&now) && !can_be_ours(text as usize, now) && is_first();
                     forward.write(now);
                     backward.write(now);
@@ -138,7 +142,7 @@ impl PageRun {
 
     /// Returns the error `EAGAIN` if someone else has changed the text since it was copied.
     pub(super) fn demand_unchanged(&self) -> Result<()> {
-        let is_same = self.bytes_at(self.text) == self.bytes_at(self.backward);
+        let is_same = sum(self.bytes_at(self.text)) == self.copied;
         if is_same { Ok(()) } else { Err(rustix::io::Errno::AGAIN.into()) }
     }
 
@@ -164,17 +168,22 @@ impl PageRun {
     }
 }
 
-/// Whether the library may have written `byte` at `address`: it is in a site, and is not a breakpoint over the site's instruction.
+/// A byte with which no probe begins.
+const NO_PROBE: u8 = 0;
+
+/// Whether `byte` at `address` can be the library's own: the address lies in a site, and the site can hold that byte there.
 #[inline(never)]
 fn can_be_ours(address: usize, byte: u8) -> bool {
+    /// No site is longer. This is compared first, because few entries pass.
+    const LONGEST: usize = 8;
+    // A call's site is its displacement, which can begin with any byte. No operation begins with `int3`, and no other site with a probe.
+    let can_begin = |kind| kind == CALL_SITE || !PROBES.contains(&byte) || kind == OP && byte != INT3;
     // SAFETY: writers work while the lock is held, which keeps all instances loaded.
     for runtime in unsafe { instances::from(PLATFORM.runtimes()) } {
         for object in runtime.objects() {
             for entry in object.table() {
                 let at = address.wrapping_sub(entry.code());
-                // A call's site is its displacement, which can begin with any byte. No operation begins with `int3`, and no other site with a probe.
-                let can_begin = |kind| kind == CALL_SITE || !PROBES.contains(&byte) || kind == OP && byte != INT3;
-                if at < entry.bytes() && (at > 0 || can_begin(entry.kind())) {
+                if at < LONGEST && at < entry.bytes() && (at > 0 || can_begin(entry.kind())) {
                     return true;
                 }
             }
@@ -183,7 +192,15 @@ fn can_be_ours(address: usize, byte: u8) -> bool {
     false
 }
 
-/// Whether a debugger is attached to this thread.
+/// A sum of all bytes that differs if one word differs, and almost certainly if several do. Pages consist of whole words.
+#[inline(never)]
+fn sum(bytes: &[u8]) -> u64 {
+    let words = bytes.as_chunks().0.iter().map(|&word| u64::from_ne_bytes(word));
+    words.fold(0, |sum, word| (sum ^ word).wrapping_mul(0x100_0000_01b3)) // FNV-1a's prime.
+}
+
+/// Whether a debugger is attached to this thread, as far as this system shows it: none of another pid namespace. [`Maps`](super::Maps) has made sure
+/// that /proc is the kernel's.
 #[inline(never)]
 fn is_traced() -> bool {
     // The lines in front of this one have some 100 bytes.
