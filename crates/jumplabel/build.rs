@@ -41,6 +41,8 @@ fn main() {
         "powerpc64" => is_at_least(95) && endian == "little",
         "s390x" => true,
         "x86" => width == "32",
+        // Kernels only: nobody has run a program of user space.
+        "riscv32" => os == "none",
         "x86_64" | "aarch64" | "riscv64" | "loongarch64" => (&*width, &*endian) == ("64", "little"),
         _ => false,
     };

@@ -3,7 +3,7 @@
 //! calls or assembly, so it is compiled and tested on every host.
 //!
 //! ```text
-//!   arch       x86 aarch64 arm riscv64 s390x powerpc64 loongarch64: encoders; word: sites that are one word
+//!   arch       x86 aarch64 arm riscv64 riscv32 s390x powerpc64 loongarch64: encoders; word: sites that are one word
 //!   kind       the kinds of sites (branch, naked, jump, switch, call_site, op, prefix, short, loading), their states, the steps between them
 //!   pass       how a site changes if one store cannot write it: the three steps of x86 and s390x
 //!   contract   what an instruction set is: how far its jumps reach, how a site changes while other threads run it

@@ -25,8 +25,8 @@ mod powerpc64;
 mod properties;
 #[path = "encoding/retargets.rs"]
 mod retargets;
-#[path = "encoding/riscv64.rs"]
-mod riscv64;
+#[path = "encoding/riscv.rs"]
+mod riscv;
 #[path = "encoding/s390x.rs"]
 mod s390x;
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
@@ -288,7 +288,8 @@ each! {
     on_i686 x86::Oracle<32>,
     on_loongarch64 loongarch64::Oracle,
     on_powerpc64 powerpc64::Oracle,
-    on_riscv64 riscv64::Oracle,
+    on_riscv32 riscv::Oracle32,
+    on_riscv64 riscv::Oracle64,
     on_s390x s390x::Oracle,
     on_x86_64 x86::Oracle<64>,
 }

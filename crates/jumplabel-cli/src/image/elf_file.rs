@@ -32,8 +32,9 @@ fn parse<Header: FileHeader<Endian = Endianness>>(source: Source, length: u64) -
     }
     let number = header.e_machine(endian);
     let machine = Machine::of(number, header.is_type_64(), endian.is_big_endian());
-    let machine = machine
-        .ok_or_else(|| Failure::OutOfReach(format!("an instruction set without sites (ELF machine {number})")))?;
+    let machine = machine.ok_or_else(|| {
+        Failure::OutOfReach(format!("an instruction set whose sites are unknown (ELF machine {number})"))
+    })?;
     let headers = header.program_headers(endian, &cache).map_err(|error| damaged(&error))?;
     let (mut segments, mut dynamic, mut notes) = (Vec::new(), None, Vec::new());
     let (mut unwinders, mut has_stack) = (None, false);

@@ -4,6 +4,7 @@ pub mod aarch64;
 pub mod arm;
 pub mod loongarch64;
 pub mod powerpc64;
+pub mod riscv32;
 pub mod riscv64;
 pub mod s390x;
 mod word;

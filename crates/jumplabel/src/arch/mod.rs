@@ -59,6 +59,9 @@ pub type Native = jumplabel_format::arch::loongarch64::Loongarch64;
 #[cfg(all(jumplabel_sites, target_arch = "powerpc64"))]
 pub type Native = jumplabel_format::arch::powerpc64::Powerpc64;
 /// The instruction set that this crate is compiled for.
+#[cfg(all(jumplabel_sites, target_arch = "riscv32"))]
+pub type Native = jumplabel_format::arch::riscv32::Riscv32;
+/// The instruction set that this crate is compiled for.
 #[cfg(all(jumplabel_sites, target_arch = "riscv64"))]
 pub type Native = jumplabel_format::arch::riscv64::Riscv64;
 /// The instruction set that this crate is compiled for.

@@ -14,7 +14,7 @@ const PROBES: &[&[u8]] = if cfg!(any(target_arch = "x86_64", target_arch = "x86"
 } else if cfg!(target_arch = "aarch64") {
     // brk 0, brk 5
     &[&[0, 0, 0x20, 0xd4], &[0xa0, 0, 0x20, 0xd4]]
-} else if cfg!(target_arch = "riscv64") {
+} else if cfg!(any(target_arch = "riscv32", target_arch = "riscv64")) {
     // ebreak, c.ebreak
     &[&[0x73, 0, 0x10, 0], &[0x02, 0x90]]
 } else {

@@ -32,9 +32,14 @@ fn stack_pointer() -> usize {
         core::arch::asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags));
         #[cfg(target_arch = "x86")]
         core::arch::asm!("mov {}, esp", out(reg) pointer, options(nomem, nostack, preserves_flags));
-        #[cfg(target_arch = "riscv64")]
+        #[cfg(any(target_arch = "riscv32", target_arch = "riscv64"))]
         core::arch::asm!("mv {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags));
-        #[cfg(not(any(target_arch = "x86", target_arch = "x86_64", target_arch = "riscv64")))]
+        #[cfg(not(any(
+            target_arch = "x86",
+            target_arch = "x86_64",
+            target_arch = "riscv32",
+            target_arch = "riscv64"
+        )))]
         core::arch::asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags));
     }
     pointer

@@ -54,11 +54,15 @@ macro_rules! __trampoline_asm {
     };
 }
 
-/// The target in a trampoline's table entry: the symbol of the default function, as in the trampoline's jump. On riscv64, it is a stub
+/// The target in a trampoline's table entry: the symbol of the default function, as in the trampoline's jump. On RISC-V, it is a stub
 /// after the site.
 #[doc(hidden)]
 #[macro_export]
-#[cfg(not(any(all(target_arch = "x86_64", not(jumplabel_windows)), target_arch = "riscv64")))]
+#[cfg(not(any(
+    all(target_arch = "x86_64", not(jumplabel_windows)),
+    target_arch = "riscv32",
+    target_arch = "riscv64"
+)))]
 macro_rules! __trampoline_leads_to {
     () => {
         ".L{key}.default"
@@ -72,7 +76,7 @@ macro_rules! __trampoline_leads_to {
         ".L{key}.default@PLT"
     };
 }
-#[cfg(target_arch = "riscv64")]
+#[cfg(any(target_arch = "riscv32", target_arch = "riscv64"))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline_leads_to {

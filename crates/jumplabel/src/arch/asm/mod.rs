@@ -47,7 +47,7 @@ pub(crate) mod x86;
 
 #[cfg(all(jumplabel_sites, not(any(target_arch = "x86_64", target_arch = "x86"))))]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
-#[cfg_attr(target_arch = "riscv64", path = "riscv64.rs")]
+#[cfg_attr(any(target_arch = "riscv32", target_arch = "riscv64"), path = "riscv.rs")]
 #[cfg_attr(target_arch = "s390x", path = "s390x.rs")]
 #[cfg_attr(target_arch = "powerpc64", path = "powerpc64.rs")]
 #[cfg_attr(target_arch = "arm", path = "arm.rs")]

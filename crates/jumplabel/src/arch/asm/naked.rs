@@ -35,7 +35,7 @@ macro_rules! __naked_function_asm {
 
 /// The function of a naked key, for instruction sets whose arch file does not define it. Its site (label 2) is a nop or a jump, like that
 /// of a check. If the site falls through, the function returns 0. The site jumps to label 3, where the function returns 1.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "x86", target_arch = "riscv64")))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "x86", target_arch = "riscv32", target_arch = "riscv64")))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_asm {

@@ -1,17 +1,38 @@
-//! RV64: decoded by raki.
+//! RISC-V, of 64 and of 32 bits: decoded by raki.
 
+use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
-use jumplabel_format::{CodeChange, Demand, StepBytes, arch::riscv64::Riscv64};
+use jumplabel_format::arch::{riscv32::Riscv32, riscv64::Riscv64};
+use jumplabel_format::{CodeChange, Demand, Sites, StepBytes};
 use raki::{BaseIOpcode, Decode, Isa, OpcodeKind};
 
 use super::{Effect, Machine, Steps, assembled};
 
-pub(super) struct Oracle;
+/// What differs.
+trait Width: Sites {
+    const BITS: u32;
+    const ISA: Isa;
+}
 
-impl Machine for Oracle {
-    type A = Riscv64;
+impl Width for Riscv32 {
+    const BITS: u32 = 32;
+    const ISA: Isa = Isa::Rv32;
+}
+
+impl Width for Riscv64 {
+    const BITS: u32 = 64;
+    const ISA: Isa = Isa::Rv64;
+}
+
+pub(super) struct Oracle<A>(PhantomData<A>);
+pub(super) type Oracle32 = Oracle<Riscv32>;
+pub(super) type Oracle64 = Oracle<Riscv64>;
+
+impl<A: Width> Machine for Oracle<A> {
+    type A = A;
     const LOADS: bool = true;
+    const BITS: u32 = A::BITS;
     const UNIT: i64 = 2;
     const REACH: RangeInclusive<i32> = -0x10_0000..=0xf_fffe;
     const DISPLACEMENTS: &'static [i32] = &[-0x10_0000, -0xf_fffe, 0xf_fffe, -2, 0, 0x800, 0x5_5554];
@@ -20,7 +41,7 @@ impl Machine for Oracle {
 
     fn effect(bytes: &[u8], displacement: i32) -> Result<Effect, String> {
         let wrong = |what: &str| Err(format!("{bytes:02x?} at displacement {displacement:#x} {what}"));
-        let Ok(instruction) = u32::from_le_bytes(bytes.try_into().unwrap()).decode(Isa::Rv64) else {
+        let Ok(instruction) = u32::from_le_bytes(bytes.try_into().unwrap()).decode(A::ISA) else {
             return wrong("is no instruction");
         };
         let (zero, immediate) = (instruction.rd == Some(0), instruction.imm);
@@ -44,4 +65,10 @@ fn two(_: u8, change: CodeChange) -> Option<StepBytes> {
     Some(StepBytes { offset: 0, len: 4, bytes: [a, b, c, d, 0, 0, 0, 0], demand: Demand::SingleStore })
 }
 
-assembled::tests! { Oracle, "riscv64-linux-gnu", "jal zero," }
+assembled::tests! { Oracle64, "riscv64-linux-gnu", "jal zero," }
+
+/// The assembler for 32 bits makes the same jumps.
+#[test]
+fn as_the_assembler_for_32_bits_does() {
+    assembled::compare::<Oracle32>("riscv32-unknown-elf", "jal zero,");
+}

@@ -1,5 +1,5 @@
-//! RV64: cache maintenance, and the assembler of sites, constructors and naked functions. The instructions of a site are in
-//! [`jumplabel_format::arch::riscv64`].
+//! RISC-V, of 64 and of 32 bits: cache maintenance, and the assembler of sites, constructors and naked functions. The instructions of a site are
+//! in [`jumplabel_format::arch::riscv64`].
 
 use crate::arch::{Act, Caches, Machine, Native};
 
@@ -20,7 +20,9 @@ impl Machine for Native {
 
 /// A check's site. No instruction that the site can hold changes a register.
 ///
-/// The stub uses a register, which it first saves on the stack. It skips no red zone, because this ABI has none.
+/// The stub uses a register, which it first saves on the stack. It skips no red zone, because this ABI has none. In it, the instruction sets of
+/// 64 and of 32 bits differ: in the load and the store of a register, and in the shift of the count's 32 bits.
+#[cfg(target_arch = "riscv64")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {
@@ -28,6 +30,18 @@ macro_rules! __site_options {
         $crate::__site_asm!((nostack, nomem, preserves_flags), ".long \\t-.;.Ljload_\\n\\(): addi sp,sp,-16;sd t0,8(sp);lw t0,\\k+\\m/256;slliw t0,t0,1;\
             .if (\\m)&1;beqz t0,2f;.else;bnez t0,2f;.endif;\
             ld t0,8(sp);addi sp,sp,16;j .Ljump_site_\\n+4;2:ld t0,8(sp);addi sp,sp,16;j \\t",
+            ".option push;.p2align 2;.option norvc;.Ljump_site_\\n\\(): jal zero, \\t;.option pop",
+            ".option push;.p2align 2;.option norvc;.Ljump_site_\\n\\(): nop;.option pop", $($site)*)
+    };
+}
+#[cfg(target_arch = "riscv32")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site_options {
+    ($($site:tt)*) => {
+        $crate::__site_asm!((nostack, nomem, preserves_flags), ".long \\t-.;.Ljload_\\n\\(): addi sp,sp,-16;sw t0,8(sp);lw t0,\\k+\\m/256;slli t0,t0,1;\
+            .if (\\m)&1;beqz t0,2f;.else;bnez t0,2f;.endif;\
+            lw t0,8(sp);addi sp,sp,16;j .Ljump_site_\\n+4;2:lw t0,8(sp);addi sp,sp,16;j \\t",
             ".option push;.p2align 2;.option norvc;.Ljump_site_\\n\\(): jal zero, \\t;.option pop",
             ".option push;.p2align 2;.option norvc;.Ljump_site_\\n\\(): nop;.option pop", $($site)*)
     };
@@ -84,7 +98,9 @@ macro_rules! __naked_asm {
     };
 }
 
-/// The body of a static call's trampoline. The site's jump does not reach far, so its first target is a stub.
+/// The body of a static call's trampoline. The site's jump does not reach far, so its first target is a stub. The slot
+/// has the size of a pointer.
+#[cfg(target_arch = "riscv64")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline {
@@ -92,6 +108,17 @@ macro_rules! __trampoline {
         ::core::concat!(
             ".option push\n.option norvc\n.option norelax\n.p2align 2\n2: jal zero, 3f\n1: auipc t1, %pcrel_hi({key})\n",
             "ld t1, %pcrel_lo(1b)(t1)\njr t1\n3: tail .L{key}.default\n.option pop"
+        )
+    };
+}
+#[cfg(target_arch = "riscv32")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline {
+    () => {
+        ::core::concat!(
+            ".option push\n.option norvc\n.option norelax\n.p2align 2\n2: jal zero, 3f\n1: auipc t1, %pcrel_hi({key})\n",
+            "lw t1, %pcrel_lo(1b)(t1)\njr t1\n3: tail .L{key}.default\n.option pop"
         )
     };
 }
