@@ -36,7 +36,7 @@ mod machine;
 mod memory;
 mod objects;
 mod rendezvous;
-#[cfg(target_arch = "riscv64")]
+#[cfg(any(target_arch = "riscv32", target_arch = "riscv64"))]
 pub mod riscv;
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Ready-made functions for the [`Machine`](crate::Machine) of a kernel on RISC-V (64 bits). Take those whose conditions your kernel meets.
+//! Ready-made functions for the [`Machine`](crate::Machine) of a kernel on RISC-V. Take those whose conditions your kernel meets.
 //! `docs/kernels.md` has a whole kernel without firmware that uses them.
 //!
 //! In a kernel without firmware, machine mode gets the interrupts of the timer and of other harts, and hands both to supervisor mode as one:
@@ -10,10 +10,12 @@
 //! ```
 
 use core::arch::asm;
-use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, Ordering};
 use core::time::Duration;
 
-use jumplabel::Refusal;
+mod window;
+
+pub use window::Window;
 
 /// The number in `tp`. Many kernels keep the hart's number there, and [`acknowledge`] requires it.
 #[inline]
@@ -29,17 +31,17 @@ pub fn tp() -> usize {
 #[inline]
 #[must_use]
 pub fn interrupts_off() -> u64 {
-    let status: u64;
+    let status: usize;
     // SAFETY: this turns interrupts off, and the caller turns them on again.
     unsafe { asm!("csrrci {}, sstatus, 2", out(reg) status, options(nostack)) };
-    status & 2
+    status as u64 & 2
 }
 
 /// [`Machine::restore`](crate::Machine::restore), for [`interrupts_off`].
 #[inline]
 pub fn restore(interrupts: u64) {
     // SAFETY: this turns interrupts on if they were on before.
-    unsafe { asm!("csrs sstatus, {}", in(reg) interrupts & 2, options(nostack)) };
+    unsafe { asm!("csrs sstatus, {}", in(reg) interrupts as usize & 2, options(nostack)) };
 }
 
 /// [`Machine::serialise`](crate::Machine::serialise) by `fence.i` (the manual's chapter "Zifencei"). Each hart calls it, so no `clean` is needed.
@@ -61,10 +63,32 @@ pub fn now() -> Duration {
 #[inline]
 #[must_use]
 pub fn nanoseconds() -> u64 {
+    ticks().wrapping_mul(100)
+}
+
+#[cfg(target_arch = "riscv64")]
+#[inline]
+fn ticks() -> u64 {
     let ticks: u64;
     // SAFETY: this reads a counter.
     unsafe { asm!("rdtime {}", out(reg) ticks, options(nomem, nostack)) };
-    ticks.wrapping_mul(100)
+    ticks
+}
+
+/// Reads the upper half twice. If both are equal, the lower half belongs to them.
+#[cfg(target_arch = "riscv32")]
+#[inline]
+fn ticks() -> u64 {
+    loop {
+        let (upper, lower, again): (u32, u32, u32);
+        // SAFETY: this reads a counter.
+        unsafe {
+            asm!("rdtimeh {}", "rdtime {}", "rdtimeh {}", out(reg) upper, out(reg) lower, out(reg) again, options(nomem, nostack));
+        }
+        if upper == again {
+            return u64::from(upper) << 32 | u64::from(lower);
+        }
+    }
 }
 
 /// [`Machine::interrupt`](crate::Machine::interrupt) by the firmware (SBI, the extension IPI). CPU numbers must be hart numbers.
@@ -113,77 +137,6 @@ pub fn wait() {
     }
 }
 
-/// [`Machine::map`](crate::Machine::map) and [`Machine::unmap`](crate::Machine::unmap) for a kernel that has no writable mapping of its text. During
-/// a write, a free entry of the root table maps the memory around the text a second time, readable and writable (Sv39, Sv48, Sv57). This takes no
-/// page of memory, and no address for good. All the memory of one entry (Sv39: 1 GiB) is writable there meanwhile.
-///
-/// Conditions: entries that are 0 are free. The root table that this hart uses (`satp`) can be written at the address that `tables` gives. Nobody
-/// uses addresses that a free entry stands for, because other harts may still have an old translation of them. While translation is off, text is
-/// writable at its own address.
-pub struct Window {
-    text: usize,
-    tables: usize,
-}
-
-impl Window {
-    /// `text` is the difference between an address of text and its physical address. `tables` is the difference between the address at which a table
-    /// can be written and its physical address. Both are 0 in a kernel that runs at its physical addresses.
-    #[must_use]
-    pub const fn new(text: usize, tables: usize) -> Window {
-        Window { text, tables }
-    }
-
-    /// The root table, and the number of address bits that lie below the index of its entries. `None` if translation is off.
-    fn root(&self) -> Result<Option<(&[AtomicU64; 512], u32)>, Refusal> {
-        let satp: usize;
-        // SAFETY: this reads a register.
-        unsafe { asm!("csrr {}, satp", out(reg) satp, options(nomem, nostack)) };
-        let bits = match satp >> 60 {
-            0 => return Ok(None),
-            mode @ 8..=10 => 30 + 9 * (mode as u32 - 8),
-            _ => return Err(Refusal::errno(NO_SYSTEM)),
-        };
-        let root = ((satp & ((1 << 44) - 1)) << 12).wrapping_add(self.tables);
-        // SAFETY: `satp` leads to a table that exists, and the caller of `new` says where it can be written. All accesses are atomic.
-        Ok(Some((unsafe { &*(root as *const [AtomicU64; 512]) }, bits)))
-    }
-
-    /// [`Machine::map`](crate::Machine::map).
-    ///
-    /// # Errors
-    /// ENOMEM if no entry of the root table is free; ENOSYS if the mode of translation is unknown.
-    pub fn open(&self, address: usize) -> Result<usize, Refusal> {
-        let Some((root, bits)) = self.root()? else { return Ok(address) };
-        let physical = address.wrapping_sub(self.text);
-        let below = physical & ((1 << bits) - 1);
-        let leaf = (physical - below) as u64 >> 2 | 0xc7; // dirty, accessed, writable, readable, valid
-        // The search goes down from the entry before the last one, because addresses of the last one can overflow.
-        let free = |&at: &usize| root[at].compare_exchange(0, leaf, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-        let at = (1..511).rev().find(free).ok_or(Refusal::errno(NO_MEMORY))?;
-        let unused = usize::BITS - 9 - bits; // In a valid address, the unused upper bits equal the highest bit that is used.
-        let alias = ((at << bits << unused).cast_signed() >> unused).cast_unsigned() | below;
-        forget(alias);
-        Ok(alias)
-    }
-
-    /// [`Machine::unmap`](crate::Machine::unmap).
-    pub fn close(&self, alias: usize) {
-        if let Ok(Some((root, bits))) = self.root() {
-            root[alias >> bits & 511].store(0, Ordering::Release);
-            forget(alias);
-        }
-    }
-}
-
-/// The error numbers ENOMEM and ENOSYS.
-const NO_MEMORY: i32 = 12;
-const NO_SYSTEM: i32 = 38;
-
-fn forget(alias: usize) {
-    // SAFETY: this hart forgets the translation of an address that only the writer uses.
-    unsafe { asm!("sfence.vma {}, zero", in(reg) alias, options(nostack)) };
-}
-
 /// Sets up machine mode on each hart, once `mscratch` is set: traps of machine mode lead to `entry` ([`forward_requests!`](crate::forward_requests)),
 /// requests of other harts interrupt, and supervisor mode may read the time.
 ///
@@ -214,8 +167,8 @@ macro_rules! forward_requests {
             concat!(".globl ", $entry),
             concat!($entry, ":"),
             "csrrw a0, mscratch, a0",
-            "sd a1, 0(a0)",
-            "sd a2, 8(a0)",
+            concat!($crate::__register_asm!(store), " a1, 0(a0)"),
+            concat!($crate::__register_asm!(store), " a2, 8(a0)"),
             "csrr a1, mcause",
             "bgez a1, 2f",
             // This compares the interrupt's code, shifted by one: the shift drops the bit that marks an interrupt. Code 3 is a request, code 7 a
@@ -241,16 +194,41 @@ macro_rules! forward_requests {
             // them.
             "fence o, r",
             "csrsi mip, 2",
-            "ld a1, 0(a0)",
-            "ld a2, 8(a0)",
+            concat!($crate::__register_asm!(load), " a1, 0(a0)"),
+            concat!($crate::__register_asm!(load), " a2, 8(a0)"),
             "csrrw a0, mscratch, a0",
             "mret",
-            "2: ld a1, 0(a0)",
-            "ld a2, 8(a0)",
+            "2:",
+            concat!($crate::__register_asm!(load), " a1, 0(a0)"),
+            concat!($crate::__register_asm!(load), " a2, 8(a0)"),
             "csrrw a0, mscratch, a0",
             concat!("j ", $next),
             ".option pop",
             ".popsection",
         );
+    };
+}
+
+/// The instruction that loads or stores a register.
+#[cfg(target_arch = "riscv64")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __register_asm {
+    (load) => {
+        "ld"
+    };
+    (store) => {
+        "sd"
+    };
+}
+#[cfg(target_arch = "riscv32")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __register_asm {
+    (load) => {
+        "lw"
+    };
+    (store) => {
+        "sw"
     };
 }

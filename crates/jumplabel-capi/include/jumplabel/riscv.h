@@ -100,7 +100,8 @@ bool jumplabel_riscv_acknowledge(void);
 		"ld a2, 8(a0)\n" \
 		"csrrw a0, mscratch, a0\n" \
 		"mret\n" \
-		"2: ld a1, 0(a0)\n" \
+		"2:\n" \
+		"ld a1, 0(a0)\n" \
 		"ld a2, 8(a0)\n" \
 		"csrrw a0, mscratch, a0\n" \
 		"j " #_next "\n" \

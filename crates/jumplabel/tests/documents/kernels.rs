@@ -150,13 +150,15 @@ pub fn glue_in_c(program: &str) {
         let is_there = name == "ticked_" || library.contains(&format!("fn jumplabel_riscv_{name}("));
         assert!(is_there, "the library has no jumplabel_riscv_{name}");
     }
-    // The handler in machine mode has the same instructions in both languages.
+    // The handler in machine mode has the same instructions in both languages. Rust has it for 32 bits, too: there the names of two differ.
     let handler = |file: &str| -> Vec<String> {
         let text = std::fs::read_to_string(repository(file)).unwrap();
+        let of = |what: &str| format!("concat!($crate::__register_asm!({what}), \"");
+        let text = text.replace(&of("load"), "\"ld").replace(&of("store"), "\"sd");
         let lines = text.lines().filter_map(|line| line.split('"').nth(1).map(|line| line.replace("\\n", "")));
         lines.skip_while(|line| !line.starts_with("csrrw")).take_while(|line| line != "j ").collect()
     };
     let [rust, c] =
         [handler("crates/jumplabel-kernel/src/riscv.rs"), handler("crates/jumplabel-capi/include/jumplabel/riscv.h")];
-    assert!(rust == c && rust.len() == 31, "{rust:#?}\n{c:#?}");
+    assert!(rust == c && rust.len() == 32, "{rust:#?}\n{c:#?}");
 }
