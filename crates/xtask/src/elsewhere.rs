@@ -1,6 +1,6 @@
 //! Checks systems for which the library has only the fallback, in which each check loads its key. `cargo check` runs for each of them. The core's
-//! tests run on one, wasm32-wasip1, whose runner is a package of PyPI. For kernels' targets with the fallback, builds the crates that kernels in Rust
-//! and in C use.
+//! tests run on one, wasm32-wasip1, whose runner is a package of PyPI. For kernels' targets with the fallback, if only in C, builds the crates that
+//! kernels in Rust and in C use.
 
 mod windows;
 
@@ -23,7 +23,7 @@ pub const TARGETS: &[&str] = &[
     "wasm32-unknown-unknown",
     WASI,
 ];
-/// Kernels' targets without sites. Their words have 32 bits, and they have no atomics of 64 bits.
+/// Kernels' targets without sites, or without sites in C (riscv32). Their words have 32 bits, and they have no atomics of 64 bits.
 pub const KERNELS: &[&str] = &["riscv32imac-unknown-none-elf", "thumbv7m-none-eabi"];
 const WASI: &str = "wasm32-wasip1";
 /// The package of PyPI that runs programs for WASI.

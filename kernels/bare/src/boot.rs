@@ -6,18 +6,36 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use jumplabel_kernel::{forward_requests, riscv};
 
-use crate::hart::{self, HARTS};
+use crate::hart::{self, HARTS, REGISTER, register};
 use crate::stacks::{STACK, STACKS};
 use crate::supervisor_mode;
 
-/// Registers of QEMU's interrupt controller: `TIMERS` holds the time of each hart's next tick, `TIME` the present time.
+/// Registers of QEMU's interrupt controller, of 64 bits each: the time of each hart's next tick.
 const TIMERS: usize = 0x200_4000;
-const TIME: usize = 0x200_bff8;
 /// The time between two ticks: a millisecond at 10 MHz.
-const TICK: usize = 10_000;
+const TICK: u64 = 10_000;
 
-/// The memory of each hart's handler in machine mode: three saved registers, and the address of its timer's register.
-static OF_HANDLER: [[AtomicUsize; 4]; HARTS] = [const { [const { AtomicUsize::new(0) }; 4] }; HARTS];
+/// The memory of each hart's handler in machine mode, 8 bytes each: three saved registers, and the address of its timer's register.
+static OF_HANDLER: [[AtomicUsize; 32 / REGISTER]; HARTS] =
+    [const { [const { AtomicUsize::new(0) }; 32 / REGISTER] }; HARTS];
+
+/// Adds `tick` to the timer's register at a1. This changes a2 and a3.
+#[cfg(target_arch = "riscv64")]
+macro_rules! next_tick {
+    () => {
+        "ld a2, (a1); li a3, {tick}; add a2, a2, a3; sd a2, (a1)"
+    };
+}
+/// The same, one half after the other. The timer asks for no interrupt before machine mode ends.
+#[cfg(target_arch = "riscv32")]
+macro_rules! next_tick {
+    () => {
+        "lw a2, (a1); li a3, {tick}; add a3, a2, a3; sltu a2, a3, a2; sw a3, (a1); lw a3, 4(a1); add a3, a3, a2; sw a3, 4(a1)"
+    };
+}
+
+/// The highest address of memory, shifted by two: physical addresses have 56 bits, or 34.
+const ALL: usize = if REGISTER == 8 { usize::MAX >> 10 } else { usize::MAX };
 
 forward_requests!("machine_entry", "timer_entry");
 
@@ -32,18 +50,15 @@ global_asm!(
     "tail {begin}",
     ".balign 4",
     "timer_entry: csrrw a0, mscratch, a0",
-    "sd a1, 0(a0)",
-    "sd a2, 8(a0)",
-    "sd a3, 16(a0)",
-    "ld a1, 24(a0)",
-    "ld a2, (a1)",
-    "li a3, {tick}",
-    "add a2, a2, a3",
-    "sd a2, (a1)",
+    concat!(register!(store), " a1, 0(a0)"),
+    concat!(register!(store), " a2, 8(a0)"),
+    concat!(register!(store), " a3, 16(a0)"),
+    concat!(register!(load), " a1, 24(a0)"),
+    next_tick!(),
     "csrsi mip, 2",
-    "ld a3, 16(a0)",
-    "ld a1, 0(a0)",
-    "ld a2, 8(a0)",
+    concat!(register!(load), " a3, 16(a0)"),
+    concat!(register!(load), " a1, 0(a0)"),
+    concat!(register!(load), " a2, 8(a0)"),
     "csrrw a0, mscratch, a0",
     "mret",
     ".popsection",
@@ -62,15 +77,15 @@ extern "C" fn begin() -> ! {
     let hart = hart::number();
     let mine = &OF_HANDLER[hart];
     let timer = TIMERS + 8 * hart;
-    mine[3].store(timer, Relaxed);
+    mine[24 / REGISTER].store(timer, Relaxed);
     // SAFETY: this writes only registers of this hart, and its own timer. Supervisor mode may then use all memory, and handles its own interrupts and
     // all exceptions. Floating point stays off, because nothing here uses its registers.
     unsafe {
-        (timer as *mut usize).write_volatile((TIME as *const usize).read_volatile() + TICK);
+        (timer as *mut u64).write_volatile(riscv::nanoseconds() / 100 + TICK);
         asm!(
             "csrw pmpaddr0, {all}", "csrw pmpcfg0, {open}",
             "csrw medeleg, {exceptions}", "csrw mideleg, {interrupts}", "csrw mscratch, {mine}", "csrw mie, {timer}", "csrw satp, zero",
-            all = in(reg) usize::MAX >> 10, open = in(reg) 0xf, exceptions = in(reg) 0xffff, interrupts = in(reg) 0x222,
+            all = in(reg) ALL, open = in(reg) 0xf, exceptions = in(reg) 0xffff, interrupts = in(reg) 0x222,
             mine = in(reg) mine, timer = in(reg) 0x80,
         );
         riscv::forward(&raw const machine_entry as usize);

@@ -85,6 +85,11 @@ pub fn run() -> Result<(), Error> {
     flip(1)?;
     assert!(seen() == [true; 4]);
     say!("early: flips");
+    #[cfg(target_arch = "riscv32")]
+    {
+        crate::portable::loading();
+        crate::portable::stack("on one CPU");
+    }
     LET_GO.store(true, Release);
     until(|| ONLINE.load(Acquire) as usize == HARTS);
     for number in 2..=FLIPS {
@@ -94,6 +99,11 @@ pub fn run() -> Result<(), Error> {
     let [compared, stale] = [&COMPARED, &STALE].map(|count| count.load(Relaxed));
     say!("{FLIPS} flips, {compared} runs of three harts compared, {stale} stale");
     assert!(stale == 0 && compared >= 3 * (FLIPS - 1));
+    #[cfg(target_arch = "riscv32")]
+    {
+        crate::portable::run();
+        crate::portable::stack("beside other CPUs");
+    }
     ONE_FLIPS.store(false, SeqCst);
     ALL_FLIP.store(true, Release);
     flips_of_all()?;

@@ -1,4 +1,4 @@
-//! The number of harts, and the number of the hart that runs.
+//! The number of harts, the number of the hart that runs, and what a register is.
 
 use jumplabel_kernel::riscv;
 
@@ -8,3 +8,27 @@ pub const HARTS: usize = 4;
 pub fn number() -> usize {
     riscv::tp()
 }
+
+/// The size of a register, in bytes.
+pub const REGISTER: usize = size_of::<usize>();
+
+/// The instruction that loads or stores a register.
+#[cfg(target_arch = "riscv64")]
+macro_rules! register {
+    (load) => {
+        "ld"
+    };
+    (store) => {
+        "sd"
+    };
+}
+#[cfg(target_arch = "riscv32")]
+macro_rules! register {
+    (load) => {
+        "lw"
+    };
+    (store) => {
+        "sw"
+    };
+}
+pub(crate) use register;

@@ -44,6 +44,9 @@ unsafe impl Machine for Here {
 
     /// Hart 0 uses this kernel's own window, and the other harts use the library's, so that both are tested.
     fn map(&self, address: usize) -> Result<usize, Refusal> {
+        if REFUSES.load(SeqCst) {
+            return Err(Refusal::errno(13)); // EACCES
+        }
         if hart::number() == 0 { Ok(window::open(address)) } else { WINDOW.open(address) }
     }
 
@@ -67,6 +70,9 @@ unsafe impl Machine for Here {
         Duration::from_secs(if option_env!("KERNEL_IMPATIENT").is_some() { 1 } else { 100 })
     }
 }
+
+/// True while this kernel refuses to write text.
+pub static REFUSES: AtomicBool = AtomicBool::new(false);
 
 /// The platform, for four harts, with eight pages of memory.
 pub static KERNEL: Kernel<Here, HARTS, 8> = Kernel::new(Here);

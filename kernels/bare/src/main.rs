@@ -1,6 +1,6 @@
-//! A kernel without firmware, on four harts that all run from reset, with stacks of 4 KiB. The timer and other harts share one interrupt. Text is not
-//! writable anywhere: each write maps its page a second time. An existing kernel gives its functions to the library, and answers, in the same way:
-//! see docs/kernels.md.
+//! A kernel without firmware, of 64 or 32 bits, on four harts that all run from reset, with stacks of 4 KiB. The timer and other harts share one
+//! interrupt. Text is not writable anywhere: each write maps its page a second time. An existing kernel gives its functions to the library, and
+//! answers, in the same way: see docs/kernels.md.
 //!
 //! ```text
 //!   hart      the number of harts, and of the hart that runs
@@ -11,6 +11,7 @@
 //!   window    tables of pages; the second mapping, through which text is written
 //!   machine   the functions that the library needs
 //!   flips     four harts flip, and run through sites
+//!   portable  32 bits: tests that others run elsewhere, and the stack that flips take
 //! ```
 #![no_std]
 #![no_main]
@@ -22,6 +23,8 @@ mod flips;
 mod hart;
 mod lock;
 mod machine;
+#[cfg(target_arch = "riscv32")]
+mod portable;
 mod stacks;
 mod trap;
 mod window;

@@ -6,22 +6,22 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use jumplabel::{static_branch_unlikely, static_key};
 use jumplabel_kernel::riscv;
 
-use crate::hart::{self, HARTS};
+use crate::hart::{self, HARTS, register};
 use crate::machine;
 
 global_asm!(
     ".pushsection .text, \"ax\", %progbits",
     ".balign 4",
     "trap_entry: addi sp, sp, -128",
-    ".irp number, 0,1,2,3,4,5,6,7; sd a\\number, 8 * \\number(sp); .endr",
-    ".irp number, 0,1,2,3,4,5,6; sd t\\number, 64 + 8 * \\number(sp); .endr",
-    "sd ra, 120(sp)",
+    concat!(".irp number, 0,1,2,3,4,5,6,7; ", register!(store), " a\\number, 8 * \\number(sp); .endr"),
+    concat!(".irp number, 0,1,2,3,4,5,6; ", register!(store), " t\\number, 64 + 8 * \\number(sp); .endr"),
+    concat!(register!(store), " ra, 120(sp)"),
     "csrr a0, scause",
     "csrr a1, sepc",
     "call {trap}",
-    ".irp number, 0,1,2,3,4,5,6,7; ld a\\number, 8 * \\number(sp); .endr",
-    ".irp number, 0,1,2,3,4,5,6; ld t\\number, 64 + 8 * \\number(sp); .endr",
-    "ld ra, 120(sp)",
+    concat!(".irp number, 0,1,2,3,4,5,6,7; ", register!(load), " a\\number, 8 * \\number(sp); .endr"),
+    concat!(".irp number, 0,1,2,3,4,5,6; ", register!(load), " t\\number, 64 + 8 * \\number(sp); .endr"),
+    concat!(register!(load), " ra, 120(sp)"),
     "addi sp, sp, 128",
     "sret",
     ".popsection",
@@ -46,7 +46,7 @@ static_key! { pub static TRACE: false; }
 pub static TICKS: [[AtomicU32; 2]; HARTS] = [const { [const { AtomicU32::new(0) }; 2] }; HARTS];
 
 extern "C" fn trap(cause: usize, address: usize) {
-    const SOFTWARE_INTERRUPT: usize = 1 << 63 | 1;
+    const SOFTWARE_INTERRUPT: usize = 1 << (usize::BITS - 1) | 1;
     assert!(cause == SOFTWARE_INTERRUPT, "trap {cause:#x} at {address:#x}");
     // The interrupt is cleared first, so that a request that comes later interrupts again.
     let ticked = riscv::acknowledge();

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use super::twins::{OF_BARE, ONE, TWINS, Twin};
+use super::twins::{OF_32_BITS, OF_BARE, ONE, TWINS, Twin};
 use crate::has;
 
 /// A machine on which a kernel boots.
@@ -127,6 +127,22 @@ pub const MACHINES: &[Machine] = &[
         packages: &["qemu-system-misc"],
         kernel: BARE,
         twins: OF_BARE,
+        ..USUAL
+    },
+    Machine {
+        name: "riscv32-bare",
+        target: "riscv32imac-unknown-none-elf",
+        program: "qemu-system-riscv32",
+        arguments: "-M virt -bios none -smp 4",
+        packages: &["qemu-system-misc"],
+        kernel: BARE,
+        parts: &[
+            "refused writes: checks load",
+            "stack in bytes, and the most that it may be, on one CPU:",
+            "13 tests of keys, 6 of naked keys; switches, operations, calls",
+            "stack in bytes, and the most that it may be, beside other CPUs:",
+        ],
+        twins: OF_32_BITS,
         ..USUAL
     },
 ];
