@@ -7,6 +7,8 @@ mod access;
 mod answers;
 #[path = "agent/client.rs"]
 mod client;
+#[path = "agent/closed.rs"]
+mod closed;
 #[path = "agent/followers.rs"]
 mod followers;
 #[path = "agent/fork.rs"]
@@ -63,7 +65,7 @@ static_call! {
 }
 
 /// The line of the declaration of the keys.
-const LINE: u32 = 39;
+const LINE: u32 = 41;
 
 /// What sites do, and what the mode is.
 fn now() -> (bool, bool, bool, u32) {

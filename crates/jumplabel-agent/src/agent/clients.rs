@@ -92,6 +92,9 @@ impl Client {
 
     /// Sends and reads as much as is possible now.
     pub fn exchange(&mut self, ready: PollFlags, round: u64) {
+        if !ready.is_empty() && !self.is_there() {
+            return;
+        }
         if ready.intersects(PollFlags::OUT | PollFlags::HUP | PollFlags::ERR) {
             self.flush();
         }
@@ -101,6 +104,16 @@ impl Client {
         if ready.contains(PollFlags::HUP) && self.stays() {
             self.end = End::Gone;
         }
+    }
+
+    /// False if the program has closed the connection: its number may stand for a file of the program now.
+    fn is_there(&mut self) -> bool {
+        let is_own = self.fd.is_own();
+        if !is_own {
+            self.end = End::Gone;
+            self.unsent = Vec::new();
+        }
+        is_own
     }
 
     fn receive(&mut self, round: u64) {
@@ -158,6 +171,9 @@ impl Client {
     }
 
     fn flush(&mut self) {
+        if !self.is_there() {
+            return;
+        }
         while !self.unsent.is_empty() {
             match send(&self.fd, &self.unsent, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
                 Ok(length) => drop(self.unsent.drain(..length)),

@@ -7,6 +7,9 @@
 //!
 //! If a child kept the listener, a client could still connect to the socket of a dead parent, and would wait for an answer. If the child kept a
 //! client's connection, the client would not see the parent close it. A raw `clone` and `vfork` run no handlers; `exec` closes all.
+//!
+//! A program may close descriptors that are not its own, as daemons do when they start, and then get the same numbers for its own files. So each
+//! descriptor is kept with the file that it was opened for, and nothing is done with a number that stands for another file.
 
 use std::cell::UnsafeCell;
 use std::io;
@@ -17,10 +20,15 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 /// The most descriptors that may be open at a time.
 pub const CAPACITY: usize = 69;
 
-static OPEN: Mutex<[RawFd; CAPACITY]> = Mutex::new([-1; CAPACITY]);
+/// A number, and the file for which it stands, by device and inode.
+type Place = (RawFd, [u64; 2]);
+
+const FREE: Place = (-1, [0; 2]);
+
+static OPEN: Mutex<[Place; CAPACITY]> = Mutex::new([FREE; CAPACITY]);
 
 /// The guard of the lock from the handler before a fork to the handlers after the fork. Only the thread that holds the lock accesses this.
-struct ForksLock(UnsafeCell<Option<MutexGuard<'static, [RawFd; CAPACITY]>>>);
+struct ForksLock(UnsafeCell<Option<MutexGuard<'static, [Place; CAPACITY]>>>);
 
 // SAFETY: only the thread that holds the lock accesses it. The handlers of one fork run one after the other.
 unsafe impl Sync for ForksLock {}
@@ -28,16 +36,22 @@ unsafe impl Sync for ForksLock {}
 static FORKS_LOCK: ForksLock = ForksLock(UnsafeCell::new(None));
 
 /// A descriptor that children of a fork do not keep.
-pub struct Kept(ManuallyDrop<OwnedFd>);
+pub struct Kept(ManuallyDrop<OwnedFd>, [u64; 2]);
 
 impl Kept {
     /// Calls `open`, and keeps the descriptor that it opens. `open` must not wait, because forks wait for it.
     pub fn open(open: impl FnOnce() -> rustix::io::Result<OwnedFd>) -> io::Result<Kept> {
         let mut table = lock();
-        let place = table.iter_mut().find(|place| **place < 0).ok_or(io::ErrorKind::QuotaExceeded)?;
+        let place = table.iter_mut().find(|place| place.0 < 0).ok_or(io::ErrorKind::QuotaExceeded)?;
         let fd = open()?;
-        *place = fd.as_raw_fd();
-        Ok(Kept(ManuallyDrop::new(fd)))
+        let file = file(fd.as_fd())?;
+        *place = (fd.as_raw_fd(), file);
+        Ok(Kept(ManuallyDrop::new(fd), file))
+    }
+
+    /// False if the program has closed the descriptor: its number then stands for nothing, or for a file of the program.
+    pub fn is_own(&self) -> bool {
+        file(self.0.as_fd()) == Ok(self.1)
     }
 
     /// True if the descriptor has the number of a standard stream.
@@ -54,17 +68,24 @@ impl AsFd for Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        let (mut table, number) = (lock(), self.0.as_raw_fd());
-        if let Some(place) = table.iter_mut().find(|place| **place == number) {
-            *place = -1;
-            // SAFETY: `self` ends here, so nothing uses the descriptor any more. It is still open: one that is not in the table was closed by
-            // `child`.
-            unsafe { ManuallyDrop::drop(&mut self.0) };
+        let (mut table, own) = (lock(), (self.0.as_raw_fd(), self.1));
+        if let Some(place) = table.iter_mut().find(|place| **place == own) {
+            *place = FREE;
+            if self.is_own() {
+                // SAFETY: `self` ends here, so nothing uses the descriptor any more. It is still open: one that is not in the table was closed
+                // by `child`, and the number stands for the same file.
+                unsafe { ManuallyDrop::drop(&mut self.0) };
+            }
         }
     }
 }
 
-fn lock() -> MutexGuard<'static, [RawFd; CAPACITY]> {
+/// The file for which a descriptor stands.
+fn file(fd: BorrowedFd<'_>) -> rustix::io::Result<[u64; 2]> {
+    rustix::fs::fstat(fd).map(|found| [found.st_dev, found.st_ino].map(u64::from))
+}
+
+fn lock() -> MutexGuard<'static, [Place; CAPACITY]> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -89,9 +110,13 @@ extern "C" fn parent() {
 extern "C" fn child() {
     // SAFETY: the child's one thread is a copy of the one that took the lock in `prepare`.
     let Some(mut table) = (unsafe { (*FORKS_LOCK.0.get()).take() }) else { return };
-    for place in table.iter_mut().filter(|place| **place >= 0) {
-        // SAFETY: the child has a copy of the parent's descriptor. The thread that owned it does not run here, so nobody uses the number.
-        unsafe { libc::close(*place) };
-        *place = -1;
+    for place in table.iter_mut().filter(|place| place.0 >= 0) {
+        // SAFETY: the number is no less than 0, and is used for this call alone.
+        let fd = unsafe { BorrowedFd::borrow_raw(place.0) };
+        if file(fd) == Ok(place.1) {
+            // SAFETY: the child has a copy of the parent's descriptor. The thread that owned it does not run here, so nobody uses the number.
+            unsafe { libc::close(place.0) };
+        }
+        *place = FREE;
     }
 }

@@ -14,6 +14,7 @@ pub mod event;
 mod followers;
 mod follows;
 mod inherited;
+mod listener;
 mod looks;
 mod made;
 pub mod no_remote;
@@ -160,6 +161,7 @@ impl Options {
         let running: &'static Running = Box::leak(Box::new(running));
         RUNNING.store(ptr::from_ref(running).cast_mut(), Ordering::Release);
         let unblocked = self.unblocked.clone();
+        let listener = listener::Listener::new(listener, path.clone());
         server::Server::new(listener, name, self, running).spawn(&unblocked).map_err(|error| {
             RUNNING.store(ptr::null_mut(), Ordering::Release);
             remove(running);

@@ -10,22 +10,20 @@
 
 use std::io;
 use std::os::fd::AsFd;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{SocketFlags, accept_with};
 
 use super::Running;
 use super::clients::{Client, Clients, peer};
 use super::event::Event;
 use super::followers::Followers;
-use super::inherited::Kept;
+use super::listener::{Listener, PAUSE};
 use super::looks::{self, Looks};
 use super::made::Made;
 use super::options::{Log, Options};
 use super::refused::{self, Refused};
-use super::streams::beside_streams;
 use super::verbs;
 use crate::protocol::{Answer, Done, Happened, Hello, Peer, Request};
 
@@ -33,11 +31,9 @@ use crate::protocol::{Answer, Done, Happened, Hello, Peer, Request};
 const STACK: usize = 512 << 10;
 /// The agent accepts at most this many clients before it serves the clients again.
 const ACCEPTED: usize = 16;
-/// If no descriptor is free, the agent leaves the socket alone for this time. It also tries refused changes again after this time.
-const PAUSE: Duration = Duration::from_secs(1);
 
 pub struct Server {
-    listener: Kept,
+    listener: Listener,
     name: String,
     read_only: bool,
     log: Log,
@@ -46,17 +42,15 @@ pub struct Server {
     made: Made,
     looks: Looks,
     followers: Followers,
-    /// The agent accepts nobody until this moment.
-    paused: Option<Instant>,
     round: u64,
 }
 
 impl Server {
-    pub fn new(listener: Kept, name: String, options: Options, running: &'static Running) -> Server {
+    pub fn new(listener: Listener, name: String, options: Options, running: &'static Running) -> Server {
         let Options { read_only, log, verifies, .. } = options;
         let (clients, made, looks) = (Clients::default(), Made::default(), Looks::every(verifies));
-        let (followers, paused, round) = (Followers::default(), None, 0);
-        Server { listener, name, read_only, log, running, clients, made, looks, followers, paused, round }
+        let (followers, round) = (Followers::default(), 0);
+        Server { listener, name, read_only, log, running, clients, made, looks, followers, round }
     }
 
     /// Starts the thread, with all signals blocked except `unblocked`.
@@ -92,14 +86,16 @@ impl Server {
             self.serve(at, ready);
         }
         if self.clients.close() {
-            self.paused = None;
+            self.listener.go_on();
         }
         let ended = {
             let _using = self.running.using_keys();
             self.followers.end(&self.clients.all)
         };
         ended.into_iter().for_each(|event| self.tell(event));
-        if listener {
+        if let Some(trouble) = self.listener.restore() {
+            self.tell(Event::Trouble(trouble));
+        } else if listener {
             self.accept();
         }
     }
@@ -107,9 +103,8 @@ impl Server {
     /// Waits until there is something to do. Returns whether somebody has connected, and which events each client is ready for.
     fn wait(&mut self) -> Option<(bool, Vec<PollFlags>)> {
         let now = Instant::now();
-        self.paused = self.paused.filter(|&end| end > now);
-        let mut end =
-            [self.made.next(), self.looks.next(), self.followers.next(), self.paused].into_iter().flatten().min();
+        let paused = self.listener.paused(now);
+        let mut end = [self.made.next(), self.looks.next(), self.followers.next(), paused].into_iter().flatten().min();
         if self.clients.all.iter().any(Client::is_ready) {
             end = Some(now);
         }
@@ -120,13 +115,13 @@ impl Server {
                 tv_nsec: left.subsec_nanos().into(),
             }
         });
-        let listens = if self.paused.is_none() { PollFlags::IN } else { PollFlags::empty() };
-        let mut fds = vec![PollFd::new(&self.listener, listens)];
-        fds.extend(self.clients.all.iter().map(|client| PollFd::new(client, client.waits_for())));
+        let clients = self.clients.all.iter().map(|client| PollFd::new(client, client.waits_for()));
+        let mut fds: Vec<_> = clients.chain(self.listener.waits_for()).collect();
         let polled = poll(&mut fds, timeout.as_ref());
-        let ready: Vec<_> = fds.iter().map(PollFd::revents).collect();
+        let mut ready: Vec<_> = fds.iter().map(PollFd::revents).collect();
+        let listener = ready.split_off(self.clients.all.len());
         match polled {
-            Ok(_) => Some((ready[0].contains(PollFlags::IN), ready[1..].to_vec())),
+            Ok(_) => Some((listener.contains(&PollFlags::IN), ready)),
             Err(Errno::INTR) => None,
             Err(error) => {
                 self.tell(Event::Trouble(format!("poll: {error}")));
@@ -138,10 +133,10 @@ impl Server {
 
     fn accept(&mut self) {
         for _ in 0..ACCEPTED {
-            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-            let fd = match beside_streams(|| Kept::open(|| accept_with(&self.listener, flags))) {
-                Ok(fd) => fd,
-                Err(error) => return self.not_accepted(&error),
+            let fd = match self.listener.accept() {
+                Ok(Some(fd)) => fd,
+                Ok(None) => return,
+                Err(trouble) => return self.tell(Event::Trouble(trouble)),
             };
             match peer(fd.as_fd()) {
                 Ok(peer) if peer.uid == 0 || peer.uid == rustix::process::geteuid().as_raw() => {
@@ -149,18 +144,6 @@ impl Server {
                 }
                 Ok(peer) => self.tell(Event::Foreign(peer)),
                 Err(error) => self.tell(Event::Trouble(format!("who has connected? {error}"))),
-            }
-        }
-    }
-
-    /// Handles a failed `accept`. Either the client is gone, or there is no descriptor or no memory. In the second case the socket stays ready, so a
-    /// try at once would repeat without end.
-    fn not_accepted(&mut self, error: &io::Error) {
-        match Errno::from_io_error(error) {
-            Some(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => {}
-            _ => {
-                self.paused = Some(Instant::now() + PAUSE);
-                self.tell(Event::Trouble(format!("nobody can connect for a second: {error}")));
             }
         }
     }

@@ -1,0 +1,96 @@
+//! The socket that clients connect to.
+//!
+//! ```text
+//!   open        ─► the program closes all descriptors, as daemons do ─► closed, or the number of a file of the program
+//!   closed      ─► at the agent's next round: the socket is opened again, and its name leads there
+//!   it fails    ─► once a second again; each reason is logged once
+//! ```
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::net::{SocketFlags, accept_with};
+
+use super::inherited::Kept;
+use super::socket;
+use super::streams::beside_streams;
+
+/// If something fails, the agent tries it again after this time.
+pub const PAUSE: Duration = Duration::from_secs(1);
+
+pub struct Listener {
+    /// `None` if the program has closed it.
+    fd: Option<Kept>,
+    path: PathBuf,
+    /// Nobody is accepted, and nothing is opened, until this moment.
+    paused: Option<Instant>,
+    /// The last reason for which it could not be opened again.
+    why: String,
+}
+
+impl Listener {
+    pub fn new(fd: Kept, path: PathBuf) -> Listener {
+        // The program may change its directory before the socket is opened again.
+        let path = std::path::absolute(&path).unwrap_or(path);
+        Listener { fd: Some(fd), path, paused: None, why: String::new() }
+    }
+
+    /// The end of the pause, if it is not over at `now`.
+    pub fn paused(&mut self, now: Instant) -> Option<Instant> {
+        self.paused = self.paused.filter(|&end| end > now);
+        self.paused
+    }
+
+    /// Ends the pause: a descriptor is free again.
+    pub fn go_on(&mut self) {
+        self.paused = None;
+    }
+
+    /// The event to poll for.
+    pub fn waits_for(&self) -> Option<PollFd<'_>> {
+        let fd = self.fd.as_ref().filter(|_| self.paused.is_none())?;
+        Some(PollFd::new(fd, PollFlags::IN))
+    }
+
+    /// Opens the socket again if the program has closed it. Says so, or why that fails.
+    pub fn restore(&mut self) -> Option<String> {
+        if self.fd.as_ref().is_some_and(Kept::is_own) || self.paused.is_some() {
+            return None;
+        }
+        self.fd = None;
+        let directory = self.path.parent()?;
+        match beside_streams(|| socket::listen(directory, &self.path)) {
+            Ok(fd) => {
+                self.fd = Some(fd);
+                self.why.clear();
+                Some("the program had closed the agent's socket: it is open again".to_owned())
+            }
+            Err(error) => {
+                self.paused = Some(Instant::now() + PAUSE);
+                let before = std::mem::replace(&mut self.why, error.to_string());
+                let why = format!("nobody can connect: the program has closed the agent's socket: {error}");
+                (before != self.why).then_some(why)
+            }
+        }
+    }
+
+    /// The next client. If there is no descriptor or no memory for it, the socket stays ready, so a try at once would repeat without end.
+    ///
+    /// # Errors
+    /// Why nobody is accepted for a while.
+    pub fn accept(&mut self) -> Result<Option<Kept>, String> {
+        let Some(listener) = &self.fd else { return Ok(None) };
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let accepted = beside_streams(|| Kept::open(|| accept_with(listener, flags)));
+        accepted.map(Some).or_else(|error| match Errno::from_io_error(&error) {
+            // The client is gone.
+            Some(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
+            _ => {
+                self.paused = Some(Instant::now() + PAUSE);
+                Err(format!("nobody can connect for a second: {error}"))
+            }
+        })
+    }
+}
