@@ -1,6 +1,6 @@
 //! The reasons for which a command fails, and the exit codes, which are those of grep and a few more.
 
-use std::fmt;
+use std::{fmt, io};
 
 /// Everything is as the command asked.
 pub const DONE: u8 = 0;
@@ -40,6 +40,12 @@ impl Failure {
             Failure::Refused(_) => 4,
         }
     }
+}
+
+/// The failure that standard output was not written, for example because the disk is full. There is none if its reader has gone early.
+pub fn unwritten(written: io::Result<()>) -> Result<(), Failure> {
+    let refused = written.err().filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+    refused.map_or(Ok(()), |error| Err(Failure::OutOfReach(format!("standard output cannot be written: {error}"))))
 }
 
 impl fmt::Display for Failure {

@@ -53,49 +53,56 @@ use arguments::{Arguments, Command};
 use report::Report;
 
 /// Runs the tool with the words of a command line, the first of which is the tool's own name. Writes to `out` and `err`, with colours. Returns the
-/// exit code. It is no error if the reader of `out` goes early, as `head` does.
+/// exit code. It is no error if the reader of `out` goes early, as `head` does; any other failure to write there is one, such as a full disk.
 pub fn run(words: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
-    let arguments = match Arguments::try_parse_from(words) {
-        Ok(arguments) => arguments,
+    let mut report = Report::default();
+    let mut code = match Arguments::try_parse_from(words) {
+        Ok(arguments) => command(&arguments.command, &mut report, out),
         Err(error) => {
-            let to: &mut dyn Write = if error.use_stderr() { err } else { out };
-            let _ = write!(to, "{}", error.render().ansi());
-            return error.exit_code().try_into().unwrap_or(2);
+            let to = if error.use_stderr() { &mut report.err } else { &mut report.out };
+            to.push_str(&error.render().ansi().to_string());
+            error.exit_code().try_into().unwrap_or(2)
         }
     };
-    let mut report = Report::default();
-    let done = match &arguments.command {
-        Command::List(what) => commands::list::run(what, &mut report),
-        Command::Sites(what) => commands::sites::run(what, &mut report),
-        Command::Disasm(what) => commands::disasm::run(what, &mut report),
-        Command::Check(what) => commands::check::run(what, &mut report),
-        Command::Link(what) => commands::link::run(what, &mut report),
-        Command::Set(what) => commands::live::set(what, &mut report),
+    if let Err(failure) = failure::unwritten(out.write_all(report.out.as_bytes()).and_then(|()| out.flush())) {
+        report.error(&failure);
+        code = if code == failure::DONE { failure.code() } else { code };
+    }
+    let _ = err.write_all(report.err.as_bytes());
+    code
+}
+
+/// Carries out a command. Returns the exit code.
+fn command(command: &Command, report: &mut Report, out: &mut dyn Write) -> u8 {
+    let done = match command {
+        Command::List(what) => commands::list::run(what, report),
+        Command::Sites(what) => commands::sites::run(what, report),
+        Command::Disasm(what) => commands::disasm::run(what, report),
+        Command::Check(what) => commands::check::run(what, report),
+        Command::Link(what) => commands::link::run(what, report),
+        Command::Set(what) => commands::live::set(what, report),
         Command::Watch(what) => commands::live::watch(what, out),
         Command::Trace(what) => commands::trace::run(what, out),
         Command::Apply(what) => commands::apply::run(what, out),
         #[cfg(target_os = "linux")]
-        Command::Fleet(what) => commands::fleet::run(what, &mut report),
+        Command::Fleet(what) => commands::fleet::run(what, report),
         #[cfg(target_os = "linux")]
         Command::Follow(what) => commands::fleet::follow(what, out),
         #[cfg(target_os = "linux")]
-        Command::Doctor(what) => doctor::run(what, &mut report),
+        Command::Doctor(what) => doctor::run(what, report),
         #[cfg(target_os = "linux")]
         Command::Top(what) => top::run(what),
         #[cfg(not(target_os = "linux"))]
         Command::Fleet(_) | Command::Follow(_) | Command::Doctor(_) | Command::Top(_) => {
             Err(failure::Failure::OutOfReach("processes can be reached on Linux alone".into()))
         }
-        Command::Completions(what) => commands::completion::script(what, &mut report),
+        Command::Completions(what) => commands::completion::script(what, report),
         Command::Man(what) => commands::pages::man(what),
     };
-    let code = done.unwrap_or_else(|failure| {
+    done.unwrap_or_else(|failure| {
         report.error(&failure);
         failure.code()
-    });
-    let _ = out.write_all(report.out.as_bytes());
-    let _ = err.write_all(report.err.as_bytes());
-    code
+    })
 }
 
 /// Whether a shell's script has called the tool to complete a command. If so, the answer is already on standard output.

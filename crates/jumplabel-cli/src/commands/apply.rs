@@ -8,7 +8,7 @@ use jumplabel_selector::Selector;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments;
-use crate::failure::{DONE, Failure};
+use crate::failure::{DONE, Failure, unwritten};
 use crate::input;
 use crate::process::Process;
 
@@ -38,7 +38,7 @@ pub fn run(what: &arguments::Apply, out: &mut dyn Write) -> Result<u8, Failure> 
     if requests.is_empty() {
         return Err(Failure::Nothing(format!("{}: no lines: nothing is set", what.file)));
     }
-    let mut code = DONE;
+    let (mut code, mut written) = (DONE, Ok(()));
     for (process, request) in &requests {
         let asked = Process::find(process).and_then(|mut agent| agent.ask(request));
         let answer = asked.unwrap_or_else(|failure| Answer::error(failure.code(), failure.to_string()));
@@ -46,7 +46,10 @@ pub fn run(what: &arguments::Apply, out: &mut dyn Write) -> Result<u8, Failure> 
         let mut line = serde_json::to_string(&Applied { process, answer }).unwrap_or_default();
         line.push('\n');
         // Even if nobody reads the output any more, all changes must still be made.
-        let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
+        written = written.and(out.write_all(line.as_bytes()).and_then(|()| out.flush()));
+    }
+    if code == DONE {
+        unwritten(written)?;
     }
     Ok(code)
 }

@@ -9,7 +9,7 @@ use jumplabel_agent::tracepoints::{self, Part};
 use jumplabel_selector::Selector;
 
 use crate::arguments;
-use crate::failure::{DONE, Failure};
+use crate::failure::{DONE, Failure, unwritten};
 use crate::force;
 use crate::process::Process;
 use crate::report::{Report, Side, time, visible};
@@ -207,7 +207,8 @@ pub fn watch(what: &arguments::Watch, out: &mut dyn Write) -> Result<u8, Failure
         } else {
             out.write_all(lines(event).as_bytes())
         };
-        if written.and_then(|()| out.flush()).is_err() {
+        if let Err(error) = written.and_then(|()| out.flush()) {
+            unwritten(Err(error))?;
             break;
         }
     }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::arguments;
-use crate::failure::{DONE, Failure};
+use crate::failure::{DONE, Failure, unwritten};
 use crate::process::Process;
 use crate::report::{time, visible};
 
@@ -42,7 +42,8 @@ pub fn run(what: &arguments::Trace, out: &mut dyn Write) -> Result<u8, Failure> 
     while let Some(answer) = process.event_before(end)? {
         let Some(traced) = &answer.traced else { continue };
         let lines = if what.json { json(traced) } else { text(traced) };
-        if out.write_all(lines.as_bytes()).and_then(|()| out.flush()).is_err() {
+        if let Err(error) = out.write_all(lines.as_bytes()).and_then(|()| out.flush()) {
+            unwritten(Err(error))?;
             break;
         }
     }

@@ -1,4 +1,4 @@
-//! The program itself: colours on a terminal only, and a reader that goes.
+//! The program itself: colours on a terminal only, a reader that goes, and a disk that is full.
 
 use std::fs::File;
 use std::io::Read;
@@ -6,6 +6,7 @@ use std::os::fd::FromRawFd;
 use std::process::{Command, Stdio};
 
 use crate::programs::{prints, program, text};
+use crate::server::Server;
 
 fn tool() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_jumplabel"));
@@ -56,4 +57,40 @@ fn exit_code() {
         ["net.trace=off", "net.trace=on", "net.trace+1"].map(|selector| check(selector).status.code()),
         [Some(0), Some(1), Some(2)]
     );
+}
+
+/// A full disk: each command says so, and does not end with 0. What was asked of a process is done.
+#[test]
+fn full_disk() {
+    let server = Server::start("full", "name=full");
+    let full = || Stdio::from(File::options().write(true).open("/dev/full").unwrap());
+    let fails = |output: std::process::Output| {
+        let why = String::from_utf8(output.stderr).unwrap();
+        let is_said = why.contains("standard output cannot be written: No space left on device");
+        assert!(output.status.code() == Some(3) && is_said, "{:?} {why}", output.status);
+    };
+    let program = text(program());
+    let commands: [&[&str]; 6] = [
+        &["list", program],
+        &["sites", program],
+        &["list", "@full", "--json"],
+        &["set", "@full", "net.trace=on"],
+        &["completions", "bash"],
+        &["help", "set"],
+    ];
+    for words in commands {
+        fails(server.command(words).stdout(full()).output().unwrap());
+    }
+    assert_eq!(server.prints(&["check", "@full", "net.trace=on"]), "");
+    let lines = server.runtime.join("lines");
+    std::fs::write(&lines, "{\"process\":\"@full\",\"set\":[\"net.trace=off\"]}\n".repeat(2)).unwrap();
+    fails(server.command(&["apply", lines.to_str().unwrap()]).stdout(full()).output().unwrap());
+    assert_eq!(server.prints(&["check", "@full", "net.trace=off"]), "");
+    // One that watches ends with the first change that it cannot show.
+    let mut watch = server.command(&["watch", "@full"]).stdout(full()).stderr(Stdio::piped()).spawn().unwrap();
+    while watch.try_wait().unwrap().is_none() {
+        server.prints(&["set", "@full", "net.trace+1"]);
+        server.prints(&["set", "@full", "net.trace-1"]);
+    }
+    fails(watch.wait_with_output().unwrap());
 }
