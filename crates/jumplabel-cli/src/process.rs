@@ -13,11 +13,13 @@ use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 mod asker;
+mod fits;
 mod hint;
 
 pub use asker::Asker;
 
 use crate::failure::Failure;
+use fits::fits;
 
 /// How long the tool waits for an answer. An agent that takes longer is stopped, or waits for its program.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -107,7 +109,8 @@ impl Process {
             (2, Some(why)) => Err(Failure::Usage(why.clone())),
             (3, Some(why)) => Err(Failure::OutOfReach(format!("{}: {why}", self.name))),
             (4, Some(why)) => Err(Failure::Refused(format!("{}: {why}", self.name))),
-            _ => Ok(answer),
+            _ if fits(&answer, request) => Ok(answer),
+            _ => Err(self.lost("no agent: this answers something else")),
         }
     }
 

@@ -31,6 +31,28 @@ fn endless_answer() {
     assert!(sent < 128 << 20, "{sent}");
 }
 
+/// JSON of the right form that answers something else, or nothing: a change that nobody has made is not reported as made.
+#[test]
+fn other_answers() {
+    let server = Server::start("other", "1");
+    let path = server.runtime.join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let answers = ["\"status\":0", "\"status\":0,\"error\":\"no\"", "\"status\":1", "\"status\":4", "\"status\":200"];
+    let commands: [&[&str]; 3] = [&["list"], &["set", "net.trace=on"], &["check", "--repair"]];
+    let other = std::thread::spawn(move || {
+        for answer in answers.iter().flat_map(|answer| commands.map(|_| answer)) {
+            let mut stream = BufReader::new(listener.accept().unwrap().0);
+            stream.read_line(&mut String::new()).unwrap();
+            writeln!(stream.get_mut(), "{{\"version\":1,{answer}}}").unwrap();
+        }
+    });
+    for words in answers.iter().flat_map(|_| commands) {
+        let words: Vec<_> = words[..1].iter().chain([&path.to_str().unwrap()]).chain(&words[1..]).copied().collect();
+        server.refuses(&words, 3, "no agent: this answers something else");
+    }
+    other.join().unwrap();
+}
+
 /// Files that are none, or have no end: each command says so at once. Pipes have nobody at the other end.
 #[test]
 fn no_files() {
