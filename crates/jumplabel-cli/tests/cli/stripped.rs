@@ -82,5 +82,5 @@ fn object_file() {
     assert!(code == 3 && err.contains("not linked yet"), "{code} {err}");
     let file = edited(program(), "sparc", |bytes| bytes[18] = 43);
     let Printed { code, err, .. } = jumplabel(&["list", text(&file)]);
-    assert!(code == 3 && err.contains("without sites (ELF machine 43)"), "{code} {err}");
+    assert!(code == 3 && err.contains("sites are unknown (ELF machine 43)"), "{code} {err}");
 }
