@@ -104,9 +104,9 @@ core:
 
 # Torture in the build that `core` uses, with all assertions: `make torture` optimises. Then jumplabel-capi with the features for kernels. (xtask
 # has no library, but all features of rustix that the workspace uses: without it, cargo would build rustix a second time.) Then jumplabel-bench.
-# Some goals run in parallel with the sets. Those in EARLY are short and valuable: they begin before CI leaves commands out. Half of the time of
-# `capi` is its suite `conformance`, with all compilers and flags, so that begins when CI may leave it out. Those in LATE use the processor that
-# would be idle until the last set ends.
+# Some goals run in parallel with the sets. Those in EARLY are short and valuable: they begin before CI leaves commands out. Those in LATE use the
+# processor that would be idle until the last set ends. `conformance` takes half of the time of `capi`: all compilers and flags. It begins after the
+# shorter sets, so CI on a slow machine leaves it out, and not them.
 wide:
 	cargo test --workspace $(ALONE:%=--test %)
 	cargo test -p jumplabel-capi -p xtask --features jumplabel-capi/kernel --lib

@@ -48,7 +48,8 @@ fn names(sets: &str) -> String {
     names.join(" ")
 }
 
-/// The command that runs a set as cargo does. `SET:TEST,TEST` runs the tests of the set whose names contain `TEST`; `SET:--skip,TEST` runs the others.
+/// The command that runs a set as cargo does. `SET:TEST,TEST` runs the tests of the set whose names contain `TEST`. `SET:--skip,TEST` runs the
+/// others.
 fn command(built: &str, set: &str) -> Result<String> {
     let (set, chosen) = chosen(set);
     let program = program(built, set).with_context(|| format!("no set of tests {set}"))?;
