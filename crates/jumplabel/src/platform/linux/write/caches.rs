@@ -7,6 +7,8 @@
 use super::events::{self, Event};
 use crate::arch::{self, Machine, Native};
 use crate::platform::Write;
+#[cfg(target_arch = "arm")]
+use crate::platform::linux::libc;
 
 /// Does the cache maintenance that the processor needs after `writes`.
 pub(super) fn maintain(writes: &[Write]) {
