@@ -76,10 +76,24 @@ pub fn run(sh: &Shell, program: &[String]) -> Result<()> {
         let wine = wine().context("wine64")?;
         return Ok(with(cmd!(sh, "timeout {LIMIT} {wine} {program...}"), &prefix).quiet().run()?);
     }
-    let result = tests(sh, &prefix);
-    // Stops the server of this prefix, which otherwise runs on for some seconds.
-    let _ = with(cmd!(sh, "/usr/lib/wine/wineserver64 -k"), &prefix).quiet().ignore_status().ignore_stderr().run();
+    // By default, Wine's server ends some seconds after the last program, and a program that begins at that moment fails. This one stays.
+    server(sh, &prefix, "-k");
+    server(sh, &prefix, "-p");
+    let result = services(sh, &prefix).and_then(|()| tests(sh, &prefix));
+    server(sh, &prefix, "-k");
     result
+}
+
+/// Starts Wine's server for this prefix (`-p`), or ends it (`-k`).
+fn server(sh: &Shell, prefix: &Path, option: &str) {
+    let _ = with(cmd!(sh, "/usr/lib/wine/wineserver64 {option}"), prefix).quiet().ignore_status().ignore_stderr().run();
+}
+
+/// Starts Wine's services, which end with the server. If a test started them, they would hold its standard output, and its end would not show.
+fn services(sh: &Shell, prefix: &Path) -> Result<()> {
+    let wine = wine().context("wine64")?;
+    let command = with(cmd!(sh, "timeout {LIMIT} {wine} wineboot"), prefix);
+    command.quiet().ignore_stdout().ignore_stderr().run().context("wineboot")
 }
 
 /// Runs torture for this many seconds: threads execute sites while others flip them. Also runs the broken twins.
