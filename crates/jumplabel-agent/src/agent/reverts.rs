@@ -74,8 +74,19 @@ impl Reverts {
 
     /// The number of seconds until the agent takes back the subject's change. `None` if no change of the subject is pending.
     pub fn seconds_left(&self, subject: &Subject, now: Instant) -> Option<u64> {
-        let of = self.pending.iter().filter(|pending| pending.is_of(subject)).map(|pending| pending.due).min()?;
-        Some(of.saturating_duration_since(now).as_millis().div_ceil(1000) as u64)
+        self.pending.iter().filter(|pending| pending.is_of(subject)).map(|pending| pending.seconds_left(now)).min()
+    }
+
+    /// A sentence for each subject that has the state already, but only for a time: by these changes, it keeps the state.
+    pub fn kept(&self, changes: &[Change<'_>], now: Instant) -> Vec<String> {
+        let sentence = |change: &Change<'_>| {
+            let &Change { subject, to } = change;
+            let of = |pending: &&Pending| pending.is_of(subject) && pending.set == to;
+            let pending = self.pending.iter().find(of).filter(|_| subject.is_lent && !change.is_one())?;
+            let (name, state, left) = (&subject.name, subject.state(), pending.seconds_left(now));
+            Some(format!("{name} stays {state}: it was to be taken back in {left} s"))
+        };
+        changes.iter().filter_map(sentence).collect()
     }
 
     /// True if `count` more changes can be pending.
@@ -156,6 +167,10 @@ impl Reverts {
 impl Pending {
     fn is_of(&self, subject: &Subject) -> bool {
         self.address == subject.address && self.name == subject.name
+    }
+
+    fn seconds_left(&self, now: Instant) -> u64 {
+        self.due.saturating_duration_since(now).as_millis().div_ceil(1000) as u64
     }
 }
 

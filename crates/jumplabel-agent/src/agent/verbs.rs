@@ -170,8 +170,11 @@ pub fn set(
         due => due.flatten(),
     };
     let changes: Vec<_> = chosen.iter().copied().filter(Change::is_one).collect();
+    let kept = if seconds.is_none() { reverts.kept(&chosen, now) } else { Vec::new() };
     if dry_run {
-        return Ok(Done { dry_run, ..Done::of(&changes, &all, None) });
+        let mut done = Done { dry_run, ..Done::of(&changes, &all, None) };
+        done.notes.extend(kept);
+        return Ok(done);
     }
     let asked = AskedBy::Operator { uid: by.uid };
     let back = bring_back(chosen.iter().filter(|change| !change.is_one()), asked)?;
@@ -180,6 +183,7 @@ pub fn set(
     made.note(&changes, Some(by), now);
     let mut done = Done::of(&changes, &all, outcome);
     done.notes.extend(Done::brought_back(back));
+    done.notes.extend(kept);
     done.reverts_in = seconds.map(u64::from).filter(|_| reverts.note(&chosen, due));
     if seconds.is_none() {
         reverts.note(&chosen, None);

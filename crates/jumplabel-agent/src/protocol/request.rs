@@ -168,7 +168,9 @@ fn without_values(verb: &str, items: Vec<Selector>) -> Result<Vec<Selector>, Str
 pub fn duration(word: &str) -> Result<u32, String> {
     let number = word.strip_suffix('s').unwrap_or(word);
     let seconds = if number.bytes().all(|byte| byte.is_ascii_digit()) { number.parse().ok() } else { None };
-    seconds.filter(|&seconds| seconds > 0).ok_or_else(|| format!("`{word}`: for takes seconds: 30 or 30s"))
+    seconds
+        .filter(|&seconds| seconds > 0)
+        .ok_or_else(|| format!("`{word}`: for takes seconds, from 1 to {}: 30 or 30s", u32::MAX))
 }
 
 /// Reads a number of records in a second.

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, OnceLock, mpsc};
 
-use jumplabel_agent::protocol::Happened;
+use jumplabel_agent::protocol::{Done, Happened};
 use jumplabel_agent::{Event, Options};
 use jumplabel_testing::scenario::passes;
 
@@ -76,7 +76,15 @@ fn set_again() {
         // No change, but another time.
         let again = client.done("set net.trace=on for 1000").set.unwrap();
         assert_eq!((again.changes.len(), again.reverts_in), (0, Some(1000)));
-        client.done("set net.packets=on");
+        let kept = |done: Done| match &done.notes[..] {
+            [note] => note.starts_with("net.packets stays on: it was to be taken back in "),
+            notes => panic!("{notes:?}"),
+        };
+        assert!(kept(client.done("set net.packets=on dry-run").set.unwrap()));
+        let again = client.done("set net.packets=on").set.unwrap();
+        assert_eq!((again.changes.len(), again.reverts_in), (0, None));
+        assert!(kept(again));
+        assert!(client.done("set net.packets=on").set.unwrap().notes.is_empty());
         // Back to what it was at first, not to 2.
         client.done("set *::MODE=0 for 1");
         assert_eq!(taken_back(&mut watcher), ["agent::MODE"]);
