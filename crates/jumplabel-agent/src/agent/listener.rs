@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::net::{SocketFlags, accept_with};
+use rustix::net::{SocketAddrUnix, SocketFlags, accept_with};
 
 use super::inherited::Kept;
 use super::socket;
@@ -33,14 +33,15 @@ pub struct Listener {
 impl Listener {
     pub fn new(fd: Kept, path: PathBuf) -> Listener {
         // The program may change its directory before the socket is opened again.
-        let path = std::path::absolute(&path).unwrap_or(path);
+        let absolute = std::path::absolute(&path).ok().filter(|path| SocketAddrUnix::new(path).is_ok());
+        let path = absolute.unwrap_or(path);
         Listener { fd: Some(fd), path, paused: None, why: String::new() }
     }
 
-    /// The end of the pause, if it is not over at `now`.
+    /// When the pause ends; `now` if it is over, and the socket is to be opened again. `None` if there is nothing to wait for but clients.
     pub fn paused(&mut self, now: Instant) -> Option<Instant> {
         self.paused = self.paused.filter(|&end| end > now);
-        self.paused
+        self.paused.or_else(|| self.fd.is_none().then_some(now))
     }
 
     /// Ends the pause: a descriptor is free again.
@@ -81,7 +82,8 @@ impl Listener {
     /// # Errors
     /// Why nobody is accepted for a while.
     pub fn accept(&mut self) -> Result<Option<Kept>, String> {
-        let Some(listener) = &self.fd else { return Ok(None) };
+        // The program may have closed it just now.
+        let Some(listener) = self.fd.as_ref().filter(|fd| fd.is_own()) else { return Ok(None) };
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let accepted = beside_streams(|| Kept::open(|| accept_with(listener, flags)));
         accepted.map(Some).or_else(|error| match Errno::from_io_error(&error) {

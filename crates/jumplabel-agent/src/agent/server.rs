@@ -78,6 +78,9 @@ impl Server {
 
     fn once(&mut self) {
         self.round += 1;
+        if let Some(trouble) = self.listener.restore() {
+            self.tell(Event::Trouble(trouble));
+        }
         let Some((listener, clients)) = self.wait() else { return };
         self.revert();
         self.look();
@@ -93,9 +96,7 @@ impl Server {
             self.followers.end(&self.clients.all)
         };
         ended.into_iter().for_each(|event| self.tell(event));
-        if let Some(trouble) = self.listener.restore() {
-            self.tell(Event::Trouble(trouble));
-        } else if listener {
+        if listener {
             self.accept();
         }
     }

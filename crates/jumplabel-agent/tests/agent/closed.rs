@@ -6,6 +6,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 
 use jumplabel_testing::scenario::{fork, passes, reap};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::client::Agent;
 use crate::now;
@@ -20,6 +22,28 @@ fn sockets() -> Vec<RawFd> {
     let all = std::fs::read_dir("/proc/self/fd").unwrap();
     let all = all.map(|fd| fd.unwrap().file_name().to_str().unwrap().parse().unwrap());
     all.filter(|&fd| file(fd).is_some_and(|file| file.to_str().unwrap().starts_with("socket:"))).collect()
+}
+
+/// While no descriptor is free, the socket cannot be opened again. The agent tries until it can.
+#[test]
+fn none_is_free() {
+    passes(|| {
+        let before = sockets();
+        let agent = Agent::start(|options| options.name("x"));
+        let of_agent: Vec<_> = sockets().into_iter().filter(|fd| !before.contains(fd)).collect();
+        let client = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+        let limit = getrlimit(Resource::Nofile);
+        setrlimit(Resource::Nofile, Rlimit { current: Some(3), ..limit }).unwrap();
+        // SAFETY: the agent looks whether its descriptors are its own.
+        of_agent.iter().for_each(|&fd| assert_eq!(unsafe { libc::close(fd) }, 0));
+        // Wakes the agent, if it still waits for the old socket.
+        let _ = rustix::net::connect(&client, &SocketAddrUnix::new(&agent.socket).unwrap());
+        let line = agent.logged();
+        assert!(line.starts_with("agent: nobody can connect: the program has closed the agent's socket: "), "{line}");
+        setrlimit(Resource::Nofile, limit).unwrap();
+        assert_eq!(agent.logged(), "agent: the program had closed the agent's socket: it is open again");
+        agent.client().done("hello");
+    });
 }
 
 /// Starts an agent and lets a client watch. Gives the numbers of the agent's descriptors to `close`, which takes them away. Then a client is served.
