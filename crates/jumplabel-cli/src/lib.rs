@@ -35,6 +35,7 @@ mod input;
 mod link;
 mod linker;
 mod machine;
+mod portions;
 #[cfg_attr(not(target_os = "linux"), path = "no_process.rs")]
 mod process;
 mod report;
@@ -83,7 +84,7 @@ fn command(command: &Command, report: &mut Report, out: &mut dyn Write) -> u8 {
         Command::Set(what) => commands::live::set(what, report),
         Command::Watch(what) => commands::live::watch(what, out),
         Command::Trace(what) => commands::trace::run(what, out),
-        Command::Apply(what) => commands::apply::run(what, out),
+        Command::Apply(what) => commands::apply::run(what, report, out),
         #[cfg(target_os = "linux")]
         Command::Fleet(what) => commands::fleet::run(what, report),
         #[cfg(target_os = "linux")]

@@ -11,6 +11,7 @@ use crate::arguments;
 use crate::failure::{DONE, Failure, unwritten};
 use crate::input;
 use crate::process::Process;
+use crate::report::Report;
 
 /// A line of the input: a process, and the changes that it is to make.
 #[derive(Deserialize)]
@@ -33,7 +34,7 @@ struct Applied<'a> {
 }
 
 /// Returns the exit code of the first line that failed.
-pub fn run(what: &arguments::Apply, out: &mut dyn Write) -> Result<u8, Failure> {
+pub fn run(what: &arguments::Apply, report: &mut Report, out: &mut dyn Write) -> Result<u8, Failure> {
     let requests = requests(&text(&what.file)?)?;
     if requests.is_empty() {
         return Err(Failure::Nothing(format!("{}: no lines: nothing is set", what.file)));
@@ -50,6 +51,8 @@ pub fn run(what: &arguments::Apply, out: &mut dyn Write) -> Result<u8, Failure> 
     }
     if code == DONE {
         unwritten(written)?;
+    } else if let Err(failure) = unwritten(written) {
+        report.error(&failure);
     }
     Ok(code)
 }

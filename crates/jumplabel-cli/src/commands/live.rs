@@ -11,6 +11,7 @@ use jumplabel_selector::Selector;
 use crate::arguments;
 use crate::failure::{DONE, Failure, unwritten};
 use crate::force;
+use crate::portions;
 use crate::process::Process;
 use crate::report::{Report, Side, time, visible};
 
@@ -182,9 +183,12 @@ fn show(target: &str, force: bool, done: Done, report: &mut Report) {
     let force = force.then_some("--force");
     // The peer may be no agent, and send any text.
     let undo = split_items(&done.undo).unwrap_or_else(|_| vec![done.undo.clone()]);
-    let words: Vec<_> = force.into_iter().chain([target]).chain(undo.iter().map(String::as_str)).map(quoted).collect();
     let what = if done.dry_run { "nothing was changed; the undo would be" } else { "undo" };
-    report.line(&format_args!("{what}: jumplabel set {}{by_itself}", words.join(" ")));
+    for items in portions::of(undo) {
+        let items = items.iter().map(String::as_str);
+        let words: Vec<_> = force.into_iter().chain([target]).chain(items).map(quoted).collect();
+        report.line(&format_args!("{what}: jumplabel set {}{by_itself}", words.join(" ")));
+    }
 }
 
 /// Quotes a word for the shell.
@@ -248,4 +252,15 @@ fn hostile_numbers() {
         ["0s", "59s", "1m00s", "59m59s", "1h00m", "23h59m", "1d00h"]
     );
     assert!(long(u64::MAX).ends_with('h'));
+}
+
+/// An undo that is too long for one request.
+#[test]
+fn long_undo() {
+    let undo: Vec<_> = (0..1000).map(|number| format!("net.key{number:04}=off")).collect();
+    let change = Changed { key: "net.*".into(), from: "off".into(), to: "on".into(), sites: 1 };
+    let mut report = Report::default();
+    show("@web", false, Done { changes: vec![change], undo: undo.join(","), ..Done::default() }, &mut report);
+    let lines: Vec<_> = report.out.lines().filter_map(|line| line.strip_prefix("undo: jumplabel set @web ")).collect();
+    assert!(lines.iter().all(|line| line.len() < 4096) && lines.join(" ") == undo.join(" "), "{}", report.out);
 }

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jumplabel_agent::protocol::{self, Answer, LONGEST, Request, Row, split_items};
+use jumplabel_agent::protocol::{Answer, Request, Row, split_items};
 use jumplabel_selector::{Selector, What};
 
 use super::followed::{Carried, Followed};
 use super::{Wish, halves};
 use crate::failure::Failure;
+use crate::portions;
 use crate::process::{Process, is_alive};
 
 /// The result of a wish in a process.
@@ -190,7 +191,7 @@ impl Worker {
     }
 
     fn set_each(&mut self, items: Vec<Selector>, seconds: Option<u32>, notes: bool) -> Result<Outcome, String> {
-        for items in portions(items) {
+        for items in portions::of(items) {
             let request = Request::Set { items, seconds, dry_run: false };
             let (outcome, undo) = self.answered(&request)?;
             for item in undo.iter().filter(|_| notes) {
@@ -248,35 +249,4 @@ fn is(what: &What, row: &Row) -> bool {
     let (key, declared) = (&row.key, &row.declared);
     let placed = || format!("{key}@{}:{}:{}", declared.file, declared.line, declared.column);
     matches!(what, What::Name(glob) if glob.matches(key) || glob.matches(&placed()))
-}
-/// Splits items into portions that fit into one request each, in the same order.
-fn portions(items: Vec<Selector>) -> Vec<Vec<Selector>> {
-    // The rest of a request is for `set`, a time, and the end of the line.
-    const ROOM: usize = LONGEST - 100;
-    let (mut portions, mut length) = (Vec::<Vec<Selector>>::new(), ROOM);
-    for item in items {
-        let own = protocol::item(&item.to_string()).len() + 1;
-        length += own;
-        match portions.last_mut() {
-            Some(last) if length <= ROOM => last.push(item),
-            _ => {
-                length = own;
-                portions.push(vec![item]);
-            }
-        }
-    }
-    portions
-}
-
-#[test]
-fn long_requests() {
-    let items: Vec<Selector> = (0..1000).map(|number| format!("net.key{number:04}=on").parse().unwrap()).collect();
-    let portions = portions(items.clone());
-    assert_eq!(portions.concat(), items);
-    assert_eq!(portions.len(), 4);
-    for items in portions {
-        let request = Request::Set { items, seconds: Some(u32::MAX), dry_run: true };
-        assert!(request.to_string().len() < LONGEST);
-    }
-    assert!(self::portions(Vec::new()).is_empty());
 }

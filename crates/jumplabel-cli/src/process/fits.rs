@@ -10,7 +10,9 @@ pub fn fits(answer: &Answer, request: &Request) -> bool {
         (0, Request::List(_)) => answer.keys.is_some(),
         (0, Request::Verify(_)) => answer.verified.is_some(),
         (0, Request::Set { .. }) => answer.set.is_some(),
-        (0, Request::Check(_) | Request::Watch | Request::Trace { .. }) => true,
+        (0, Request::Check(_)) => answer.differences.is_some(),
+        (0, Request::Trace { .. }) => answer.follows.is_some(),
+        (0, Request::Watch) => true,
         (1, Request::Check(_)) => answer.differences.is_some() || answer.error.is_some(),
         // Code and keys differ.
         (4, Request::Check(_)) => answer.differences.is_some(),

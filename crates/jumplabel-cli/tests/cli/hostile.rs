@@ -38,7 +38,13 @@ fn other_answers() {
     let path = server.runtime.join("socket");
     let listener = UnixListener::bind(&path).unwrap();
     let answers = ["\"status\":0", "\"status\":0,\"error\":\"no\"", "\"status\":1", "\"status\":4", "\"status\":200"];
-    let commands: [&[&str]; 3] = [&["list"], &["set", "net.trace=on"], &["check", "--repair"]];
+    let commands: [&[&str]; 5] = [
+        &["list"],
+        &["set", "net.trace=on"],
+        &["check", "--repair"],
+        &["check", "net.trace=on"],
+        &["trace", "net.trace"],
+    ];
     let other = std::thread::spawn(move || {
         for answer in answers.iter().flat_map(|answer| commands.map(|_| answer)) {
             let mut stream = BufReader::new(listener.accept().unwrap().0);
