@@ -5,7 +5,9 @@
 pub mod system;
 
 use std::io::{self, Read, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
+
+use jumplabel_selector::Selector;
 
 use crate::change::{self, Refusal};
 use crate::line::{printable, say};
@@ -13,8 +15,10 @@ use crate::outside::{OUTSIDE, Text};
 use crate::subject::Subject;
 use crate::tracepoints::Part;
 
-/// Sets keys and modes as the environment variable `JUMPLABEL` says. It is for programs that do not use [`startup!`](crate::startup!). A second
-/// call does nothing.
+/// Sets keys and modes as the environment variable `JUMPLABEL` says. It is for programs that do not use [`startup!`](crate::startup!).
+///
+/// A later call sets only what the earlier ones have not seen: a program and each of its shared libraries may have one. It does not repeat messages,
+/// and the variables are those of the first call. A call by a function that hears of these changes does nothing.
 ///
 /// It does not set keys of objects that are loaded later, and it finds a mode only if some code of the program sets that mode. Each selector is
 /// one flip of all that it chooses, all or nothing. Each failure is one line on standard error, and the program goes on. A process that runs
@@ -31,18 +35,17 @@ pub extern "C" fn startup() {
 
 /// Like [`startup`]. In addition, an agent lets nobody change what these selectors choose.
 pub fn with_no_remote(selectors: &'static [Text]) {
-    static DONE: AtomicBool = AtomicBool::new(false);
-    if DONE.swap(true, Ordering::Relaxed) {
-        return;
-    }
+    static EARLIER: Mutex<Option<Earlier>> = Mutex::new(None);
+    let Ok(mut earlier) = EARLIER.try_lock() else { return };
     OUTSIDE.declare(selectors);
-    let [keys, agent] = ["JUMPLABEL", "JUMPLABEL_AGENT"].map(std::env::var_os);
-    if keys.is_none() && agent.is_none() || system::has_more_rights() {
-        return;
+    if let Some(earlier) = &mut *earlier {
+        earlier.is_first = false;
+        return earlier.set();
     }
-    if let Some(value) = keys {
-        set(&value.to_string_lossy());
-    }
+    let variable = |name| std::env::var_os(name).filter(|_| !system::has_more_rights());
+    let [keys, agent] = ["JUMPLABEL", "JUMPLABEL_AGENT"].map(variable);
+    let keys = keys.map(|value| value.to_string_lossy().into_owned());
+    earlier.insert(Earlier { keys, is_first: true, seen: Vec::new() }).set();
     if let Some(value) = agent
         && let Err(error) = system::start(&value.to_string_lossy())
     {
@@ -50,20 +53,42 @@ pub fn with_no_remote(selectors: &'static [Text]) {
     }
 }
 
+/// What the calls of [`startup`] so far have done.
+struct Earlier {
+    /// The variable `JUMPLABEL`.
+    keys: Option<String>,
+    is_first: bool,
+    /// The addresses of the keys, calls and modes that there were.
+    seen: Vec<usize>,
+}
+
+impl Earlier {
+    /// Does what the variable `JUMPLABEL` says with all that has come since.
+    fn set(&mut self) {
+        let Some(value) = &self.keys else { return };
+        set(value, self);
+        // If they cannot be listed, nothing was set either.
+        let all = Subject::all().unwrap_or_default();
+        self.seen = all.iter().map(|subject| subject.address).collect();
+        self.seen.sort_unstable();
+    }
+}
+
 /// Does what the variable `JUMPLABEL` says.
-fn set(value: &str) {
+fn set(value: &str, earlier: &Earlier) {
     if value == "help" {
         let status = i32::from(help().is_err());
         system::exit(status);
     }
     match value.strip_prefix('@') {
-        None => value.split(',').for_each(|item| apply("", item)),
+        None => value.split(',').for_each(|item| apply("", item, earlier)),
         Some(path) => match read(path) {
-            Err(error) => say(&format!("{path}: {error}")),
+            Err(error) if earlier.is_first => say(&format!("{path}: {error}")),
+            Err(_) => {}
             Ok(text) => {
                 let text = String::from_utf8_lossy(&text);
                 let lines = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with('#'));
-                lines.for_each(|(number, line)| apply(&format!("{path}:{}: ", number + 1), line));
+                lines.for_each(|(number, line)| apply(&format!("{path}:{}: ", number + 1), line, earlier));
             }
         },
     }
@@ -86,21 +111,28 @@ fn not_regular() -> io::Error {
 }
 
 /// Applies one item; an empty one does nothing. `place` is the item's place, for the message.
-fn apply(place: &str, item: &str) {
+fn apply(place: &str, item: &str, earlier: &Earlier) {
     let item = item.trim();
     if item.is_empty() {
         return;
     }
-    if let Err(error) = try_apply(item) {
+    if let Err(error) = try_apply(item, earlier) {
         // The messages of the grammar begin with a backquote: they quote the item already.
         let quoted = if error.starts_with('`') { String::new() } else { format!("`{item}`: ") };
         say(&format!("{place}{quoted}{error}"));
     }
 }
 
-fn try_apply(item: &str) -> Result<(), String> {
-    let item = item.parse()?;
-    let all = Subject::all().map_err(|error| error.to_string())?;
+fn try_apply(item: &str, earlier: &Earlier) -> Result<(), String> {
+    let item: Selector = match item.parse() {
+        Err(_) if !earlier.is_first => return Ok(()),
+        parsed => parsed?,
+    };
+    let mut all = Subject::all().map_err(|error| error.to_string())?;
+    all.retain(|subject| earlier.seen.binary_search(&subject.address).is_err());
+    if !earlier.is_first && !all.iter().any(|subject| subject.is(&item.what) == Ok(true)) {
+        return Ok(());
+    }
     change::choose(&all, &[item])
         .and_then(|changes| change::commit(&changes, None, jumplabel::AskedBy::Startup))
         .map(drop)

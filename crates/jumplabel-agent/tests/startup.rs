@@ -76,7 +76,7 @@ static EARLY: extern "C" fn() = {
 #[test]
 fn child() {
     let count = PACKETS.count();
-    jumplabel_agent::startup(); // The second call does nothing.
+    jumplabel_agent::startup(); // The second call finds nothing new.
     assert_eq!(PACKETS.count(), count);
     if let Ok(key) = jumplabel::find_key("wal.fsync") {
         println!("library: {}", key.enabled);

@@ -4,7 +4,7 @@
  * (pkg-config jumplabel-agent, CMake jumplabel::agent). It is a library of its own, so programs without it pay nothing. Its archive contains all of
  * libjumplabel: -ljumplabel-agent -ljumplabel, in this order, also with -static.
  *
- *     JUMPLABEL_STARTUP();                    outside of functions, once in the program; or jumplabel_startup()
+ *     JUMPLABEL_STARTUP();                    outside of functions, once in the program or shared library; or jumplabel_startup()
  *
  *     JUMPLABEL='net.*=on' ./server           sets keys before main
  *     JUMPLABEL=help ./server                 lists them
@@ -20,8 +20,8 @@
 
 JUMPLABEL_C_BEGIN_
 
-/* Does what the variables JUMPLABEL and JUMPLABEL_AGENT say. A second call does nothing. For each part that cannot be done, it writes a line on
-   standard error, and the program goes on. A process with more rights than its user (AT_SECURE) ignores both variables. No other thread may change
+/* Does what the variables JUMPLABEL and JUMPLABEL_AGENT say. A later call sets keys that the earlier ones have not seen: those of the program, after
+   a shared library's. For each part that cannot be done, the first call writes a line on standard error, and the program goes on. A process with more rights than its user (AT_SECURE) ignores both variables. No other thread may change
    the environment meanwhile. If neither is set, this costs a look at the environment. */
 void jumplabel_startup(void);
 
