@@ -265,7 +265,7 @@ JUMPLABEL_OPTIONAL_API_ void jumplabel_link_record_(struct jumplabel_record_ *_r
 #define JUMPLABEL_RECORD_(id, first, count, is_array, path, name)                                                      \
 	static struct jumplabel_record_ jumplabel_record_##id##_ = { first, count, __LINE__, is_array, path, name, __FILE__, 0 }; \
 	JUMPLABEL_CONSTRUCTOR_(101, "T", jumplabel_link_##id##_) { jumplabel_link_record_(&jumplabel_record_##id##_); }        \
-	struct jumplabel_record_
+	struct jumplabel_semicolon_
 
 /* In ELF and PE files, constructors with this number run before others. In Mach-O files, those of a file run in their order, and files in the order
    in which they are linked. With MSVC, they run in the order of the letters. */
@@ -295,7 +295,7 @@ JUMPLABEL_OPTIONAL_API_ long jumplabel_for_each_key(void (*_visit)(const struct 
    between them, @FILE, help. */
 JUMPLABEL_OPTIONAL_API_ void jumplabel_startup(void);
 #define JUMPLABEL_STARTUP() \
-	JUMPLABEL_CONSTRUCTOR_(102, "U", jumplabel_startup_here_) { jumplabel_startup(); } struct jumplabel_record_
+	JUMPLABEL_CONSTRUCTOR_(102, "U", jumplabel_startup_here_) { jumplabel_startup(); } struct jumplabel_semicolon_
 
 JUMPLABEL_OPTIONAL_END_
 

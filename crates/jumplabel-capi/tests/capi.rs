@@ -57,6 +57,8 @@ mod on_change;
 mod ops;
 #[path = "capi/optional.rs"]
 mod optional;
+#[path = "capi/optional_units.rs"]
+mod optional_units;
 #[path = "capi/prebuilt.rs"]
 mod prebuilt;
 #[path = "capi/prefix.rs"]

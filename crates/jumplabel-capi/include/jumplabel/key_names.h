@@ -31,14 +31,14 @@
 /* RECORD_STATIC_KEY_ELEMENTS(keys, name, index...): records of the elements with these indices, 1 to 32 constants. An index is named by its text: an
    enumerator by its name, but a macro by its value. `name` is a string, not "". Use it outside of functions. Each record costs as much as
    RECORD_STATIC_KEY. */
-#define RECORD_STATIC_KEY_ELEMENTS(...) JUMPLABEL_NAMES_OF_(JUMPLABEL_NAMES_ELEMENT_, __VA_ARGS__) struct jumplabel_named_key
+#define RECORD_STATIC_KEY_ELEMENTS(...) JUMPLABEL_NAMES_OF_(JUMPLABEL_NAMES_ELEMENT_, __VA_ARGS__) struct jumplabel_semicolon_
 #define JUMPLABEL_NAMES_ELEMENT_(keys, name, at, index) JUMPLABEL_NAMED_RECORD_((keys)[index], #keys "[" #index "]", name "[" #index "]");
 
 /* RECORD_STATIC_KEY_STRINGS(keys, name, string...): the same for all elements, with one string for each, in their order. */
 #define RECORD_STATIC_KEY_STRINGS(keys, ...)                                                                                           \
 	extern char jumplabel_one_string_for_each_element                                                                              \
 		[sizeof(keys) / sizeof((keys)[0]) == JUMPLABEL_NAMES_NUMBER_(__VA_ARGS__) ? 1 : -1];                                   \
-	JUMPLABEL_NAMES_OF_(JUMPLABEL_NAMES_STRING_, keys, __VA_ARGS__) struct jumplabel_named_key
+	JUMPLABEL_NAMES_OF_(JUMPLABEL_NAMES_STRING_, keys, __VA_ARGS__) struct jumplabel_semicolon_
 #define JUMPLABEL_NAMES_STRING_(keys, name, at, string) JUMPLABEL_NAMED_RECORD_((keys)[at], #keys "[" string "]", name "[" string "]");
 
 #if defined(JUMPLABEL_OPTIONAL_LIBRARY) && !JUMPLABEL_OPTIONAL_LIBRARY

@@ -8,14 +8,14 @@ use jumplabel_testing::breadth;
 use crate::prefix::{file, prefix, printed, scratch, succeeds};
 
 /// A directory that contains only the header.
-fn vendored(name: &str) -> PathBuf {
+pub fn vendored(name: &str) -> PathBuf {
     let directory = scratch(name);
     std::fs::copy(file("include/jumplabel-optional.h"), directory.join("jumplabel-optional.h")).unwrap();
     directory
 }
 
 /// A compiler's command, with all warnings as errors. `flags` are separated by blanks.
-fn compiler(name: &str, flags: &str) -> Command {
+pub fn compiler(name: &str, flags: &str) -> Command {
     let mut command = Command::new(name);
     command.args(["-Wall", "-Wextra", "-Wshadow", "-pedantic", "-Werror", "-pthread"]);
     command.args(flags.split_whitespace());
@@ -47,7 +47,7 @@ const WITH: [(&str, &str); 4] = [
 ];
 
 /// Builds a program of tests/c in `directory`, with one call of the compiler.
-fn build(directory: &Path, compiler: &mut Command, files: &[&str], with: bool) -> PathBuf {
+pub fn build(directory: &Path, compiler: &mut Command, files: &[&str], with: bool) -> PathBuf {
     let program = directory.join("program");
     compiler.arg("-I").arg(directory).args(files.iter().map(|name| file("tests/c").join(name)));
     compiler.arg("-o").arg(&program);
@@ -59,13 +59,13 @@ fn build(directory: &Path, compiler: &mut Command, files: &[&str], with: bool) -
 }
 
 /// Adds the installed headers and libraries.
-fn linked(compiler: &mut Command) {
+pub fn linked(compiler: &mut Command) {
     let lib = prefix().join("lib");
     compiler.arg("-I").arg(prefix().join("include")).arg("-L").arg(&lib);
     compiler.args(["-ljumplabel-agent", "-ljumplabel"]).arg(format!("-Wl,-rpath,{}", lib.display()));
 }
 
-fn says(program: &Path, words: &str) {
+pub fn says(program: &Path, words: &str) {
     assert_eq!(printed(&succeeds(&mut Command::new(program))), words, "{}", program.display());
 }
 
