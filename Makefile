@@ -217,6 +217,7 @@ bench: cargo
 install: $(if $(PREBUILT),,cargo)
 dist: cargo
 install uninstall dist:
+	$(foreach variable,PREBUILT DIST,$(if $(word 2,$($(variable))),$(error $(variable)="$($(variable))" must be a path without blanks)))
 	$(MAKE) -C crates/jumplabel-capi CARGO=$(CARGO) $(foreach variable,PREBUILT DIST,$(if $($(variable)),$(variable)=$(abspath $($(variable))))) $@
 
 # The tool, jumplabel-cc, their manual pages, completions for bash, zsh and fish. PREFIX=, DESTDIR=; TOOL=, a folder with both programs: without Rust.

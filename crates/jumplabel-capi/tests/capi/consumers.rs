@@ -1,5 +1,6 @@
 //! Programs of users, built against an installation with plain cc, pkg-config and CMake. And an installation that is removed again.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -74,6 +75,21 @@ fn cmake() {
     saves(&build.join("fail_static"));
 }
 
+/// A prefix that was copied elsewhere is used where it is, though the first one is still there.
+#[test]
+fn moved() {
+    let moved = scratch("moved");
+    let _ = std::fs::remove_dir_all(&moved);
+    succeeds(Command::new("cp").arg("-r").arg(prefix()).arg(&moved));
+    let build = built_by_cmake(&moved, "consumers-moved");
+    let said = printed(&succeeds(Command::new("readelf").arg("-d").arg(build.join("shared"))));
+    assert!(said.contains(&format!("[{}/lib]", moved.display())), "{said}");
+    let mut command = Command::new("pkg-config");
+    command.args(["--define-prefix", "--cflags", "--libs", "jumplabel-agent"]);
+    let said = printed(&succeeds(command.env("PKG_CONFIG_PATH", moved.join("lib/pkgconfig"))));
+    assert!(said.contains(&format!("-I{0}/include -L{0}/lib ", moved.display())), "{said}");
+}
+
 /// The checkout that projects of others contain. Its build goes to the tests' directory.
 fn checkout(command: &mut Command) -> PathBuf {
     command.env("CARGO_TARGET_DIR", scratch("libraries"));
@@ -90,6 +106,8 @@ fn fetched_by_cmake() {
         configure.arg("-S").arg(file("tests/consumers/fetched")).arg("-B").arg(&build);
         configure.arg(format!("-DFETCHCONTENT_SOURCE_DIR_JUMPLABEL={}", checkout.display()));
         configure.arg(format!("-DJUMPLABEL_PREBUILT={prebuilt}"));
+        // These choose directories for `make install`, and not for this.
+        configure.env("LIBDIR", "/nowhere/lib").env("INCLUDEDIR", "/nowhere/include").env("MANDIR", "/nowhere/man");
         configure
     };
     let output = configure("/nowhere").output().unwrap();
@@ -116,6 +134,7 @@ fn subproject_of_meson() {
     }
     let mut setup = Command::new("meson");
     std::os::unix::fs::symlink(checkout(&mut setup), project.join("subprojects/jumplabel")).unwrap();
+    setup.env("LIBDIR", "/nowhere/lib").env("INCLUDEDIR", "/nowhere/include");
     succeeds(setup.arg("setup").arg(project.join("build")).arg(&project));
     succeeds(Command::new("meson").args(["compile", "-C"]).arg(project.join("build")));
     runs(&project.join("build/consumer"));
@@ -158,11 +177,16 @@ fn staged_and_uninstalled() {
     let stage = scratch("stage");
     let variables = [format!("DESTDIR={}", stage.display()), "PREFIX=/opt/jumplabel".into()];
     let run = |goal: &str| make(&[goal, &variables[0], &variables[1]]);
+    // A directory that is there keeps its mode.
+    let there = stage.join("opt/jumplabel/lib/pkgconfig");
+    std::fs::create_dir_all(&there).unwrap();
+    std::fs::set_permissions(&there, std::fs::Permissions::from_mode(0o2775)).unwrap();
     run("install");
+    assert_eq!(there.metadata().unwrap().permissions().mode() & 0o7777, 0o2775);
     let installed = files(&stage);
     assert_eq!(installed.len(), 49, "{installed:#?}");
     let config = std::fs::read_to_string(stage.join("opt/jumplabel/lib/pkgconfig/jumplabel.pc")).unwrap();
-    assert!(config.contains("libdir=/opt/jumplabel/lib\n") && !config.contains('@'), "{config}");
+    assert!(config.contains("prefix=/opt/jumplabel\nlibdir=${prefix}/lib\n") && !config.contains('@'), "{config}");
     run("uninstall");
     assert_eq!(files(&stage), Vec::<PathBuf>::new());
 }

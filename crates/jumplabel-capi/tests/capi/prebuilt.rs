@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use jumplabel_testing::breadth::tests_all;
+use jumplabel_testing::breadth::{self, tests_all};
 
 use crate::prefix::{file, files, prefix, printed, runs_by_cmake, scratch, succeeds};
 
@@ -34,6 +34,7 @@ fn without_rust(goal: &str, built: &Path, stage: &Path, with: &[(&str, &str)]) -
     let tools = scratch("without-rust");
     for tool in [
         "make",
+        "mkdir",
         "sh",
         "cc",
         "install",
@@ -79,7 +80,8 @@ fn installed_without_rust() {
         names
     };
     assert_eq!(names(&stage), names(prefix()));
-    let output = without_rust("uninstall", &built, &stage, &[]);
+    // The folder may be gone.
+    let output = without_rust("uninstall", Path::new("/nowhere"), &stage, &[]);
     assert!(output.status.success(), "{}", printed(&output));
     assert_eq!(files(&stage), Vec::<PathBuf>::new());
     // The prebuilt files can also be used without being installed.
@@ -128,6 +130,14 @@ fn refused(built: &Path, stage: &Path) {
     };
     refuse(&[("CARGO_BUILD_TARGET", "aarch64-unknown-linux-gnu")], "has no libraries for aarch64-unknown-linux-gnu");
     refuse(&[("CARGO_BUILD_TARGET", "x86_64-unknown-linux-musl")], "has no libraries for x86_64-unknown-linux-musl");
+    refuse(&[("CC", "/nowhere/cc")], "CC=\"/nowhere/cc\", does not say what its target is");
+    // The compiler's options choose the target, too; without headers for it, the compiler says nothing.
+    refuse(&[("CC", "cc -mx32")], "x32");
+    if breadth::has("clang-19") && breadth::has("aarch64-linux-gnu-gcc") {
+        let clang = printed(&succeeds(Command::new("sh").args(["-c", "command -v clang-19"])));
+        let other = format!("{} --target=aarch64-linux-gnu", clang.trim());
+        refuse(&[("CC", &other)], "has no libraries for aarch64-unknown-linux-gnu");
+    }
 
     let archive = built.join(TARGET).join("lib/libjumplabel.a");
     let whole = std::fs::read(&archive).unwrap();
