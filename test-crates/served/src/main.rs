@@ -1,9 +1,10 @@
-//! A server with a few routes. Its argument is a filter; its events go to standard output.
+//! A server with a few routes. Its argument is a filter; its events go to standard output, or nowhere if the second argument is `quiet`.
 
 use axum::extract::Path;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use tower_http::trace::TraceLayer;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 jumplabel_agent::startup!();
 
@@ -21,12 +22,11 @@ async fn mark() -> &'static str {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::io::Result<()> {
     let filter = std::env::args().nth(1).unwrap_or_default();
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stdout)
-        .without_time()
-        .with_ansi(false)
-        .with_env_filter(filter)
-        .init();
+    let writer = match std::env::args().nth(2).as_deref() {
+        Some("quiet") => BoxMakeWriter::new(std::io::sink),
+        _ => BoxMakeWriter::new(std::io::stdout),
+    };
+    tracing_subscriber::fmt().with_writer(writer).without_time().with_ansi(false).with_env_filter(filter).init();
     jumplabel_agent::serve(jumplabel_tracing::layer()).unwrap();
     let routes = Router::new()
         .route("/", get(|| async { "hello\n" }))

@@ -27,6 +27,33 @@ fn built(patched: bool) -> PathBuf {
     to.join("release/served")
 }
 
+/// How the servers are started, and changed while they run.
+struct Case {
+    what: &'static str,
+    /// The filters of the server with upstream's tracing, and of that with keys.
+    filters: [&'static str; 2],
+    /// What an operator sets in the server with keys.
+    set: Option<&'static str>,
+}
+
+const CASES: [Case; 4] = [
+    Case { what: "off", filters: ["off"; 2], set: None },
+    Case { what: "info", filters: ["info"; 2], set: None },
+    Case { what: "info,other=trace", filters: ["info,other=trace"; 2], set: None },
+    // Upstream's server gets the filter that shows the same events.
+    Case { what: "h2's events shown", filters: ["info,h2=trace", "info"], set: Some("trace:h2::*=on") },
+];
+
+impl Case {
+    fn start(&self, which: usize, command: &mut Command) -> Running {
+        let running = Running::start(command.args([self.filters[which], "quiet"]).stdout(Stdio::piped()), "ready ");
+        if let Some(item) = self.set.filter(|_| which == 1) {
+            running.prints(&["set", item]);
+        }
+        running
+    }
+}
+
 fn address(running: &Running) -> &str {
     &running.ready["ready ".len()..]
 }
@@ -44,12 +71,12 @@ fn time(server: &Running, connection: &mut Connection) -> f64 {
 }
 
 /// The number of instructions that the server executes from its start to its end, if it answers this number of requests.
-fn instructions(program: &Path, filter: &str, requests: usize) -> f64 {
+fn instructions(program: &Path, case: &Case, which: usize, requests: usize) -> f64 {
     let says = program.with_file_name("callgrind");
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--smc-check=all", "--callgrind-out-file=/dev/null"]);
-    command.arg(program).arg(filter).stderr(fs::File::create(&says).unwrap());
-    let running = Running::start(command.stdout(Stdio::piped()), "ready ");
+    command.arg(program).stderr(fs::File::create(&says).unwrap());
+    let running = case.start(which, &mut command);
     let mut connection = Connection::to(address(&running));
     (0..requests).for_each(|_| assert!(connection.get().ends_with("hello\n")));
     run(Command::new("kill").args(["-TERM", &running.child.id().to_string()]));
@@ -70,8 +97,8 @@ fn a_request_of_a_server() {
     let programs = [built(false), built(true)];
     let sizes = programs.each_ref().map(|program| run(Command::new("size").arg(program)));
     println!("a request, with upstream's tracing and with keys:\n{}\n{}", sizes[0], sizes[1]);
-    for filter in ["off", "info", "info,other=trace"] {
-        let servers = programs.each_ref().map(|program| Running::start(Command::new(program).arg(filter), "ready "));
+    for case in &CASES {
+        let servers = [0, 1].map(|which| case.start(which, &mut Command::new(&programs[which])));
         let mut connections = servers.each_ref().map(|server| Connection::to(address(server)));
         let mut times = [Vec::new(), Vec::new()];
         for turn in 0..41 {
@@ -84,12 +111,13 @@ fn a_request_of_a_server() {
         }
         drop(servers);
         let times = times.map(median);
-        let counts = programs.each_ref().map(|program| {
-            let [few, many] = [200, 1200].map(|requests| instructions(program, filter, requests));
+        let counts = [0, 1].map(|which| {
+            let [few, many] = [200, 1200].map(|requests| instructions(&programs[which], case, which, requests));
             (many - few) / 1000.0
         });
         println!(
-            "{filter:18} us {:.2} {:.2} ({:.3}), instructions {:.0} {:.0} ({:.3})",
+            "{:18} us {:.2} {:.2} ({:.3}), instructions {:.0} {:.0} ({:.3})",
+            case.what,
             times[0],
             times[1],
             times[1] / times[0],
