@@ -113,6 +113,11 @@ fn fetched_by_cmake() {
     let output = configure("/nowhere").output().unwrap();
     let said = printed(&output);
     assert!(!output.status.success() && said.contains("/nowhere"), "{said}");
+    // CMake takes a project that names its system for one that is built for another machine.
+    let mut other = configure("");
+    let output = other.args(["-DCMAKE_SYSTEM_NAME=Linux", "-B"]).arg(scratch("consumers-other")).output().unwrap();
+    let said = printed(&output);
+    assert!(!output.status.success() && said.contains("set JUMPLABEL_TARGET"), "{said}");
     succeeds(&mut configure(""));
     succeeds(Command::new("cmake").arg("--build").arg(&build));
     runs(&build.join("shared"));
