@@ -13,7 +13,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 mod asker;
-mod fits;
+pub mod fits;
 mod hint;
 
 pub use asker::Asker;
@@ -110,7 +110,7 @@ impl Process {
             (3, Some(why)) => Err(Failure::OutOfReach(format!("{}: {why}", self.name))),
             (4, Some(why)) => Err(Failure::Refused(format!("{}: {why}", self.name))),
             _ if fits(&answer, request) => Ok(answer),
-            _ => Err(self.lost("no agent: this answers something else")),
+            _ => Err(self.lost(fits::NO_AGENT)),
         }
     }
 

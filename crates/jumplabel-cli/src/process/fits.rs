@@ -2,6 +2,9 @@
 
 use jumplabel_agent::protocol::{Answer, Request};
 
+/// The reason why an answer that does not fit is none.
+pub const NO_AGENT: &str = "no agent: this answers something else";
+
 /// True if the answer has what the request asks for, or says why not.
 pub fn fits(answer: &Answer, request: &Request) -> bool {
     match (answer.status, request) {

@@ -13,6 +13,7 @@ use jumplabel_selector::Selector;
 
 use super::entry::Entry;
 use crate::commands::live;
+use crate::process::fits::NO_AGENT;
 
 /// An agent that has not answered for this long is shown as silent.
 const LATE: Duration = Duration::from_secs(3);
@@ -164,9 +165,12 @@ impl Process {
                 self.watches = true;
                 Vec::new()
             }
-            (Some(Asked::List), None) => self.listed(answer.keys.unwrap_or_default(), now),
+            (Some(Asked::List), None) => match answer.keys {
+                Some(rows) => self.listed(rows, now),
+                None => vec![News::Trouble(NO_AGENT.to_owned())],
+            },
             (Some(Asked::Set { takes_back }), None) => {
-                let done = answer.set.unwrap_or_default();
+                let Some(done) = answer.set else { return vec![News::Trouble(NO_AGENT.to_owned())] };
                 if self.watches {
                     // The event comes next, if something has changed.
                     self.takes_back = takes_back && !done.changes.is_empty();

@@ -190,3 +190,15 @@ fn flips() {
     model.told(0, list(other), now);
     assert_eq!((&*rate(&model, "net.trace"), &*rate(&model, "wal.fsync")), ("0.5", ">=0.1"));
 }
+
+/// A peer that is no agent: the rows stay, and the reason is shown.
+#[test]
+fn answers_without_what_was_asked() {
+    let mut model = connected(&["@web"]);
+    let now = after(&model, 2);
+    model.due(now);
+    let rows = model.processes[0].entries.len();
+    model.told(0, Told::Answer(Box::new(Answer::new())), now);
+    assert!(rows > 0 && model.processes[0].entries.len() == rows);
+    assert!(model.message.as_ref().is_some_and(|message| message.text.contains("no agent")));
+}
