@@ -49,15 +49,21 @@ fn instructions(program: &Path, of: &str, filter: &str) -> f64 {
     each(of, filter) - each("nothing", "off")
 }
 
+/// A symbol without the hash that the compiler adds to its name, which some versions of nm show.
+fn plain(symbol: &str) -> &str {
+    match symbol.rsplit_once("::h") {
+        Some((plain, hash)) if hash.len() == 16 => plain,
+        _ => symbol,
+    }
+}
+
 /// Prints the average size in bytes of each part of a callsite: of the symbols whose names have the same end.
 fn bytes(program: &Path) {
     let symbols = run(Command::new("nm").args(["-SC"]).arg(program));
     let symbols: Vec<Vec<&str>> = symbols.lines().map(|line| line.split_whitespace().collect()).collect();
     for what in ["::with", "::without", "::with::__CALLSITE", "::with::__CALLSITE::META", "::with::__CALLSITE::__note"]
     {
-        // The compiler adds a hash of 16 digits to each name.
-        let end = |name: &str| name.len().saturating_sub("::h".len() + 16);
-        let is_it = |words: &&Vec<&str>| words.len() > 3 && words[3][..end(words[3])].ends_with(what);
+        let is_it = |words: &&Vec<&str>| words.len() > 3 && plain(words[3]).ends_with(what);
         let sizes: Vec<u64> =
             symbols.iter().filter(is_it).map(|words| u64::from_str_radix(words[1], 16).unwrap()).collect();
         if let Some(average) = sizes.iter().sum::<u64>().checked_div(sizes.len() as u64) {

@@ -25,7 +25,7 @@ mod marks;
 mod others;
 mod tracers;
 
-pub use check::{ask, check};
+pub use check::check;
 pub use jumplabel;
 use marks::Marks;
 pub use marks::{follow, force, is_marked, Follower, Goes, ALL, ANY_MARKED};
@@ -39,14 +39,16 @@ pub const HAS_KEYS: bool = jumplabel::if_sites!({ true } else { false });
 /// True if events go to the crate `log` until there is a subscriber. Then all keys are on until there is one.
 const LOGS: bool = cfg!(feature = "jumplabel-log");
 
-/// A callsite with a key.
+/// A callsite with a key. What an event reads that is on, or about which subscribers are asked, comes first and together: most often, it is one line
+/// of the data cache. (Without `repr(C)`, the compiler puts `others` at the end.)
 #[derive(Debug)]
+#[repr(C)]
 pub struct Keyed {
-    #[doc(hidden)]
-    pub key: jumplabel::StaticKey<LOGS, true>,
     #[doc(hidden)]
     pub inner: DefaultCallsite,
     others: Others,
+    #[doc(hidden)]
+    pub key: jumplabel::StaticKey<LOGS, true>,
     /// The text of its message, before values are inserted.
     text: &'static str,
     marks: Marks,
@@ -116,9 +118,9 @@ impl Keyed {
     /// A callsite that nobody has registered yet.
     pub const fn new(meta: &'static Metadata<'static>, text: &'static str, note: Option<Note>) -> Self {
         Keyed {
-            key: jumplabel::StaticKey::new(),
             inner: DefaultCallsite::new(meta),
             others: Others::new(),
+            key: jumplabel::StaticKey::new(),
             text,
             marks: Marks::new(),
             note,
