@@ -86,7 +86,7 @@ fn none() {
         ("0", ""),
         ("off", ""),
         ("yes", "jumplabel: JUMPLABEL_AGENT: no agent: `yes`: write 1, read-only"),
-        ("1,dir=/nonexistent/x", "jumplabel: JUMPLABEL_AGENT: no agent: /nonexistent/x: No such file"),
+        ("1,dir=/dev/null/x", "jumplabel: JUMPLABEL_AGENT: no agent: /dev/null/x: Not a directory"),
         ("name=../x", "cannot be its name"),
     ] {
         let (_, err) = run(value, |client| assert!(client.is_none(), "{value}"));
