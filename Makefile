@@ -56,11 +56,14 @@ lint:
 # Clippy with other features, for another platform and for other instruction sets (CI on a slow machine leaves `make arches` out); and the
 # documentation of all items.
 LINUX_TARGETS := $(foreach machine,aarch64 riscv64gc i686 s390x powerpc64le powerpc64,$(machine)-unknown-linux-gnu) armv7-unknown-linux-gnueabihf
+# Where somebody may build the tool. Without Linux, it reads files.
+TOOL_TARGETS := x86_64-unknown-linux-musl aarch64-unknown-linux-gnu aarch64-apple-darwin
 lint-all: cargo
 	cargo clippy -p jumplabel --no-default-features -- -D warnings
 	cargo clippy -p jumplabel --no-default-features --features linux -- -D warnings
 	cargo clippy -p jumplabel -p jumplabel-capi --target x86_64-pc-windows-gnu -- -D warnings
 	cargo clippy -p jumplabel -p jumplabel-agent $(LINUX_TARGETS:%=--target %) -- -D warnings
+	cargo clippy -p jumplabel-cli $(TOOL_TARGETS:%=--target %) -- -D warnings
 	cargo clippy --workspace --features jumplabel-capi/kernel --all-targets -- -D warnings
 	rustup run 1.88.0 cargo check --quiet --target-dir target/msrv -p jumplabel-kernel -p jumplabel-capi --features jumplabel-capi/kernel
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet

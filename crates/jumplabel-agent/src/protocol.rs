@@ -17,6 +17,8 @@ mod request;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -212,6 +214,13 @@ pub struct Peer {
     pub uid: u32,
     /// The number of the process; 0 if it is in a container that this process cannot see into.
     pub pid: u32,
+}
+
+/// Displays a peer as logs name it.
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "uid {} (pid {})", self.uid, self.pid)
+    }
 }
 
 /// A change that the agent has made.

@@ -10,6 +10,7 @@
 //!   target                       objects, each with its tables
 //!   table                        keys, calls, modes, sites
 //!   image                        bytes by addresses, symbols, lines
+//!   portions                     items of a request that is too long for an agent
 //!   machine failure arguments    instruction sets, their encoders; refusals and exit codes; the command line
 //!   input                        files that somebody names
 //! ```
@@ -19,7 +20,7 @@
 //! The tool never executes a file, and trusts nothing in it: each address and length is checked before it is used.
 
 // Without `--force`, some code has no user.
-#![cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
+#![cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code, unused_imports))]
 
 mod arguments;
 mod commands;

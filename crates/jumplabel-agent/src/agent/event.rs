@@ -72,10 +72,3 @@ impl fmt::Display for Event {
         }
     }
 }
-
-/// Displays a peer as logs name it.
-impl fmt::Display for Peer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "uid {} (pid {})", self.uid, self.pid)
-    }
-}

@@ -156,7 +156,13 @@ fn reap(pid: Pid, done: &Receiver<()>) {
     }
 }
 
-fn ptrace(request: libc::c_uint, thread: Pid, address: usize, data: usize) -> Result<(), Error> {
+/// The type of a request, which differs between C libraries.
+#[cfg(target_env = "musl")]
+type Request = libc::c_int;
+#[cfg(not(target_env = "musl"))]
+type Request = libc::c_uint;
+
+fn ptrace(request: Request, thread: Pid, address: usize, data: usize) -> Result<(), Error> {
     // SAFETY: the request writes nothing here, or it is GETREGS, and `data` is a place for the registers.
     let result = unsafe { libc::ptrace(request, thread.cast_signed(), address, data) };
     if result == -1 { Err(Error::last_os_error()) } else { Ok(()) }
