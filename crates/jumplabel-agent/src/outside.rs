@@ -101,7 +101,7 @@ impl Outside {
         self.pid.store(0, Ordering::Release);
     }
 
-    /// Publishes the selectors of `startup!`. Only the first call counts.
+    /// Publishes the selectors of the first `startup!`.
     pub fn declare(&self, texts: &'static [Text]) {
         let first = texts.as_ptr().cast_mut();
         if self.declared.compare_exchange(ptr::null_mut(), first, Ordering::AcqRel, Ordering::Relaxed).is_ok() {

@@ -37,11 +37,12 @@ pub extern "C" fn startup() {
 pub fn with_no_remote(selectors: &'static [Text]) {
     static EARLIER: Mutex<Option<Earlier>> = Mutex::new(None);
     let Ok(mut earlier) = EARLIER.try_lock() else { return };
-    OUTSIDE.declare(selectors);
     if let Some(earlier) = &mut *earlier {
         earlier.is_first = false;
+        system::forbid(selectors);
         return earlier.set();
     }
+    OUTSIDE.declare(selectors);
     let variable = |name| std::env::var_os(name).filter(|_| !system::has_more_rights());
     let [keys, agent] = ["JUMPLABEL", "JUMPLABEL_AGENT"].map(variable);
     let keys = keys.map(|value| value.to_string_lossy().into_owned());

@@ -7,12 +7,24 @@ use rustix::fs::{FileType, Mode, OFlags};
 
 use super::not_regular;
 use crate::agent::Options;
+use crate::agent::no_remote::no_remote;
 use crate::agent::streams::beside_streams;
 pub(super) use crate::directory::has_more_rights;
+use crate::line::say;
+use crate::outside::Text;
 
 /// Starts an agent.
 pub(super) fn start(words: &str) -> Result<(), crate::StartError> {
     Options::from_words(words)?.map_or(Ok(()), |options| options.start().map(drop))
+}
+
+/// Forbids the agent, which may run already, to change what these selectors choose.
+pub(super) fn forbid(selectors: &[Text]) {
+    for selector in selectors {
+        if let Err(error) = no_remote(selector.get()) {
+            say(&format!("startup!: {error}"));
+        }
+    }
 }
 
 /// Ends the process. `exit` would run destructors of objects that are not constructed yet.

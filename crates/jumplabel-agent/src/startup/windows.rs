@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 
 use super::not_regular;
+use crate::outside::Text;
 
 /// Always false: a program has the rights of whoever starts it. An elevated program gets the environment of the user whose rights it has.
 pub(super) fn has_more_rights() -> bool {
@@ -17,6 +18,9 @@ pub fn start(words: &str) -> Result<(), &'static str> {
     }
     Err("there is none on Windows; JUMPLABEL sets keys when a program starts")
 }
+
+/// There is no agent to forbid anything.
+pub(super) fn forbid(_: &[Text]) {}
 
 /// Ends the process. `exit` would run destructors of objects that are not constructed yet.
 pub(super) fn exit(status: i32) -> ! {

@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
+use jumplabel_agent::outside::Text;
 use jumplabel_agent::{Event, Options, StartError, no_remote, no_remote_because};
 use jumplabel_testing::scenario::{fork, passes, reap, skip};
 
@@ -231,6 +232,18 @@ fn forbidden_for_a_reason() {
             assert!(agent.client().refused("set net.packets=on", 4).contains(&format!("(`net.packets`: {reason})")));
         }
         assert_eq!(now(), (false, false, true, 1));
+    });
+}
+
+/// The program has a `startup!` of its own, which ran first.
+#[test]
+fn forbidden_by_a_second_startup() {
+    passes(|| {
+        static SELECTORS: [Text; 2] = [Text::new("auth.*"), Text::new("nobody.*")];
+        let agent = Agent::start(|options| options);
+        jumplabel_agent::__startup(&SELECTORS);
+        agent.client().refused("set auth.strict=off", 4);
+        assert!(now().2);
     });
 }
 
