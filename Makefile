@@ -61,7 +61,7 @@ TOOL_TARGETS := x86_64-unknown-linux-musl aarch64-unknown-linux-gnu aarch64-appl
 lint-all: cargo
 	cargo clippy -p jumplabel --no-default-features -- -D warnings
 	cargo clippy -p jumplabel --no-default-features --features linux -- -D warnings
-	cargo clippy -p jumplabel -p jumplabel-capi --target x86_64-pc-windows-gnu -- -D warnings
+	cargo clippy -p jumplabel -p jumplabel-capi -p jumplabel-agent --target x86_64-pc-windows-gnu -- -D warnings
 	cargo clippy -p jumplabel -p jumplabel-agent $(LINUX_TARGETS:%=--target %) -- -D warnings
 	cargo clippy -p jumplabel-cli $(TOOL_TARGETS:%=--target %) -- -D warnings
 	cargo clippy --workspace --features jumplabel-capi/kernel --all-targets -- -D warnings

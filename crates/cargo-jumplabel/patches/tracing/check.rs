@@ -17,8 +17,7 @@ use crate::metadata::{Level, LevelFilter};
 /// Returns where an event or a new span goes if the key is on: upstream's checks decide, unless others want it, too. `level` is the callsite's, which
 /// the compiler knows.
 ///
-/// All callsites share this function, and the function with the event has no check of its own: it is a fifth smaller, and has no more jumps than
-/// upstream's (docs/tracing.md, Cost).
+/// All callsites share this function. The function with the event has no check of its own, which makes it a fifth smaller (docs/tracing.md, Cost).
 #[doc(hidden)]
 #[inline(never)]
 pub fn check(callsite: &'static Keyed, level: Level) -> Goes {
@@ -38,12 +37,12 @@ pub fn check(callsite: &'static Keyed, level: Level) -> Goes {
 #[inline(never)]
 fn ask(callsite: &'static Keyed) -> Goes {
     let meta = callsite.meta();
-    let ask = || dispatcher::get_default(|default| default.enabled(meta));
+    let is_wanted = || dispatcher::get_default(|default| default.enabled(meta));
     Goes::to_subscribers_if(match callsite.inner.interest.load(Ordering::Relaxed) {
-        DefaultCallsite::INTEREST_SOMETIMES => ask(),
+        DefaultCallsite::INTEREST_SOMETIMES => is_wanted(),
         _ => {
             let interest = callsite.interest();
-            interest.is_always() || !interest.is_never() && ask()
+            interest.is_always() || !interest.is_never() && is_wanted()
         }
     })
 }
