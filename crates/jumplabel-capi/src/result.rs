@@ -47,7 +47,7 @@ impl Refusal {
         match self {
             Refusal::Core(error) => message::tell(error, pieces),
             Refusal::Nowhere => pieces("NULL for a static call that was not defined by DEFINE_STATIC_CALL_NULL()"),
-            Refusal::NoProbe => pieces("NULL for a probe of a tracepoint"),
+            Refusal::NoProbe => pieces("NULL for a tracepoint's probe"),
             Refusal::NotRegistered => pieces("the tracepoint has no such probe with these data"),
             refusal => jumplabel::text::name(text(refusal.code()), pieces),
         }
@@ -118,15 +118,46 @@ const EOVERFLOW: c_int = if cfg!(windows) { 132 } else { 75 };
 const EADDRINUSE: c_int = if cfg!(windows) { 100 } else { 98 };
 const EINPROGRESS: c_int = if cfg!(windows) { 112 } else { 115 };
 
+/// A `match` whose texts are statics, because a linker leaves out each static that nothing uses. (Compilers put all constant texts into one section,
+/// and GNU ld keeps all of a section.)
+macro_rules! text_of {
+    ($number:expr, $($error:pat => $text:expr,)*) => {
+        match $number {
+            $($error => {
+                static TEXT: [u8; $text.count_bytes() + 1] = with_nul($text);
+                // SAFETY: `with_nul` copies a text that ends with its only NUL.
+                unsafe { CStr::from_bytes_with_nul_unchecked(&TEXT) }
+            })*
+        }
+    };
+}
+
+const fn with_nul<const LENGTH: usize>(text: &CStr) -> [u8; LENGTH] {
+    match text.to_bytes_with_nul().first_chunk() {
+        Some(bytes) => *bytes,
+        None => panic!("a text of another length"),
+    }
+}
+
 fn text(error: c_int) -> &'static CStr {
     match -error {
+        // The core's own texts, which stand only once in a program.
+        ENOMEM => same_in_c::OUT_OF_MEMORY,
+        ERANGE => same_in_c::UNDERFLOW,
+        EOVERFLOW => same_in_c::OVERFLOW,
+        EINPROGRESS => same_in_c::TOO_EARLY,
+        other => of_c_alone(other),
+    }
+}
+
+fn of_c_alone(error: c_int) -> &'static CStr {
+    text_of!(error,
         0 => c"success",
         EPERM => c"the caller does not hold jump_label_lock()",
         ENOENT => c"no such writer: the name in JUMPLABEL_WRITER, or for jumplabel_set_writer(), must be auto, procmem, mprotect or remap; or no such probe of a tracepoint",
         EIO => c"writing code was refused in mid-batch and could not be undone: allow it again and flip the key once more",
         ENOEXEC => c"a table entry leads out of its object or out of reach, or to code of which a copy runs (BOLT): rebuild the binary, or use it as it was before the tool that rewrote it",
         EAGAIN => c"threads are running and membarrier, or for an operation in place remap, is refused: allow it, or flip once before the first thread starts; alternatives and lock prefixes change only while there is one thread",
-        ENOMEM => same_in_c::OUT_OF_MEMORY,
         EACCES => c"the system refuses to change code: allow mprotect(PROT_EXEC) or writes to /proc/self/mem, or build with -DJUMPLABEL_FALLBACK; or to block signals: allow rt_sigprocmask and gettid; or code that has sites cannot be read: allow that, or link without --execute-only",
         ELOOP => c"a static call cannot lead to itself: to lead it back later, keep what static_call_query returns",
         EFAULT => c"a static call cannot lead to where no code is mapped: give it a function of an object that is loaded",
@@ -134,14 +165,11 @@ fn text(error: c_int) -> &'static CStr {
         EEXIST => c"the tracepoint has this probe with these data: unregister it first",
         EINVAL => c"not the address of a static key, or of an array of changes (NULL, misaligned, or in an object that was unloaded), a static call or a probe that is NULL, or not the number of a mode; or the system refuses msync, which tells whether an address is mapped",
         EROFS => c"the key is sealed: it cannot change any more",
-        ERANGE => same_in_c::UNDERFLOW,
         EDEADLK => c"this thread is in a flip, or eight of on_change deep, or holds jump_label_lock(): use the _cpuslocked form, or flip later",
         ENOSYS => c"nothing can write this code: procmem cannot change calls that a table lists, so allow another writer; or this build of the library writes no code: use one with sites, for Linux",
-        EOVERFLOW => same_in_c::OVERFLOW,
         EADDRINUSE => c"a site holds foreign bytes: remove the breakpoint, uprobe or other patcher there and flip again",
-        EINPROGRESS => same_in_c::TOO_EARLY,
         _ => c"not an error of jumplabel",
-    }
+    )
 }
 
 /// The text that says what `error` means and what to do about it. The text is static.

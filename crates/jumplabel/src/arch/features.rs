@@ -3,9 +3,9 @@
 use core::arch::x86_64::{__cpuid, __cpuid_count};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-const ECX: usize = 0;
-const EDX: usize = 1;
-const EBX: usize = 2;
+const ECX: u8 = 0;
+const EDX: u8 = 1;
+const EBX: u8 = 2;
 
 /// Defines the table of features, and a macro that turns a feature's name into its number in the text of an `asm!`.
 macro_rules! features {
@@ -18,20 +18,23 @@ macro_rules! features {
         }
 
         const FEATURES: &[Feature] = &[
-            $(Feature { number: $number, name: stringify!($name), leaf: $leaf, register: $register, bit: $bit, keeps: $keeps },)*
+            $(Feature { number: $number, leaf: $leaf, register: $register, bit: $bit, keeps: $keeps },)*
         ];
+
+        /// The names of the features, in the order of the table, each with a blank behind it. (A linker cannot leave out unused constants of 4 or
+        /// 8 bytes, which many of the names would be: compilers put all of one size into one section.)
+        const NAMES: &str = concat!($(stringify!($name), " ",)*);
     };
 }
 
 /// A feature. `cpuid` reports it in one bit (Intel SDM volume 2, `CPUID`). `keeps` has the bits of XCR0 that are set if the system saves the
 /// feature's registers for each thread.
 struct Feature {
-    number: u32,
-    name: &'static str,
     leaf: u32,
-    register: usize,
-    bit: u32,
-    keeps: u32,
+    number: u8,
+    register: u8,
+    bit: u8,
+    keeps: u8,
 }
 
 // Number, name, leaf, register, bit, bits of XCR0. A number never changes, because one process can contain several versions of the library.
@@ -93,7 +96,8 @@ pub(crate) fn is_present(number: u32) -> bool {
 
 /// The number of the feature with this name; `None` if the table does not have it.
 pub(crate) fn number(name: &[u8]) -> Option<u32> {
-    FEATURES.iter().find(|feature| feature.name.as_bytes() == name).map(|feature| feature.number)
+    let names = NAMES.as_bytes().split(|&byte| byte == b' ');
+    names.zip(FEATURES).find(|(known, _)| *known == name).map(|(_, feature)| feature.number.into())
 }
 
 fn ask() -> u64 {
@@ -101,13 +105,14 @@ fn ask() -> u64 {
     let mut present = 1;
     for feature in FEATURES {
         let has_bit = word(feature.leaf, feature.register) >> feature.bit & 1 != 0;
-        present |= u64::from(has_bit && state & feature.keeps == feature.keeps) << feature.number;
+        let keeps = u32::from(feature.keeps);
+        present |= u64::from(has_bit && state & keeps == keeps) << feature.number;
     }
     present
 }
 
 #[allow(unused_unsafe)] // `cpuid` is safe in newer compilers.
-fn word(leaf: u32, register: usize) -> u32 {
+fn word(leaf: u32, register: u8) -> u32 {
     // SAFETY: every x86-64 processor has the instruction.
     let most = unsafe { __cpuid(leaf & 0x8000_0000) }.eax;
     if most < leaf {
@@ -115,7 +120,7 @@ fn word(leaf: u32, register: usize) -> u32 {
     }
     // SAFETY: every x86-64 processor has the instruction, and this processor has the leaf.
     let found = unsafe { __cpuid_count(leaf, 0) };
-    [found.ecx, found.edx, found.ebx][register]
+    [found.ecx, found.edx, found.ebx][usize::from(register)]
 }
 
 /// The low word of XCR0: the bits of the registers that the system saves for each thread. 0 if the system saves none beyond SSE.
@@ -156,7 +161,9 @@ mod tests {
     #[test]
     fn numbers() {
         assert!(FEATURES.iter().map(|feature| feature.number).eq(1..=39));
-        assert!(FEATURES.iter().all(|feature| number(feature.name.as_bytes()) == Some(feature.number)));
-        assert_eq!(number(b"coffee"), None);
+        let names = NAMES.split_terminator(' ');
+        assert!(names.zip(1..=39).all(|(name, feature)| number(name.as_bytes()) == Some(feature)));
+        assert_eq!(["sse3", "rdtscp"].map(|name| number(name.as_bytes())), [Some(1), Some(39)]);
+        assert!(["coffee", "", "sse3 ", "sse3 pclmulqdq"].iter().all(|name| number(name.as_bytes()).is_none()));
     }
 }

@@ -175,7 +175,7 @@ impl Error {
                 ", so that no flip would stop it: build the platform for more, or number CPUs from 0",
             ),
             Error::NoSuchMode { count } => {
-                around(pieces, "there are ", Of(count.into()), " modes: give a number from 0 to ");
+                around(pieces, "there are ", Of(count.into()), " modes: give one of the numbers 0 to ");
                 text::number(count.saturating_sub(1).into(), pieces);
             }
             Error::IsTable => pieces("it is a table of operations: set it by Ops::set, which changes its calls, too"),

@@ -90,6 +90,7 @@ impl Record {
     }
 
     /// A text of the declaration. In C a name can have bytes that are not UTF-8. The result then ends before the first such byte.
+    #[inline(never)] // Inlined, it would stand up to four times in each function that describes a key.
     fn text(&self, range: Range<u16>) -> &'static str {
         // SAFETY: `range` is the range of one of the declaration's texts. Each text comes from a literal.
         let bytes = unsafe {
