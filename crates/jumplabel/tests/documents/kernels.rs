@@ -36,6 +36,8 @@ pub fn tiny_kernel(program: &str) {
     // own, which lead to two places; 23,300 before messages were told piece by piece, which saves a kernel in C 2,700; 23,400 before flips took
     // half as much stack; 24,000 before functions could be called after flips; 24,400 before aliases were compared with the text.
     assert!(bytes <= 24_800, "more code than before: {bytes}");
+    is_documented("Its code has SIZE kB", bytes);
+    is_documented("| SIZE | `\"s\"` | `true` |", bytes);
     // The rows of the document's table.
     let others = [("3", true, 27_200), ("\"s\"", false, 30_200), ("3", false, 30_900)];
     for &(level, lto, most) in some_of(0, &others) {
@@ -48,7 +50,22 @@ pub fn tiny_kernel(program: &str) {
         let bytes = section("target/riscv64imac-unknown-none-elf/release/tiny", ".text", &directory);
         println!("tiny kernel, {options}: {bytes} bytes");
         assert!(bytes <= most, "more code than before, with {options}: {bytes}");
+        is_documented(&format!("| SIZE | `{level}` | `{lto}` |"), bytes);
     }
+}
+
+/// docs/kernels.md has the size in a row or a sentence that contains `words`, with `SIZE` for the figure in kB.
+fn is_documented(words: &str, bytes: usize) {
+    let (before, after) = words.split_once("SIZE").unwrap();
+    let document = std::fs::read_to_string(repository("docs/kernels.md")).unwrap();
+    let figures = document.match_indices(before).filter_map(|(at, _)| {
+        let (figure, rest) = document[at + before.len()..].split_at_checked(4)?;
+        rest.starts_with(after).then(|| figure.parse::<f64>().unwrap())
+    });
+    let figures: Vec<_> = figures.collect();
+    let [figure] = figures[..] else { panic!("docs/kernels.md has {figures:?} for {words}") };
+    let kilobytes = bytes as f64 / 1000.0;
+    assert!((figure - kilobytes).abs() < 0.15, "docs/kernels.md has {figure} kB instead of {kilobytes}: {words}");
 }
 
 /// Links to the checkout, where the documents have it.
@@ -88,6 +105,9 @@ pub fn tiny_kernel_in_c(program: &str) {
     // functions could be called after flips; 250 bytes less before aliases were compared with the text.
     assert!(plain <= 30_100 && linux <= 30_200 && hook <= 45_000, "more code than before: {plain}, {linux}, {hook}");
     assert!(plain < linux && linux + 10_000 < hook, "the program was not changed");
+    is_documented("| SIZE | `jumplabel_enable` |", plain);
+    is_documented("| SIZE | `static_branch_enable`", linux);
+    is_documented("| SIZE | the same, with a hook", hook);
 
     // The pages and the stack; 13,000 before pages could begin between pages; 2,000 before there was a table of functions that hear of flips.
     const PAGE: usize = 4096;
