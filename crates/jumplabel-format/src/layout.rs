@@ -48,7 +48,7 @@ pub const INDIRECT: u32 = 1 << 1;
 pub const KIND_SHIFT: u32 = 2;
 /// The bits of the kind, after a shift by [`KIND_SHIFT`].
 pub const KIND_MASK: u32 = 0xf;
-/// The kind of a check of a key: it falls through or jumps.
+/// The kind of a check of a key. The check falls through or jumps.
 pub const BRANCH: u8 = 0;
 /// The kind of the function of a naked key. The function returns whether the key is on.
 pub const NAKED: u8 = 1;

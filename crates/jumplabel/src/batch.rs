@@ -109,7 +109,7 @@ impl<'key, const N: usize> Batch<'key, N> {
     /// Carries out the changes.
     ///
     /// # Errors
-    /// [`Error::BatchFull`]; and the errors of [`RawKey::enable`]. On any error, no key and no site has changed.
+    /// [`Error::BatchFull`]; and the errors of [`RawKey::enable`]. On any error except [`Error::RollbackFailed`], no key and no site has changed.
     #[inline(always)]
     pub fn commit(self) -> Result<Outcome, Error> {
         commit_listed(self.listed(), self.len, self.error)
@@ -171,8 +171,8 @@ pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Re
     commit_each(PROGRAM, keys.into_iter().map(|(key, on)| Ok(Request::of_key(key, Change::to(on)))))
 }
 
-/// [`prepare`](crate::prepare) for some keys only. Of their sites, patches those that load and should fall through: all of them, or none. Sites of
-/// other keys stay as they are. [`Outcome::sites`] is the number of patched sites.
+/// [`prepare`](crate::prepare) for some keys only. The function patches those sites of the keys that load and should fall through: all of these
+/// sites, or none. Sites of other keys stay as they are. [`Outcome::sites`] is the number of patched sites.
 ///
 /// A library calls this for its own keys declared `or_load`, and leaves other keys to the program. A site that loads and should jump continues to
 /// load until its key is flipped: see [`OrLoadKey`](crate::OrLoadKey).
@@ -190,7 +190,7 @@ pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Re
 /// ```
 ///
 /// # Errors
-/// The same as for [`prepare`](crate::prepare) and [`set_all`]. On any error, nothing has changed.
+/// The same as for [`prepare`](crate::prepare) and [`set_all`]. On any error except [`Error::RollbackFailed`], nothing has changed.
 pub fn prepare_keys<'key>(keys: impl IntoIterator<Item = &'key RawKey>) -> Result<Outcome, Error> {
     let mut requests = keys.into_iter().map(|key| Some(Request::of_key(key, Change::to(key.is_enabled()))));
     with_all(&mut requests, PROGRAM, |requests, _| patch::prepare_these(requests))

@@ -61,11 +61,12 @@ pub enum Error {
     NoWriter,
     /// No writer has the name that `JUMPLABEL_WRITER` gives, or that was passed to [`WriterKind::named`].
     UnknownWriter,
-    /// The calling thread would wait for itself. One of these is the reason:
-    /// - The thread is already in the middle of a flip: this is a synchronous signal handler, or an atfork handler.
+    /// The calling thread would wait for itself, or its flips are nested too deeply. One of these is the reason:
+    /// - The thread is already in the middle of a flip: the caller is a synchronous signal handler, or an atfork handler.
     /// - The thread holds a [`Lock`](crate::Lock).
     /// - The thread has a [`scoped`](crate::RawKey::scoped) guard of the key, and asks for another guard.
-    /// - The thread is in a probe, and waits for probes ([`synchronize_probes`](crate::synchronize_probes)).
+    /// - The thread is in a closure of a tracepoint, or drops one, and calls [`synchronize_probes`](crate::synchronize_probes).
+    /// - The thread flips in a function of `on_change`, and its flips are already 8 deep.
     Reentrant,
     /// `inc` or `seal` of a key whose count is `i32::MAX`.
     Overflow,

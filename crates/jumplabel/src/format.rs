@@ -1,6 +1,6 @@
-//! All layouts that a binary carries, and that the library's instances share. The macros and the C header emit the data, the library reads them,
-//! and tools and tests search for them. docs/table-format.md explains the layouts. tests/format.rs compares that document and the C header with
-//! this file.
+//! The layouts of the data that a binary carries, and of the records that the library's instances share. The macros and the C header emit the
+//! data, the library reads it, and tools and tests search for it. docs/table-format.md explains the layouts. tests/format.rs compares that
+//! document and the C header with this file.
 //!
 //! ```text
 //!   section           holds                                               written at run time
@@ -11,10 +11,11 @@
 //!                     other objects, or sites to be linked                never
 //!   __jump_lists      Listed, one for each element of a list              never
 //!   .note.jumplabel   the way to this instance's Runtime                  never
-//!   .data             Object, one in each executable or shared library    linked into a list at start-up; index: by the first flip
+//!   .data             Object, one in each executable or shared library    at start-up: place, flags, list link; by the first flip: index
 //! ```
 //!
-//! Each word that leads somewhere holds a distance from its own address. So it needs no relocation, and no work at start-up.
+//! In the file, each word that leads somewhere holds the distance from its own address to that place. So such a word needs no relocation, and no
+//! work at start-up. (`Object` and `Runtime` also have pointers: these are null in the file, and the library sets them at run time.)
 
 pub(crate) mod entry;
 pub mod process;

@@ -1,4 +1,4 @@
-//! The kind of a check: it falls through or jumps to its other arm.
+//! The kind of a check. The check falls through or jumps to its other arm.
 
 use crate::layout::BRANCH;
 use crate::state::{Leads, Target, steps_of_arch};
@@ -48,8 +48,8 @@ pub trait Branch: Arch {
         [State::NOP, State::JUMP].into_iter().find(|&state| Self::encode(state, displacement) == code)
     }
 
-    /// The state to which a site in state `from` changes so that it does `action`: it must jump if `action` is not 0. If it already does
-    /// `action`, this is `from`.
+    /// The state that a site in state `from` must change to, so that it does `action`. The site must jump if `action` is not 0. If the site
+    /// already does `action`, the result is `from`.
     #[inline]
     fn toward(_from: State, action: usize, _displacement: Option<i32>) -> State {
         Self::emitted(action)

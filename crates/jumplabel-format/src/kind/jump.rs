@@ -1,5 +1,5 @@
-//! The kind of the trampoline of a static call: it jumps to the call's target. If the target is out of reach, it falls through to a jump
-//! that loads the target from a slot.
+//! The kind of a static call's trampoline. The trampoline jumps to the call's target. If the target is out of reach, the trampoline falls
+//! through to a second jump, which loads the target from a slot.
 
 use super::branch::Branch;
 use crate::layout::JUMP;

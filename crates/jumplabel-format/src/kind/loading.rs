@@ -103,8 +103,8 @@ pub trait Loading: Jump {
         <Self as Jump>::decode(code.of_kind(crate::layout::JUMP), None).map(|_| falls::<Self>())
     }
 
-    /// The state to which a site in state `from` changes so that it does `action`: it must jump if `action` is not 0. If it already does
-    /// `action`, this is `from`.
+    /// The state that a site in state `from` must change to, so that it does `action`. The site must jump if `action` is not 0. If the site
+    /// already falls through, and `action` is 0, the result is `from`.
     fn toward(from: State, action: usize, _displacement: Option<i32>) -> State {
         match (action, from) {
             (0, State::LOADING_NOP | State::LOADING_TEST) => from,

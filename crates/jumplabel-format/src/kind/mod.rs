@@ -243,8 +243,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// The state to which a site in this state changes so that it does `action`. If the site already does `action`, this is the
-            /// present state. `displacement` is the one that leads to the target that the site will have then.
+            /// The state that a site in this state must change to, so that it does `action`. If the site already does `action`, the result is
+            /// the present state. `displacement` is the one that leads to the target that the site will have then.
             #[must_use]
             #[inline]
             pub fn toward<A: Sites>(self, action: usize, displacement: Option<i32>) -> State {

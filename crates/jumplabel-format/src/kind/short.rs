@@ -80,8 +80,8 @@ pub trait Short: Arch {
         }
     }
 
-    /// The state to which a site in state `from` changes so that it does `action`: it must jump if `action` is not 0. If it already does
-    /// `action`, this is `from`.
+    /// The state that a site in state `from` must change to, so that it does `action`. The site must jump if `action` is not 0. If the site
+    /// already does `action`, the result is `from`.
     fn toward(from: State, action: usize, _displacement: Option<i32>) -> State {
         match (action, from) {
             (0, State::SHORT_JUMP | State::SHORT_TORN) => State::SHORT_TEST,

@@ -120,8 +120,8 @@ unsafe fn store_byte(address: usize, byte: u8) {
 /// The contents of the site at `address`, which has `bytes` bytes.
 ///
 /// # Safety
-/// `bytes` is 1 or 4 to 7, or 2 where sites of two bytes are known. At least `bytes` bytes of text are mapped at `address`; if `bytes` is 1,
-/// four bytes are mapped.
+/// `bytes` is 1, 4, 5, 6 or 7. In builds with `jumplabel_short_engine` it can also be 2. At least `bytes` bytes of text are mapped at `address`.
+/// If `bytes` is 1, four bytes are mapped there.
 #[inline]
 pub(crate) unsafe fn read_code(kind: u8, address: usize, bytes: usize) -> Code {
     #[cfg(jumplabel_short_engine)]

@@ -117,7 +117,7 @@ impl<T: Trampoline> StaticCall<T> {
     /// Safe in signal handlers, in the target itself, and before and after `fork`.
     ///
     /// # Errors
-    /// [`Error::Sealed`], and every error of a transaction. On any error, nothing has changed.
+    /// [`Error::Sealed`], and every error of a transaction. On any error except [`Error::RollbackFailed`], nothing has changed.
     pub fn update(&self, target: T::Target) -> Result<Outcome, Error> {
         patch::commit(&[self.request(target)?])
     }

@@ -72,11 +72,11 @@ impl WriterKind {
     pub(crate) const ALL: [WriterKind; 4] =
         [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Remap, WriterKind::Custom];
 
-    /// The writer to which `JUMPLABEL_WRITER` refers by this name; `None` for `auto`. The result is an argument for
+    /// The writer that has this name as a value of `JUMPLABEL_WRITER`. `None` if the name is `auto`. Pass the result to
     /// [`set_writer`](crate::set_writer).
     ///
     /// # Errors
-    /// [`Error::UnknownWriter`].
+    /// [`Error::UnknownWriter`] for any other name.
     pub fn named(name: &str) -> Result<Option<WriterKind>, Error> {
         Self::named_by(name.as_bytes())
     }

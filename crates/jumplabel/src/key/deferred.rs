@@ -173,8 +173,8 @@ const fn nanos(time: Duration) -> u64 {
 /// A key whose interval has passed. If there is none, an error with the time until the first interval passes, or `None` if the list is empty.
 /// Called under the lock.
 fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
-    // The dec of a key on this list may be done by now: by this worker, by a flip, or by another instance of the library. Such keys leave the list.
-    // Until then, `listed` keeps them off the lists of all instances.
+    // The dec of a key on this list may be done by now: by this worker, by a flip, or by another instance of the library. This call takes such keys
+    // off the list. As long as a key is on a list, its flag `listed` keeps all instances from listing it again.
     unlist(|key| !key.raw.is_due());
     let now = nanos(lock.platform().now());
     let mut soonest = None;

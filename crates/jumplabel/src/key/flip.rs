@@ -18,7 +18,8 @@ impl RawKey {
     /// In async code, a flip blocks the thread that polls. It blocks for microseconds if [`prepare`](crate::prepare) has been called, and also
     /// while other threads flip or hold a [`Lock`]. If that is too long, use the way that your runtime offers for blocking calls.
     /// # Errors
-    /// [`Error::Counted`] with two users or more, [`Error::Sealed`], and every error of a transaction. On any error, nothing has changed.
+    /// [`Error::Counted`] with two users or more, [`Error::Sealed`], and every error of a transaction. On any error except
+    /// [`Error::RollbackFailed`], nothing has changed.
     pub fn enable(&self) -> Result<Outcome, Error> {
         change(self, Change::Enable)
     }
@@ -105,7 +106,7 @@ impl RawKey {
     /// Costs a read of each site. If there is something to repair, it also costs a flip.
     ///
     /// # Errors
-    /// The errors of a flip. On any error, nothing has changed.
+    /// The errors of a flip. On any error except [`Error::RollbackFailed`], nothing has changed.
     pub fn verify(&self) -> Result<Outcome, Error> {
         patch::verify_one(self)
     }

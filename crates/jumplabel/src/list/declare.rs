@@ -14,10 +14,11 @@ macro_rules! list {
     };
 }
 
-/// Puts a static on a [`List`](crate::List): `list_element!(CALLSITES, CALLSITE);`. Write it in a function, as a statement. The static is on the
-/// list as long as the function is in the program: if the linker drops the function, it also drops the element.
+/// Puts a static on a [`List`](crate::List): `list_element!(CALLSITES, CALLSITE);`. Write it in a function, as a statement. If the linker drops the
+/// function, it also drops the element. (In a PE file, the element stays.)
 ///
-/// Takes the names of two statics, with or without paths. Makes no instruction, and costs 8 bytes for each copy of the code.
+/// Takes the names of two statics, with or without paths. Makes no instruction, and costs 8 bytes for each copy of the code. In the fallback, it
+/// costs a node of data and a constructor.
 #[macro_export]
 macro_rules! list_element {
     ($list:path, $element:path) => {{

@@ -1,7 +1,7 @@
 //! Lists whose elements are made by macros inside functions: the callsites of a logging library, the points of a fault injector.
 //!
 //! ```text
-//!   with sites       object ──► __jump_lists: Listed, Listed, ...      no work at start; the linker drops it with the function
+//!   with sites       object ──► __jump_lists: Listed, Listed, ...      no work at start; the linker drops it with the function (ELF)
 //!   without          List ──► Node ──► Node ──► ...                    a constructor for each element
 //! ```
 
@@ -61,7 +61,7 @@ use crate::{
 /// ```
 ///
 /// An element costs 8 bytes of read-only data, and nothing at start-up: no relocation, no constructor, no instruction. If the linker drops the
-/// function, it also drops the element. In the fallback, an element costs a node of data and a constructor.
+/// function, it also drops the element. (In a PE file, the element stays.) In the fallback, an element costs a node of data and a constructor.
 #[derive(Debug)]
 #[repr(C)]
 pub struct List<T: 'static> {

@@ -5,9 +5,9 @@
 //!   ops!             declares the table
 //!   __ops!           goes through the operations, and collects their names
 //!   __op!            takes an operation apart: its arguments, their types, and its result (`none`, `out R` or `inout a R`)
-//!   __op_arms!       finds for each arm the template for this instruction set, if the arm has one
-//!   __op_form!       makes the operation in place if the first arm has a template (where an instruction is a word: if all arms
-//!                    have one), and a static call otherwise; `nothing` counts as a template
+//!   __op_arms!       looks in each arm for a template for this instruction set
+//!   __op_form!       makes the operation in place if enough arms have a template, and else a static call. x86-64: the first arm must
+//!                    have one. aarch64, riscv64: all arms must. `nothing` counts as a template. Elsewhere always a static call.
 //! ```
 
 /// Declares a table of operations: its backends, and the code of each backend for each operation. The first backend is the native one.

@@ -166,7 +166,7 @@ impl<D: Table> Ops<D> {
     ///
     /// # Errors
     /// [`Error::MultiThreaded`] if other threads run and `remap` is refused; [`Error::UnfitOp`]; [`Error::Sealed`]; and every error of a
-    /// transaction. On any error, nothing has changed, except that `init` ran.
+    /// transaction. On any error except [`Error::RollbackFailed`], nothing has changed, but `init` ran.
     pub fn set(&'static self, backend: D::Modes) -> Result<Outcome, Error> {
         if let Some(init) = Self::hooks(backend).init {
             init();

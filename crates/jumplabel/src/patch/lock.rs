@@ -15,11 +15,12 @@ use core::mem::ManuallyDrop;
 /// Functions that take the lock themselves return [`Error::Reentrant`](crate::Error::Reentrant) on this thread. On other threads they wait for
 /// the lock.
 ///
-/// Taking and dropping the lock costs three system calls. While a thread holds the lock, all its signals except SIGSYS are blocked, and the
-/// thread cannot be cancelled. Do not call the dynamic loader while you hold the lock: constructors wait for this lock while they hold the
-/// loader's lock. A forked child does not hold the lock, and must neither use nor drop it. All signals stay blocked in the child until the child
-/// unblocks them, so fork before you take the lock. On Linux, if a thread ends without dropping the lock, a thread that waits for the lock takes
-/// it over after 100 ms.
+/// Do not call the dynamic loader while you hold the lock: constructors wait for this lock while they hold the loader's lock. A forked child does
+/// not hold the lock, and must neither use nor drop it.
+///
+/// On Linux, taking and dropping the lock costs three system calls. While a thread holds the lock, all its signals except SIGSYS are blocked, and
+/// the thread cannot be cancelled. They stay blocked in a forked child until the child unblocks them, so fork before you take the lock. If a thread
+/// ends without dropping the lock, a thread that waits for the lock takes it over after 100 ms.
 pub struct Lock {
     token: Token,
     pub(crate) objects: Held<Objects>,

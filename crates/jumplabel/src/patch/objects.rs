@@ -50,8 +50,9 @@ pub(crate) fn release_lists(lock: &mut Lock) {
     state.in_flight.free(platform);
 }
 
-/// Called when the object at `addresses` is about to be unloaded, after its record was taken off the list. Drops those sites of the object that a
-/// failed flip could not restore.
+/// Called when the object at `addresses` is about to be unloaded. The object's record is already off the list. Drops from the plan the sites of this
+/// object that a failed flip could not restore. Then tells the instances of the library, which set static calls that lead into the object to their
+/// defaults. (If the object's bounds are not known, it tells them nothing.)
 pub(crate) fn unload(addresses: &Range<usize>, lock: &mut Lock) {
     TRANSACTION.get(&mut lock.patch).plan.retain(&|change| !addresses.contains(&change.address));
     if addresses.start != 0 {

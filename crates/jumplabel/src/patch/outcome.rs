@@ -21,8 +21,8 @@ pub struct Outcome {
     pub loading: usize,
     /// The writer that wrote. `None` if no site had to change.
     pub writer: Option<WriterKind>,
-    /// When other threads see the flip. If this flip wrote nothing, this is the value of the last flip that wrote something for the same key, call
-    /// or mode.
+    /// When other threads see the flip. If this flip wrote nothing, and the last flip of the same key, call or mode is not visible everywhere yet,
+    /// this flip does the missing core sync. The value is then [`Visibility::Eventual`] only if the system refuses that core sync.
     pub visibility: Visibility,
     /// Problems, although the flip has succeeded.
     pub warnings: Warnings,

@@ -171,9 +171,9 @@ impl Notifiers {
         }
     }
 
-    /// In a forked child, forgets the calls in threads that do not exist in the child, and also the call in which this thread forked, if there was
-    /// one. Frees a slot that a thread was about to fill. Counts the slots again, because a thread may have been between filling a slot and
-    /// counting it.
+    /// Called in a forked child. Forgets all calls that ran at the moment of the fork: the calls of threads that the child does not have, and the
+    /// call in which this thread forked, if there was one. Frees each slot that a thread was about to fill. Counts the filled slots again, because
+    /// a thread may have been between filling a slot and counting it.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, nothing reports that the process was forked.
     pub(crate) fn forked(&self) {
         self.forks.fetch_add(1, Ordering::Relaxed);

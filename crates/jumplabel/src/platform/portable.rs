@@ -40,8 +40,8 @@ const fn now() -> Duration {
     Duration::ZERO
 }
 
-/// The layout of memory from the program's allocator. The program's allocator can be used here, because it has no sites in such a build. A page is
-/// one byte here, so that `allocate` and `release` get the same number of bytes.
+/// The layout of memory from the program's allocator. A program with std that uses this platform has no sites. So its allocator has none, either,
+/// and this platform can use it. The page size of this platform is 1, so `allocate` and `release` get the same number of bytes.
 #[cfg(feature = "std")]
 const fn layout(bytes: usize) -> std::alloc::Layout {
     // SAFETY: the alignment is a power of two. No list comes near the largest allowed size.
@@ -122,8 +122,8 @@ unsafe impl Platform for Portable {
             if cfg!(feature = "std") && owner == me {
                 return Err(Error::Reentrant);
             }
-            // A thread with a real-time priority yields only to its equals, and the owner may have a lower priority. So it sleeps after some rounds.
-            // The main thread of a browser must not sleep.
+            // A thread with a real-time priority yields only to its equals, and the owner of the lock may have a lower priority. So a waiting thread
+            // sleeps after some rounds, whatever its priority. The main thread of a browser must not sleep.
             #[cfg(feature = "std")]
             if rounds < 16 || cfg!(all(target_family = "wasm", target_os = "unknown")) {
                 rounds += 1;

@@ -25,8 +25,8 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    /// Judges `entry`, an entry of `object`. Reads only the entry, its arms and, if the entry is indirect, its slot, after a check that the slot
-    /// lies in the object.
+    /// Judges `entry`, an entry of `object`. If there is an `image`, this reads the slot, the arms, and the word in front of a stub, each only after
+    /// a check that it lies in the object. Without an `image`, this reads only the entry and, if the entry is indirect, its slot, without a check.
     pub(super) fn of(entry: &Entry, object: &Object, image: Option<&Image>) -> Verdict {
         #[cfg(jumplabel_windows)]
         if entry.is_dropped() {

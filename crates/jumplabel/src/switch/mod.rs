@@ -146,7 +146,8 @@ impl<D: Declared> StaticMode<D> {
     ///
     /// # Errors
     /// [`Error::Sealed`], and every error of a transaction. [`Error::OutOfRange`] if an arm is farther from a switch than an instruction reaches
-    /// (RISC-V: 1 MiB). On any error, nothing has changed, but switches that ran during the call may have taken the new arm.
+    /// (RISC-V: 1 MiB). On any error except [`Error::RollbackFailed`], nothing has changed, but switches that ran during the call may have taken
+    /// the new arm.
     pub fn set(&self, mode: D::Modes) -> Result<Outcome, Error> {
         patch::commit(&[self.request(mode)?])
     }

@@ -21,15 +21,16 @@
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// Operators see the tracepoint as `group:name`. The second name is the name of a static, a [`Tracepoint`](crate::Tracepoint), and also of a type.
-/// All probes get the same arguments. So the type of each argument must be `Copy`; integers and `&` references are. Probes return nothing. Paths in
-/// the arguments are looked up where the declaration stands. Type parameters are not allowed.
+/// Operators see the tracepoint as `group:name`. The macro makes a static, which is a [`Tracepoint`](crate::Tracepoint), and a type. Both have the
+/// second name. All probes get the same arguments. So the type of each argument must be `Copy`; integers and `&` references are. Probes return
+/// nothing. The type of an argument can contain a path, which is looked up where the declaration stands. It cannot contain a type parameter.
 ///
-/// On x86-64, aarch64 and riscv64, tracers such as bpftrace find the tracepoint in the program's file as `group:name`: see
+/// On Linux (x86-64, aarch64, riscv64), tracers such as bpftrace find the tracepoint in the program's file as `group:name`: see
 /// [`usdt`](crate::usdt).
 ///
-/// Costs 56 bytes of data, a trampoline, and a function that walks the list of probes; with a note, one more function. Also costs the records of a
-/// key and of a static call, with the `#[key(name)]` and `meta` of [`static_key!`](crate::static_key). Needs the feature `std` or `alloc`.
+/// Costs 56 bytes of data, a trampoline, and a function that walks the list of probes. If the tracepoint has a note for tracers, it costs one more
+/// function. It also costs the record of a key (one with a name and a `meta`: see [`static_key!`](crate::static_key)) and the record of a static
+/// call. Needs the feature `std` or `alloc`.
 #[macro_export]
 macro_rules! tracepoint {
     () => {};

@@ -1,4 +1,5 @@
-//! Tracepoints without types, for C. The C macros make the call, the walk, and the place where a thread counts itself.
+//! Tracepoints without types, for C. The C macros make three things: the static call, the walk (the function that goes through the list of probes),
+//! and the code that counts a thread while the thread emits.
 //!
 //! ```text
 //!   trace_packet(80)                       the site of a key

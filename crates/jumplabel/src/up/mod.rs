@@ -58,14 +58,14 @@ pub use lock_prefix::META;
 use crate::error::Error;
 use crate::patch::Outcome;
 
-/// Restores all `lock` prefixes. When this returns, the atomics of this module work like those of the standard library. Call it while the process
-/// still has one thread.
+/// Restores all `lock` prefixes. When this has returned `Ok`, the atomics of this module work like those of the standard library. Call it while the
+/// process still has one thread.
 ///
 /// In UP mode this costs a flip. Otherwise it only takes the library's lock and finds nothing to do. Safe wherever a flip is safe.
 ///
 /// # Errors
 /// The errors of a flip: [`Error::Denied`] where the system forbids all changes of code, [`Error::ForeignBytes`] where a debugger has a
-/// breakpoint on a `lock` prefix. On any error nothing has changed: do not start a thread.
+/// breakpoint on a `lock` prefix. On any error, `lock` prefixes may still be missing: do not start a thread.
 pub fn leave() -> Result<Outcome, Error> {
     locks::leave()
 }
@@ -82,7 +82,8 @@ pub fn leave() -> Result<Outcome, Error> {
 ///
 /// # Errors
 /// [`Error::MultiThreaded`] if there is another thread, or if the system does not say whether there is one (no `/proc`). A thread that was just
-/// joined can still count as one for some microseconds. Also the errors of [`leave`]. On any error nothing has changed.
+/// joined can still count as one for some microseconds. Also the errors of [`leave`]. On any error except [`Error::RollbackFailed`], nothing has
+/// changed.
 pub unsafe fn enter() -> Result<Outcome, Error> {
     locks::enter()
 }

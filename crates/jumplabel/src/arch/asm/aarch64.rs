@@ -30,8 +30,8 @@ impl Machine for Native {
 
 /// A check's site. No instruction that the site can hold changes a register or flags.
 ///
-/// The stub uses w16, which it first saves on the stack. It skips no red zone, because this ABI has none. Its `.inst` is a `cbnz` of w16
-/// that skips two instructions, or a `cbz` if the check falls through when the key is on.
+/// The stub of a key declared `or_load` uses w16, which it first saves on the stack. This ABI has no red zone, so the stub steps over none.
+/// The stub's `.inst` is a `cbnz` of w16 that skips two instructions, or a `cbz` if the check falls through when the key is on.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {

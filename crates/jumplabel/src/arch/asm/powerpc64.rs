@@ -27,8 +27,9 @@ impl Machine for Native {
 
 /// A check's site. No instruction that the site can hold changes a register or flags.
 ///
-/// The stub saves r11, r12 and the link register on the stack. A leaf may use the 288 bytes under the stack pointer, so the stub saves below
-/// these bytes. It saves the condition in r12. It gets its own address from the link register, because r2 may not be this function's TOC.
+/// The stub of a key declared `or_load` saves r11, r12 and the link register on the stack. A leaf may use the 288 bytes under the stack
+/// pointer, so the stub saves below these bytes. It saves the condition in r12. It gets its own address from the link register, because r2
+/// may not be this function's TOC.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {

@@ -20,8 +20,8 @@ impl Machine for Native {
 
 /// A check's site. No instruction that the site can hold changes a register.
 ///
-/// The stub uses a register, which it first saves on the stack. It skips no red zone, because this ABI has none. In it, the instruction sets of
-/// 64 and of 32 bits differ: in the load and the store of a register, and in the shift of the count's 32 bits.
+/// The stub of a key declared `or_load` uses a register, which it first saves on the stack. This ABI has no red zone, so the stub steps over none.
+/// The stubs of 64 and of 32 bits differ in the load and the store of a register, and in the shift of the count's 32 bits.
 #[cfg(target_arch = "riscv64")]
 #[doc(hidden)]
 #[macro_export]

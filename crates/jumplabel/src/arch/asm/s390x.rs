@@ -20,8 +20,8 @@ impl Machine for Native {
 
 /// A check's site. No instruction that the site can hold changes a register or the condition.
 ///
-/// The stub uses a register, which it first saves on the stack. It skips no red zone, because this ABI has none. No instruction of the stub
-/// sets the condition.
+/// The stub of a key declared `or_load` uses a register, which it first saves on the stack. This ABI has no red zone, so the stub steps over
+/// none. No instruction of the stub sets the condition.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {

@@ -1,5 +1,5 @@
-//! Static calls as patchables. The number of a change is the address of the new target, or 0 for the default. The setting is the address of the
-//! present target, or 0 for the default.
+//! Static calls as patchables. The number of a change is the address of the new target, or 0 for the default. The number `UNLOADED` also stands for
+//! the default, but works even for a sealed call. The setting is the address of the present target, or 0 for the default.
 
 #[cfg(jumplabel_sites)]
 use super::OptionalKind;

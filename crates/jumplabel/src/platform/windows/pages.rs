@@ -140,7 +140,7 @@ pub(super) fn forget() {
 /// Changes the protection of pages. Control Flow Guard's list of functions stays as it is, if the system supports that (Windows 8.1).
 ///
 /// # Safety
-/// The caller may change the protection of these pages.
+/// It is safe to change the protection of these pages to `protection`.
 #[inline]
 pub(super) unsafe fn protect(start: usize, bytes: usize, protection: u32) -> Result<(), Refusal> {
     // SAFETY: the caller says that the protection of these pages can be changed.
@@ -152,8 +152,10 @@ pub(super) unsafe fn protect(start: usize, bytes: usize, protection: u32) -> Res
     }
 }
 
+/// Makes one call of `VirtualProtect`.
+///
 /// # Safety
-/// The caller may change the protection of these pages.
+/// It is safe to change the protection of these pages to `protection`.
 unsafe fn try_protect(start: usize, bytes: usize, protection: u32) -> Result<(), Refusal> {
     #[cfg(all(test, jumplabel_sites))]
     super::tests::refusal(protection)?;

@@ -15,8 +15,8 @@ impl Machine for Native {
 
 /// A check's site. A jump changes no flags. A primed site changes flags, and so does a stub.
 ///
-/// The stub has `test dword ptr [key], 0x7fffffff`, then `jnz` to the target, then a `jmp` to the address after the site. If the check
-/// falls through when the key is on, the stub has `jz` instead of `jnz`.
+/// The stub of a key declared `or_load` has `test dword ptr [key], 0x7fffffff`, then `jnz` to the target, then a `jmp` to the address after
+/// the site. If the check falls through when the key is on, the stub has `jz` instead of `jnz`.
 #[cfg(all(target_arch = "x86_64", not(jumplabel_dylib)))]
 #[doc(hidden)]
 #[macro_export]

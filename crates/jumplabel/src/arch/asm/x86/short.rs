@@ -52,8 +52,8 @@ macro_rules! __site_asm {
     };
 }
 
-/// Marks an object that has sites built as plain jumps: [`TO_LINK`](crate::format::TO_LINK), a word in the section `__jump_foreign`. (The
-/// mark of an object with keys in other objects is in this section, too.)
+/// Marks an object that has sites built as plain jumps. The mark is [`TO_LINK`](crate::format::TO_LINK), a word in the section
+/// `__jump_foreign`. (That section also holds the mark of an object that may use keys of other objects.)
 #[cfg(jumplabel_short_sites)]
 #[doc(hidden)]
 #[macro_export]

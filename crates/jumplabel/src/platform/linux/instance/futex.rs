@@ -51,17 +51,17 @@ fn owner_of_a_lock() -> Option<NonZeroU32> {
 /// process whose other threads continue, and a child that was not waited for.)
 pub(super) fn has_ended(thread: u32) -> Option<bool> {
     match wait_for_owner(thread) {
-        // If the byte order of an emulator differs from the system's, the system gets the number of a wrong thread. To notice that, the code
-        // asks about the calling thread, too: under such an emulator, the system does not find it.
+        // An emulated program can have another byte order than the system. The system then reads the number of a wrong thread. To notice that, the
+        // code also asks about the calling thread: under such an emulator, the system does not find the calling thread.
         Err(Errno::SRCH) if wait_for_owner(this_thread()?.get()) == Err(Errno::DEADLK) => Some(true),
         Err(Errno::TIMEDOUT) => Some(false),
         _ => None,
     }
 }
 
-/// Waits, for no time at all, for a lock with priority inheritance that `thread` owns (futex(2), `FUTEX_LOCK_PI`). The system looks for the
-/// owner. It refuses with `ESRCH` if it does not find the owner, or if the owner has ended. It refuses with `EDEADLK` if the owner is the
-/// calling thread.
+/// Asks the system about `thread`. Tries to take a lock with priority inheritance that `thread` owns, and does not wait (futex(2),
+/// `FUTEX_LOCK_PI`). The system refuses with `ETIMEDOUT` if `thread` exists. It refuses with `ESRCH` if it does not find `thread`, or if
+/// `thread` has ended. It refuses with `EDEADLK` if `thread` is the calling thread.
 fn wait_for_owner(thread: u32) -> Result<(), Errno> {
     try_lock(&AtomicU32::new(thread))
 }

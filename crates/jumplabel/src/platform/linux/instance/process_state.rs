@@ -248,8 +248,9 @@ fn agree(runtime: &Runtime, with: Option<NonNull<ProcessState>>) -> Option<&'sta
     unsafe { runtime.agree(with, || ProcessState::make(runtime), unmake) }
 }
 
-/// Looks for another instance, and shares its state. The first constructor of this instance calls this. Returns whether any instance is never
-/// unloaded. Such an instance has the handlers of fork and exit, which work for all instances.
+/// Looks for another instance, and shares its state. The first constructor of this instance calls this. [`get`] also calls it, if an earlier
+/// constructor needs the state. Returns true if one of the instances is never unloaded: that instance has the handlers of fork and exit, which work
+/// for all instances.
 pub(crate) fn announce() -> bool {
     RUNTIME.change_membership(GONE, UNLISTED);
     let other = note::find_other();

@@ -3,8 +3,8 @@
 //! ```text
 //!   extents    .   . ..            .      sorted by address
 //!   spans   [=========]        [====]     extents in one mapping, with no more than 16 pages between them, share a span
-//!   open    each span becomes rwx, and its first page is made ready for stores; if the system refuses one, those before it are closed,
-//!           and nothing was written
+//!   open    each span becomes rwx, and its first page is made ready for stores; if the system refuses that for one span, the writer
+//!           closes all spans again, and writes nothing
 //!   body    plain stores
 //!   close   each span gets its own protection back
 //! ```
@@ -17,9 +17,10 @@
 //! show the protection that they had before. So a later span that lies in an open span takes its protection from the open span. A span never lies
 //! partly in an open span.
 //!
-//! When the writer meets a mapping for the first time, it opens all of it, makes one page of it ready, and closes all of it. The code below calls
-//! such a mapping *opened*. Without that, each single flip would leave two more mappings, because the part that it wrote to would never merge with
-//! the rest again. There are two reasons. If a part of a private file mapping was ever writable, Linux accounts for it in another way than for the
+//! When the writer meets a mapping for the first time, it opens the whole mapping, makes one page of it ready, and closes the whole mapping. The code
+//! below calls such a mapping *opened*. If a mapping was not opened first, each single flip would leave two more mappings, because the part that it
+//! wrote to would never merge with the rest again. There are two reasons. If a part of a private file mapping was ever writable, Linux accounts for
+//! that part in another way than for the
 //! rest. And if a part was ever written to, it has its own `anon_vma`, and Linux before 6.16 does not merge it with a part that has no `anon_vma`
 //! (`is_mergeable_anon_vma`).
 
