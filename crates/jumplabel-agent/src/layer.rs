@@ -52,11 +52,11 @@ impl std::error::Error for ServeError {}
 
 /// Lets agents of this process list and configure the names of a layer: `serve(jumplabel_fail::layer())`.
 ///
-/// This counts at once and for good, before and after [`start`](crate::start), and in children of a fork. A second call for the same layer changes
-/// nothing. Costs a few words of memory. Not for signal handlers.
+/// This takes effect at once, and never ends. You may call it before or after [`start`](crate::start). Children of a fork have the layer, too. A
+/// second call for the same layer changes nothing. Costs a few words of memory. Not for signal handlers.
 ///
 /// # Errors
-/// Another layer has the prefix already, perhaps another copy of the same crate, in a shared library. Nothing is changed then.
+/// Another layer has the prefix already. It may be the layer of another copy of the same crate, in a shared library. Then nothing has changed.
 pub fn serve(layer: &'static Handle) -> Result<(), ServeError> {
     let mut first = FIRST.load(Ordering::Acquire);
     let element = Box::into_raw(Box::new(Served { next: first, layer }));

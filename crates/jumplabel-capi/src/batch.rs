@@ -18,7 +18,7 @@ pub struct Change {
 
 impl Change {
     /// # Safety
-    /// `self.key` is an address as [`key`] takes it.
+    /// `self.key` meets the conditions of [`key`].
     unsafe fn key(&self) -> Result<&RawKey, Refusal> {
         // SAFETY: the caller says that the key lives, or that `key` refuses its address.
         unsafe { key(self.key) }
@@ -38,7 +38,7 @@ pub(crate) unsafe fn slice<'a, T>(first: *const T, count: usize) -> Result<&'a [
 /// Carries out the changes, all or none. Checks all keys before it changes the first one.
 ///
 /// # Safety
-/// `changes` is null, or the address of `count` changes, which nobody writes to meanwhile. Their keys are as [`key`] takes them.
+/// `changes` is null, or the address of `count` changes, which nobody writes to during the call. Each change's key meets the conditions of [`key`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_set_all(changes: *const Change, count: usize) -> c_int {
     let set_all = || {
@@ -101,7 +101,7 @@ pub(crate) unsafe fn patchable<'a, T>(at: *const c_void) -> Result<&'a T, Refusa
 /// Carries out the requests, all or none. Checks all of them before it changes the first key, call or mode.
 ///
 /// # Safety
-/// `requests` is null, or the address of `count` requests as `Request::change` takes them, which nobody writes to meanwhile.
+/// `requests` is null, or the address of `count` requests, which nobody writes to during the call. Each meets the conditions of `Request::change`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_commit(requests: *const Request, count: usize) -> c_int {
     let commit = || {

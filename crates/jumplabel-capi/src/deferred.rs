@@ -33,7 +33,7 @@ pub unsafe fn key(key: *const Deferred) -> Result<&'static Deferred, Refusal> {
 /// Removes one user. The last user leaves when the interval has passed.
 ///
 /// # Safety
-/// `at` is an address as [`key`] takes it.
+/// `at` meets the conditions of [`key`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __static_key_slow_dec_deferred(at: *const Deferred) {
     // SAFETY: the caller passes a static key, or an address that `key` refuses.
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn __static_key_slow_dec_deferred(at: *const Deferred) {
 /// Carries out a deferred dec at once, if one is due.
 ///
 /// # Safety
-/// `at` is an address as [`key`] takes it.
+/// `at` meets the conditions of [`key`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __static_key_deferred_flush(at: *const Deferred) {
     // SAFETY: the caller passes a static key, or an address that `key` refuses.
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn __static_key_deferred_flush(at: *const Deferred) {
 /// Removes one user. The last user leaves when the interval has passed. Returns 0 or an error.
 ///
 /// # Safety
-/// `at` is an address as [`key`] takes it.
+/// `at` meets the conditions of [`key`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_dec_deferred(at: *const Deferred) -> c_int {
     // SAFETY: the caller passes a static key, or an address that `key` refuses.

@@ -135,7 +135,7 @@ pub unsafe extern "C" fn jumplabel_kernel_load(bounds: *const Bounds) -> c_int {
 /// Forgets a module. The kernel calls this after the module's destructors have run.
 ///
 /// # Safety
-/// `bounds` are as [`jumplabel_kernel_load`] takes them.
+/// The conditions of [`jumplabel_kernel_load`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_kernel_unload(bounds: *const Bounds) {
     // SAFETY: the caller passes null, or the bounds of a module.

@@ -35,7 +35,7 @@ macro_rules! linux {
         /// Does what Linux's function of this name does. Reports a failure to the warning hook.
         ///
         /// # Safety
-        /// `at` is an address as [`key`] takes it.
+        /// `at` meets the conditions of [`key`].
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(at: Key) $(-> $result)? {
             // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
@@ -46,7 +46,7 @@ macro_rules! linux {
         /// Does what Linux's function of this name does. The caller holds `jump_label_lock()`.
         ///
         /// # Safety
-        /// `at` is an address as [`key`] takes it.
+        /// `at` meets the conditions of [`key`].
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $locked(at: Key) $(-> $result)? {
             // SAFETY: the caller passes a key that lives, or an address that `key` refuses.

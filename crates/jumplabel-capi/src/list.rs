@@ -89,7 +89,7 @@ impl From<KeyInfo> for CKeyInfo {
 /// Calls `visit`, if it is not null, for each site of the key. Returns the number of sites, or an error.
 ///
 /// # Safety
-/// `at` is an address as [`key`] takes it. `visit` can be called with `data`.
+/// `at` meets the conditions of [`key`]. `visit` can be called with `data`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_for_each_site(
     at: Key,
@@ -238,7 +238,7 @@ pub extern "C" fn jumplabel_prepare() -> c_int {
 /// or an error.
 ///
 /// # Safety
-/// `at` is an address as [`key`] takes it.
+/// `at` meets the conditions of [`key`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_prepare_key(at: Key) -> c_long {
     // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
@@ -263,7 +263,7 @@ pub extern "C" fn jumplabel_verify() -> c_long {
 /// Checks the sites of one key, and restores those that something else has changed. Returns the number of restored sites, or an error.
 ///
 /// # Safety
-/// `at` is an address as [`key`] takes it.
+/// `at` meets the conditions of [`key`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_verify_key(at: Key) -> c_long {
     // SAFETY: the caller passes a key that lives, or an address that `key` refuses.

@@ -10,7 +10,7 @@ use crate::result::{Key, Refusal, key};
 /// registration, or an error.
 ///
 /// # Safety
-/// `at` is an address as [`key`] takes it. Any thread that flips can call the function with these data until [`jumplabel_on_change_remove`] has
+/// `at` meets the conditions of [`key`]. Any thread that flips can call the function with these data until [`jumplabel_on_change_remove`] has
 /// returned 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_on_change(at: Key, told: Option<Notify>, data: *mut c_void) -> c_int {

@@ -56,7 +56,7 @@ pub unsafe extern "C" fn jumplabel_ops_set(
 /// Forbids all further changes of the table.
 ///
 /// # Safety
-/// `ops` is an address as [`jumplabel_ops_set`] takes it.
+/// `ops` meets the conditions of [`jumplabel_ops_set`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_ops_seal(ops: *const c_void) -> c_int {
     // SAFETY: the caller passes a table that lives, or an address that `patchable` refuses.

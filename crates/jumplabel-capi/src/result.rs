@@ -194,16 +194,16 @@ pub unsafe fn key<'key>(key: Key) -> Result<&'key RawKey, Refusal> {
     }
 }
 
-/// Like [`key`], but without the system call that asks whether the address is mapped.
+/// Like [`key`], but does not ask the system whether the address is mapped.
 ///
 /// # Safety
-/// `key` is mapped, and otherwise as [`key`] takes it.
+/// `key` is null, misaligned, or the address of a key that lives as long as the result.
 ///
 /// # Errors
 /// [`Refusal::NotAKey`] if the address is null or misaligned.
 pub unsafe fn mapped_key<'key>(key: Key) -> Result<&'key RawKey, Refusal> {
     if key.is_aligned() {
-        // SAFETY: `key` is aligned, and the caller says that it is mapped. So it is null, or a key that lives.
+        // SAFETY: `key` is aligned. So the caller says that it is null, or the address of a key that lives.
         unsafe { key.as_ref() }.ok_or(Refusal::NotAKey)
     } else {
         Err(Refusal::NotAKey)
@@ -219,7 +219,7 @@ macro_rules! change {
     ($(#[$doc:meta] $name:ident: $method:expr;)*) => {$(
         #[$doc]
         /// # Safety
-        /// `at` is an address as [`key`] takes it.
+        /// `at` meets the conditions of [`key`].
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(at: Key) -> c_int {
             // SAFETY: the caller passes a key that lives, or an address that `key` refuses.

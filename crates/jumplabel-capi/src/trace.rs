@@ -44,10 +44,10 @@ pub extern "C" fn jumplabel_trace_enter_() -> CInside {
     CInside { word, generation }
 }
 
-/// Ends the count that `jumplabel_trace_enter_` began.
+/// Stops counting the calling thread as inside a tracepoint.
 ///
 /// # Safety
-/// `inside` is from [`jumplabel_trace_enter_`] on this thread, and is passed once.
+/// `inside` comes from [`jumplabel_trace_enter_`] on this thread. No other call gets this value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_trace_leave_(inside: &CInside) {
     // SAFETY: the caller passes the value that `jumplabel_trace_enter_` returned on this thread, once.
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn jumplabel_trace_register_(
 /// Removes a probe. Warns as [`jumplabel_trace_register_`] does.
 ///
 /// # Safety
-/// The arguments are as [`jumplabel_trace_register_`] takes them.
+/// The conditions of [`jumplabel_trace_register_`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_trace_unregister_(
     tracepoint: &RawTracepoint,

@@ -62,8 +62,8 @@ impl<M: Machine> AliasWriter<'_, M> {
         result
     }
 
-    /// Carries out a write that lies on two pages. Only x86 has such sites, and their change is never one word. It is carried out whole or not at
-    /// all, because nobody would undo the first part after a refusal of the second.
+    /// Carries out a write that lies on two pages. Only x86 has such sites, and no single store writes to two pages. Both pages are mapped before the
+    /// first part is written: if the second part were refused after that, nobody would undo the first part.
     ///
     /// # Safety
     /// The conditions of [`part`](Self::part). The first `here` bytes are on the first page.

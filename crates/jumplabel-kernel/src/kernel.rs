@@ -118,9 +118,9 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         Ok(())
     }
 
-    /// From now on, no flip can begin. Call this before a crash dump. A flip that has begun goes on as before: it stops the other CPUs
-    /// before it writes, and if one of them does not answer any more, the flip is refused. If you are going to take away the alias, take
-    /// [`Lock`](jumplabel::Lock) first, and call this while you hold it.
+    /// From now on, no flip can begin. Call this before a crash dump. A flip that has begun goes on as before. It stops the other CPUs before it
+    /// writes; if one of them does not answer any more, the flip is refused. Before you take away the mapping behind [`Machine::map`], take
+    /// [`Lock`](jumplabel::Lock), and call this while you hold the lock.
     pub fn end(&self) {
         self.phase.store(UNAVAILABLE, Ordering::Release);
     }

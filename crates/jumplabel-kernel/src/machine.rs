@@ -40,13 +40,13 @@ pub unsafe trait Machine: Sync {
     /// Makes this CPU forget instructions that it has fetched ahead: `fence.i`, `isb`, `cpuid`.
     fn serialise(&self);
 
-    /// An address through which this CPU can write the text at `address`, and the rest of its page, until [`unmap`](Self::unmap). A kernel with a
-    /// direct map of physical memory adds a number. A kernel that maps pages for this needs two places, because two such addresses, for two adjacent
-    /// pages, can be in use at a time. The bytes there are compared with those at `address`: if they differ, nothing is written, and the flip is
-    /// refused as [`NO_EFFECT`](Refusal::NO_EFFECT).
+    /// Returns an address through which this CPU can write the text at `address`, and the rest of its page, until [`unmap`](Self::unmap). A kernel
+    /// with a direct map of physical memory returns `address` plus a constant. A kernel that maps pages for this needs two places, because two such
+    /// addresses, for two adjacent pages, can be in use at a time. Before each write, the library compares some bytes there with those at `address`.
+    /// If they differ, it writes nothing, and refuses the flip as [`NO_EFFECT`](Refusal::NO_EFFECT).
     ///
     /// # Errors
-    /// If there is no such address. Then the flip is undone.
+    /// The kernel has no such address. The library then undoes the flip.
     fn map(&self, address: usize) -> Result<usize, Refusal>;
 
     /// Called when the address is no longer used.

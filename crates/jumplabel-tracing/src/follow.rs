@@ -110,8 +110,8 @@ pub fn forget() {
     }
 }
 
-/// Records an event at a callsite, its `nth` in this second. `values` visits its fields. `lost` counts events without a record, until the next
-/// record reports them.
+/// Records an event, the `nth` of its callsite in this second. `values` visits the event's fields. `lost` counts the callsite's events without a
+/// record. The next record of the callsite reports this count, and resets it.
 pub fn note(meta: &'static Metadata<'static>, nth: u32, lost: &AtomicU32, values: &dyn Fn(&mut dyn Visit)) {
     let Some(queue) = queue() else { return };
     let lose = |number: u32| {

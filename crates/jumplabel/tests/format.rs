@@ -6,7 +6,7 @@ use jumplabel::format::{Declaration, Entry, KeyRecord, Object};
 use jumplabel_format::layout::{
     ARM, CALL, DEFAULT, FOREIGN_SECTION, INDIRECT, JUMPS, KEY_BYTES, KEYS_SECTION, KIND_MASK, KIND_SHIFT, LINKED,
     LISTS_SECTION, LOADING, MAGIC, MODE, NOTE_NAME, NOTE_SECTION, OFFSET_SHIFT, PREFIXED, TABLE_SECTION, TO_LINK,
-    UNLINKED, VERSION, pe,
+    TRACED, UNLINKED, VERSION, pe,
 };
 
 const HEADER: &str = include_str!("../../jumplabel-capi/include/jumplabel/site.h");
@@ -77,7 +77,7 @@ fn checks() -> Vec<Check> {
                 .to_owned(),
         ),
         header(format!("JUMPLABEL_RETAINED_(\"{KEYS_SECTION}\", \"a\", \"\")\n")),
-        header(format!("`shape`: {CALL} a static call")),
+        header(format!("    {DEFAULT} the key starts on; {CALL} a static call; {MODE} a mode; {TRACED} a tracepoint with a note;")),
         ("static_call.h", CALL_HEADER, format!("JUMPLABEL_TEXT_(name), {CALL})")),
         ("static_switch.h", SWITCH_HEADER, format!("#name, {MODE} | JUMPLABEL_INDIRECT_)")),
         header(format!("(_entry->meta >> {KIND_SHIFT} & {KIND_MASK}) == {LOADING};")),

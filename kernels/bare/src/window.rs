@@ -1,5 +1,5 @@
-//! The tables of pages. Text can be executed, and no mapping of it is writable. During a write, its page is mapped a second time. There are two
-//! places for that, because a site may lie on two pages.
+//! The page tables. The text is always mapped, executable and not writable. During a write, the page that is written has a second mapping, which is
+//! writable and not executable. Two pages can have a second mapping at the same time, because a site may lie on two pages.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};

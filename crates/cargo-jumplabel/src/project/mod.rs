@@ -135,8 +135,8 @@ impl Project {
         package.source.is_none() && package.manifest_path.as_std_path().starts_with(self.folder())
     }
 
-    /// Writes the packages, and the lines of `[patch.crates-io]`. With `--check`, writes nothing, and fails if there is something to write or if
-    /// cargo does not use the packages.
+    /// Writes the packages, and the lines of `[patch.crates-io]`. With `--check`, writes nothing, and fails if a package or a line would change. Also
+    /// fails, with `--check` or without, if cargo does not use the packages.
     pub fn write_or_check(&self, packages: &[Package], patch: &Patch) -> Result<()> {
         let names: Vec<_> = packages.iter().map(|package| package.name).collect();
         let manifest_path = self.manifest();

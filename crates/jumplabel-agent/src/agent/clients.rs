@@ -1,7 +1,7 @@
 //! The clients: for each, the requests that wait for an answer, and the answers that wait to be read. Nothing here blocks.
 //!
 //! ```text
-//!   input    up to a line; nothing is read while an answer is unsent: who does not read is not served
+//!   input    up to a line; nothing is read while an answer is unsent: a client that does not read is not served
 //!   unsent   an answer each, and events; all of them together are bounded
 //! ```
 
@@ -16,8 +16,8 @@ use super::inherited::{CAPACITY, Kept};
 use super::streams::STAND_INS;
 use crate::protocol::{Answer, LONGEST, Peer};
 
-/// The most clients at a time. If one more comes, [`Clients::add`] chooses one that has to go. The table of descriptors also has room for the
-/// listening socket, for the client that comes, and for the descriptors that stand in for streams meanwhile.
+/// The most clients at a time. If another client comes, [`Clients::add`] chooses a client that has to go. There are places for `CAPACITY`
+/// descriptors: those of the clients, the listening socket, the connection that has just come, and the stand-ins for closed streams.
 const MOST: usize = CAPACITY - 2 - STAND_INS;
 /// At most this many clients may watch.
 const WATCHERS: usize = MOST / 2;

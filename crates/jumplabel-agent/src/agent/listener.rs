@@ -1,9 +1,9 @@
 //! The socket that clients connect to.
 //!
 //! ```text
-//!   open        ─► the program closes all descriptors, as daemons do ─► closed, or the number of a file of the program
-//!   closed      ─► at the agent's next round: the socket is opened again, and its name leads there
-//!   it fails    ─► once a second again; each reason is logged once
+//!   open        ─► the program closes all descriptors, as daemons do ─► the socket is closed, or its number is that of a file of the program
+//!   closed      ─► at its next round, the agent opens a new socket with the same name
+//!   this fails  ─► the agent tries again after a second; it logs the reason only if the last try had another one
 //! ```
 
 use std::path::PathBuf;

@@ -124,13 +124,15 @@ pub fn start() -> Result<PathBuf, StartError> {
 impl Options {
     /// Starts the agent: a thread and a socket. Returns the socket's path.
     ///
-    /// Costs a thread that sleeps until somebody connects, and less than 64 KiB of memory. From then on the process has two threads, so first do
-    /// what works only with one thread: `unshare` of a user namespace, [`jumplabel::up`]. The exit of the process removes the socket. A child of a
-    /// fork has no agent, unless [`children`](Self::children) says so; it may start one of its own. The object that this code is in must not be
-    /// unloaded. Not for signal handlers.
+    /// Costs less than 64 KiB of memory, and a thread that sleeps until somebody connects. So before the call, do what works only in a process with
+    /// one thread, such as `unshare` of a user namespace. This call ends [UP mode](jumplabel::up), because it starts a thread. The exit of the
+    /// process removes the socket. A child of a fork has no agent, unless [`children`](Self::children) says so; it may start one of its own. The
+    /// object that this code is in must not be unloaded. Not for signal handlers.
     ///
     /// # Errors
-    /// [`StartError`]. Then there is no agent, and nothing is left but the directory, and what [`no_remote`](crate::no_remote) forbids.
+    /// [`StartError`]. If it is [`Running`](StartError::Running) or [`Starting`](StartError::Starting), the agent of the earlier call is not
+    /// affected. Otherwise there is no agent. The directory may remain, what [`no_remote`](crate::no_remote) forbids stays forbidden, and UP mode may
+    /// have ended.
     pub fn start(self) -> Result<PathBuf, StartError> {
         if let Some(running) = running() {
             return Err(StartError::Running(running.path.clone()));

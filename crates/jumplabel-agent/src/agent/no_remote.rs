@@ -19,9 +19,9 @@ pub fn forbid(selectors: &[(String, Option<String>)]) -> Result<(), StartError> 
 /// Forbids the agent to change anything that this selector (without a value) chooses: `auth.*`, `file:src/license.rs`. Name keys here that
 /// guard a permission. `set` refuses a request as a whole if it would change one of them, and `list` says which they are.
 ///
-/// The ban counts at once and for good, before and after [`start`](crate::start), and in children of a fork. It also counts for objects that are
-/// loaded later. It binds the agent, and `jumplabel set --force`, which reads the list in the process's memory. It does not bind the user who
-/// starts the program with the variable `JUMPLABEL`, nor the program itself.
+/// The ban takes effect at once, and never ends. You may call this before or after [`start`](crate::start). The ban also holds in children of a fork,
+/// and for objects that are loaded later. It binds the agent, and `jumplabel set --force`, which reads the list in the process's memory. It does not
+/// bind the user who starts the program with the variable `JUMPLABEL`, nor the program itself.
 ///
 /// # Errors
 /// [`StartError::NoRemote`] if the selector makes no sense or chooses nothing: otherwise nobody would notice that a misspelt word protects nothing.
@@ -30,7 +30,7 @@ pub fn no_remote(selector: &str) -> Result<(), StartError> {
     forbid_one(selector, None)
 }
 
-/// Like [`no_remote`], with a reason that an operator sees who tries to change such a key. If there are several reasons, the last one counts.
+/// Like [`no_remote`], with a reason. An operator who tries to change such a key sees it. If there are several reasons, the last one holds.
 ///
 /// ```
 /// # jumplabel::static_key! { #[key(name = "auth.strict")] static STRICT: true; }

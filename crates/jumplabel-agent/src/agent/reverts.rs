@@ -174,9 +174,9 @@ impl Pending {
     }
 }
 
-/// Takes these changes back in one transaction. If that is refused, it makes a transaction for each change, so that as many as possible are
-/// taken back. It does so at once if a key is among them twice, by `+1` or `-1`, which one transaction does not allow. Returns what was done,
-/// and for each change why it was refused, if it was.
+/// Commits these changes in one transaction; each of them takes an earlier change back. One transaction cannot change a key twice, but two changes
+/// by `+1` or `-1` may be of one key. If there are such changes, or if the transaction is refused, each change gets a transaction of its own: so as
+/// many as possible succeed. Calls `made` with the changes that succeed. Returns what was done, and for each change the reason if it was refused.
 fn together(
     changes: &[Change<'_>],
     all: &[Subject],

@@ -3,7 +3,7 @@
 //! ```text
 //!   poll       the socket, and each client; no timeout, unless something is to be taken back or a line waits
 //!   reverts    what is due
-//!   accept     some; who is neither this user nor root is closed
+//!   accept     some; a client that is neither of this user nor of root is closed
 //!   clients    one request each, so that none delays the others
 //!   followers  20 times a second, if there are some
 //! ```

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!   0 closed   1 closed   2 the program's        before
-//!   0 O_PATH   1 O_PATH   2 the program's   3 ◄── what is opened; who writes to 0 or 1 gets EBADF, as if they were closed
+//!   0 O_PATH   1 O_PATH   2 the program's   3 ◄── what is opened; a write to 0 or 1 gets EBADF, as if they were closed
 //!   0 closed   1 closed   2 the program's   3    afterwards
 //! ```
 

@@ -14,8 +14,8 @@ pub enum Request {
     List(Vec<Selector>),
     /// Checks that keys have the states given, and that their sites do what the keys say.
     Check(Vec<Selector>),
-    /// Repairs sites that something outside the library has changed: those that the selectors choose; without a selector, those of all keys, calls
-    /// and modes.
+    /// Repairs sites that something outside the library has changed. Without a selector, it looks at all sites. With selectors, it looks only at the
+    /// sites of the keys that they choose. If they choose only calls and modes, the request is refused.
     Verify(Vec<Selector>),
     /// Changes states in one transaction.
     Set {

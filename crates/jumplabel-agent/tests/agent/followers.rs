@@ -171,7 +171,7 @@ fn refused() {
     });
 }
 
-/// Who does not read loses records, which are counted; others are told all, and nobody waits.
+/// A client that does not read loses records, which are counted. The other clients get all records, and nobody waits.
 #[test]
 fn who_does_not_read() {
     passes(|| {

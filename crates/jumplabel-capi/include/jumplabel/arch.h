@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The parts of assembler text that differ between instruction sets; <jumplabel/site.h> includes this. All instruction sets have the same names in the
- * same order; docs/porting.md says what each must guarantee. No text contains a percent sign of its own, because it is used with and without
- * operands.
+ * The parts of assembler text that differ between instruction sets. <jumplabel/site.h> includes this. An instruction set defines those of these names
+ * that it needs; the end of this file has defaults. docs/porting.md says what each must guarantee. No text contains a percent sign of its own,
+ * because texts are used with and without operands. Exceptions are trampolines and naked calls, which always have operands, and the texts that stand
+ * for operands.
  *
  *     JUMP_LABEL_NOP_SIZE              the size of a site in bytes
  *     JUMPLABEL_PREFIX_                the text before the site's label: on x86, a byte that nobody writes
@@ -11,10 +12,11 @@
  *     JUMPLABEL_PLAIN_JUMP_(label, target)    a jump whose size the assembler chooses; if this is defined, all sites are such jumps
  *     JUMPLABEL_CLOBBERS_              the registers that a site may change
  *     JUMPLABEL_TEST_KEY_(key), JUMPLABEL_TEST_SLOT_(slot)
- *                                      begin of the stub of a site that loads: tests the count of the key, or of the key whose address is in
- *                                      the slot, without its sign. Saves the flags (not on x86) and registers that it uses
+ *                                      the beginning of the stub of a site that loads: tests the count of the key, or of the key whose address is
+ *                                      in the slot. Ignores the sign of the count. Saves the registers that it uses, and the flags if it changes
+ *                                      them (not on x86)
  *     JUMPLABEL_STUB_(number, back, target)
- *                                      end of the stub: restores these, and goes to the target or back; bit 0 of the number is the arm
+ *                                      the end of the stub: restores what was saved, and goes to the target or back. Bit 0 of the number is the arm
  *     JUMPLABEL_ENTRY_(function)       the body of a constructor: calls the function with the object's record
  *     JUMPLABEL_NAKED_(label, target, value)
  *                                      the function of a naked key: defines the label of its site, and returns the value
@@ -22,11 +24,12 @@
  *     JUMPLABEL_NAKED_CALL_(function)  calls such a function
  *     JUMPLABEL_TRAMPOLINE_(label, func, slot)
  *                                      the trampoline of a static call: its site at the label, and the jump through the slot
- *     JUMPLABEL_TRAMPOLINE_TO_(label, func)   the table's word for the first target of that site. Without these two, static calls load
- *                                      a pointer
+ *     JUMPLABEL_TRAMPOLINE_TO_(label, func)
+ *                                      the table's word for the first target of that site; by default, the trampoline's own stub. Without
+ *                                      JUMPLABEL_TRAMPOLINE_, static calls load a pointer
  *     JUMPLABEL_MODE_IS_(mode, target), JUMPLABEL_JUMP_STUB_(label)
- *                                      parts of a switch's stub, if a site is not written by one store: goes to the target if this is the
- *                                      mode (saves registers, not flags); a jump
+ *                                      two parts of a switch's stub, if one store cannot write a site. The first goes to the target if this is
+ *                                      the mode; it saves registers, not flags. The second is a jump
  *     JUMPLABEL_KEY_CONSTRAINT_        the constraint of the operand that is a key's address, and
  *     JUMPLABEL_KEY_TEXT_              the text that stands for it, a constant
  *     JUMPLABEL_NUMBER_(name)          the text that stands for an operand that is a number
@@ -43,9 +46,10 @@
 #if (defined(__x86_64__) && !defined(__ILP32__)) || defined(__i386__)
 
 /*
- * A prefix before a site that changes none of its instructions. If a function begins with a site, a uprobe or a breakpoint there replaces this byte,
- * not the site. In 64-bit mode it is REX without bits. REX must be the last prefix, but the nop of a short site has another one, and in 32-bit mode
- * it is an instruction; in these cases the prefix is gs, which matters only for operands in memory. See docs/safety.md.
+ * A prefix before a site. It changes no instruction of the site. If a function begins with a site, a uprobe or a breakpoint there replaces this byte,
+ * not the site. In 64-bit mode, the prefix is REX without bits. But REX must be the last prefix, and the nop of a short site has a prefix of its own.
+ * In 32-bit mode, the byte of REX is an instruction. So in these two cases the prefix is gs, which matters only for operands in memory. See
+ * docs/safety.md.
  */
 #if defined(JUMPLABEL_NO_SITE_PREFIX) || !defined(__ELF__)
 #define JUMPLABEL_PREFIX_ ""

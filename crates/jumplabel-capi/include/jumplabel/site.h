@@ -333,14 +333,13 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 #define JUMPLABEL_KEY_WORD_ JUMPLABEL_KEY_LABEL_ " - ."
 
 /*
- * The table. All its sections are tied to a section of code (flag o), because Rust's are: if some were not, mold would make two tables, and the
+ * The table. All its sections are tied to a section of code (flag o), as Rust's are. If some were not tied, mold would make two tables, and the
  * library would find only one of them.
  *
- * The entries of checks are in one section per file and COMDAT group, tied to one byte of the file. This makes object files smaller, and the compiler
- * faster. Each site refers to its entry, and so to the table's section, which refers to all functions of the file with sites. So lld (--gc-sections)
- * drops all of these or none. With JUMPLABEL_PRECISE_TABLE, and for all other kinds of sites, each entry has a section that is dropped with its
- * function.
- * as of all other kinds.
+ * The entries of checks are in one section for each file and COMDAT group. This section is tied to one byte of the file. So object files are smaller,
+ * and the compiler is faster. Each site refers to its entry, and so to this section. The section refers to all functions of the file that have sites.
+ * So lld (--gc-sections) keeps all these functions, or drops all of them. With JUMPLABEL_PRECISE_TABLE, the entry of each check has a section of its
+ * own, as the entries of all other kinds always have. Such a section is dropped with its function.
  */
 #define JUMPLABEL_HERE_ ".Lj_site%="
 #ifdef __ELF__
@@ -437,9 +436,11 @@ static __inline__ __attribute__((__cold__)) void jumplabel_marked_object_(void)
 #endif
 
 /*
- * The description of a declaration, and the record that leads to it, from which keys, calls and modes are listed: docs/table-format.md. The bits of
- * `shape`: 4 a static call, 8 a mode, 16 a tracepoint with a note, JUMPLABEL_INDIRECT_ a record whose word leads to a slot. The record is in the body
- * of a function, because only there the compiler tells the assembler both names.
+ * The description of a declaration, and the record that leads to the description. Lists of keys, calls and modes are made from the records
+ * (docs/table-format.md). The bits of `shape`:
+ *     1 the key starts on; 4 a static call; 8 a mode; 16 a tracepoint with a note;
+ *     JUMPLABEL_INDIRECT_ the record's first word leads to a slot; from bit 8 on, the distance of the keys of an array.
+ * The record is in the body of a function, because only there the compiler can tell the assembler the names of the key and of the description.
  */
 struct jumplabel_declaration_ {
 	uint32_t _line, _column, _count, _shape, _offset;

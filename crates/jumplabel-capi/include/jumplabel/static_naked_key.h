@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Naked keys: a check calls a function of two instructions, which belongs to the key, and a flip changes that function.
+ * Naked keys. Each key has a small function that returns its state. A check calls this function, and a flip changes it.
  *
  *     DEFINE_STATIC_NAKED_KEY_FALSE(new_route);
  *
- *     if (static_naked_key(new_route))              a call of `mov eax, 0; ret`, until
+ *     if (static_naked_key(new_route))              calls `mov eax, 0; ret` (on x86)
  *             ...
- *     static_key_enable(&new_route.key);            makes it `mov eax, 1; ret`: all checks change at one instant
+ *     static_key_enable(&new_route.key);            the function is now `mov eax, 1; ret`: all checks change at one instant
  *
- * Use naked keys if all checks must change at the same instant; for keys with very many checks (a flip costs the same for one check and for 10,000);
- * or if 16 bytes of table per check are too much. A check is a call and a return, and so costs more than static_branch_unlikely(). On x86-64 it
- * writes only the result's register (with gcc, it also steps over the red zone, by two instructions); elsewhere it is an ordinary call. It reads no
- * memory.
+ * Use naked keys if all checks must change at the same instant; if a key has very many checks (a flip costs the same for one check and for 10,000);
+ * or if 16 bytes of table per check are too much. A check is a call and a return, and so costs more than static_branch_unlikely(). It loads no data.
+ * On x86-64 it writes only the result's register. (With gcc, two more instructions step over the red zone.) Elsewhere it is an ordinary call.
  *
  * A naked key is visible in one program or shared library; other files of it use DECLARE_STATIC_NAKED_KEY(). It is never `static`, so its name must
  * be unique there. All functions that take a struct static_key take its member `key`.

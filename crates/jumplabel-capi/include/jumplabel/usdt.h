@@ -63,7 +63,8 @@ struct jumplabel_usdt_ {
 #else
 
 /*
- * Properties of an argument's type: whether a note shows the argument itself, and its size in bytes, negative if it is signed.
+ * Properties of an argument's type. The first: whether the note shows the argument itself; if not, it shows the argument's address. The second: the
+ * size in bytes of what the note shows. It is negative if that is a signed integer.
  */
 #ifdef __cplusplus
 extern "C++" {

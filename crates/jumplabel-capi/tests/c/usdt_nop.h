@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Replaces a nop as a tracer does: by a call on x86-64, like kernels from 6.18 on, and by a breakpoint elsewhere. usdt_seen() then gets the
- * registers.
+ * Replaces a nop as a tracer does. On x86-64, it writes a call, as kernels from 6.18 on do. With BREAKPOINT, and on other processors, it writes a
+ * breakpoint. usdt_seen() then gets the registers.
  */
 #ifndef USDT_NOP_H
 #define USDT_NOP_H

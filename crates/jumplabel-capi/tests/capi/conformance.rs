@@ -115,8 +115,8 @@ fn other_flags() {
     }
 }
 
-/// Sites that are built as plain jumps, and not linked by the tool, in one object and in several. gcc puts unlikely arms into a section of their own,
-/// to which a jump needs five bytes.
+/// Sites that the compiler makes as plain jumps (`-DJUMPLABEL_SHORT`). `jumplabel link` has not seen the files. Key and sites are first in one
+/// program, then in several objects. gcc puts unlikely arms into a section of their own. A jump to that section needs five bytes.
 #[test]
 fn short_sites() {
     let directory = scratch("conformance-short");

@@ -1,5 +1,5 @@
-//! tests/c/foreign.c: a program that uses keys of a library that it is linked with, for each way to compile and link both. It works, or is refused
-//! with a text that names the cure, -fPIC. The rows are those of the table in docs/linux-api.md.
+//! Builds tests/c/foreign.c twice, as a library and as a program that uses the library's keys, with various flags. The program works, or it is
+//! refused with a text that names the cure: -fPIC (sometimes GNU ld names -fPIE). The rows are those of the table in docs/linux-api.md.
 
 use std::process::Command;
 

@@ -18,8 +18,8 @@ pub(super) fn start(segments: &[Segment], unwinders: Option<u64>, headers: u64, 
     copies.map(|segment| segment.address)
 }
 
-/// Whether a section has one of BOLT's names. If BOLT has put new code in the place of old code, only these names show it, until the file is
-/// stripped.
+/// Whether the file has BOLT's section `.note.bolt_info`. If BOLT has put new code in the place of old code, only the names of BOLT's sections show
+/// it, and only until the file is stripped.
 pub(super) fn is_named(file: Reader<'_>) -> bool {
     let cache = ReadCache::new(file);
     object::File::parse(&cache).is_ok_and(|file| file.section_by_name(".note.bolt_info").is_some())

@@ -1,5 +1,5 @@
-//! The slots that the loader fills: words that hold an address only once the object is loaded. The dynamic section describes them, or the import
-//! table of a PE file. So stripped files have them, too.
+//! The slots that the loader fills: words that hold an address only once the object is loaded. In an ELF file, the dynamic section describes them. In
+//! a PE file, the import table does. Stripped files still have these descriptions.
 
 use std::collections::HashMap;
 

@@ -12,7 +12,7 @@ use std::process::Command;
 use crate::programs::jumplabel;
 use crate::server::Server;
 
-/// Who listens may be no agent; it may not take all memory, or all time.
+/// A process that listens may not be an agent. It must not be able to take all the tool's memory, or all its time.
 #[test]
 fn endless_answer() {
     let server = Server::start("endless", "1");
@@ -106,7 +106,7 @@ fn out_of_reach() {
         output.status.code() == Some(3) && why.contains("/file/jumplabel cannot be read: Not a directory"),
         "{why}"
     );
-    // A queue that is full: who is stopped accepts nobody.
+    // A queue that is full, because a stopped process accepts nobody.
     let path = server.runtime.join("socket");
     let _listener = UnixListener::bind(&path).unwrap();
     let mut waiting = Vec::new();

@@ -15,7 +15,7 @@ fn calls_of_tracepoints() {
     assert!(prints("sites", program(), &[]).contains("operated::packet"));
 }
 
-/// The program turns tracepoints on and off whenever it adds or removes a probe: who sets one hears what holds.
+/// The program turns tracepoints on and off whenever it adds or removes a probe. An operator who sets a tracepoint is told what holds.
 #[test]
 fn noted() {
     let server = Server::start("tracepoint", "name=web");

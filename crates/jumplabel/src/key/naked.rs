@@ -1,4 +1,4 @@
-//! Naked keys: each key has a function of two instructions. Each check calls that function, and a flip changes the function.
+//! Naked keys: each key has a small function (two instructions on x86). Each check calls that function, and a flip changes the function.
 //!
 //! ```text
 //!   naked_key! { static K: false; }          K.get()          K.get()          K.get()        any number of checks

@@ -1,5 +1,5 @@
-//! The edits: each question whether a feature is in use first checks the feature's key. The keys are set where a feature may begin or end to be in
-//! use.
+//! The edits. Each test for a feature in use first checks the feature's key. Where a feature may come into use or go out of use, the program sets the
+//! keys anew. Messages of the log are such features, too.
 
 use crate::edits::{Edit, edit};
 
