@@ -79,7 +79,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         Ok(())
     }
 
-    /// The number of the CPU that calls.
+    /// The number of the CPU that calls. Called with interrupts off, or before another CPU runs: otherwise a scheduler could move the caller.
     fn this_cpu(&self) -> Result<usize, Error> {
         let cpu = self.machine.cpu();
         if cpu < CPUS { Ok(cpu) } else { Err(Error::NoSuchCpu { cpu }) }
@@ -93,9 +93,8 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     /// [`Error::NoSuchCpu`], if this CPU's number is not below `CPUS`: no flip would stop it, so it must not run a site. The errors of
     /// [`Lock::take`](jumplabel::Lock::take).
     pub fn online(&self, notify: impl FnOnce(&mut jumplabel::Lock)) -> Result<(), Error> {
-        let cpu = self.this_cpu()?;
         let mut lock = jumplabel::Lock::take()?;
-        self.come(cpu);
+        self.come(self.this_cpu()?); // Interrupts are off while the lock is held.
         notify(&mut lock);
         Ok(())
     }
@@ -112,9 +111,8 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     /// # Errors
     /// The errors of [`online`](Self::online).
     pub fn offline(&self) -> Result<(), Error> {
-        let cpu = self.this_cpu()?;
         let _lock = jumplabel::Lock::take()?;
-        self.rendezvous.set_online(cpu, false);
+        self.rendezvous.set_online(self.this_cpu()?, false); // Interrupts are off while the lock is held.
         Ok(())
     }
 
@@ -205,8 +203,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
 // SAFETY: the lock excludes other CPUs; `open` writes through an alias while all other CPUs stand still; nothing here has sites.
 unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Platform for Kernel<M, CPUS, PAGES> {
     fn lock(&self) -> Result<Token, Error> {
-        self.this_cpu()?;
-        let token = self.lock.take(&self.machine, || self.answer())?;
+        let token = self.lock.take(&self.machine, CPUS, || self.answer())?;
         if let Some(cpu) = self.rendezvous.unknown() {
             self.lock.release(token, &self.machine);
             return Err(Error::NoSuchCpu { cpu });

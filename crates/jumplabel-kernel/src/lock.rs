@@ -17,12 +17,17 @@ impl Lock {
         Lock(AtomicUsize::new(0))
     }
 
-    /// Waits for the lock. Meanwhile it calls `answer`, with interrupts off.
-    pub(crate) fn take(&self, machine: &impl Machine, answer: impl Fn()) -> Result<Token, Error> {
+    /// Waits for the lock. Meanwhile it calls `answer`, with interrupts off. Refuses CPUs whose numbers are not below `cpus`.
+    pub(crate) fn take(&self, machine: &impl Machine, cpus: usize, answer: impl Fn()) -> Result<Token, Error> {
         loop {
             // Interrupts go off before this CPU's number is asked for, because a scheduler could move the caller to another CPU.
             let interrupts = machine.interrupts_off();
-            let me = machine.cpu() + 1;
+            let cpu = machine.cpu();
+            if cpu >= cpus {
+                machine.restore(interrupts);
+                return Err(Error::NoSuchCpu { cpu });
+            }
+            let me = cpu + 1;
             match self.0.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => return Ok([interrupts, 0]),
                 Err(owner) if owner == me => {

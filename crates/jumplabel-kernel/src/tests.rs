@@ -70,11 +70,11 @@ fn who_waits_relaxes() {
         assert_eq!(stopped.and_then(|()| rendezvous.go(machine)), Ok(()));
     });
     let (turns, before) = (AtomicU32::new(0), machine.relaxed.load(SeqCst));
-    let token = lock.take(machine, || unreachable!()).unwrap();
+    let token = lock.take(machine, 3, || unreachable!()).unwrap();
     scope(|scope| {
         scope.spawn(|| {
             CPU.set(1);
-            let token = lock.take(machine, || _ = turns.fetch_add(1, SeqCst)).unwrap();
+            let token = lock.take(machine, 3, || _ = turns.fetch_add(1, SeqCst)).unwrap();
             lock.release(token, machine);
         });
         while turns.load(SeqCst) < 10 {
@@ -113,16 +113,16 @@ fn one_is_late() {
 fn lock() {
     let machine = &Threads::new(Duration::ZERO);
     let (lock, answers, inside) = (&Lock::new(), &AtomicU32::new(0), &AtomicU32::new(0));
-    let token = lock.take(machine, || unreachable!()).unwrap();
+    let token = lock.take(machine, 3, || unreachable!()).unwrap();
     assert_eq!(token, [7, 0]);
-    assert_eq!(lock.take(machine, || unreachable!()), Err(Error::Reentrant));
+    assert_eq!(lock.take(machine, 3, || unreachable!()), Err(Error::Reentrant));
     assert!(OFF.get() == 1 && lock.is_of(0) && !lock.is_of(1));
     scope(|scope| {
         let others: Vec<_> = [1, 2]
             .map(|cpu| {
                 scope.spawn(move || {
                     CPU.set(cpu);
-                    let token = lock.take(machine, || _ = answers.fetch_add(1, SeqCst)).unwrap();
+                    let token = lock.take(machine, 3, || _ = answers.fetch_add(1, SeqCst)).unwrap();
                     assert!(inside.fetch_add(1, SeqCst) == 1 && OFF.get() == 1);
                     yield_now();
                     inside.fetch_sub(1, SeqCst);

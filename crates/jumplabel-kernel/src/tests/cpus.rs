@@ -1,17 +1,17 @@
-//! CPUs whose numbers are not below `CPUS`.
+//! The numbers of CPUs: those that are not below `CPUS`, and callers that are moved to another CPU.
 
 use core::sync::atomic::AtomicU32;
 use core::time::Duration;
 
-use jumplabel::Error;
 use jumplabel::platform::Platform;
+use jumplabel::{Error, Lock, Refusal};
 
-use super::threads::{CPU, Threads};
-use crate::{Bounds, Kernel};
+use super::threads::{CPU, NEXT, OFF, Threads};
+use crate::{Bounds, Kernel, Machine, TIMED_OUT};
 
-const fn kernel() -> Kernel<Threads, 2, 1> {
+const fn kernel() -> Kernel<Threads, 3, 1> {
     Kernel::new(Threads {
-        patience: Duration::from_secs(60),
+        patience: Duration::ZERO,
         refused: 0,
         wrong: None,
         serialised: [const { AtomicU32::new(0) }; 3],
@@ -23,28 +23,94 @@ const fn kernel() -> Kernel<Threads, 2, 1> {
 }
 
 /// Numbers that are too high: the lowest of them, and numbers that a shift would take for a smaller one.
-const TOO_HIGH: [usize; 4] = [2, 64, 65, usize::MAX];
+const TOO_HIGH: [usize; 4] = [3, 64, 65, usize::MAX];
+
+/// The platform of this process. Only the test that has it may use what belongs to it.
+static KERNEL: Kernel<Threads, 3, 1> = kernel();
+static PLATFORM: &dyn Platform = &KERNEL;
+
+/// All memory, so that the tables of this process lie in it.
+const ALL: Bounds = Bounds { code: 0..usize::MAX, all: 0..usize::MAX };
+
+#[test]
+fn of_this_process() {
+    they_cannot_come();
+    moved_callers();
+}
 
 /// `start`, `online` and flips are refused on such CPUs, and nothing is done.
-#[test]
 fn they_cannot_come() {
-    static KERNEL: Kernel<Threads, 2, 1> = kernel();
-    static PLATFORM: &dyn Platform = &KERNEL;
+    for cpu in TOO_HIGH {
+        CPU.set(cpu);
+        // SAFETY: the call is refused, so nobody flips here.
+        assert_eq!(unsafe { KERNEL.start(&PLATFORM, &ALL) }, Err(Error::NoSuchCpu { cpu }));
+    }
+    CPU.set(0);
+    // SAFETY: nobody flips here, and these bounds contain all objects.
+    unsafe { KERNEL.start(&PLATFORM, &ALL) }.unwrap();
     for cpu in TOO_HIGH {
         CPU.set(cpu);
         let refused = Err(Error::NoSuchCpu { cpu });
-        // SAFETY: the call is refused, so nobody flips here.
-        assert_eq!(unsafe { KERNEL.start(&PLATFORM, &Bounds { code: 0..0, all: 0..0 }) }, refused);
         assert_eq!(KERNEL.online(|_| unreachable!()), refused);
         assert_eq!(KERNEL.offline(), refused);
         // A flip on such a CPU is refused, too.
         assert_eq!(KERNEL.lock().map(drop), refused);
+        assert_eq!(OFF.get(), 0);
     }
     CPU.set(0);
     let token = KERNEL.lock().unwrap();
     // SAFETY: the token comes from `lock` above.
     unsafe { KERNEL.unlock(token) };
     assert!(KERNEL.is_early());
+}
+
+/// The last CPU that a flip on CPU 0 waits for, in vain.
+fn last_stopped() -> Option<usize> {
+    CPU.set(0);
+    let token = KERNEL.lock().unwrap();
+    let stopped = KERNEL.stopped(|| ());
+    // SAFETY: the token comes from `lock` above.
+    unsafe { KERNEL.unlock(token) };
+    assert!(stopped == Err(Refusal::errno(TIMED_OUT)) || stopped == Ok(((), true)), "{stopped:?}");
+    stopped.err().and(KERNEL.late())
+}
+
+/// Calls `work` on a CPU. If `work` asks for the CPU's number while interrupts are on, a scheduler moves it to another CPU. Returns the CPU on which it
+/// ended.
+fn movable<T>(cpu: usize, next: usize, work: impl FnOnce() -> Result<T, Error>) -> (usize, T) {
+    CPU.set(cpu);
+    NEXT.set(Some(next));
+    let done = work().unwrap();
+    NEXT.set(None);
+    (CPU.get(), done)
+}
+
+/// `online`, `offline` and the lock ask for the CPU's number once the caller cannot be moved any more.
+fn moved_callers() {
+    let (online, inside) = movable(1, 2, || {
+        let mut inside = 0;
+        KERNEL.online(|_| inside = CPU.get()).map(|()| inside)
+    });
+    assert_eq!((last_stopped(), inside), (Some(online), online));
+    let (offline, ()) = movable(1, 2, || KERNEL.offline());
+    assert_eq!((last_stopped(), offline), (None, 1));
+    // The broken twin asks before it takes the lock: it runs on CPU 2, and flips do not stop that one.
+    let (online, ()) = movable(1, 2, || {
+        let cpu = KERNEL.machine().cpu();
+        let _lock = Lock::take()?;
+        KERNEL.come(cpu);
+        Ok(())
+    });
+    assert_eq!((online, last_stopped()), (2, Some(1)));
+    // Both are online. The one that calls `offline` leaves, and the other stays.
+    CPU.set(2);
+    KERNEL.online(|_| ()).unwrap();
+    let (offline, ()) = movable(1, 2, || KERNEL.offline());
+    assert_eq!((last_stopped(), offline), (Some(2), 1));
+    let (locked, token) = movable(0, 64, || KERNEL.lock());
+    assert_eq!(locked, 0);
+    // SAFETY: the token comes from `lock` above.
+    unsafe { KERNEL.unlock(token) };
 }
 
 /// If such a CPU answers, it runs although it was not stopped, so flips are refused from then on. A CPU below `CPUS` may answer before it is online.

@@ -14,6 +14,8 @@ use crate::Machine;
 
 thread_local! {
     pub static CPU: Cell<usize> = const { Cell::new(0) };
+    /// The CPU to which a scheduler moves this thread as soon as it has asked for its number while interrupts are on.
+    pub static NEXT: Cell<Option<usize>> = const { Cell::new(None) };
     /// The number of times that the interrupts of this CPU were turned off.
     pub static OFF: Cell<u32> = const { Cell::new(0) };
 }
@@ -53,7 +55,11 @@ impl Threads {
 // SAFETY: a thread stands for a CPU. It cannot be interrupted, and asks for orders itself.
 unsafe impl Machine for Threads {
     fn cpu(&self) -> usize {
-        CPU.get()
+        let cpu = CPU.get();
+        if OFF.get() == 0 {
+            CPU.set(NEXT.take().unwrap_or(cpu));
+        }
+        cpu
     }
 
     fn interrupts_off(&self) -> u64 {
