@@ -78,6 +78,9 @@ pub fn start() -> Result<bool, Error> {
     damage();
     // SAFETY: the boot CPU is the only one, and nobody has flipped.
     unsafe { KERNEL.start(&PLATFORM, &bounds()) }?;
+    // SAFETY: this is refused, so the first bounds stay. The flips below need them.
+    let again = unsafe { KERNEL.start(&PLATFORM, &Bounds { code: 0..0, all: 0..0 }) };
+    assert!(refused("a second start", again) == Error::Sealed);
     assert!(matches!(refused("damaged table", DAMAGED.enable()), Error::DamagedTable { .. }));
     assert!(!damaged());
     WATCHED.enable()?;

@@ -28,6 +28,8 @@ impl Bounds {
     }
 }
 
+const ENOMEM: c_int = -12;
+const EBUSY: c_int = -16;
 const EINVAL: c_int = -22;
 
 /// The largest number of CPUs: `JUMPLABEL_KERNEL_CPUS` in the environment of the build; by default the number of bits of a word, which is the limit.
@@ -45,7 +47,7 @@ const fn number(text: Option<&str>, default: usize) -> usize {
 static KERNEL: Kernel<Given, CPUS, PAGES> = Kernel::new(Given::none());
 static PLATFORM: &dyn Platform = &KERNEL;
 
-/// Starts the platform. From now on flips write. The boot CPU calls this before the first flip.
+/// Starts the platform. From now on flips write. The boot CPU calls this before the first flip. A second call is refused, and changes nothing.
 ///
 /// # Safety
 /// `machine` is null, or a `struct jumplabel_machine` that stays, with functions that do what kernel.h says. `bounds` are null, or the kernel's
@@ -62,7 +64,9 @@ pub unsafe extern "C" fn jumplabel_kernel_start(machine: *const Functions, bound
     };
     let is_whole = functions.serialise.is_some() && functions.map.is_some() && functions.nanoseconds.is_some();
     let (true, Some(bounds)) = (is_whole && cpu() < CPUS, bounds.all()) else { return EINVAL };
-    KERNEL.machine().give(functions);
+    if !KERNEL.machine().give(functions) {
+        return EBUSY;
+    }
     set_cpu(*cpu);
     // SAFETY: the caller passes the kernel's own bounds, and no other CPU runs yet.
     code(unsafe { KERNEL.start(&PLATFORM, &bounds) }.map_err(Refusal::Core))
@@ -129,7 +133,11 @@ pub unsafe extern "C" fn jumplabel_kernel_load(bounds: *const Bounds) -> c_int {
     // SAFETY: the caller passes null, or the bounds of a module.
     let Some(bounds) = unsafe { bounds.as_ref() }.and_then(|bounds| bounds.all()) else { return EINVAL };
     // SAFETY: the caller keeps the module there until it unloads it, and loads on one CPU at a time.
-    if unsafe { KERNEL.load(&bounds) } { 0 } else { code::<()>(Err(Refusal::Core(jumplabel::Error::OutOfMemory))) }
+    match unsafe { KERNEL.load(&bounds) } {
+        true => 0,
+        false if KERNEL.overlaps(&bounds) => EINVAL,
+        false => ENOMEM,
+    }
 }
 
 /// Forgets a module. The kernel calls this after the module's destructors have run.

@@ -33,8 +33,10 @@ impl Given {
         Given(AtomicPtr::new(null_mut()))
     }
 
-    pub(crate) fn give(&self, functions: &'static Functions) {
-        self.0.store(core::ptr::from_ref(functions).cast_mut(), Ordering::Release);
+    /// Takes the functions, once. False if there are functions already: they stay.
+    pub(crate) fn give(&self, functions: &'static Functions) -> bool {
+        let functions = core::ptr::from_ref(functions).cast_mut();
+        self.0.compare_exchange(null_mut(), functions, Ordering::Release, Ordering::Relaxed).is_ok()
     }
 
     pub(crate) fn functions(&self) -> Option<&'static Functions> {
@@ -151,7 +153,7 @@ pub(crate) mod tests {
         -5
     }
 
-    pub(crate) fn whole() -> Functions {
+    pub(crate) const fn whole() -> Functions {
         Functions {
             cpu: Some(zero),
             interrupts_off: Some(off),
@@ -191,5 +193,10 @@ pub(crate) mod tests {
         assert_eq!(RELAXED.load(Ordering::Relaxed), 2);
         let none = Given::none();
         assert_eq!((none.map(1), none.now()), (Err(Refusal::errno(NO_SYSTEM)), Duration::ZERO));
+        // The first functions stay.
+        static FIRST: Functions = whole();
+        static SECOND: Functions = Functions { patience: 5, ..whole() };
+        assert_eq!([&FIRST, &SECOND, &FIRST].map(|functions| none.give(functions)), [true, false, false]);
+        assert!(none.functions().is_some_and(|functions| core::ptr::eq(functions, &FIRST)));
     }
 }

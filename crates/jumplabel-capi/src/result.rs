@@ -161,7 +161,7 @@ fn of_c_alone(error: c_int) -> &'static CStr {
         EACCES => c"the system refuses to change code: allow mprotect(PROT_EXEC) or writes to /proc/self/mem, or build with -DJUMPLABEL_FALLBACK; or to block signals: allow rt_sigprocmask and gettid; or code that has sites cannot be read: allow that, or link without --execute-only",
         ELOOP => c"a static call cannot lead to itself: to lead it back later, keep what static_call_query returns",
         EFAULT => c"a static call cannot lead to where no code is mapped: give it a function of an object that is loaded",
-        EBUSY => c"the key is held by several users: use inc and dec, or enable and disable, not both on one key",
+        EBUSY => c"the key is held by several users: use inc and dec, or enable and disable, not both on one key; or the kernel was started before",
         EEXIST => c"the tracepoint has this probe with these data: unregister it first",
         EINVAL => c"not the address of a static key, or of an array of changes (NULL, misaligned, or in an object that was unloaded), a static call or a probe that is NULL, or not the number of a mode; or the system refuses msync, which tells whether an address is mapped",
         EROFS => c"the key is sealed: it cannot change any more",

@@ -66,11 +66,12 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     /// [`offline`](Self::offline).
     ///
     /// # Errors
-    /// [`Error::NoSuchCpu`], if this CPU's number is not below `CPUS`. Then nothing was done.
+    /// [`Error::NoSuchCpu`], if this CPU's number is not below `CPUS`. [`Error::Sealed`], if this succeeded before: each other CPU calls
+    /// [`online`](Self::online) instead. In both cases nothing was done, and the bounds of the first call stay.
     pub unsafe fn start(&'static self, platform: &'static &'static dyn Platform, bounds: &Bounds) -> Result<(), Error> {
         let cpu = self.this_cpu()?;
         if self.started.swap(true, Ordering::Relaxed) {
-            return Ok(());
+            return Err(Error::Sealed);
         }
         self.objects.set_kernel(bounds);
         self.rendezvous.set_online(cpu, true);
@@ -149,6 +150,12 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     /// The module lies there until [`unload`](Self::unload). Only one CPU at a time loads or unloads.
     pub unsafe fn load(&self, bounds: &Bounds) -> bool {
         self.objects.load(bounds)
+    }
+
+    /// True if the module overlaps a module that is loaded, or the kernel.
+    #[doc(hidden)] // For the C API: `load` refuses modules for two reasons.
+    pub fn overlaps(&self, bounds: &Bounds) -> bool {
+        self.objects.overlaps(bounds)
     }
 
     /// Forgets a module. Call it after the module's destructors have run.

@@ -34,10 +34,15 @@ impl Objects {
         kernel.set(bounds);
     }
 
+    /// True if the kernel, or a module that is known, lies there.
+    pub(crate) fn overlaps(&self, bounds: &Bounds) -> bool {
+        let lies_here = |slot: &Slot| slot.get().all.start < bounds.all.end && bounds.all.start < slot.get().all.end;
+        self.slots.iter().any(lies_here)
+    }
+
     /// Notes the bounds of a module that is loaded. False if there are too many modules, or if it overlaps one that is known, or the kernel.
     pub(crate) fn load(&self, bounds: &Bounds) -> bool {
-        let lies_here = |slot: &Slot| slot.get().all.start < bounds.all.end && bounds.all.start < slot.get().all.end;
-        if self.slots.iter().any(lies_here) {
+        if self.overlaps(bounds) {
             return false;
         }
         let free = self.slots.iter().skip(1).find(|slot| slot.get().all.is_empty());

@@ -77,7 +77,7 @@ pub enum Error {
         /// The key's count.
         count: i32,
     },
-    /// The key, call or mode was sealed.
+    /// The key, call or mode was sealed. Or a kernel started its platform a second time (jumplabel-kernel: `Kernel::start`).
     Sealed,
     /// An update would have led a static call to an address without code.
     NotCode {

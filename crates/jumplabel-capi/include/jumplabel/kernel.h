@@ -57,8 +57,8 @@ struct jumplabel_bounds {
 	uintptr_t code, code_end, start, end;
 };
 
-/* Call this on the boot CPU, before the first flip, and before another CPU runs. Both structures must stay. Returns 0, or -EINVAL: a function is
-   missing, or the bounds are not in order. */
+/* Call this once, on the boot CPU, before the first flip, and before another CPU runs. The machine must stay. Returns 0, or -EINVAL: a function is
+   missing, the CPU's number is too high, or the bounds are not in order. -EBUSY: it succeeded before; the first machine and bounds stay. */
 int jumplabel_kernel_start(const struct jumplabel_machine *_machine, const struct jumplabel_bounds *_bounds);
 /* Brings this CPU online: it serialises, and flips stop it from now on. `_notify`, if not NULL, is called with the lock held; it may flip with the
    _cpuslocked forms. Returns 0, or a negative errno; -EINVAL: its number is not below JUMPLABEL_KERNEL_CPUS, so no flip would stop it. */
@@ -74,8 +74,8 @@ void jumplabel_kernel_answer(void);
 void jumplabel_kernel_end(void);
 /* The CPU that did not answer a flip in time, the last time that this happened; or -1. */
 intptr_t jumplabel_kernel_late(void);
-/* Call these before the constructors of a module run, and after its destructors have run. -EINVAL: it overlaps another; -ENOMEM: there are 16
-   modules. */
+/* Call these before the constructors of a module run, and after its destructors have run. -EINVAL: the bounds are not in order, or it overlaps another
+   module or the kernel; -ENOMEM: there are 16 modules. */
 int jumplabel_kernel_load(const struct jumplabel_bounds *_bounds);
 void jumplabel_kernel_unload(const struct jumplabel_bounds *_bounds);
 

@@ -48,6 +48,14 @@ fn they_cannot_come() {
     CPU.set(0);
     // SAFETY: nobody flips here, and these bounds contain all objects.
     unsafe { KERNEL.start(&PLATFORM, &ALL) }.unwrap();
+    // A second start is refused, on each CPU, and the bounds of the first one stay.
+    for (cpu, bounds) in [(0, ALL), (1, ALL), (0, Bounds { code: 0..0, all: 0..0 })] {
+        CPU.set(cpu);
+        // SAFETY: the call is refused, so nobody flips with these bounds.
+        assert_eq!(unsafe { KERNEL.start(&PLATFORM, &bounds) }, Err(Error::Sealed));
+        // SAFETY: the words of the place of the kernel.
+        assert_eq!(unsafe { KERNEL.image([0, 1, 0]) }.map(|image| image.bounds()), Some(ALL.all));
+    }
     for cpu in TOO_HIGH {
         CPU.set(cpu);
         let refused = Err(Error::NoSuchCpu { cpu });

@@ -90,7 +90,7 @@ pub fn tiny_kernel_in_c(program: &str) {
     link_to_repository(&directory.with_file_name("jumplabel"));
     let commands = block("docs/kernels.md", "--features kernel-alone").text;
     build_and_boot(&commands, &directory);
-    let [library, kernel, _] = commands.lines().collect::<Vec<_>>()[..] else { panic!("{commands}") };
+    let [library, kernel, boot] = commands.lines().collect::<Vec<_>>()[..] else { panic!("{commands}") };
     let constant = || [".text", ".rodata"].map(|name| section("tiny", name, &directory)).iter().sum::<usize>();
     let plain = constant();
     let with = |instead: &str| {
@@ -100,6 +100,12 @@ pub fn tiny_kernel_in_c(program: &str) {
     };
     let linux = with("static_branch_enable(&trace)");
     let hook = with("jumplabel_set_warn((jumplabel_warn_fn)run, NULL), static_branch_enable(&trace)");
+    // These flip only after the library has answered as kernel.h says.
+    for checks in [SECOND_START, MODULES] {
+        with(&format!("error = {checks} ? 1 : jumplabel_enable(&trace.key)"));
+        let said = printed(&format!("timeout 60 {boot}"), &directory).replace('\r', "");
+        assert!(said.ends_with("off\non\n"), "{said}\n{checks}");
+    }
     println!("tiny kernel in C: {plain} bytes; by Linux's names {linux}; with a hook {hook}");
     // 37,900, 51,700 and 51,900 before LLVM left statics alone, and only the hook referred to the texts; 29,100, 29,200 and 46,100 before
     // functions could be called after flips; 250 bytes less before aliases were compared with the text.
@@ -129,6 +135,21 @@ pub fn tiny_kernel_in_c(program: &str) {
         assert!(header.contains("double-float ABI"), "{header}");
     }
 }
+
+/// True if a second start is not refused. The flip that follows it needs the first bounds and functions.
+const SECOND_START: &str = "jumplabel_kernel_start(&(const struct jumplabel_machine){ JUMPLABEL_RISCV_MACHINE, .cpu = jumplabel_riscv_tp, \
+    .interrupt = jumplabel_riscv_sbi, .map = (int (*)(uintptr_t, uintptr_t *))run }, &(const struct jumplabel_bounds){ 0, 1, 0, 1 }) != -16";
+
+/// True if `jumplabel_kernel_load` takes what overlaps or is no module, does not take 16 modules, takes a 17th, or does not take one for another.
+const MODULES: &str = "({ struct jumplabel_bounds at = { 4096, 8192, 4096, 8192 }, first = at; \
+    int bad = jumplabel_kernel_load(NULL) != -22 || jumplabel_kernel_load(&bounds) != -22; \
+    bad |= jumplabel_kernel_load(&(const struct jumplabel_bounds){ 1, 1, 0, 2 }) != -22; \
+    for (; at.start <= 16 * 4096; at.code += 4096, at.code_end += 4096, at.start += 4096, at.end += 4096) \
+        bad |= jumplabel_kernel_load(&at) != 0 || jumplabel_kernel_load(&at) != -22; \
+    bad |= jumplabel_kernel_load(&at) != -12; \
+    jumplabel_kernel_unload(&first); \
+    bad |= jumplabel_kernel_load(&at) != 0 || jumplabel_kernel_load(&first) != -12; \
+    bad; })";
 
 /// The last command boots. Before the kernel of the document, builds and boots two others. Without the library's lines in the linker's
 /// script, it flips, too. If the script puts the table into a section of another name, the flip is refused.

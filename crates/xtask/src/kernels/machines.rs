@@ -164,6 +164,7 @@ const PARTS: &[&str] = &[
     "before start: ",
     "kernel without bounds: ",
     "memory is full: ",
+    "a second start: ",
     "damaged table: ",
     "early: flips, operations",
     "stack in bytes, and the most that it may be, on one CPU:",
