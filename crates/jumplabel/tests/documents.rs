@@ -206,6 +206,19 @@ fn flags_are_listed() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
+/// docs/safety.md has each error. The twin lacks one.
+#[test]
+fn errors_are_listed() {
+    let source = read("crates/jumplabel/src/error/debug.rs");
+    let names: Vec<_> = source.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let text = read("docs/safety.md");
+    let rows = text.split("\n## ").find(|section| section.starts_with("Errors\n")).expect("a section");
+    let missing =
+        |rows: &str| names.iter().copied().filter(|name| !rows.contains(&format!("`{name}"))).collect::<Vec<_>>();
+    assert!(names.len() > 30 && missing(rows).is_empty(), "{names:?}, and these are missing: {:?}", missing(rows));
+    assert_eq!(missing(&rows.replace("`NoBounds", "`")), ["NoBounds"]);
+}
+
 /// The checks find a new block or command, and a wrong one.
 #[test]
 fn broken_twins() {
