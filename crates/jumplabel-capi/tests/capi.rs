@@ -57,6 +57,8 @@ mod on_change;
 mod ops;
 #[path = "capi/optional.rs"]
 mod optional;
+#[path = "capi/optional_twins.rs"]
+mod optional_twins;
 #[path = "capi/optional_units.rs"]
 mod optional_units;
 #[path = "capi/prebuilt.rs"]
