@@ -526,7 +526,7 @@ static int jumplabel_change_(struct static_key *_key, int _goal, int *_was)
 	do {
 		*_was = _word = JUMPLABEL_LOAD_WORD_(&_key->_enabled);
 		if (_word < 0)
-			return _goal == JUMPLABEL_SEAL_ ? 0 : -EROFS;
+			return _goal == JUMPLABEL_SEAL_ || (_goal <= 1 && (_word != INT_MIN) == _goal) ? 0 : -EROFS;
 		if (_goal <= 1 && _word > 1)
 			return -EBUSY;
 		if (_word == INT_MAX && (_goal == JUMPLABEL_INC_ || _goal == JUMPLABEL_FAST_INC_))
@@ -581,12 +581,12 @@ static int jumplabel_set_all_(const struct jumplabel_change *_changes, size_t _c
 	memset(_flipped, 0, _flipped == _few ? sizeof(_few) : _count / 8 + 1);
 	for (_at = 0; _at < _count && !_error; _at++) {
 		_error = jumplabel_change_(_changes[_at].key, _changes[_at].enable, &_was);
-		if (!_error && (_was > 0) != _changes[_at].enable)
+		if (!_error && ((_was & INT_MAX) > 0) != _changes[_at].enable)
 			_flipped[_at / 8] = (unsigned char)(_flipped[_at / 8] | 1u << _at % 8);
 	}
 	for (_at -= _error != 0; _error && _at-- > 0;)
 		if (_flipped[_at / 8] & 1u << _at % 8)
-			jumplabel_change_(_changes[_at].key, !_changes[_at].enable, &_was);
+			jumplabel_change_(_changes[_at].key, _changes[_at].enable ? JUMPLABEL_DEC_ : JUMPLABEL_INC_, &_was);
 	for (_at = 0; !_error && _at < _count; _at++)
 		if (_flipped[_at / 8] & 1u << _at % 8)
 			jumplabel_tell_(_changes[_at].key, _changes[_at].enable, _by);

@@ -97,9 +97,18 @@ static void batches(void)
 	CHECK(!static_branch_unlikely(&hooks[0]) && static_branch_likely(&on) && static_key_count(&off) == 0);
 }
 
+static struct jumplabel_changed last;
+
+static void hear(const struct jumplabel_changed *changed, void *data)
+{
+	last = *changed;
+	++*(int *)data;
+}
+
 static void seals(void)
 {
-	int before = warnings;
+	struct jumplabel_change changes[2];
+	int before = warnings, calls = 0, all = jumplabel_on_change(NULL, hear, &calls);
 
 	jump_label_init_ro();
 	CHECK(static_branch_likely(&sealed) && static_key_count(&sealed) == 1);
@@ -108,8 +117,23 @@ static void seals(void)
 	static_branch_disable(&sealed);
 	CHECK(static_branch_likely(&sealed) && warnings == before + 1);
 #endif
+	/* What a sealed key already has is not refused, also among others. */
+	changes[0].key = &off.key;
+	changes[1].key = &sealed.key;
+	changes[0].enable = changes[1].enable = true;
+	before = warnings;
+	CHECK(jumplabel_enable(&sealed.key) == 0 && jumplabel_set_all(changes, 2) == 0 && static_branch_unlikely(&off));
+	static_branch_enable(&sealed);
+	CHECK(static_key_count(&sealed) == 1 && warnings == before && calls == 1 && last.key == &off.key);
 	CHECK(jumplabel_seal(&maybe.key) == 0 && jumplabel_seal(&maybe.key) == 0 && jumplabel_inc(&maybe.key) == -EROFS);
-	CHECK(static_branch_likely(&maybe) && warnings >= before);
+	CHECK(jumplabel_enable(&maybe.key) == 0 && jumplabel_disable(&maybe.key) == -EROFS && static_branch_likely(&maybe));
+	CHECK(jumplabel_seal(&hooks[1].key) == 0 && jumplabel_disable(&hooks[1].key) == 0 && jumplabel_enable(&hooks[1].key) == -EROFS);
+	changes[1].key = &hooks[1].key;
+	changes[0].enable = changes[1].enable = false;
+	CHECK(jumplabel_set_all(changes, 2) == 0 && !static_branch_unlikely(&off) && !static_branch_unlikely(&hooks[1]) && calls == 2);
+	changes[0].enable = changes[1].enable = true;
+	CHECK(jumplabel_set_all(changes, 2) == -EROFS && !static_branch_unlikely(&off) && warnings == before);
+	CHECK(calls == 2 && jumplabel_on_change_remove(all) == 0);
 }
 
 static void flip(const struct jumplabel_key_info *info, void *data)
@@ -132,14 +156,6 @@ static void names(void)
 	CHECK(length == strlen(text) && strstr(text, "net.off off\n") && strstr(text, "on on\n") && strstr(text, "net.filters[0] on\n"));
 	CHECK(jumplabel_optional_list(0, 0) == length && jumplabel_optional_list(shorter, sizeof(shorter)) == length);
 	CHECK(strlen(shorter) < sizeof(shorter) && !memcmp(text, shorter, strlen(shorter)) && shorter[strlen(shorter) - 1] == '\n');
-}
-
-static struct jumplabel_changed last;
-
-static void hear(const struct jumplabel_changed *changed, void *data)
-{
-	last = *changed;
-	++*(int *)data;
 }
 
 /* Turns the key off again, once. */

@@ -21,11 +21,25 @@ fn heard_by_threads() {
 }
 
 /// Programs, and what is right and wrong in the header.
-const TWINS: [(&[&str], &str, &str); 2] = [
+const TWINS: [(&[&str], &str, &str); 7] = [
     // A removed function has no calls.
     (&["optional_heard.c"], "<= 0 ? jumplabel_add_(&_slot->_running, 0) : 0", "<= 0 ? 0 : 0"),
     // Another function takes the place of one that still runs.
     (&["optional_heard.c"], "_id = jumplabel_add_(&_slot->_running, 0) == 0 ?", "_id = _slot ?"),
+    // What is undone is the state, in place of the change.
+    (
+        &["optional_threads.c"],
+        "_changes[_at].key, _changes[_at].enable ? JUMPLABEL_DEC_ : JUMPLABEL_INC_,",
+        "_changes[_at].key, !_changes[_at].enable,",
+    ),
+    // Nothing is undone.
+    (&["optional_threads.c"], "_error && _at-- > 0;", "0;"),
+    // A sealed key refuses what it already has.
+    (&["optional.c", "optional_other.c"], " || (_goal <= 1 && (_word != INT_MIN) == _goal)", ""),
+    // A sealed key accepts all.
+    (&["optional.c", "optional_other.c"], " || (_goal <= 1 && (_word != INT_MIN) == _goal)", " || _goal <= 1"),
+    // A batch takes a sealed key for one that it has changed.
+    (&["optional.c", "optional_other.c"], "((_was & INT_MAX) > 0) != ", "(_was > 0) != "),
 ];
 
 #[test]
