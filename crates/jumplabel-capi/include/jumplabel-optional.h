@@ -28,8 +28,8 @@
  * reference to `JUMPLABEL_OPTIONAL_IMPLEMENTATION_is_missing_for_version_1_without_the_library'", or "..._with_the_library'".
  *
  * Without the library there are no deferred keys, static calls, switches, tracepoints, agent, or jump_label_lock(). The keys of a shared library are
- * listed and set in that library only. A check costs a load, a compare and a jump. Changes take no lock, so they never wait, and are safe in signal
- * handlers.
+ * listed and set in that library only. A check costs a load, a compare and a jump. Changes take no lock and never wait. Those that return an error
+ * are safe in signal handlers; others print it. jumplabel_set_all() of more than 1,024 keys allocates.
  */
 #ifndef JUMPLABEL_OPTIONAL_H
 #define JUMPLABEL_OPTIONAL_H

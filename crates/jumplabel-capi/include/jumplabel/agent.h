@@ -21,8 +21,9 @@
 JUMPLABEL_C_BEGIN_
 
 /* Does what the variables JUMPLABEL and JUMPLABEL_AGENT say. A later call sets keys that the earlier ones have not seen: those of the program, after
-   a shared library's. For each part that cannot be done, the first call writes a line on standard error, and the program goes on. A process with more rights than its user (AT_SECURE) ignores both variables. No other thread may change
-   the environment meanwhile. If neither is set, this costs a look at the environment. */
+   a shared library's. For each part that cannot be done, the first call writes a line on standard error, and the program goes on. A process with more
+   rights than its user (AT_SECURE) ignores both variables. No other thread may change the environment meanwhile. If neither is
+   set, this costs a look at the environment. */
 void jumplabel_startup(void);
 
 /* Calls jumplabel_startup() before main, after the constructors that register keys, and before the program's own. */
