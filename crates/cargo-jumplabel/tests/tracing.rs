@@ -2,6 +2,8 @@
 
 #[path = "tracing/live.rs"]
 mod live;
+#[path = "tracing/printed.rs"]
+mod printed;
 mod project;
 #[path = "tracing/tracers.rs"]
 mod tracers;
