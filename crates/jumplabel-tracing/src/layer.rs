@@ -124,13 +124,15 @@ impl Layer for Callsites {
         if dry_run {
             return Ok(Done { revision: 0, pages: 0 });
         }
-        let changed = |Place { meta, .. }: Place| {
+        // Of callsites that these settings choose, the state may differ from what was set before: the program itself may have changed it, or the
+        // callsite may have come with a library since then.
+        let now = |Place { meta, .. }: Place| {
             let (name, target) = (name(meta), meta.target());
-            let most = |shown: &Shown| among(|chosen| Some(shown.get(chosen)?.1), &name, target).unwrap_or(0);
-            let [wanted, before] = [&after, &before].map(most);
-            (wanted != before).then_some(wanted)
+            let is_chosen = |setting: &Setting<'_>| setting.name == name || is_target(setting.name, target);
+            let most = || among(|chosen| Some(after.get(chosen)?.1), &name, target).unwrap_or(0);
+            settings.iter().any(is_chosen).then(most)
         };
-        let (_, pages) = patched::show(changed).map_err(|error: Error| error.to_string())?;
+        let (_, pages) = patched::show(now).map_err(|error: Error| error.to_string())?;
         (*shown, *revision) = (after, next);
         Ok(Done { revision: next, pages })
     }

@@ -35,8 +35,8 @@ fn subscriber(filter: &str) -> impl tracing::Subscriber + Send + Sync {
     format.with_env_filter(filter).finish()
 }
 
-/// Works for each line of standard input. Its agent lists, shows and follows callsites, and tracers attach to it. With the filter
-/// `none` it has no subscriber.
+/// Works for each line of standard input; before that, the line `hide` ends all that is shown. Its agent lists, shows and follows callsites, and
+/// tracers attach to it. With the filter `none` it has no subscriber.
 fn serve(filter: &str) {
     if filter != "none" {
         tracing::subscriber::set_global_default(subscriber(filter)).unwrap();
@@ -44,7 +44,10 @@ fn serve(filter: &str) {
     jumplabel_agent::serve(jumplabel_tracing::layer()).unwrap();
     jumplabel::usdt::watch().unwrap();
     println!("ready");
-    for _ in std::io::stdin().lines() {
+    for line in std::io::stdin().lines() {
+        if line.unwrap() == "hide" {
+            jumplabel_tracing::control("-p").unwrap();
+        }
         work();
         println!("worked");
     }

@@ -20,7 +20,12 @@ impl Traced {
 
     /// Makes the program work once. Returns the lines that it prints.
     pub fn works(&mut self) -> Vec<String> {
-        writeln!(self.0.stdin).unwrap();
+        self.works_after("")
+    }
+
+    /// Makes the program do what a word says, then work once.
+    fn works_after(&mut self, word: &str) -> Vec<String> {
+        writeln!(self.0.stdin, "{word}").unwrap();
         self.0.says_until(|line| line == "worked")
     }
 }
@@ -106,6 +111,13 @@ fn listed_shown_and_taken_back() {
     // A setting for a while ends without a further command.
     traced.0.prints(&["set", "trace:noisy=on", "--for", "1s"]);
     while shown(&traced.works(), "TRACE noisy: one") > 0 {
+    // If the program itself ends what is shown, the same setting shows it again.
+    traced.0.prints(&["set", "trace:noisy=on"]);
+    assert_eq!((shown(&traced.works(), "TRACE noisy: one"), traced.works_after("hide")), (1, quiet.clone()));
+    let set = traced.0.prints(&["set", "trace:noisy=on"]);
+    assert_eq!(shown(&traced.works(), "TRACE noisy: one"), 1, "{set}");
+    traced.0.prints(&["set", "trace:noisy=remove"]);
+    assert_eq!(traced.works(), quiet);
         std::thread::yield_now();
     }
     for (item, why) in [
