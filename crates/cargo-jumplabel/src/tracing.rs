@@ -99,6 +99,13 @@ fn edited_core(package: &mut Package, project: &Project) -> Result<()> {
         let sync = "\n    #[cfg(feature = \"std\")]\n    let _keys = keys::SyncAtEnd;";
         text.insert_behind(r"pub fn rebuild_interest_cache\(\) \{", 1, sync)?;
         text.insert_behind(r"pub\(crate\) fn register_dispatch\(dispatch: &Dispatch\) \{", 1, sync)?;
+        // A rebuild asks all dispatchers.
+        text.insert_before(r"static LOCKED_DISPATCHERS: ", 1, "pub(super) ")?;
+        text.replace(
+            r"CALLSITES\.rebuild_interest\(DISPATCHERS\.rebuilder\(\)\);",
+            1,
+            "#[cfg(feature = \"std\")]\n    keys::rebuild();\n    #[cfg(not(feature = \"std\"))]\n    $0",
+        )?;
         text.insert_before(
             r"\n *LevelFilter::set_max\(max_level\);",
             1,

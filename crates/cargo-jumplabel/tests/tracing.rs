@@ -83,11 +83,11 @@ fn the_same_is_printed() {
 }
 
 /// Programs behave the same with keys as without them: scoped subscribers, a layer that flips, one that panics, reloads while another thread runs,
-/// fork.
+/// or in another thread, fork.
 #[test]
 fn programs_do_what_they_did() {
     let programs = programs();
-    for case in ["scoped", "flips", "panics", "reloads", "forks"] {
+    for case in ["scoped", "flips", "panics", "reloads", "forks", "elsewhere"] {
         let expected = output(&programs.upstream, &[case]);
         for patched in
             programs.log.iter().map(|[_, patched]| patched).chain([&programs.patched]).chain(&programs.fallback)
@@ -104,6 +104,7 @@ fn keys_and_dynamic_debug() {
     assert!(output(&programs.upstream, &["status"]).contains("run `cargo jumplabel tracing`"));
     assert!(output(&programs.patched, &["keys"]).ends_with("ok\n"));
     assert_eq!(output(&programs.patched, &["followed"]), "ok\n");
+    assert!(output(&programs.patched, &["narrow"]).ends_with("ok\n"));
     let shown = output(&programs.patched, &["shows"]);
     let results = ["\nOk(4)\n", "\nOk(()) 5\n", "\nOk(true) Ok((0, 0))\n"];
     let at: Vec<_> =

@@ -179,3 +179,20 @@ pub fn forks() {
     assert_eq!(counting.events(), 2);
     println!("ok");
 }
+
+/// The only subscriber is the default of this thread, and another thread reloads its filter. This thread's events arrive, also of callsites that
+/// nobody has reached before.
+pub fn elsewhere() {
+    let events: [(LevelFilter, fn()); 2] =
+        [(LevelFilter::OFF, || _ = noisy::one(1)), (LevelFilter::TRACE, || noisy::generic(1))];
+    for (first, event) in events {
+        let counting = Counting::default();
+        let (filter, handle) = reload::Layer::new(first);
+        with_default(Registry::default().with(counting.clone()).with(filter), || {
+            std::thread::scope(|scope| _ = scope.spawn(|| handle.reload(LevelFilter::TRACE).unwrap()));
+            event();
+        });
+        assert_eq!(counting.events(), 1, "{first}");
+    }
+    println!("ok");
+}

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use jumplabel::{WriterKind, for_each_site, set_writer};
 use jumplabel_tracing::{Error, control, status};
 use tracing::subscriber::set_global_default;
+use tracing::{Level, Metadata};
 use tracing_core::callsite::keys;
-use tracing_subscriber::filter::{LevelFilter, dynamic_filter_fn};
+use tracing_subscriber::filter::{EnvFilter, LevelFilter, dynamic_filter_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Registry, reload};
 
@@ -50,6 +51,27 @@ pub fn follow() {
     assert_eq!((last, sites("noisy")), (all, (0, through)));
     handle.reload(LevelFilter::OFF).unwrap();
     assert_eq!((status().unwrap().on, sites("noisy")), (0, (through, 0)));
+    println!("ok");
+}
+
+/// After a reload as in a new program, a narrow filter leaves off what it does not want, and nobody has reached a callsite before.
+pub fn narrow() {
+    let (filter, handle) = reload::Layer::new(EnvFilter::new("off"));
+    set_global_default(Registry::default().with(filter)).unwrap();
+    let wanted = |other: &str| {
+        let mut wanted = 0;
+        let is_wanted = |meta: &Metadata<'_>| *meta.level() <= Level::INFO || meta.target() == other;
+        keys::KEYED.for_each(|callsite| wanted += usize::from(is_wanted(callsite.meta()))).unwrap();
+        wanted
+    };
+    let on = |target: &str| (status().unwrap().on, wanted(target));
+    for other in ["other", "elsewhere"] {
+        handle.reload(EnvFilter::new(format!("info,{other}=trace"))).unwrap();
+        let (on, wanted) = on(other);
+        assert!(on == wanted && wanted > 5 && wanted < status().unwrap().callsites / 2, "{other}: {on} {wanted}");
+        work();
+        assert_eq!(status().unwrap().on, wanted, "{other}, reached");
+    }
     println!("ok");
 }
 

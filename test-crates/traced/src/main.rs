@@ -69,10 +69,13 @@ fn main() {
         ["panics"] => cases::panics(),
         ["reloads"] => cases::reloads(),
         ["forks"] => cases::forks(),
+        ["elsewhere"] => cases::elsewhere(),
         ["serve", filter] => serve(filter),
         ["status"] => println!("{}", jumplabel_tracing::status().unwrap_err()),
         #[cfg(feature = "patched")]
         ["keys"] => keys::follow(),
+        #[cfg(feature = "patched")]
+        ["narrow"] => keys::narrow(),
         #[cfg(feature = "patched")]
         ["shows"] => keys::shows(),
         #[cfg(feature = "patched")]

@@ -15,7 +15,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Once;
 use std::vec::Vec;
 
-use super::{dispatchers, rebuild_callsite_interest, Callsites, DefaultCallsite, CALLSITES};
+use super::dispatchers::{Rebuilder, LOCKED_DISPATCHERS};
+use super::{rebuild_callsite_interest, Callsites, DefaultCallsite, CALLSITES, DISPATCHERS};
 use crate::dispatcher;
 use crate::metadata::{Level, LevelFilter, Metadata};
 
@@ -209,11 +210,31 @@ impl Deref for Keyed {
     }
 }
 
+/// Rebuilds all interests. Asks all dispatchers that are alive.
+///
+/// While there is just one, upstream asks the default of the calling thread instead. If that is none, upstream refuses callsites, except those that
+/// no thread has reached. Here, these are registered as well: they would be refused, too, although another thread has a dispatcher that wants them.
+pub(super) fn rebuild() {
+    loop {
+        let dispatchers = match DISPATCHERS.rebuilder() {
+            // This never waits. If this thread itself is making a dispatcher, it holds the lock.
+            Rebuilder::JustOne => LOCKED_DISPATCHERS.try_read().map_or(Rebuilder::JustOne, Rebuilder::Read),
+            several => several,
+        };
+        let has_asked_all = !matches!(dispatchers, Rebuilder::JustOne);
+        CALLSITES.rebuild_interest(dispatchers);
+        // If there are several dispatchers now, another thread has made one meanwhile, and the interests may lack it.
+        if has_asked_all || matches!(DISPATCHERS.rebuilder(), Rebuilder::JustOne) {
+            return;
+        }
+    }
+}
+
 impl Callsites {
-    /// Registers callsites that nobody has reached yet, so that their keys can stay off if no subscriber is interested. Does so only while a
-    /// dispatcher is being made, when upstream asks all subscribers as well.
-    pub(super) fn register_keyed(&self, dispatchers: &dispatchers::Rebuilder<'_>, max_level: LevelFilter) {
-        if !matches!(dispatchers, dispatchers::Rebuilder::Write(_)) {
+    /// Registers callsites that nobody has reached yet, so that their keys can stay off if no subscriber is interested. Does so only if all
+    /// dispatchers are asked: otherwise, a callsite would stay off although one of them wants it.
+    pub(super) fn register_keyed(&self, dispatchers: &Rebuilder<'_>, max_level: LevelFilter) {
+        if matches!(dispatchers, Rebuilder::JustOne) {
             return;
         }
         let mut callsites = Vec::new();
