@@ -16,6 +16,10 @@ pub trait Callsite: Sync + 'static {
     }
     /// Makes the word that its events load agree with its state. Called before the other functions, by one thread at a time.
     fn refresh(&self) {}
+    /// True if all callsites count as marked.
+    fn all_marked() -> bool {
+        false
+    }
     /// The key that is on while any callsite is marked, if there is one.
     fn any_marked() -> Option<&'static RawKey> {
         None
@@ -47,7 +51,7 @@ pub fn sync<T: Callsite>(list: &'static List<T>, loaded: fn(ObjectChange, &[&'st
         let _ = jumplabel::prepare();
         list.on_change(loaded);
     }
-    let (mut changes, mut any_marked) = (Vec::new(), false);
+    let (mut changes, mut any_marked) = (Vec::new(), T::all_marked());
     list.for_each(|callsite| {
         callsite.refresh();
         any_marked |= callsite.is_marked();

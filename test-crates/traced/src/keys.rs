@@ -1,12 +1,13 @@
 //! What only a program with keys can do.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use jumplabel::{WriterKind, for_each_site, set_writer};
 use jumplabel_tracing::{Error, control, status};
 use tracing::subscriber::set_global_default;
 use tracing::{Level, Metadata};
-use tracing_core::callsite::keys;
+use tracing_core::callsite::{keys, rebuild_interest_cache};
 use tracing_subscriber::filter::{EnvFilter, LevelFilter, dynamic_filter_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Registry, reload};
@@ -72,6 +73,27 @@ pub fn narrow() {
         work();
         assert_eq!(status().unwrap().on, wanted, "{other}, reached");
     }
+    println!("ok");
+}
+
+static REACHED: Mutex<Vec<&str>> = Mutex::new(Vec::new());
+
+/// A probe of `tracing:reached` is told of events and spans of all levels, those of `#[instrument]` included. A subscriber sees none of them.
+pub fn reached() {
+    set_global_default(Registry::default().with(Displays).with(LevelFilter::OFF)).unwrap();
+    let names = || {
+        noisy::spanned(2);
+        std::mem::take(&mut *REACHED.lock().unwrap())
+    };
+    assert_eq!(names().len(), 0);
+    let probe = keys::reached.add(|_, name, _, _, _, _| REACHED.lock().unwrap().push(name)).unwrap();
+    rebuild_interest_cache();
+    let reached = names();
+    assert!(reached.len() == 3 && reached[0] == "spanned", "{reached:?}");
+    probe.remove().unwrap();
+    rebuild_interest_cache();
+    assert_eq!((names().len(), status().unwrap().on, keys::ANY_MARKED.is_enabled()), (0, 0, false));
+    assert_eq!(SEEN.load(SeqCst), 0);
     println!("ok");
 }
 

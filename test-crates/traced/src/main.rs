@@ -77,6 +77,8 @@ fn main() {
         #[cfg(feature = "patched")]
         ["narrow"] => keys::narrow(),
         #[cfg(feature = "patched")]
+        ["reached"] => keys::reached(),
+        #[cfg(feature = "patched")]
         ["shows"] => keys::shows(),
         #[cfg(feature = "patched")]
         ["followed"] => keys::followed(),

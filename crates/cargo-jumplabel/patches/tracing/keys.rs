@@ -78,7 +78,7 @@ pub struct Status {
 
 jumplabel::tracepoint! {
     /// A thread has reached a callsite whose key is on. Each key is on as long as a tracer listens to this tracepoint.
-    tracing, reached(target: &'static str, name: &'static str, level: u8, line: u32, file: &'static str, metadata: &'static Metadata<'static>);
+    pub tracing, reached(target: &'static str, name: &'static str, level: u8, line: u32, file: &'static str, metadata: &'static Metadata<'static>);
 }
 
 /// The level as tracers see it: 1 for an error, 5 for the most verbose one.
@@ -196,6 +196,10 @@ impl sync::Callsite for Keyed {
 
     fn refresh(&self) {
         self.others.refresh(&self.marks);
+    }
+
+    fn all_marked() -> bool {
+        reached.key().is_enabled()
     }
 
     fn any_marked() -> Option<&'static jumplabel::RawKey> {
