@@ -103,7 +103,9 @@ fn keys_and_dynamic_debug() {
     let programs = programs();
     assert!(output(&programs.upstream, &["status"]).contains("run `cargo jumplabel tracing`"));
     assert!(output(&programs.patched, &["keys"]).ends_with("ok\n"));
-    assert_eq!(output(&programs.patched, &["followed"]), "ok\n");
+    for case in ["followed", "layers"] {
+        assert_eq!(output(&programs.patched, &[case]), "ok\n", "{case}");
+    }
     for case in ["narrow", "reached"] {
         assert!(output(&programs.patched, &[case]).ends_with("ok\n"), "{case}");
     }

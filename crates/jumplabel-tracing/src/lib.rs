@@ -19,7 +19,8 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! A callsite that is shown asks no filters: its events and spans go to the program's subscriber, through all of its layers.
+//! A callsite that is shown asks no filters: its events and spans go to the program's subscriber, through all of its layers. Only a layer that
+//! refuses events when they happen (`event_enabled`) refuses these, too.
 #![deny(missing_docs)]
 
 mod follow;

@@ -9,7 +9,7 @@ use tracing::subscriber::set_global_default;
 use tracing::{Level, Metadata};
 use tracing_core::callsite::{keys, rebuild_interest_cache};
 use tracing_subscriber::filter::{EnvFilter, LevelFilter, dynamic_filter_fn};
-use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::{Registry, reload};
 
 use crate::{subscriber, work};
@@ -94,6 +94,36 @@ pub fn reached() {
     rebuild_interest_cache();
     assert_eq!((names().len(), status().unwrap().on, keys::ANY_MARKED.is_enabled()), (0, 0, false));
     assert_eq!(SEEN.load(SeqCst), 0);
+    println!("ok");
+}
+
+/// A layer that refuses each event when it happens.
+struct Refuses;
+
+impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Refuses {
+    fn event_enabled(&self, _: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) -> bool {
+        false
+    }
+}
+
+/// Events that are shown pass the filters of single layers, too; but a layer's `event_enabled` refuses them, as it does with all events.
+pub fn layers() {
+    let shown = |made: tracing::Dispatch| {
+        tracing::dispatcher::with_default(&made, || {
+            let seen = |control: &str| {
+                jumplabel_tracing::control(control).unwrap();
+                noisy::one(2);
+                SEEN.swap(0, SeqCst)
+            };
+            [seen("-p"), seen("target noisy +p"), seen("-p")]
+        })
+    };
+    let made = Registry::default().with(Displays.with_filter(EnvFilter::new("off")));
+    assert_eq!(shown(made.into()), [0, 1, 0]);
+    let made = Registry::default().with(Displays.with_filter(EnvFilter::new("off")));
+    assert_eq!(shown(made.with(Displays.with_filter(EnvFilter::new("info"))).into()), [0, 2, 0]);
+    let made = Registry::default().with(Displays.with_filter(EnvFilter::new("off")));
+    assert_eq!(shown(made.with(Refuses).into()), [0, 0, 0]);
     println!("ok");
 }
 

@@ -79,6 +79,8 @@ fn main() {
         #[cfg(feature = "patched")]
         ["reached"] => keys::reached(),
         #[cfg(feature = "patched")]
+        ["layers"] => keys::layers(),
+        #[cfg(feature = "patched")]
         ["shows"] => keys::shows(),
         #[cfg(feature = "patched")]
         ["followed"] => keys::followed(),
