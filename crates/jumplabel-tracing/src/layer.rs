@@ -76,9 +76,12 @@ impl Layer for Callsites {
         let _ = patched::each(|Place { meta, text }, Now { is_on, sites, lost, is_traced }| {
             let kind = if meta.is_span() { "span" } else { "event" };
             let text = if text.is_empty() { String::new() } else { format!(" {text:?}") };
+            let module = meta.module_path().filter(|&module| module != meta.target());
+            let module = module.map_or(String::new(), |module| format!(" in module {module}"));
             let lost = if lost == 0 { String::new() } else { format!(", {lost} lost") };
             let traced = if is_traced { " by a tracer" } else { "" };
-            let note = format!("{} {kind}{}{traced}{lost}{text}", meta.level(), if is_on { ", on" } else { "" });
+            let note =
+                format!("{} {kind}{}{traced}{lost}{module}{text}", meta.level(), if is_on { ", on" } else { "" });
             names.entry(name(meta)).or_insert((note, 0)).1 += sites;
         });
         let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -92,6 +92,9 @@ fn listed_shown_and_taken_back() {
     let rows = traced.0.prints(&["list", "trace:noisy*"]);
     let row = |name: &str| rows.lines().find(|row| row.starts_with(name)).unwrap_or_else(|| panic!("{name}: {rows}"));
     assert!(row("trace:noisy@noisy/src/lib.rs:9 ").contains("TRACE event \"one\""), "{rows}");
+    // The module is there if the target does not name it.
+    let other = traced.0.prints(&["list", "trace:elsewhere@*"]);
+    assert!(other.contains("DEBUG event in module noisy \"in {x}\"") && !rows.contains("module"), "{other} {rows}");
     // Callsites of one target are shown by a pattern, in one batch; then all of another target.
     let set = traced.0.prints(&["set", "trace:elsewhere@*=on"]);
     assert!(set.contains("trace:elsewhere@noisy/src/lib.rs:") && set.contains("undo: jumplabel set"), "{set}");
