@@ -69,6 +69,11 @@ pub(super) const BLOCKS: &[(&str, &str, Rule)] = &[
     ("docs/install.md", "xtask registry", Excused("crates/xtask/tests/packages/registry.rs does the same")),
     ("docs/c.md", "make install PREBUILT", Commands),
     ("docs/c.md", "undefined reference", Excused("optional::mixed of jumplabel-capi asks for these words")),
+    (
+        "docs/fail.md",
+        "cargo jumplabel fail --jumplabel",
+        Excused("crates/cargo-jumplabel/tests/fail.rs runs it in a copy of a program"),
+    ),
     ("docs/fail.md", "[patch.crates-io]", Tried(fail_points)),
     (
         "docs/fail.md",
