@@ -130,6 +130,29 @@ fn axum() {
     );
 }
 
+/// While everything is off, each site in h2's own functions is one nop: it neither loads nor jumps. (hyper has no callsites unless it is built with
+/// `--cfg hyper_unstable_tracing`.)
+#[test]
+#[ignore = "downloads and compiles some hundred crates"]
+fn one_nop() {
+    let running = Running::start(Command::new(programs().join("served")).args(["off", "quiet"]), "ready ");
+    let process = running.child.id().to_string();
+    let states = || {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let words = ["jumplabel", "sites", &process, "fn:h2*"].map(Into::into);
+        assert_eq!(jumplabel_cli::run(words, &mut out, &mut err), 0, "{}", String::from_utf8_lossy(&err));
+        let rows = String::from_utf8(out).unwrap();
+        let is_nop = |row: &&str| ["nop", "test"].contains(&row.split_whitespace().nth(2).unwrap());
+        (rows.lines().skip(1).filter(is_nop).count(), rows.lines().count() - 1, rows)
+    };
+    let (nops, all, rows) = states();
+    assert!(nops == all && all > 50, "{nops} of {all}\n{rows}");
+    // Sites of callsites that are shown jump.
+    running.prints(&["set", "trace:h2=on"]);
+    let (nops, all, rows) = states();
+    assert!(nops * 10 < all, "{nops} of {all}\n{rows}");
+}
+
 #[test]
 #[ignore = "downloads and compiles some hundred crates"]
 fn examples_of_h2() {

@@ -70,6 +70,21 @@ fn time(server: &Running, connection: &mut Connection) -> f64 {
     (ran() - before) / 1000.0 / f64::from(REQUESTS)
 }
 
+/// The median times of one request for each of two servers, measured in turns.
+fn in_turns(servers: &[Running; 2]) -> [f64; 2] {
+    let mut connections = servers.each_ref().map(|server| Connection::to(address(server)));
+    let mut times = [Vec::new(), Vec::new()];
+    for turn in 0..41 {
+        for ((server, connection), times) in servers.iter().zip(&mut connections).zip(&mut times) {
+            let time = time(server, connection);
+            if turn > 0 {
+                times.push(time);
+            }
+        }
+    }
+    times.map(median)
+}
+
 /// The number of instructions that the server executes from its start to its end, if it answers this number of requests.
 fn instructions(program: &Path, case: &Case, which: usize, requests: usize) -> f64 {
     let says = program.with_file_name("callgrind");
@@ -99,18 +114,8 @@ fn a_request_of_a_server() {
     println!("a request, with upstream's tracing and with keys:\n{}\n{}", sizes[0], sizes[1]);
     for case in &CASES {
         let servers = [0, 1].map(|which| case.start(which, &mut Command::new(&programs[which])));
-        let mut connections = servers.each_ref().map(|server| Connection::to(address(server)));
-        let mut times = [Vec::new(), Vec::new()];
-        for turn in 0..41 {
-            for ((server, connection), times) in servers.iter().zip(&mut connections).zip(&mut times) {
-                let time = time(server, connection);
-                if turn > 0 {
-                    times.push(time);
-                }
-            }
-        }
+        let times = in_turns(&servers);
         drop(servers);
-        let times = times.map(median);
         let counts = [0, 1].map(|which| {
             let [few, many] = [200, 1200].map(|requests| instructions(&programs[which], case, which, requests));
             (many - few) / 1000.0
@@ -125,5 +130,16 @@ fn a_request_of_a_server() {
             counts[1],
             counts[1] / counts[0]
         );
+    }
+    // Two servers with keys. An operator shows h2's events in the second one, and ends that.
+    let servers = [0, 1].map(|_| CASES[1].start(1, &mut Command::new(&programs[1])));
+    for (when, item) in
+        [("before", None), ("while h2's events are shown", CASES[3].set), ("after", Some("trace:h2::*=remove"))]
+    {
+        if let Some(item) = item {
+            servers[1].prints(&["set", item]);
+        }
+        let [other, this] = in_turns(&servers);
+        println!("{when:27} us {other:.2} {this:.2} ({:.3})", this / other);
     }
 }
