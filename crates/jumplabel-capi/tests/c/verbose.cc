@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Verbose logging, with tests/c/verbose_other.cc. Prints "ok" at the end. `start`: prints what the start variable has turned on.
 #include <cstring>
+#include <sstream>
 
 #include <jumplabel/agent.h>
 #include <jumplabel/vlog.hpp>
@@ -130,6 +131,39 @@ static void levels()
 	CHECK(jumplabel::vlog::set("*=-1") == 3);
 }
 
+// Another logger's statement begins with an expression that gives a stream. It is not evaluated while the level is off.
+static std::ostringstream stream;
+static int streams;
+static std::ostream &other_logger()
+{
+	streams++;
+	return stream << "[other] ";
+}
+
+static void in_front_of_another_logger(bool is)
+{
+	if (is)
+		JUMPLABEL_VLOG_TO(jumplabel_vlog_levels, 2, other_logger()) << "two" << number(2);
+	else
+		JUMPLABEL_VLOG_TO(verbose_net, 1, other_logger()) << "net" << number(1);
+}
+
+static void to_another_logger()
+{
+	evaluated = 0;
+	in_front_of_another_logger(true);
+	in_front_of_another_logger(false);
+	CHECK(streams == 0 && evaluated == 0 && jumplabel::vlog::set("verbose=1,net=1") == 2);
+	in_front_of_another_logger(true);
+	CHECK(streams == 0 && evaluated == 0);
+	in_front_of_another_logger(false);
+	CHECK(streams == 1 && evaluated == 1 && stream.str() == "[other] net1" && jumplabel::vlog::set("verbose=2,net=0") == 2);
+	in_front_of_another_logger(true);
+	in_front_of_another_logger(false);
+	CHECK(streams == 2 && evaluated == 2 && stream.str() == "[other] net1[other] two2" && jumplabel::vlog::set("*=-1") == 3);
+	CHECK(fresh().empty());
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && !std::strcmp(argv[1], "start")) {
@@ -141,6 +175,7 @@ int main(int argc, char **argv)
 	jumplabel::vlog::set_sink(keep);
 	patterns();
 	levels();
+	to_another_logger();
 	logs(1);
 	quiet(1);
 	std::puts("ok");
