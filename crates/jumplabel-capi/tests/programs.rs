@@ -5,6 +5,7 @@
 //!
 //! ```text
 //!   redis leveldb memcached      the edits, the build, the tests and the load of each program
+//!   postgresql                   its declarations of probes, with <jumplabel/sdt.h>
 //!   story                        three builds of one program, and the table of their results
 //!   sources edits flips load     downloads; edits; the file in which processes count their flips; callgrind
 //! ```
@@ -20,6 +21,8 @@ mod leveldb;
 mod load;
 #[path = "programs/memcached.rs"]
 mod memcached;
+#[path = "programs/postgresql.rs"]
+mod postgresql;
 #[path = "programs/redis.rs"]
 mod redis;
 #[path = "programs/sources.rs"]

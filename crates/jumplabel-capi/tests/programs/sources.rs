@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::story::{scratch, succeeds};
+use crate::story::{printed, scratch, succeeds};
 
 /// Copies a list of packages (stanzas in deb822, or lines), and lists sources in place of packages. Only entries for suites of this distribution
 /// stay.
@@ -61,8 +61,8 @@ pub fn unpacked(package: &str) -> PathBuf {
         fs::create_dir_all(made).unwrap();
     }
     write_lists(&folder.join("parts"));
-    let apt = |words: &[&str]| {
-        let mut apt = Command::new("apt-get");
+    let apt = |tool: &str, words: &[&str]| {
+        let mut apt = Command::new(tool);
         for (name, value) in
             [("Etc::sourcelist", "none"), ("Etc::sourceparts", "parts"), ("State::lists", "lists"), ("Cache", "cache")]
         {
@@ -70,10 +70,19 @@ pub fn unpacked(package: &str) -> PathBuf {
         }
         // The downloaded files belong to the user who runs this.
         apt.args(["-o", "APT::Sandbox::User=root", "-q"]).args(words).current_dir(&files);
-        succeeds(&mut apt)
+        apt
     };
-    apt(&["update"]);
-    apt(&["source", "--download-only", package]);
+    succeeds(&mut apt("apt-get", &["update"]));
+    // A mirror may not have the newest version yet, such as a security update. Then an older one is as good.
+    let shown = printed(&succeeds(&mut apt("apt-cache", &["showsrc", package])));
+    let versions = shown.lines().filter_map(|line| line.strip_prefix("Version: ").map(|is| format!("{package}={is}")));
+    let mut failed = String::new();
+    let is_there = [package.to_owned()].into_iter().chain(versions).any(|of| {
+        let output = apt("apt-get", &["source", "--download-only", &of]).output().unwrap();
+        failed += &printed(&output);
+        output.status.success()
+    });
+    assert!(is_there, "{package}: {failed}");
     let description = fs::read_dir(&files).unwrap().map(|entry| entry.unwrap().path());
     let description = description.into_iter().find(|path| path.extension().is_some_and(|is| is == "dsc")).unwrap();
     // They are unpacked under another name first, so that an interrupted run leaves no incomplete folder.

@@ -173,7 +173,7 @@ fn own(name: &str) -> PathBuf {
 }
 
 /// The prefix with the installed library. With the variable PROGRAMS_INSTALLED, an earlier installation is used.
-fn installed() -> &'static Path {
+pub fn installed() -> &'static Path {
     static INSTALLED: OnceLock<PathBuf> = OnceLock::new();
     INSTALLED.get_or_init(|| {
         if let Some(path) = std::env::var_os("PROGRAMS_INSTALLED") {
