@@ -72,6 +72,14 @@ unsafe extern "C" {
     static machine_entry: u8;
 }
 
+/// Ends the ticks of this hart's timer. A tick that came before may be pending.
+pub fn stop_timer() {
+    let timer = (TIMERS + 8 * hart::number()) as *mut u32;
+    // SAFETY: this is the upper half of the register of this hart's timer, which is mapped. Its handler in machine mode interrupts this hart either
+    // before the store or after it, and adds to both halves.
+    unsafe { timer.add(1).write_volatile(u32::MAX >> 1) };
+}
+
 /// Prepares supervisor mode, on each hart.
 extern "C" fn begin() -> ! {
     let hart = hart::number();

@@ -11,8 +11,8 @@ use jumplabel_kernel::Kernel;
 use crate::hart::{self, HARTS};
 use crate::lock::{Spin, foreign, with_foreign};
 use crate::machine::{self, Here, KERNEL, ONE_FLIPS, ONLINE};
-use crate::trap::{TICKS, TRACE};
-use crate::{say, stacks};
+use crate::trap::{ANSWERS, TICKS, TRACE};
+use crate::{boot, say, stacks};
 
 static_key! {
     static OF_HART: [false; HARTS];
@@ -45,6 +45,9 @@ static COMPARED: AtomicU32 = AtomicU32::new(0);
 /// True at the end of the test: then all harts flip, and `DONE` counts the harts that are done.
 static ALL_FLIP: AtomicBool = AtomicBool::new(false);
 static DONE: AtomicU32 = AtomicU32::new(0);
+/// True after that: then all harts stop their timers, and `STOPPED` counts the harts that have done so.
+static ALL_STOP: AtomicBool = AtomicBool::new(false);
+static STOPPED: AtomicU32 = AtomicU32::new(0);
 
 const FLIPS: u32 = 200;
 
@@ -116,7 +119,41 @@ pub fn run() -> Result<(), Error> {
     let before = TICKS.each_ref().map(|ticks| ticks[1].load(Relaxed));
     until(|| TICKS.iter().zip(before).all(|(ticks, before)| ticks[1].load(Relaxed) > before));
     say!("the timer ticks on all harts, beside requests");
+    ALL_STOP.store(true, Release);
+    stop_timer();
+    requests_are_no_ticks()?;
     say!("stacks of {} bytes: {:?} used", stacks::STACK, stacks::used());
+    Ok(())
+}
+
+fn stop_timer() {
+    boot::stop_timer();
+    STOPPED.fetch_add(1, Release);
+}
+
+/// Flips while no timer runs. Each flip is a request to each other hart, and the first may find a tick that was pending. `TRACE` is on meanwhile,
+/// also at the site that runs after `answer`.
+fn requests_are_no_ticks() -> Result<(), Error> {
+    const REQUESTS: u32 = 10;
+    until(|| STOPPED.load(Acquire) as usize == HARTS);
+    let counts = || {
+        let all = |counts: &[[AtomicU32; 2]; HARTS]| counts.each_ref().map(|of| of.each_ref().map(|n| n.load(SeqCst)));
+        (all(&TICKS), all(&ANSWERS))
+    };
+    let before = counts();
+    for number in 0..REQUESTS {
+        if number & 1 == 0 { OF_HART[0].enable() } else { OF_HART[0].disable() }?;
+    }
+    // The last request may be in its handler still.
+    until(|| (1..HARTS).all(|hart| counts().1[hart][1] - before.1[hart][1] >= REQUESTS));
+    let after = counts();
+    for hart in 1..HARTS {
+        let ticks = after.0[hart][0] - before.0[hart][0];
+        assert!(ticks <= 1, "hart {hart} counts {ticks} false ticks");
+        let [answers, traced] = [0, 1].map(|of| after.1[hart][of] - before.1[hart][of]);
+        assert!(answers.abs_diff(traced) <= 1, "hart {hart} answered {answers} times, and saw TRACE {traced} times");
+    }
+    say!("{REQUESTS} requests are no ticks, and sites after the answer see them");
     Ok(())
 }
 
@@ -165,4 +202,6 @@ pub fn on_other_hart() {
         }
     }
     flips_of_all().unwrap();
+    until(|| ALL_STOP.load(Acquire));
+    stop_timer();
 }

@@ -44,6 +44,8 @@ static_key! { pub static TRACE: false; }
 
 /// For each hart: how often its timer has ticked, and how many of these ticks found `TRACE` on.
 pub static TICKS: [[AtomicU32; 2]; HARTS] = [const { [const { AtomicU32::new(0) }; 2] }; HARTS];
+/// For each hart: how often it has answered in the handler, and after how many of these times it found `TRACE` on.
+pub static ANSWERS: [[AtomicU32; 2]; HARTS] = [const { [const { AtomicU32::new(0) }; 2] }; HARTS];
 
 extern "C" fn trap(cause: usize, address: usize) {
     const SOFTWARE_INTERRUPT: usize = 1 << (usize::BITS - 1) | 1;
@@ -56,6 +58,16 @@ extern "C" fn trap(cause: usize, address: usize) {
     }
     machine::answer(); // It runs no site, and returns at once if nobody wants this hart to stand still.
     // The code after `answer` may have sites again.
+    answered();
+}
+
+#[inline(never)]
+fn answered() {
+    let [all, traced] = &ANSWERS[hart::number()];
+    all.fetch_add(1, Relaxed);
+    if machine::is_online() && static_branch_unlikely!(TRACE) {
+        traced.fetch_add(1, Relaxed);
+    }
 }
 
 /// The linker puts this function on a page with the same place in the [`window`](crate::window) as the kernel's first page. If a hart kept the old

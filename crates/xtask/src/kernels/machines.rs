@@ -50,6 +50,7 @@ const BARE: Kernel = Kernel {
         "200 flips, ",
         "four harts have flipped at once",
         "the timer ticks on all harts, beside requests",
+        "10 requests are no ticks, ",
         "stacks of 4096 bytes: ",
     ],
     has_module: false,

@@ -104,6 +104,13 @@ pub const OF_BARE: &[Twin] = &[
         waits_in_vain: false,
     },
     READ_ONLY_WINDOW,
+    Twin {
+        what: "takes each request for a tick",
+        file: "kernels/bare/src/trap.rs",
+        changes: &[("    if ticked {", "    if ticked | true {")],
+        found_by: " false ticks",
+        waits_in_vain: false,
+    },
 ];
 
 const NOT_ONLINE: Twin = Twin {
