@@ -169,6 +169,36 @@ fn build_and_boot(commands: &str, directory: &Path) {
     }
 }
 
+/// Boots the glue with test-crates/kernel-in-c. A twin without its interrupts between harts and one without its window are found out.
+fn boot_glue(glue: &str) {
+    let directory = scratch("kernel-in-c-of-documents").join("tiny");
+    link_to_repository(&directory.with_file_name("jumplabel"));
+    let commands = block("docs/kernels.md", "--features kernel-alone").text;
+    let [library, kernel, boot] = commands.lines().collect::<Vec<_>>()[..] else { panic!("{commands}") };
+    let script = block("docs/kernels.md", "ENTRY(start)").text;
+    let moved = script.replace("0x80200000", "0x80000000");
+    assert_ne!(script, moved);
+    write(&directory.join("link.ld"), &moved);
+    printed(library, &directory);
+    let kernel = kernel.replace(" tiny.c ", " boot.c glue.c ").replace("-std=", "-Wall -Wextra -Werror -std=");
+    let boot = boot.replace("-bios default", "-bios none -smp 4");
+    let program = std::fs::read_to_string(repository("test-crates/kernel-in-c/boot.c")).unwrap();
+    write(&directory.join("boot.c"), &program);
+    let not_mapped = "static int map(uintptr_t at, uintptr_t *alias) { *alias = at; return 0; }\nstatic const";
+    let twins = [
+        glue.replace("jumplabel_riscv_clint", "jumplabel_riscv_sbi"),
+        glue.replace("JUMPLABEL_RISCV_WINDOW", ".map = map").replacen("static const", not_mapped, 1),
+    ];
+    for (glue, status, said) in
+        [(glue, 0, "flipped beside three harts\n"), (&twins[0], 1, "a trap\n"), (&twins[1], 1, "a trap\n")]
+    {
+        write(&directory.join("glue.c"), glue);
+        printed(&kernel, &directory);
+        let all = printed(&format!("timeout 500 {boot} || test $? = {status}"), &directory).replace('\r', "");
+        assert!(all.ends_with(said), "{all}\n{glue}");
+    }
+}
+
 /// The lines follow each other in a file of the kernels that boot.
 pub fn part_of_a_kernel(lines: &str) {
     let folder = repository("kernels/bare/src");
@@ -177,7 +207,7 @@ pub fn part_of_a_kernel(lines: &str) {
     assert!(sources.into_iter().any(|source| source.contains(lines)), "no file of {} has\n{lines}", folder.display());
 }
 
-/// What a kernel in C gives without firmware: it compiles, and refers to what the library has. (kernels/bare boots with the same in Rust.)
+/// What a kernel in C gives without firmware: it compiles, refers to what the library has, and boots. (kernels/bare boots with the same in Rust.)
 pub fn glue_in_c(program: &str) {
     let directory = scratch("glue-in-c-of-documents");
     write(&directory.join("glue.c"), program);
@@ -191,6 +221,7 @@ pub fn glue_in_c(program: &str) {
         let is_there = name == "ticked_" || library.contains(&format!("fn jumplabel_riscv_{name}("));
         assert!(is_there, "the library has no jumplabel_riscv_{name}");
     }
+    boot_glue(program);
     // The handler in machine mode has the same instructions in both languages. Rust has it for 32 bits, too: there the names of two differ.
     let handler = |file: &str| -> Vec<String> {
         let text = std::fs::read_to_string(repository(file)).unwrap();
