@@ -163,13 +163,13 @@ impl Subject {
         Ok(match what {
             What::Name(glob) => {
                 let Subject { name, file, line, column, .. } = self;
-                glob.matches(name) || glob.matches(&format!("{name}@{file}:{line}:{column}"))
+                glob.matches(name) || glob.matches_with_path(&format!("{name}@{file}:{line}:{column}"))
             }
             What::File(glob, lines) => {
-                glob.matches_end(self.file, "/") && lines.as_ref().is_none_or(|lines| lines.contains(&self.line))
+                glob.matches_path(self.file) && lines.as_ref().is_none_or(|lines| lines.contains(&self.line))
             }
             What::Object(_) if matches!(self.kind, Kind::Name) => false,
-            What::Object(glob) => object(self.address).is_some_and(|path| glob.matches_end(&path, "/")),
+            What::Object(glob) => object(self.address).is_some_and(|path| glob.matches_path(&path)),
             What::Function(_) => return Err("the process does not know functions: choose by name, file: or obj:"),
         })
     }
@@ -193,8 +193,7 @@ fn object(address: usize) -> Option<String> {
         }
         GetModuleFileNameW(module, path.as_mut_ptr(), path.len() as u32)
     };
-    // The paths in selectors have slashes.
-    path.get(..length as usize).map(|path| String::from_utf16_lossy(path).replace('\\', "/"))
+    path.get(..length as usize).map(String::from_utf16_lossy)
 }
 
 /// The path of the object that `address` is in.

@@ -33,10 +33,10 @@ pub fn by<'target>(target: &'target Target, selector: &Selector) -> Vec<Chosen<'
                         let at = subject.declared.as_ref()?;
                         Some(format!("{}@{}:{}:{}", subject.name, at.file, at.line, at.column))
                     };
-                    glob.matches(&subject.name) || with_place().is_some_and(|name| glob.matches(&name))
+                    glob.matches(&subject.name) || with_place().is_some_and(|name| glob.matches_with_path(&name))
                 }
                 What::File(glob, lines) => subject.declared.as_ref().is_some_and(|at| {
-                    glob.matches_end(&at.file, "/") && lines.as_ref().is_none_or(|lines| lines.contains(&at.line))
+                    glob.matches_path(&at.file) && lines.as_ref().is_none_or(|lines| lines.contains(&at.line))
                 }),
                 What::Function(glob) => {
                     let lines = object.lines();
@@ -49,7 +49,7 @@ pub fn by<'target>(target: &'target Target, selector: &Selector) -> Vec<Chosen<'
                     });
                     !sites.is_empty()
                 }
-                What::Object(glob) => glob.matches_end(&object.path, "/"),
+                What::Object(glob) => glob.matches_path(&object.path),
             };
             if is_chosen {
                 chosen.push(Chosen { object, subject, sites });

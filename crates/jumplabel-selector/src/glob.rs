@@ -46,8 +46,26 @@ impl Glob {
         self.matches(name) || ends.into_iter().any(|end| self.matches(end))
     }
 
+    /// As [`matches_end`](Glob::matches_end), for a path. `/` and `\` both separate components, because paths of Windows have either.
+    pub fn matches_path(&self, path: &str) -> bool {
+        self.with_slashes().matches_end(&with_slashes(path), "/")
+    }
+
+    /// As [`matches`](Glob::matches), for a text that contains a path, where `/` and `\` are the same.
+    pub fn matches_with_path(&self, text: &str) -> bool {
+        self.with_slashes().matches(&with_slashes(text))
+    }
+
+    fn with_slashes(&self) -> Glob {
+        Glob(with_slashes(&self.0))
+    }
+
     /// The pattern as it was written.
     pub fn text(&self) -> &str {
         &self.0
     }
+}
+
+fn with_slashes(text: &str) -> String {
+    text.replace('\\', "/")
 }

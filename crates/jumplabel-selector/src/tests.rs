@@ -86,6 +86,16 @@ fn globs() {
     assert!(Glob::new("cache.rs").matches_end("src/cache.rs", "/"));
     assert!(Glob::new("src/*").matches_end("/home/src/cache.rs", "/"));
     assert!(!Glob::new("cache.rs").matches_end("src/mycache.rs", "/"));
+    // `file!()` has backslashes if the program was built on Windows.
+    for path in ["src/cache.rs", r"src\cache.rs", r"C:\work\src/cache.rs"] {
+        for pattern in ["cache.rs", "src/cache.rs", r"src\cache.rs", "src/*.rs"] {
+            assert!(Glob::new(pattern).matches_path(path), "{pattern} {path}");
+        }
+        assert!(!Glob::new("ache.rs").matches_path(path) && !Glob::new("src").matches_path(path));
+    }
+    assert!(Glob::new("k@src/*:3:*").matches_with_path(r"k@src\a.rs:3:5"));
+    assert!(Glob::new(r"k@src\a.rs:3:5").matches_with_path("k@src/a.rs:3:5"));
+    assert!(!Glob::new("src/a.rs:3:5").matches_with_path("k@src/a.rs:3:5"));
 }
 
 /// A long pattern with many stars does not take exponential time.

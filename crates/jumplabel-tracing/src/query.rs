@@ -92,7 +92,7 @@ impl Condition {
             Condition::Module(pattern) => meta.module_path().is_some_and(|module| pattern.matches(module)),
             Condition::Target(pattern) => pattern.matches(meta.target()),
             // As in Linux, a pattern matches the whole path or its last components.
-            Condition::File(pattern) => meta.file().is_some_and(|file| pattern.matches_end(file, "/")),
+            Condition::File(pattern) => meta.file().is_some_and(|file| pattern.matches_path(file)),
             Condition::Name(pattern) => pattern.matches(meta.name()),
             Condition::Lines(lines) => meta.line().is_some_and(|line| lines.contains(&line)),
             Condition::Level(level) => meta.level() == level,

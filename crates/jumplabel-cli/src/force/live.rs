@@ -186,7 +186,7 @@ impl Live {
     /// The keys that a selector chooses, each once.
     pub fn choose(&self, selector: &Selector) -> Result<Vec<usize>, Failure> {
         if let What::Object(glob) = &selector.what {
-            let is_in = |key: &Key| self.path(key).is_some_and(|path| glob.matches_end(path, "/"));
+            let is_in = |key: &Key| self.path(key).is_some_and(|path| glob.matches_path(path));
             return Ok((0..self.keys.len()).filter(|&number| is_in(&self.keys[number])).collect());
         }
         let chosen = selection::by(&self.target, selector);
