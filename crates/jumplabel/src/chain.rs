@@ -107,20 +107,44 @@ macro_rules! __constructor {
 
 /// Makes a destructor that takes the node out of its chain. The chain may be in another object, which stays loaded when the node's object is
 /// unloaded.
-#[cfg(all(not(target_family = "wasm"), jumplabel_dylib))]
+#[cfg(all(not(target_family = "wasm"), not(windows), jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __destructor {
     () => {
         #[used]
         #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_term_func"))]
-        #[cfg_attr(windows, unsafe(link_section = ".CRT$XTU"))]
-        #[cfg_attr(not(any(target_vendor = "apple", windows)), unsafe(link_section = ".fini_array"))]
+        #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".fini_array"))]
         static __JUMPLABEL_DESTRUCTOR: extern "C" fn() = {
             extern "C" fn destruct() {
                 __JUMPLABEL_NODE.unlink();
             }
             destruct
+        };
+    };
+}
+
+/// The same on Windows, where C libraries call no list of destructors (mingw's ignores `.CRT$XT`). So a constructor, which runs before others, puts
+/// the destructor on the object's own list of `atexit`, and the destructor runs after others.
+#[cfg(all(windows, jumplabel_dylib))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __destructor {
+    () => {
+        #[used]
+        #[unsafe(link_section = ".CRT$XCAC")]
+        static __JUMPLABEL_DESTRUCTOR: extern "C" fn() = {
+            extern "C" fn destruct() {
+                __JUMPLABEL_NODE.unlink();
+            }
+            extern "C" fn at_exit() {
+                unsafe extern "C" {
+                    fn atexit(function: extern "C" fn()) -> ::core::ffi::c_int;
+                }
+                // SAFETY: the function is in this object, which calls it before it is unloaded. If the list is full, the node stays.
+                unsafe { atexit(destruct) };
+            }
+            at_exit
         };
     };
 }
