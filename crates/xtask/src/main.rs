@@ -82,6 +82,9 @@ enum Task {
         /// Runs only torture and its twins, for this long, and measures a flip's cost beyond its system calls; prints the figures
         #[arg(long, value_name = "SECONDS", conflicts_with = "program")]
         torture: Option<u32>,
+        /// Runs only the tests of the C headers
+        #[arg(long, conflicts_with_all = ["program", "torture"])]
+        headers: bool,
         /// A program for Windows, and its arguments, to be run instead of the tests
         #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true)]
         program: Vec<String>,
@@ -207,7 +210,7 @@ fn run(task: Task) -> Result<()> {
         Task::Setup { all, guests, names } => setup::run(&sh, all, &names.concat(), guests),
         Task::Elsewhere => elsewhere::run(&sh),
         Task::Wine { torture: Some(seconds), .. } => wine::torture(&sh, seconds),
-        Task::Wine { program, .. } => wine::run(&sh, &program),
+        Task::Wine { headers, program, .. } => wine::run(&sh, headers, &program),
         Task::Wine32 => wine::wine32::run(&sh),
         Task::Stages { goals } => stages::run(&goals),
         Task::Arches { release, torture, chosen } => {

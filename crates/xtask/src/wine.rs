@@ -61,8 +61,8 @@ fn missing(sh: &Shell) -> Result<Option<&'static str>> {
     })
 }
 
-/// Runs the tests. If a program is given, runs that with its arguments instead.
-pub fn run(sh: &Shell, program: &[String]) -> Result<()> {
+/// Runs the tests; if `headers` is true, only those of the C headers. If a program is given, runs that with its arguments instead.
+pub fn run(sh: &Shell, headers: bool, program: &[String]) -> Result<()> {
     if let Some(missing) = missing(sh)? {
         let text = format!("{RUST}: no {missing} (cargo xtask setup --all)");
         if in_ci() || !program.is_empty() {
@@ -79,7 +79,8 @@ pub fn run(sh: &Shell, program: &[String]) -> Result<()> {
     // By default, Wine's server ends some seconds after the last program, and a program that begins at that moment fails. This one stays.
     server(sh, &prefix, "-k");
     server(sh, &prefix, "-p");
-    let result = services(sh, &prefix).and_then(|()| tests(sh, &prefix));
+    let result =
+        services(sh, &prefix).and_then(|()| if headers { of_headers(sh, &prefix) } else { tests(sh, &prefix) });
     server(sh, &prefix, "-k");
     result
 }
@@ -106,7 +107,7 @@ pub fn torture(sh: &Shell, seconds: u32) -> Result<()> {
         .env("JUMPLABEL_TORTURE_SECONDS", seconds.to_string())
         .env(variable(RUST, "RUNNER"), format!("timeout {} {}", seconds + 300, wine().unwrap_or_default()));
     let which = ["--release", "-p", "jumplabel", "--test", "torture", "--test", "windows", "--", "--nocapture"];
-    Ok(command.args(which).args(["mprotect", "twin", "a_flip_beside"]).quiet().run()?)
+    Ok(command.args(which).args(["mprotect", "twin", "torn::", "a_flip_beside"]).quiet().run()?)
 }
 
 /// Makes the directory that is Wine's Windows, and adds a library that Wine lacks.
@@ -135,10 +136,7 @@ fn tests(sh: &Shell, prefix: &Path) -> Result<()> {
     llvm::target(sh)?.tests(sh, prefix, SETS)?;
     msvc::target(sh, prefix)?.tests(sh, prefix, SETS)?;
     readme(sh, prefix)?;
-    let headers = c::Headers::new(sh, prefix)?;
-    headers.readme()?;
-    headers.tests()?;
-    c::Headers::of(sh, prefix, &llvm::target(sh)?, "jumplabel-capi")?.few()?;
+    of_headers(sh, prefix)?;
     startup::test(sh, prefix)?;
     let demo = ["--release", "-p", "jumplabel-demo", "--", "--seconds", "3"];
     let log = printed(cargo(sh, prefix, "run").args(demo)).context("the demo")?;
@@ -151,6 +149,14 @@ fn tests(sh: &Shell, prefix: &Path) -> Result<()> {
     }
     println!("{RUST}, without std: ok");
     Ok(())
+}
+
+/// Tests the C headers.
+fn of_headers(sh: &Shell, prefix: &Path) -> Result<()> {
+    let headers = c::Headers::new(sh, prefix)?;
+    headers.readme()?;
+    headers.tests()?;
+    c::Headers::of(sh, prefix, &llvm::target(sh)?, "jumplabel-capi")?.few()
 }
 
 /// Tests the README's first program, in a crate that depends on the core.

@@ -180,7 +180,19 @@ static __inline__ jumplabel_function_ jumplabel_callable_(const struct static_ca
 #define static_call(name) (JUMPLABEL_CAST_(JUMPLABEL_CALL_TYPE_(name), jumplabel_callable_(&JUMPLABEL_CALL_KEY_(name))))
 
 #define STATIC_CALL_TRAMP_ADDR(name) JUMPLABEL_NULL_
+/* A DLL exports only the things that it names. clang's text is that of pe.h, but clangs that have the fallback may lack .pushsection; gcc's assembler
+   does. gcc exports what a later declaration asks for, even if it is defined already; clang does not allow that. */
+#if defined(__MINGW32__) && defined(__clang__)
+#define EXPORT_STATIC_CALL(name)                                                                                       \
+	__asm__(".section .drectve,\"yni\"\n"                                                                          \
+		".ascii \" -export:__SCC__" JUMPLABEL_TEXT_(name) " -export:__SCF__" JUMPLABEL_TEXT_(name) ",data\"\n.text")
+#elif defined(__MINGW32__)
+#define EXPORT_STATIC_CALL(name)                                                                                       \
+	JUMPLABEL_EXTERN_C_ __attribute__((__dllexport__)) JUMPLABEL_STRUCT_ jumplabel_call_ JUMPLABEL_CALL_(name)(void); \
+	JUMPLABEL_EXTERN_C_ __attribute__((__dllexport__)) JUMPLABEL_STRUCT_ static_call_key JUMPLABEL_CALL_KEY_(name)
+#else
 #define EXPORT_STATIC_CALL(name) JUMPLABEL_ASSERT_(sizeof(JUMPLABEL_CALL_KEY_(name)) != 0, "")
+#endif
 #define EXPORT_STATIC_CALL_TRAMP(name) EXPORT_STATIC_CALL(name)
 
 #else

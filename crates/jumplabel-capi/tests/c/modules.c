@@ -6,6 +6,7 @@
 #include "check.h"
 #include "modules.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <windows.h>
 
@@ -14,6 +15,11 @@ static int three(int x)
 	return x + 3;
 }
 
+#ifdef JUMPLABEL_FALLBACK
+enum { SITES = 0 };
+#else
+enum { SITES = 1 };
+#endif
 
 static void count_site(const struct jumplabel_site *site, void *data)
 {
@@ -38,11 +44,13 @@ __attribute__((__noinline__)) static int state(void)
 struct plugin {
 	HMODULE module;
 	int (*state)(bool on);
+	struct static_key *own;
 };
 
 static struct plugin load(const char *path)
 {
 	struct plugin plugin;
+	struct static_key *(*key)(void);
 	FARPROC found;
 
 	plugin.module = LoadLibraryA(path);
@@ -50,6 +58,10 @@ static struct plugin load(const char *path)
 	found = GetProcAddress(plugin.module, "plugin_state");
 	CHECK(found);
 	memcpy(&plugin.state, &found, sizeof(found));
+	found = GetProcAddress(plugin.module, "plugin_key");
+	CHECK(found);
+	memcpy(&key, &found, sizeof(found));
+	plugin.own = key();
 	return plugin;
 }
 
@@ -83,11 +95,13 @@ int main(int count, char **arguments)
 		/* The plugin is loaded when both keys are flipped, and sees this from the start. */
 		plugin = load(arguments[1]);
 		CHECK(plugin.state(true) == 111 && plugin.state(false) == 111);
-		CHECK(sites_of(jumplabel_key(&module_off)) == 6);
+		CHECK(sites_of(jumplabel_key(&module_off)) == 6 * SITES);
 		module_set(false);
 		CHECK(state() == 22 && module_state() == 22 && plugin.state(true) == 122);
 		CHECK(FreeLibrary(plugin.module));
-		CHECK(sites_of(jumplabel_key(&module_off)) == 4);
+		CHECK(sites_of(jumplabel_key(&module_off)) == 4 * SITES);
+		/* The plugin's key is not there any more. */
+		CHECK(jumplabel_enable(plugin.own) == -EINVAL && jumplabel_disable(plugin.own) == -EINVAL);
 		module_set(true);
 		CHECK(state() == 11 && module_state() == 11);
 		module_set(false);

@@ -3,6 +3,11 @@
 
 static DEFINE_STATIC_KEY_FALSE(own);
 
+__attribute__((__dllexport__)) struct static_key *plugin_key(void)
+{
+	return &own.key;
+}
+
 /* Checks of keys of another module; plus 100 if the plugin's own key follows `on`. */
 __attribute__((__dllexport__)) int plugin_state(bool on)
 {

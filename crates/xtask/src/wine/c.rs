@@ -1,13 +1,14 @@
 //! Tests the C headers under Wine. Clang compiles them with sites, and GNU ld and lld link the programs; mingw's gcc compiles the fallback.
 
 mod bytes;
+mod modules;
 
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use xshell::{Shell, cmd};
 
-use super::{COMPILER, LIMIT, OBJDUMP, RUST, Target, wine, with};
+use super::{COMPILER, CXX_COMPILER, LIMIT, OBJDUMP, RUST, Target, wine, with};
 use crate::{has, printed};
 
 /// The first clang whose assembler is known to support sites in PE files, and (`LLD`) the linker of the same version.
@@ -77,6 +78,7 @@ impl<'a> Headers<'a> {
             ("clang-19", &*lld_collected),
             ("clang-19", "-O2 -DJUMPLABEL_FALLBACK"),
             (COMPILER, "-O2 -DJUMPLABEL_FALLBACK"),
+            (CXX_COMPILER, "-O2 -DJUMPLABEL_FALLBACK"),
             (CLANG, "-O2"),
             (CLANG, &*lld_0),
         ] {
@@ -107,6 +109,7 @@ impl<'a> Headers<'a> {
         for flags in ["-O0", &*lld_2] {
             self.modules(flags)?;
         }
+        self.modules_in_the_fallback()?;
         self.twins()?;
         self.refused()?;
         self.relocations()?;
@@ -139,29 +142,6 @@ impl<'a> Headers<'a> {
         ensure!(live > 5 && entries >= live + 5, "discarded.cc {flags}: {numbers:?}");
         self.tool("check", "program.exe", &[])?;
         self.tool("list", "program.exe", &["of<short>::key off 1", "shared off ", "shared_loads off 2", "way 0/3 2"])
-    }
-
-    /// Tests keys that one DLL defines. A program checks them, and so does a second DLL, which is loaded and unloaded.
-    fn modules(&self, flags: &str) -> Result<()> {
-        let import = format!("{}/target/wine/libkeys.dll.a", crate::root().display());
-        let dll = |file: &str, to: &str, flags: &str| {
-            self.build_to(&Program { compiler: "clang-19", flags: &format!("{flags} -shared"), files: file }, to)
-        };
-        dll("modules_keys.c", "keys.dll", &format!("{flags} -Wl,--out-implib,{import}"))?;
-        dll(&format!("modules_plugin.c {import}"), "plugin.dll", flags)?;
-        let files = format!("modules.c {import}");
-        let program = self.build(&Program { compiler: "clang-19", flags, files: &files })?;
-        let wine = wine().context("wine64")?;
-        let said = printed(with(cmd!(self.sh, "timeout {LIMIT} {wine} {program} plugin.dll"), self.prefix))?;
-        ensure!(said.lines().any(|line| line.starts_with("ok ")), "modules.c {flags}: {said}");
-        println!("{RUST}, in C: keys of a DLL, {flags}: {}", said.trim());
-        // The tool must list names, defaults and numbers of sites, also for keys of the other module.
-        self.tool("list", "keys.dll", &["module_call module_one 1", "module_off off 2", "module_on on 2"])?;
-        self.tool("list", "plugin.dll", &["module_off off 2", "module_on on 2", "own off 1"])?;
-        self.tool("sites", "program.exe", &["0f1f440000 nop module_off state", "jump module_off state"])?;
-        self.tool("disasm", "plugin.dll", &["; off", "; on"])?;
-        self.tool("check", "keys.dll", &[])?;
-        self.tool("check", "program.exe", &[])
     }
 
     /// Tests programs that are broken on purpose: they must fail.
@@ -197,6 +177,10 @@ impl<'a> Headers<'a> {
             self.is_refused(&Program { compiler, flags, files: "listing.c" }, expected)?;
         }
         self.is_refused(&Program { compiler: "clang-19", flags: "-O2", files: &source }, "_IMPORTED()")?;
+        // In C and C++, compilers for MSVC have only <jumplabel-optional.h>.
+        let msvc = cmd!(self.sh, "clang-19 --target=x86_64-pc-windows-msvc -fsyntax-only -I{HEADERS} {source}");
+        let said = String::from_utf8_lossy(&msvc.quiet().ignore_status().output()?.stderr).into_owned();
+        ensure!(said.contains("jumplabel needs a compiler that understands GNU C"), "MSVC: {said}");
         // Assembly text in a function defines the symbol of a static call. This linker looks for it before it has made the function's code.
         let lto = Program { compiler: CLANG, flags: "-O2 -flto -fuse-ld=lld", files: "calls.cc" };
         self.is_refused(&lto, "undefined symbol: __SCT__")
