@@ -49,7 +49,8 @@ JUMPLABEL_C_BEGIN_
  *   -EAGAIN      threads run, and there is no core sync -ENOMEM     no memory
  *   -ENOSYS      the library was built without sites    -EIO        refused in mid-batch, and so was undoing it
  *   -EFAULT      a static call: no code is mapped there -EEXIST     a tracepoint has this probe with these data
- *   -EINPROGRESS no constructor of the object that the key is in has run: .preinit_array, or a constructor of a library below it
+ *   -EINPROGRESS no constructor of the object that the key is in has run: .preinit_array, or a constructor of a library below it;
+ *                or all its destructors have run
  *   -ELOOP       a static call: that is its own trampoline; keep what static_call_query returns
  */
 int jumplabel_enable(struct static_key *_key);

@@ -50,6 +50,8 @@ pub enum Error {
     /// called
     /// - from a constructor of a library that the object is linked with, or from a function in `.preinit_array`,
     /// - or from a function that the dynamic loader calls to choose another function (IFUNC).
+    ///
+    /// Or it came too late: the object is being unloaded, and all its destructors have run.
     TooEarly,
     /// There is no platform yet: the program is a kernel that has not called [`set_platform`](crate::set_platform).
     NoPlatform,

@@ -12,7 +12,7 @@
 //! ```
 
 #[cfg(all(jumplabel_sites, jumplabel_windows))]
-use core::ffi::c_void;
+mod windows;
 
 use crate::platform::{Platform, custom};
 #[cfg(jumplabel_sites)]
@@ -228,43 +228,13 @@ fn other_behind(last: usize, kept: bool) -> Option<usize> {
 // constructor announces this instance to the others. The destructor takes this instance off the list of instances before it is unloaded.
 #[cfg(all(jumplabel_sites, not(jumplabel_windows)))]
 core::arch::global_asm!(crate::__object_asm!());
-#[cfg(all(jumplabel_sites, jumplabel_windows))]
-core::arch::global_asm!(crate::__object_asm!(), runtime = sym RUNTIME);
-
-/// The constructor and the destructor on Windows. After Windows has loaded an object, before all other constructors, it calls the functions that
-/// the object lists in `.CRT$XL` (PE format, "The .tls Section"). `XLAB` comes after the beginning of the list, `XLA`, and before the functions
-/// that others put there.
-#[cfg(all(jumplabel_sites, jumplabel_windows))]
-#[used]
-#[unsafe(link_section = ".CRT$XLAB")]
-static CALLBACK: extern "system" fn(*const c_void, u32, *const c_void) = called_by_loader;
-
-// MSVC's C library has the beginning and the end of that list in a file that is linked only if somebody names this symbol.
-#[cfg(all(jumplabel_sites, jumplabel_windows, target_env = "msvc"))]
-core::arch::global_asm!(".pushsection .drectve,\"yn\"", ".ascii \" /INCLUDE:_tls_used \"", ".popsection");
-
-/// The function that Windows calls. Its arguments are those of `DllMain`.
-#[cfg(all(jumplabel_sites, jumplabel_windows))]
-extern "system" fn called_by_loader(_: *const c_void, occasion: u32, is_ending: *const c_void) {
-    const DLL_PROCESS_DETACH: u32 = 0;
-    const DLL_PROCESS_ATTACH: u32 = 1;
-    let object = (&raw const __jumplabel_object).cast_mut().cast();
-    match occasion {
-        DLL_PROCESS_ATTACH => register_own(),
-        // This runs only if the process does not end. (When a process ends, all its other threads have ended, and no object is unloaded before
-        // another.)
-        // SAFETY: this is the record of this object, which is about to be unloaded.
-        DLL_PROCESS_DETACH if is_ending.is_null() => unsafe { __jumplabel_unregister_object(object) },
-        _ => {}
-    }
-}
 
 #[cfg(jumplabel_sites)]
 unsafe extern "C" {
     static __jumplabel_object: core::cell::UnsafeCell<Object>;
 }
 
-/// Registers the object that contains this instance. A kernel needs that if it runs no constructors.
+/// Registers the object that contains this instance. A kernel needs that if it runs no constructors. On Windows, the loader causes that.
 #[cfg(jumplabel_sites)]
 fn register_own() {
     // SAFETY: this is the record of this object, which the assembler above emits.

@@ -41,8 +41,8 @@ pub mod same_in_c {
     pub const OVERFLOW: &CStr = c"the key's count is at its maximum: an inc without its dec";
     pub const UNDERFLOW: &CStr = c"the key is off: a dec without its inc";
     pub const TOO_EARLY: &CStr =
-        c"no constructor of the object that it is in has run, so its sites are not known yet: flip in a \
-         constructor of that object or later, and not from .preinit_array or an IFUNC resolver";
+        c"no constructor of the object that it is in has run yet, or all its destructors have, so its sites are \
+         not known: flip in between, and not from .preinit_array or an IFUNC resolver";
     pub const OUT_OF_MEMORY: &CStr =
         c"the system gives no memory for the lists of a flip, or no thread for a deferred dec: free some, or \
          allow mmap and clone, and flip again";

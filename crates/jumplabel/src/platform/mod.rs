@@ -56,6 +56,8 @@ pub(crate) mod threads;
 mod windows;
 #[cfg(jumplabel_windows)]
 use windows as chosen;
+#[cfg(all(jumplabel_sites, jumplabel_windows))]
+pub(crate) use windows::is_ending;
 
 #[cfg(not(jumplabel_user_space))]
 mod portable;

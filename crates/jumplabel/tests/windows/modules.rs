@@ -26,7 +26,11 @@ struct Dll {
     check: extern "C" fn() -> bool,
     set: extern "C" fn(bool) -> i32,
     locked: extern "C" fn(extern "C" fn()) -> bool,
+    flips_at_the_end: extern "C" fn(Told),
 }
+
+/// What the DLL calls while it is unloaded: for two flips, how many sites each has changed, and what the check said then.
+type Told = extern "C" fn(i32, bool, i32, bool);
 
 impl Dll {
     fn load(path: &CStr) -> Dll {
@@ -35,13 +39,15 @@ impl Dll {
             let module = LoadLibraryA(path.as_ptr().cast());
             assert!(!module.is_null());
             let find = |name: &CStr| GetProcAddress(module, name.as_ptr().cast());
-            let [check, set, locked] = [find(c"dll_check"), find(c"dll_set"), find(c"dll_locked")];
-            assert!(!check.is_null() && !set.is_null() && !locked.is_null());
+            let functions = [c"dll_check", c"dll_set", c"dll_locked", c"dll_flips_at_the_end"].map(find);
+            assert!(functions.iter().all(|function| !function.is_null()));
+            let [check, set, locked, flips_at_the_end] = functions;
             Dll {
                 module,
                 check: std::mem::transmute::<*const c_void, extern "C" fn() -> bool>(check),
                 set: std::mem::transmute::<*const c_void, extern "C" fn(bool) -> i32>(set),
                 locked: std::mem::transmute::<*const c_void, extern "C" fn(extern "C" fn()) -> bool>(locked),
+                flips_at_the_end: std::mem::transmute::<*const c_void, extern "C" fn(Told)>(flips_at_the_end),
             }
         }
     }
@@ -127,6 +133,30 @@ fn come_and_go_beside_flips() {
             }
             stop.store(true, Ordering::Relaxed);
         });
+    });
+}
+
+static TOLD: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn told(on: i32, is_on: bool, off: i32, is_still_on: bool) {
+    assert_eq!((on, is_on, off, is_still_on), (1, true, 1, false));
+    TOLD.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The DLL flips its own key in `DllMain`, while it is unloaded. Afterwards nobody knows the key.
+#[test]
+fn flips_while_it_is_unloaded() {
+    passes(|| {
+        let Some(path) = path() else { return };
+        let before = listed();
+        for round in 1..=5 {
+            let dll = Dll::load(&path);
+            (dll.flips_at_the_end)(told);
+            dll.unload();
+            assert_eq!((TOLD.load(Ordering::Relaxed), listed()), (round, before));
+            OWN.enable().unwrap();
+            OWN.disable().unwrap();
+        }
     });
 }
 

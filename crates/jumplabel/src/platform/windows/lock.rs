@@ -11,6 +11,9 @@
 //! that lock for ever. So the slim lock guards only the way to sleep, for some instructions. No sleep lasts for ever. If nobody wakes a thread, it
 //! wakes up by itself and looks whether the owner still exists. If the owner is gone, the thread takes the lock over, and undoes what the owner
 //! left.
+//!
+//! When the process ends, the system ends all threads but one, wherever they are: one can have the lock, and another the slim lock. The last thread
+//! takes the lock over at once, and does not touch the slim lock.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -52,6 +55,10 @@ impl Lock {
                 return false;
             }
             expected = FREE;
+            if now != FREE && is_ending() {
+                expected = now; // The owner is not there any more.
+                continue;
+            }
             let marked = now | WAITERS;
             if now == FREE || self.word.compare_exchange(now, marked, Ordering::Relaxed, Ordering::Relaxed).is_err() {
                 continue;
@@ -65,7 +72,7 @@ impl Lock {
 
     /// Releases the lock. The calling thread has it.
     pub(super) fn release(&self) {
-        if self.word.swap(FREE, Ordering::Release) & WAITERS != 0 {
+        if self.word.swap(FREE, Ordering::Release) & WAITERS != 0 && !is_ending() {
             let (guard, condition) = (self.guard.get(), self.condition.get());
             // SAFETY: both cells live as long as the process. A thread that is about to sleep holds the guard until it sleeps.
             unsafe {
@@ -92,6 +99,16 @@ impl Lock {
     }
 }
 
+/// Whether the process ends, and the calling thread is its last one.
+#[cold]
+fn is_ending() -> bool {
+    #[cfg(test)]
+    if tests::IS_LAST.get() {
+        return true;
+    }
+    kernel32::is_ending()
+}
+
 /// Whether this process has no thread with this number any more. False if the system does not tell.
 #[cold]
 fn is_gone(thread: u32) -> bool {
@@ -111,10 +128,13 @@ fn is_gone(thread: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lock, is_gone};
+    use super::{Lock, UnsafeCell, is_gone};
     use crate::platform::windows::kernel32;
-    use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+    use std::cell::Cell;
+    use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+    use std::sync::mpsc;
     use std::thread;
+    use std::time::Duration;
 
     fn new() -> Lock {
         // SAFETY: zero is a valid value of all fields.
@@ -179,5 +199,44 @@ mod tests {
         assert!(!is_gone(kernel32::GetCurrentThreadId()));
         assert!(lock.acquire());
         lock.release();
+    }
+
+    std::thread_local! { pub(super) static IS_LAST: Cell<bool> = const { Cell::new(false) }; }
+
+    /// One thread has the lock, another waits for it, and one has the slim lock. A thread that is the last of an ending process waits for none of
+    /// them. (The test only says that the process ends, because it could not report afterwards. So the other threads exist, but do nothing.)
+    #[test]
+    fn the_end_of_the_process_waits_for_nobody() {
+        static LOCK: Lock = Lock {
+            word: AtomicU32::new(0),
+            consistent: AtomicU32::new(0),
+            guard: UnsafeCell::new(core::ptr::null_mut()),
+            condition: UnsafeCell::new(core::ptr::null_mut()),
+        };
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        let (send, receive) = mpsc::channel();
+        thread::spawn(move || {
+            assert!(LOCK.acquire());
+            // SAFETY: the lock is a static, and nobody has the guard.
+            unsafe { kernel32::AcquireSRWLockExclusive(LOCK.guard.get()) };
+            thread::spawn(|| LOCK.acquire());
+            while LOCK.word.load(Ordering::Relaxed) & super::WAITERS == 0 {
+                thread::yield_now();
+            }
+            send.send(()).unwrap();
+            while !NEVER.load(Ordering::Relaxed) {
+                thread::park();
+            }
+        });
+        receive.recv().unwrap();
+        let (send, receive) = mpsc::channel();
+        thread::spawn(move || {
+            IS_LAST.set(true);
+            assert!(LOCK.acquire() && !LOCK.acquire());
+            LOCK.word.fetch_or(super::WAITERS, Ordering::Relaxed); // As if somebody had waited for this thread.
+            LOCK.release();
+            send.send(LOCK.acquire()).unwrap();
+        });
+        assert_eq!(receive.recv_timeout(Duration::from_secs(120)), Ok(true));
     }
 }

@@ -1,4 +1,4 @@
-//! DLLs in C: keys of one module that others check.
+//! DLLs in C: keys of one module that others check; what a DLL does while it is unloaded.
 
 use anyhow::{Context, Result, ensure};
 use xshell::cmd;
@@ -35,6 +35,8 @@ impl Headers<'_> {
         self.tool("disasm", "plugin.dll", &["; off", "; on"])?;
         self.tool("check", "keys.dll", &[])?;
         self.tool("check", "program.exe", &[])?;
+        let said = self.with_plugin(way, "leaving.c", "leaving_host.c")?;
+        println!("{RUST}, in C: a DLL that flips while it is unloaded, {flags}: {said}");
         self.by_extern_alone(way)
     }
 
