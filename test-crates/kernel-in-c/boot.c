@@ -1,5 +1,6 @@
 /* Boots the glue of docs/kernels.md ("What is ready-made") without firmware, on four harts that all run from reset. Hart 0 flips a key while the
-   other harts compare its sites with its state. Text is not writable: the library maps it a second time. The timer shares the interrupt of requests. */
+   other harts compare its sites with its state. Text is not writable: the library maps it a second time. The timer shares the interrupt of
+   requests. */
 #include <jumplabel/riscv.h>
 
 void keys_start(void), keys_online(void);

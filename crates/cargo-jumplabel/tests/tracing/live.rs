@@ -111,9 +111,6 @@ fn listed_shown_and_taken_back() {
     assert_eq!((shown(&lines, "DEBUG elsewhere"), shown(&lines, "TRACE noisy: one")), (0, 1), "{lines:?}");
     traced.0.prints(&["set", "trace:noisy=remove"]);
     assert_eq!(traced.works(), quiet);
-    // A setting for a while ends without a further command.
-    traced.0.prints(&["set", "trace:noisy=on", "--for", "1s"]);
-    while shown(&traced.works(), "TRACE noisy: one") > 0 {
     // If the program itself ends what is shown, the same setting shows it again.
     traced.0.prints(&["set", "trace:noisy=on"]);
     assert_eq!((shown(&traced.works(), "TRACE noisy: one"), traced.works_after("hide")), (1, quiet.clone()));
@@ -121,6 +118,9 @@ fn listed_shown_and_taken_back() {
     assert_eq!(shown(&traced.works(), "TRACE noisy: one"), 1, "{set}");
     traced.0.prints(&["set", "trace:noisy=remove"]);
     assert_eq!(traced.works(), quiet);
+    // A setting for a while ends without a further command.
+    traced.0.prints(&["set", "trace:noisy=on", "--for", "1s"]);
+    while shown(&traced.works(), "TRACE noisy: one") > 0 {
         std::thread::yield_now();
     }
     for (item, why) in [

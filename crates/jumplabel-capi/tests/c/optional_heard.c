@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Functions that are called after changes, with threads: who removes a function whose call runs is told so; who frees its data after that, is safe. */
+/* Functions that are called after changes, with threads: who removes a function whose call runs is told so; who frees its data after that, is
+   safe. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

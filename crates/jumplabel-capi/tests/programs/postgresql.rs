@@ -1,5 +1,5 @@
-//! PostgreSQL's probes: its own declarations (probes.d), the header and the semaphores that `dtrace` makes of them, and a file that uses every macro as
-//! PostgreSQL does. The notes are the same as with `<sys/sdt.h>`, and each semaphore is a key.
+//! PostgreSQL's probes: its own declarations (probes.d), the header and the semaphores that `dtrace` makes of them, and a file that uses every macro
+//! as PostgreSQL does. The notes are the same as with `<sys/sdt.h>`, and each semaphore is a key.
 
 use std::fmt::Write;
 use std::fs;

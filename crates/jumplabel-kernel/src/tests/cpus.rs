@@ -83,8 +83,8 @@ fn last_stopped() -> Option<usize> {
     stopped.err().and(KERNEL.late())
 }
 
-/// Calls `work` on a CPU. If `work` asks for the CPU's number while interrupts are on, a scheduler moves it to another CPU. Returns the CPU on which it
-/// ended.
+/// Calls `work` on a CPU. If `work` asks for the CPU's number while interrupts are on, a scheduler moves it to another CPU. Returns the CPU on which
+/// it ended.
 fn movable<T>(cpu: usize, next: usize, work: impl FnOnce() -> Result<T, Error>) -> (usize, T) {
     CPU.set(cpu);
     NEXT.set(Some(next));

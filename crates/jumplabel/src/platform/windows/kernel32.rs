@@ -1,5 +1,5 @@
-//! The functions and types of kernel32 that this platform uses, and one of ntdll. Windows has had all of them since Windows 7. They are declared here and not in a
-//! crate, because programs without std use this platform, too.
+//! The functions and types of kernel32 that this platform uses, and one of ntdll. Windows has had all of them since Windows 7. They are declared here
+//! and not in a crate, because programs without std use this platform, too.
 
 use core::ffi::c_void;
 
