@@ -75,8 +75,7 @@ void jumplabel_kernel_end(void);
 /* The CPU that did not answer a flip in time, the last time that this happened; or -1. */
 intptr_t jumplabel_kernel_late(void);
 /* Call these before the constructors of a module run, and after its destructors have run. -EINVAL: the bounds are not in order, or it overlaps
- * another
-   module or the kernel; -ENOMEM: there are 16 modules. */
+   another module or the kernel; -ENOMEM: there are 16 modules. */
 int jumplabel_kernel_load(const struct jumplabel_bounds *_bounds);
 void jumplabel_kernel_unload(const struct jumplabel_bounds *_bounds);
 
