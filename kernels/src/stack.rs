@@ -5,14 +5,21 @@ use crate::{operations, say, unit};
 #[path = "../../crates/jumplabel/tests/conformance/stack.rs"]
 mod painted;
 
+/// For the measurement: this is a kernel.
+const IS_KERNEL: bool = true;
+
 const TABLES: &[painted::Row] = &[("a table of operations", operations::toggle)];
-const LISTS: &[painted::Row] = &[("C: jumplabel_set_all", unit::set_all)];
+const FLIPS: &[painted::Row] =
+    &[("C: jumplabel_enable", unit::enable), ("C: static_branch_enable", unit::branch_enable)];
+/// The most for a flip in C: these rows include the frames of the functions in unit.rs and unit.c.
+const OF_C: usize = painted::FLIP + 64;
+const LISTS: &[painted::Row] = &[("C: set_all of 1", unit::set_all::<1>), ("C: set_all of 40", unit::set_all::<40>)];
 
 /// Measures and prints. This CPU's stack is used by nothing else meanwhile, because the other CPU sends no interrupts.
 pub fn run(when: &str) {
     say!("stack in bytes, and the most that it may be, {when}:");
-    let lists = if unit::SITES > 0 { LISTS } else { &[] };
-    painted::rows(&[(TABLES, painted::TABLE), (lists, painted::LIST)], |name, taken, bound| {
+    let (flips, lists) = if unit::SITES > 0 { (FLIPS, LISTS) } else { (&[][..], &[][..]) };
+    painted::rows(&[(TABLES, painted::TABLE), (flips, OF_C), (lists, painted::LIST)], |name, taken, bound| {
         say!("  {name:<24} {taken:5} {bound:5}");
         assert!(taken <= bound, "{name} takes more stack than it may");
     });

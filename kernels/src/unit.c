@@ -65,12 +65,33 @@ int unit_check(void)
 	return static_call_update(count, once);
 }
 
-/* Flips a key through a list: off, on again at the next call, and so on. Returns 0 or a negative errno. */
-int unit_set_all(void)
+static bool on = true;
+
+/* Flips a key: off, on again at the next call, and so on. Returns 0 or a negative errno. */
+int unit_enable(void)
 {
-	static bool on;
-	const struct jumplabel_change change = { jumplabel_key(&counting), on };
+	on = !on;
+	return on ? jumplabel_enable(jumplabel_key(&counting)) : jumplabel_disable(jumplabel_key(&counting));
+}
+
+/* The same by Linux's names. */
+void unit_branch_enable(void)
+{
+	on = !on;
+	if (on)
+		static_branch_enable(&counting);
+	else
+		static_branch_disable(&counting);
+}
+
+/* The same through a list of up to 40 changes, of which the last one counts. */
+int unit_set_all(size_t length)
+{
+	static struct jumplabel_change changes[40];
+	size_t number;
 
 	on = !on;
-	return jumplabel_set_all(&change, 1);
+	for (number = 0; number < length; number++)
+		changes[number] = (struct jumplabel_change){ jumplabel_key(&counting), on };
+	return jumplabel_set_all(changes, length);
 }

@@ -9,7 +9,9 @@ pub const SITES: usize = if cfg!(target_arch = "x86_64") { 2 } else { 0 };
 unsafe extern "C" {
     safe fn unit_seen() -> u32;
     safe fn unit_check() -> i32;
-    safe fn unit_set_all() -> i32;
+    safe fn unit_enable() -> i32;
+    safe fn unit_branch_enable();
+    safe fn unit_set_all(length: usize) -> i32;
 }
 
 /// True if all sites in the unit see [`TRACE`](crate::checks::TRACE) as `trace`, and see the unit's key on.
@@ -24,10 +26,22 @@ pub fn agrees(trace: bool) -> bool {
     }
 }
 
-/// Flips the unit's key through a list: off, on again at the next call, and so on.
-pub fn set_all() {
+/// Flips the unit's key: off, on again at the next call, and so on.
+pub fn enable() {
     #[cfg(target_arch = "x86_64")]
-    assert!(unit_set_all() == 0);
+    assert!(unit_enable() == 0);
+}
+
+/// The same by Linux's names.
+pub fn branch_enable() {
+    #[cfg(target_arch = "x86_64")]
+    unit_branch_enable();
+}
+
+/// The same through a list.
+pub fn set_all<const LENGTH: usize>() {
+    #[cfg(target_arch = "x86_64")]
+    assert!(unit_set_all(LENGTH) == 0);
 }
 
 /// Flips from C.

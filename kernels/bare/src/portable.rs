@@ -24,6 +24,9 @@ mod operations;
 #[path = "../../../crates/jumplabel/tests/conformance/stack.rs"]
 mod painted;
 
+/// For the measurement: this is a kernel.
+const IS_KERNEL: bool = true;
+
 /// A stack for the tests, because those of this kernel have only 4 KiB.
 #[repr(align(16))]
 struct Stack(UnsafeCell<[u8; STACK]>);

@@ -7,7 +7,7 @@
 //!   │   painted             a flip changes what it uses: the lowest word that has another colour is where it ended
 //! ```
 
-use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use jumplabel::{
     Batch, Lock, RawKey, modes, prepare, set_all, static_branch_unlikely, static_call, static_key, static_mode,
@@ -84,8 +84,8 @@ fn second(value: u32) -> u32 {
 /// A measurement: its name, and the function that is measured.
 pub type Row = (&'static str, fn());
 
-/// In a kernel, the functions are optimised for size, and call no C library.
-const IS_KERNEL: bool = cfg!(target_os = "none");
+// In a kernel, the functions are optimised for size, and call no C library. (The target of a kernel may be one of Linux: i686.)
+use super::IS_KERNEL;
 
 /// The most stack for a change of one key, call or mode.
 pub const FLIP: usize = if IS_KERNEL { 1024 } else { 1536 };
@@ -96,6 +96,9 @@ pub const TABLE: usize = 1408;
 pub const LIST: usize = if IS_KERNEL { 1536 } else { 2368 };
 /// For a batch with room for 32 changes.
 const BATCH: usize = if IS_KERNEL { 1920 } else { 2240 };
+/// For a function that flips nothing, although it could: the frame of a flip is not its own. A batch is.
+pub const CALLER: usize = 256;
+const CALLER_OF_BATCH: usize = 1024;
 /// For a look at all sites.
 const LOOK: usize = if IS_KERNEL { 2048 } else { 1664 };
 
@@ -150,6 +153,34 @@ const LISTS: &[Row] = &[
     ("set_all of 40", || _ = set_all(KEYS.iter().map(|key| (&**key, on(key))))),
 ];
 
+/// Never true, but the compiler does not know that.
+static FLIPS_NOW: AtomicBool = AtomicBool::new(false);
+
+/// Calls `flip`, which is inlined, if this ever flips; then a function that uses the stack below the caller's frame.
+#[inline(always)]
+pub fn flip_never(flip: impl FnOnce()) {
+    if FLIPS_NOW.load(Relaxed) {
+        flip();
+    }
+    below();
+    // What follows the call keeps it from being the caller's last jump, which would need no frame.
+    FLIPS_NOW.store(false, Relaxed);
+}
+
+#[inline(never)]
+fn below() {
+    core::hint::black_box(&mut [0_usize; 2]);
+}
+
+const CALLERS: &[Row] = &[
+    ("caller: enable", || flip_never(|| _ = KEY.enable())),
+    ("caller: inc", || flip_never(|| _ = KEY.inc())),
+    ("caller: a static call", || flip_never(|| _ = CALL.update(second))),
+    ("caller: set_all", || flip_never(|| _ = set_all(KEYS.iter().map(|key| (&**key, true))))),
+];
+const CALLERS_OF_BATCHES: &[Row] =
+    &[("caller: a batch", || flip_never(|| _ = Batch::new().set(&KEYS[39], true).commit()))];
+
 const ALL: &[Row] = &[
     ("verify", || {
         begin();
@@ -166,7 +197,8 @@ const ALL: &[Row] = &[
 pub fn rows(others: &[(&[Row], usize)], report: fn(&str, usize, usize)) {
     let sites = || static_branch_unlikely!(KEY) | static_branch_unlikely!(KEYS[39]);
     assert!(!sites() && CALL(1) == 2 && static_switch!(MODE, { Fast => true, Checked => false, Traced => false }));
-    let own = [(FLIPS, FLIP), (BATCHES, BATCH), (LISTS, LIST), (ALL, LOOK)];
+    let callers = [(CALLERS, CALLER), (CALLERS_OF_BATCHES, CALLER_OF_BATCH)];
+    let own = [(FLIPS, FLIP), (BATCHES, BATCH), (LISTS, LIST), callers[0], callers[1], (ALL, LOOK)];
     for (rows, bound) in own.iter().chain(others) {
         for (name, work) in *rows {
             let most = taken(*work).max(taken(*work));
