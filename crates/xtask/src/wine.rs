@@ -29,8 +29,7 @@ pub const OBJDUMP: &str = "x86_64-w64-mingw32-objdump";
 const WINE: [&str; 2] = ["/usr/lib/wine/wine64", "wine64"];
 
 /// The sets that run under Wine: those that docs/porting.md calls portable, and a few more.
-const SETS: &str =
-    "keys reach naked records lists or_load calls switches scoped tracepoints ops up plan threads windows";
+const SETS: &str = "keys reach naked records lists or_load calls switches scoped tracepoints ops up plan threads on_change assertions windows";
 /// Another set. It does not depend on the linker, so it runs for only one of the targets.
 const TORTURE: &str = "torture";
 /// The sets that also run as an optimised build.
@@ -136,6 +135,7 @@ fn tests(sh: &Shell, prefix: &Path) -> Result<()> {
     llvm::target(sh)?.tests(sh, prefix, SETS)?;
     msvc::target(sh, prefix)?.tests(sh, prefix, SETS)?;
     readme(sh, prefix)?;
+    dylibs(sh, prefix)?;
     of_headers(sh, prefix)?;
     startup::test(sh, prefix)?;
     let demo = ["--release", "-p", "jumplabel-demo", "--", "--seconds", "3"];
@@ -148,6 +148,37 @@ fn tests(sh: &Shell, prefix: &Path) -> Result<()> {
         bail!("{manifest}: {log}");
     }
     println!("{RUST}, without std: ok");
+    Ok(())
+}
+
+/// Tests Rust `dylib`s, which share one instance of the library (in the fallback).
+fn dylibs(sh: &Shell, prefix: &Path) -> Result<()> {
+    let manifest = "test-crates/windows-dylib/Cargo.toml";
+    let flags = "--cfg jumplabel_dylib -Cprefer-dynamic".to_owned();
+    let directory = "target/wine/dylib";
+    let build = Target { flags, ..Target::gnu() }.cargo(sh, prefix, "build");
+    printed(build.args(["--workspace", "--manifest-path", manifest, "--target-dir", directory]))?;
+    let programs = format!("{directory}/{RUST}/debug");
+    // Windows looks for libraries beside the program.
+    let sysroot = cmd!(sh, "rustc --print sysroot").quiet().read()?;
+    let std = ["bin", "lib"].map(|folder| format!("{sysroot}/lib/rustlib/{RUST}/{folder}"));
+    let std = std.iter().filter_map(|folder| sh.read_dir(folder).ok()).flatten();
+    for library in std.filter(|path| path.extension().is_some_and(|extension| extension == "dll")) {
+        sh.copy_file(library, &programs)?;
+    }
+    for library in ["libgcc_s_seh-1.dll", "libwinpthread-1.dll"] {
+        let path = cmd!(sh, "{COMPILER} -print-file-name={library}").quiet().read()?;
+        if Path::new(&path).is_file() {
+            sh.copy_file(path, &programs)?;
+        }
+    }
+    let wine = wine().context("wine64")?;
+    let run = cmd!(sh, "timeout {LIMIT} {wine} {programs}/windows-dylib.exe {programs}/late.dll");
+    let said = printed(with(run, prefix)).context("test-crates/windows-dylib")?;
+    if !said.lines().any(|line| line.trim_end() == "ok") {
+        bail!("test-crates/windows-dylib: {said}");
+    }
+    println!("{RUST}, Rust dylibs: ok");
     Ok(())
 }
 

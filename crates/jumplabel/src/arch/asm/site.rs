@@ -108,7 +108,7 @@ macro_rules! __site_asm {
 }
 
 /// A site whose key may be in another object: the key's word leads to the GOT, and the key's offset is in the entry's meta word.
-#[cfg(all(jumplabel_dylib, not(jumplabel_short_sites)))]
+#[cfg(all(jumplabel_dylib, not(any(jumplabel_short_sites, jumplabel_windows))))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_asm {
