@@ -37,6 +37,14 @@ pub fn agent(_: &str) -> Result<Option<std::path::PathBuf>, Failure> {
     nowhere()
 }
 
+/// The process itself: whether its first thread has ended is not looked at.
+pub fn alive(pid: u32) -> Result<u32, Failure> {
+    match std::fs::exists(format!("/proc/{pid}")) {
+        Ok(true) => Ok(pid),
+        _ => Err(Failure::OutOfReach(format!("{pid}: there is no such process"))),
+    }
+}
+
 pub fn inside(_: &str) -> Result<Inside, Failure> {
     nowhere()
 }

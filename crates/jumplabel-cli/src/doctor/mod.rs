@@ -1,8 +1,9 @@
 //! `doctor`: finds out why flips fail or may fail, on this system, in a process, or in a file.
 //!
 //! ```text
-//!   system     kernel, /proc, writers, membarrier, Yama
-//!   process    seccomp, tracers, text that is mapped otherwise, instances, agent, sites that differ
+//!   system     kernel, /proc, membarrier, MDWE, Yama
+//!   writers    which work here, and which the environment names
+//!   process    its environment, seccomp, tracers, text that is mapped otherwise, instances, agent, sites that differ
 //!   object     of a file, or each that a process has loaded: table, unprepared sites, sites that begin functions
 //! ```
 //!
@@ -11,6 +12,7 @@
 mod object;
 mod process;
 mod system;
+mod writers;
 
 use serde::Serialize;
 
@@ -90,10 +92,10 @@ impl Findings {
 pub fn run(what: &arguments::Doctor, report: &mut Report) -> Result<u8, Failure> {
     let mut findings = Findings { version: crate::commands::SCHEMA, ..Findings::default() };
     match what.target.as_deref() {
-        None => system::look(&mut findings),
+        None => drop(system::look(true, &mut findings)),
         Some(target) if crate::process::is_one(target) => {
-            system::look(&mut findings);
-            process::look(target, &mut findings)?;
+            let working = system::look(false, &mut findings);
+            process::look(target, &working, &mut findings)?;
         }
         Some(file) => object::look(&Target::of_file(file)?, object::From::File, &mut findings),
     }

@@ -3,8 +3,9 @@
 use jumplabel_format::State;
 
 use super::Findings;
-use crate::commands::entries::Entries;
+use crate::commands::entries::{Entries, Probed};
 use crate::selection;
+use crate::table::COPIED;
 use crate::target::Target;
 
 /// The origin of the sites' bytes.
@@ -24,7 +25,9 @@ pub fn look(target: &Target, from: From, findings: &mut Findings) {
         findings.ok("table", format!("{}: {machine}, {keys} keys, calls and modes, {sites} sites", object.path));
         // `process::sites` reports the differing sites of a process one by one.
         let damage = if from == From::File { &object.table.damage } else { object.table.unreadable() };
-        let damage: Vec<_> = damage.iter().map(|why| format!("{}: {why}", object.path)).collect();
+        let (copied, damage): (Vec<_>, Vec<_>) =
+            damage.iter().map(|why| format!("{}: {why}", object.path)).partition(|why| why.ends_with(COPIED));
+        findings.several("table", &copied, "run the file from before BOLT: docs/table-format.md, Post-link optimizers");
         findings.several("table", &damage, "link the file anew; sites of a process come back by check --repair");
         loading(object, from, findings);
     }
@@ -50,14 +53,29 @@ fn loading(object: &crate::target::Object, from: From, findings: &mut Findings) 
 fn entries(target: &Target, findings: &mut Findings) {
     let mut entries = Entries::default();
     entries.of(&selection::every(target));
-    let (all, fragile) = (entries.len(), entries.fragile());
-    if fragile > 0 {
-        findings.note(
-            "entries",
-            format!("of functions that begin with a site, {fragile} have no prefix there"),
-            "a uprobe on one of them breaks it: build with the prefix (docs/building.md); check FILE --entries names them",
-        );
-    } else if all > 0 {
-        findings.ok("entries", format!("functions that begin with a site: {all}; probes may come and go there"));
+    for (probed, count) in entries.count() {
+        let (is, cure) = match probed {
+            Probed::InFront => {
+                findings
+                    .ok("entries", format!("functions that begin with a site: {count}; probes may come and go there"));
+                continue;
+            }
+            Probed::Refused => {
+                ("have a prefix that Linux lets no uprobe replace", "probe the instruction after the site")
+            }
+            Probed::Breaks => (
+                "have no prefix there",
+                "a uprobe on one of them breaks it: build with the prefix (docs/building.md); check FILE --entries names them",
+            ),
+            Probed::Waits => (
+                "cannot be flipped while a probe is there",
+                "remove the probe or breakpoint, and flip again; check FILE --entries names them",
+            ),
+            Probed::AsInFile => (
+                "have the state of the file after a uprobe",
+                "after a uprobe was removed: verify(), or check --repair PID; check FILE --entries names them",
+            ),
+        };
+        findings.note("entries", format!("of functions that begin with a site, {count} {is}"), cure);
     }
 }

@@ -5,22 +5,27 @@ use std::fs;
 
 use jumplabel_agent::protocol::Request;
 
-use super::{Findings, object};
+use super::{Findings, object, writers};
 use crate::failure::Failure;
 use crate::force;
 use crate::process::Process;
 use crate::target::Target;
 
-pub fn look(target: &str, findings: &mut Findings) -> Result<(), Failure> {
+/// The cure if `/proc` shows nothing of a process.
+const SEE: &str = "be its user, or root; in a container, CAP_SYS_PTRACE of its user namespace is needed, too";
+
+/// `working` are the writers that work for the tool.
+pub fn look(target: &str, working: &[&str], findings: &mut Findings) -> Result<(), Failure> {
     let Ok(pid) = target.parse::<u32>() else {
         // The target is a name or a socket, so only the agent is asked: its process may be in another container.
         return agent(target, findings);
     };
-    if !fs::exists(format!("/proc/{pid}")).unwrap_or(false) {
-        return Err(Failure::OutOfReach(format!("{pid}: there is no such process")));
+    let alive = force::alive(pid)?;
+    if let Some(name) = environment(alive, writers::VARIABLE) {
+        writers::named(&name, working, findings);
     }
-    sandbox(pid, findings);
-    text(pid, findings);
+    sandbox(alive, findings);
+    text(alive, findings);
     match force::target(target) {
         Ok(found) => {
             object::look(&found, object::From::Memory, findings);
@@ -38,8 +43,18 @@ pub fn look(target: &str, findings: &mut Findings) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The value of a variable in the environment with which the process was started.
+fn environment(pid: u32, variable: &str) -> Option<Vec<u8>> {
+    let all = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let value = |one: &[u8]| Some(one.strip_prefix(variable.as_bytes())?.strip_prefix(b"=")?.to_vec());
+    all.split(|&byte| byte == 0).find_map(value)
+}
+
 fn sandbox(pid: u32, findings: &mut Findings) {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let status = match fs::read_to_string(format!("/proc/{pid}/status")) {
+        Ok(status) => status,
+        Err(error) => return findings.note("seccomp", format!("cannot be seen: {error}"), SEE),
+    };
     let line = |name: &str| status.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()));
     match line("Seccomp") {
         Some("0") | None => findings.ok("seccomp", "no filter"),
@@ -64,7 +79,7 @@ fn text(pid: u32, findings: &mut Findings) {
     let maps = match fs::read_to_string(format!("/proc/{pid}/smaps")) {
         Ok(maps) => maps,
         Err(error) => {
-            return findings.note("text", format!("its mappings cannot be read: {error}"), "be its user, or root");
+            return findings.note("text", format!("its mappings cannot be read: {error}"), SEE);
         }
     };
     let (mut mapping, mut how, mut found) = ("", "", Vec::new());
@@ -120,7 +135,8 @@ fn sites(target: &Target, findings: &mut Findings) {
     let differences = force::differences(target);
     let cure = "jumplabel check --repair PID; of a hook or a breakpoint, end whoever set it";
     findings.several("sites", &differences, cure);
-    if differences.is_empty() {
+    let has_sites = target.objects.iter().any(|object| !object.table.sites.is_empty());
+    if differences.is_empty() && has_sites {
         findings.ok("sites", "all do what their keys say");
     }
 }

@@ -1,26 +1,23 @@
-//! Examines what this system allows, by flips of a key of the tool's own.
+//! Examines what this system allows.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use jumplabel::{WriterKind, static_branch_unlikely, static_key};
+use super::{Findings, writers};
 
-use super::Findings;
-
-static_key! {
-    /// The key that the tool flips to see which writers work.
-    static TRIED: false;
-}
-
-const WRITERS: [(&str, WriterKind); 3] =
-    [("procmem", WriterKind::Procmem), ("mprotect", WriterKind::Mprotect), ("remap", WriterKind::Remap)];
-
-pub fn look(findings: &mut Findings) {
+/// Returns the names of the writers that work here. `own` is false if they are asked for another process.
+pub fn look(own: bool, findings: &mut Findings) -> Vec<&'static str> {
     kernel(findings);
     proc(findings);
-    writers(findings);
+    let working = writers::look(findings);
+    if own && let Some(name) = std::env::var_os(writers::VARIABLE) {
+        writers::named(name.as_bytes(), &working, findings);
+    }
     membarrier(findings);
+    mdwe(findings);
     yama(findings);
+    working
 }
 
 fn kernel(findings: &mut Findings) {
@@ -44,43 +41,6 @@ fn proc(findings: &mut Findings) {
     }
 }
 
-fn writers(findings: &mut Findings) {
-    if cfg!(jumplabel_fallback) {
-        return findings.note("writers", "this tool has no sites, and tries none", "build it for a target with sites");
-    }
-    let mut working = Vec::new();
-    for (name, kind) in WRITERS {
-        jumplabel::set_writer(Some(kind));
-        match tried() {
-            Ok(true) => working.push(name),
-            Ok(false) => findings.bad("writers", format!("{name} says Ok, and does nothing"), "please report this"),
-            Err(error) => findings.note(
-                "writers",
-                format!("{name}: {error}"),
-                "a process in the same sandbox can flip by the others; docs/safety.md has each error's cure",
-            ),
-        }
-    }
-    jumplabel::set_writer(None);
-    match working.first() {
-        Some(first) => findings.ok("writers", format!("{}; {first} is tried first", working.join(", "))),
-        None => findings.bad(
-            "writers",
-            "none works here: no key of this system's programs can be flipped from such a sandbox",
-            "loosen the sandbox: allow one of pwrite to /proc/self/mem, mprotect, mremap for code",
-        ),
-    }
-}
-
-/// Flips the key on and off again. Returns whether its check followed.
-fn tried() -> Result<bool, jumplabel::Error> {
-    let is_on = || static_branch_unlikely!(TRIED);
-    TRIED.enable()?;
-    let was_on = is_on();
-    TRIED.disable()?;
-    Ok(was_on && !is_on())
-}
-
 fn membarrier(findings: &mut Findings) {
     const QUERY: libc::c_int = 0;
     const PRIVATE_EXPEDITED_SYNC_CORE: libc::c_long = 1 << 5;
@@ -96,16 +56,74 @@ fn membarrier(findings: &mut Findings) {
     );
 }
 
+/// Memory that denies writes and execution (MDWE): a process has it from its parents, or by its own wish.
+fn mdwe(findings: &mut Findings) {
+    const GET_MDWE: libc::c_int = 66;
+    const REFUSES_GAIN: libc::c_int = 1;
+    // SAFETY: the call takes numbers, and returns a mask. Linux before 6.3 refuses it.
+    let mask = unsafe { libc::prctl(GET_MDWE, 0_u64, 0_u64, 0_u64, 0_u64) };
+    if mask > 0 && mask & REFUSES_GAIN != 0 {
+        let cure = "a process that has it can flip by procmem alone; systemd's MemoryDenyWriteExecute= sets it";
+        findings.note(
+            "mdwe",
+            "this tool inherits it: no memory becomes executable, so mprotect and remap are out",
+            cure,
+        );
+    }
+}
+
 fn yama(findings: &mut Findings) {
-    // SAFETY: the call takes nothing, and returns a number.
-    let is_root = unsafe { libc::geteuid() } == 0;
-    match fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").map(|scope| scope.trim().to_owned()) {
-        Ok(scope) if scope != "0" && !is_root => findings.note(
-            "yama",
-            format!("kernel.yama.ptrace_scope is {scope}"),
-            "for --force be root, or set it to 0; agents do not need it",
+    let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok();
+    let (is, cure) = may_trace(scope.as_deref().map(str::trim), traces_others());
+    match cure {
+        None => findings.ok("yama", is),
+        Some(cure) => findings.note("yama", is, cure),
+    }
+}
+
+/// Whether this process has the capability CAP_SYS_PTRACE.
+fn traces_others() -> bool {
+    const SYS_PTRACE: u64 = 1 << 19;
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    effective.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & SYS_PTRACE != 0)
+}
+
+/// What Yama lets this user trace, and, if that is less than `--force` needs, the cure (Documentation/admin-guide/LSM/Yama.rst of Linux).
+fn may_trace(scope: Option<&str>, has_capability: bool) -> (String, Option<&'static str>) {
+    let Some(scope) = scope else {
+        return ("is not there: --force works for the user's own processes".into(), None);
+    };
+    let is = format!("kernel.yama.ptrace_scope is {scope}");
+    match (scope, has_capability) {
+        ("0", _) | ("1" | "2", true) => (format!("{is}, which lets this user trace"), None),
+        ("1" | "2", false) => (is, Some("for --force be root (CAP_SYS_PTRACE), or set it to 0; agents do not need it")),
+        _ => (
+            format!("{is}: nobody may trace, and nobody can change that until the system starts again"),
+            Some("--force is out: start programs with an agent"),
         ),
-        Ok(scope) => findings.ok("yama", format!("kernel.yama.ptrace_scope is {scope}, which lets this user trace")),
-        Err(_) => findings.ok("yama", "is not there: --force works for the user's own processes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_trace;
+
+    #[test]
+    fn yama() {
+        for (scope, has_capability, traces, cure) in [
+            (None, false, true, ""),
+            (Some("0"), false, true, ""),
+            (Some("1"), false, false, "be root"),
+            (Some("1"), true, true, ""),
+            (Some("2"), false, false, "be root"),
+            (Some("2"), true, true, ""),
+            (Some("3"), false, false, "an agent"),
+            (Some("3"), true, false, "an agent"),
+        ] {
+            let (is, says) = may_trace(scope, has_capability);
+            assert_eq!(says.is_none(), traces, "{scope:?} {has_capability}: {is}");
+            assert!(says.unwrap_or_default().contains(cure), "{scope:?} {has_capability}: {says:?}");
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::machine::Machine;
 use crate::selection;
 use crate::table::{Declared, Is, Place, Subject};
-use crate::target::Target;
+use crate::target::{Object, Target};
 
 /// A running process.
 pub struct Live {
@@ -148,12 +148,22 @@ impl Live {
                 }
             }
         }
-        if self.target.objects.iter().all(|object| object.table.subjects.is_empty()) {
+        let is_empty = |object: &Object| object.table.subjects.is_empty() && object.table.unreadable().is_empty();
+        if self.target.objects.iter().all(is_empty) {
             return Err(Failure::OutOfReach(format!("{}: no keys", self.pid)));
         }
         self.keys.sort_by(|one, other| one.name.cmp(&other.name));
         self.by_address = self.keys.iter().enumerate().map(|(number, key)| (key.address, number)).collect();
         Ok(())
+    }
+
+    /// Returns an error if no key is known because a table cannot be read.
+    pub fn is_readable(&self) -> Result<(), Failure> {
+        let damage = |object: &Object| Some(format!("{}: {}", object.path, object.table.unreadable().first()?));
+        match self.target.objects.iter().find_map(damage) {
+            Some(why) if self.keys.is_empty() => Err(Failure::Refused(format!("{}: damaged: {why}", self.pid))),
+            _ => Ok(()),
+        }
     }
 
     /// Returns an error if the process lists an object that was not read, because that object could have sites of the same keys.

@@ -19,6 +19,7 @@ use crate::target::{Object, Target};
 /// `list`: the keys that the selectors choose.
 pub fn list(target: &str, selectors: &[Selector]) -> Result<Answer, Failure> {
     let live = Live::read(pid(target)?)?;
+    live.is_readable()?;
     if live.keys.is_empty() {
         let what = "no keys, but static calls or modes, of which its agent has a list, or the file";
         return Err(Failure::OutOfReach(format!("{}: {what}", live.pid)));

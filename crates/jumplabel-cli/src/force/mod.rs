@@ -70,6 +70,7 @@ pub fn target(name: &str) -> Result<Target, Failure> {
 
 /// The keys that some selectors choose, each once. Without selectors, all keys.
 fn chosen(live: &Live, selectors: &[Selector]) -> Result<Vec<usize>, Failure> {
+    live.is_readable()?;
     let mut all: Vec<usize> = if selectors.is_empty() { (0..live.keys.len()).collect() } else { Vec::new() };
     for selector in selectors {
         all.extend(some(live, selector)?);
@@ -81,6 +82,7 @@ fn chosen(live: &Live, selectors: &[Selector]) -> Result<Vec<usize>, Failure> {
 
 /// The keys that a selector chooses. It is an error if there are none.
 fn some(live: &Live, selector: &Selector) -> Result<Vec<usize>, Failure> {
+    live.is_readable()?;
     let keys = live.choose(selector)?;
     if keys.is_empty() {
         let meant = jumplabel_selector::did_you_mean(&selector.what, live.keys.iter().map(|key| &*key.name));
@@ -104,6 +106,11 @@ pub struct Inside {
     pub instances: Vec<(String, u32)>,
     /// The result of [`agent`].
     pub agent: Result<Option<PathBuf>, Failure>,
+}
+
+/// A thread by whose number the system shows the process's files. It is an error if all of its threads have ended.
+pub fn alive(pid: Pid) -> Result<Pid, Failure> {
+    threads::alive(pid)
 }
 
 /// Reads the process once, and finds both its instances and its agent.

@@ -95,6 +95,10 @@ pub struct Arm {
     pub bytes: usize,
 }
 
+/// The end of the sentence about a site in code that was copied. It names the cure.
+pub const COPIED: &str =
+    "in code that a tool such as BOLT has copied: the copy runs, and has no site; use the file from before that tool";
+
 /// Every object begins with headers of at least this size.
 const HEADERS: u64 = 256;
 /// The mode in an arm that only has the operation's name.
@@ -141,8 +145,7 @@ impl Site {
         let bytes = image.slice(address, size).filter(|_| image.contains_code(address, size as u64));
         let bytes = bytes.ok_or_else(|| format!("has its site where no code is: {address:#x}"))?;
         if image.is_copied(address) {
-            let why = "in code that a tool such as BOLT has copied: the copy runs, and has no site; use the file from before that tool";
-            return Err(format!("has its site at {address:#x}, {why}"));
+            return Err(format!("has its site at {address:#x}, {COPIED}"));
         }
         let is_x86 = matches!(image.machine, Machine::X86 | Machine::X86_64);
         let mut site = Site {

@@ -18,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-pub use entry::{Arm, Place, Site};
+pub use entry::{Arm, COPIED, Place, Site};
 #[cfg(target_os = "linux")]
 pub use holding::Now;
 pub use object_record::find;

@@ -53,7 +53,13 @@ __attribute__((noinline)) int entered(void)
 }
 #endif
 
-int main(void)
+/* With an argument, it waits for a byte, or for the end of its input. */
+int main(int argc, char **argv)
 {
-	return receive(0);
+	int result = receive(0);
+
+	(void)argv;
+	if (argc > 1 && fflush(NULL) == 0)
+		result = scanf("%*c");
+	return result;
 }

@@ -39,15 +39,19 @@ fn entries() {
         printed.lines().map(words).collect()
     };
     let head = "KEY FUNCTION A PROBE OR BREAKPOINT THERE";
-    for (name, option, probed) in [
-        ("entries", "", "is in front of the site"),
-        ("entries-short", "-DJUMPLABEL_SHORT", "is in front of the site"),
-        ("entries-bare", "-DJUMPLABEL_NO_SITE_PREFIX", "a uprobe that is removed breaks the site"),
+    let (ok, bad) =
+        ("ok    entries     functions that begin with a site: 1; probes may", "note  entries     of functions");
+    for (name, option, probed, doctor) in [
+        ("entries", "", "is in front of the site", ok),
+        ("entries-short", "-DJUMPLABEL_SHORT", "is in front of the site", ok),
+        ("entries-bare", "-DJUMPLABEL_NO_SITE_PREFIX", "a uprobe that is removed breaks the site", bad),
     ] {
         let file = of_c(name, "gcc", &format!("-O2 -DENTRY -fcf-protection=none -no-pie -fno-pie {option}"));
         let printed = prints("check", &file, &["--entries"]);
         assert_eq!(names(&printed), [head, &format!("trace entered {probed}")], "{option}");
         assert_eq!(prints("check", &file, &["hooks*", "--entries"]), "", "{option}");
+        let said = prints("doctor", &file, &[]);
+        assert!(said.contains(doctor) && [ok, bad].iter().filter(|line| said.contains(**line)).count() == 1, "{said}");
         // By symbols.
         let stripped = copy(&file, &format!("{name}-stripped"), &["strip"]);
         let Printed { code, out, err } = jumplabel(&["check", text(&stripped), "--entries"]);

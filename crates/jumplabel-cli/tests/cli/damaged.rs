@@ -1,7 +1,8 @@
 //! Files that are damaged, or made to do harm: a clear error, and never a panic (the tool runs in the test's process).
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use jumplabel_testing::{breadth, cargo, headers};
@@ -143,6 +144,40 @@ fn copied_by_bolt() {
             }
         }
     }
+}
+
+/// A process that runs the copies: its keys are C's, which have no records, so no table leads to a key that can be read.
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn a_process_of_copied_code() {
+    const BOLT: &str = "llvm-bolt-16";
+    if !breadth::has(BOLT) {
+        return;
+    }
+    let after = scratch("copied.runs");
+    cargo::run(Command::new(BOLT).arg("--use-gnu-stack").arg(before_bolt()).arg("-o").arg(&after));
+    let mut program = Command::new(&after);
+    let mut child = program.arg("waits").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "fsync\n");
+    let pid = child.id().to_string();
+    for (words, code, says) in [
+        (&["doctor", &pid][..], 1, "BAD   table       "),
+        (&["check", "--force", &pid], 4, ""),
+        (&["list", "--force", &pid], 4, "damaged: "),
+        (&["set", "--force", &pid, "trace=on"], 4, "damaged: "),
+    ] {
+        // In a process of its own: `doctor` flips a key of the process that it runs in.
+        let output = Command::new(env!("CARGO_BIN_EXE_jumplabel")).args(words).output().unwrap();
+        let printed = cargo::printed(&output);
+        assert!(printed.contains("such as BOLT has copied") && printed.contains(says), "{words:?}: {printed}");
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {printed}");
+        let healthy = ["ok    sites", "link the file anew"].iter().find(|line| printed.contains(**line));
+        assert_eq!(healthy, None, "{words:?}: {printed}");
+    }
+    drop(child.stdin.take());
+    child.wait().unwrap();
 }
 
 /// The same by the headers of BOLT 22 alone. The twin: a file of a linker that was told to leave PT_GNU_STACK out is sound.

@@ -7,7 +7,25 @@ use std::process::Command;
 use jumplabel_testing::cargo::{self, Build, has_target};
 
 use crate::commands::LISTED;
-use crate::programs::{copy, edited, prints};
+use crate::programs::{copy, edited, prefix, prints, scratch};
+
+/// `doctor` says what a uprobe does to a site that begins a function: here no byte in front of the site takes it.
+#[test]
+fn entries() {
+    for machine in [AARCH64, RISCV64].iter().filter(|machine| machine.is_here()) {
+        let to = scratch(&format!("entries-{}", machine.name));
+        let mut gcc = Command::new(format!("{}-gcc", machine.gnu));
+        gcc.args(["-std=c11", "-D_GNU_SOURCE", "-O2", "-DENTRY", "-fPIC", "-shared", "-nostdlib", "-I"]);
+        gcc.arg(prefix().join("include")).args(["tests/c/operated.c", "-o"]).arg(&to);
+        cargo::run(gcc.current_dir(env!("CARGO_MANIFEST_DIR")));
+        let listed = prints("check", &to, &["--entries"]);
+        assert!(listed.contains("a uprobe that is removed leaves the state of the file"), "{listed}");
+        let said = prints("doctor", &to, &[]);
+        let line = said.lines().find(|line| line.starts_with("note  entries     of functions that begin with a site"));
+        let says = |line: &str| line.ends_with(" have the state of the file after a uprobe");
+        assert!(line.is_some_and(says) && !said.contains("ok    entries"), "{said}");
+    }
+}
 
 struct Machine {
     name: &'static str,

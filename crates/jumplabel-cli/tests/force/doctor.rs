@@ -1,9 +1,11 @@
 //! `doctor`: what it finds of a system, a file and a process, and what it does not when all is well.
 
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::ptr::null;
 
 use super::busy::{Busy, Told, busy_site, program, tool};
 
@@ -40,6 +42,10 @@ fn without_membarrier() -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap()
+}
+
 fn alone(filtered: bool, words: &[&str]) -> Told {
     let mut tool = Command::new(env!("CARGO_BIN_EXE_jumplabel"));
     tool.arg("doctor").args(words);
@@ -48,7 +54,6 @@ fn alone(filtered: bool, words: &[&str]) -> Told {
         unsafe { tool.pre_exec(without_membarrier) };
     }
     let output = tool.output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
     Told { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
 }
 
@@ -94,6 +99,124 @@ fn process() {
     }
     assert!(said.contains("/busy: table format 1\n") && !said.contains("BAD"), "{said}");
     assert_eq!(busy.report().unwrap()[1], 0);
+}
+
+/// The environment forces a writer: the tool says so of a process, and of its own.
+#[test]
+fn chosen_writer() {
+    for (name, done, code, line) in [
+        (
+            "coffee",
+            false,
+            1,
+            "BAD   writers     JUMPLABEL_WRITER=coffee: there is no such writer, so each flip fails\n",
+        ),
+        ("remap", true, 0, "note  writers     JUMPLABEL_WRITER=remap: no other is tried\n"),
+        ("auto", true, 0, ""),
+    ] {
+        let mut busy = Busy::run(Command::new(program()).env("JUMPLABEL_WRITER", name));
+        assert_eq!(busy.ask("flip busy.cold on") == "done", done, "{name}");
+        let mut own = Command::new(env!("CARGO_BIN_EXE_jumplabel"));
+        let own = own.arg("doctor").env("JUMPLABEL_WRITER", name).output().unwrap();
+        for (said, was) in [(doctor(&busy).out, doctor(&busy).code), (text(own.stdout), own.status.code())] {
+            assert!(was == Some(code) && said.contains(line), "{name}: {said}");
+            assert_eq!(said.contains("JUMPLABEL_WRITER"), !line.is_empty(), "{name}: {said}");
+        }
+        // What the tool's own environment says matters to the tool only.
+        let mut other = Command::new(env!("CARGO_BIN_EXE_jumplabel"));
+        let other = other.args(["doctor", &std::process::id().to_string()]).env("JUMPLABEL_WRITER", name);
+        assert_eq!(other.output().unwrap().status.code(), Some(0), "{name}");
+    }
+}
+
+/// Without a file system `/proc`, and without the right to make memory executable.
+#[test]
+fn sandboxes() {
+    let without_proc = || {
+        // SAFETY: the calls get texts that end with 0, and null where nothing is given.
+        let done = unsafe {
+            libc::unshare(libc::CLONE_NEWNS) == 0
+                && libc::mount(c"none".as_ptr(), c"/".as_ptr(), null(), libc::MS_REC | libc::MS_PRIVATE, null()) == 0
+                && libc::mount(c"none".as_ptr(), c"/proc".as_ptr(), c"tmpfs".as_ptr(), 0, null()) == 0
+        };
+        if done { Ok(()) } else { Err(io::Error::last_os_error()) }
+    };
+    let without_execution = || {
+        const PR_SET_MDWE: libc::c_int = 65;
+        // SAFETY: numbers.
+        let result = unsafe { libc::prctl(PR_SET_MDWE, 1_u64, 0_u64, 0_u64, 0_u64) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    };
+    let run = |before: fn() -> io::Result<()>, lines: &[&str]| {
+        let mut tool = Command::new(env!("CARGO_BIN_EXE_jumplabel"));
+        // SAFETY: the function only makes system calls.
+        unsafe { tool.arg("doctor").pre_exec(before) };
+        let output = match tool.output() {
+            Err(error) => return println!("left out: {lines:?}: {error}"),
+            Ok(output) => output,
+        };
+        let said = text(output.stdout);
+        assert!(output.status.success() && lines.iter().all(|line| said.contains(line)), "{lines:?}: {said}");
+    };
+    run(
+        without_proc,
+        &["note  /proc       is not mounted\n", "note  writers     procmem: ", "ok    writers     mprotect;"],
+    );
+    let mdwe = "note  mdwe        this tool inherits it";
+    run(
+        without_execution,
+        &[mdwe, "note  writers     mprotect: ", "note  writers     remap: ", "ok    writers     procmem;"],
+    );
+    assert!(!alone(false, &[]).done().contains(mdwe));
+}
+
+/// Text that is writable, cannot be read, or whose file has gone: in this process, which maps a file so.
+#[test]
+fn mapped_otherwise() {
+    let map = |path: &std::path::Path, how| {
+        let file = std::fs::File::open(path).unwrap();
+        // SAFETY: a new mapping of one page, which stays until this process ends.
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), 4096, how, libc::MAP_PRIVATE, file.as_raw_fd(), 0) };
+        assert_ne!(at, libc::MAP_FAILED, "{}", io::Error::last_os_error());
+    };
+    let me = std::process::id();
+    assert!(tool(&["doctor"], me, &[], None).done().contains("ok    text        mapped as linkers have it\n"));
+    map(program(), libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC);
+    map(program(), libc::PROT_EXEC);
+    let gone = program().with_file_name("gone");
+    std::fs::copy(program(), &gone).unwrap();
+    map(&gone, libc::PROT_READ | libc::PROT_EXEC);
+    std::fs::remove_file(&gone).unwrap();
+    let said = tool(&["doctor"], me, &[], None).done();
+    for line in ["is writable: ", "cannot be read: ", "has a file that was replaced: "] {
+        assert!(said.contains(&format!("note  text        {line}")), "{line}: {said}");
+    }
+}
+
+#[test]
+fn traced() {
+    let busy = Busy::start();
+    let pid = busy.pid.cast_signed();
+    // SAFETY: the call takes numbers. It ends with this thread, or with the process.
+    assert_eq!(unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0, 0) }, 0);
+    // SAFETY: the call takes nothing. The system names the thread that traces.
+    let line = format!("note  tracer      process {} traces it\n", unsafe { libc::gettid() });
+    let said = doctor(&busy).done();
+    assert!(said.contains(&line), "{said}");
+    // SAFETY: numbers. A thread must stand still to be let go; one that is killed is gone anyway.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+}
+
+/// A process that has ended, while its parent has not taken notice, is none.
+#[test]
+fn ended() {
+    let mut child = Command::new("true").spawn().unwrap();
+    let mut info = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+    let how = libc::WEXITED | libc::WNOWAIT;
+    // SAFETY: waits until the child has ended and leaves it as it is; `info` is a place for the news.
+    assert_eq!(unsafe { libc::waitid(libc::P_PID, child.id(), info.as_mut_ptr(), how) }, 0);
+    tool(&["doctor"], child.id(), &[], None).refused(3, "there is no such process");
+    child.wait().unwrap();
 }
 
 #[test]
