@@ -65,6 +65,7 @@ const COMMANDS: &[(&str, How)] = &[
         "cargo rustc --release -p jumplabel-agent-capi --features capi --lib --crate-type staticlib --target x86_64-pc-windows-gnu --target-dir target/wine",
         Nothing(WINE),
     ),
+    ("cargo xtask wine --torture 20", Exists("`make wine` runs the torture for a shorter time")),
     ("make wine PROGRAM=a.exe", Exists(WINE)),
     ("make wine PROGRAM=target/wine/x86_64-pc-windows-gnu/release/jumplabel-demo.exe", Exists(WINE)),
     ("make install PREFIX=/usr/local", Install("make install PREFIX=$PREFIX", "/usr/local is not the test's")),
