@@ -19,7 +19,10 @@ check: cargo
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --quiet -p jumplabel --lib $(QUICK:%=--test %)
 	cargo test --quiet -p xtask --test layers
+	@if [ -d "$$(rustc --print sysroot)/lib/rustlib/$(WINDOWS)/lib" ]; then set -x; cargo check --quiet -p jumplabel --lib --tests --target $(WINDOWS); \
+		else echo "left out: $(WINDOWS), which is not installed (rustup target add $(WINDOWS))"; fi
 	@echo "passed. Left out: C and C++, the tool, the agent, programs that tests build, flips under load (make test); all else (make test-all)"
+WINDOWS := x86_64-pc-windows-gnu
 QUICK := alternatives assertions calls call_sites contract format keys lists naked on_change ops or_load plan records retargets scoped strayed switches threads tracepoints
 
 # Shows that all works on this machine, in some ten minutes on two processors. Incremental builds cost more than they save here, because everything is

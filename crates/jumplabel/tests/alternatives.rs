@@ -1,5 +1,5 @@
 //! Instructions whose place others take if the processor has a feature.
-#![cfg(target_arch = "x86_64")]
+#![cfg(all(target_arch = "x86_64", not(windows)))]
 
 #[cfg(jumplabel_sites)]
 #[path = "alternatives/unreliable.rs"]
