@@ -46,11 +46,14 @@ impl Copies {
             fs::write(lock, &upstream.lock)?;
             let crates: Vec<_> = versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
             let (crates, command) = (crates.join(" and "), self.command);
-            let now = format_args!(
-                "Each callsite of {crates} has a static key now, in this program and in its dependencies.\n\
-                 Run `cargo jumplabel {command}` again when Cargo.lock has another version; `cargo jumplabel {command} --check` in CI says so."
+            say(
+                io::stdout(),
+                format_args!(
+                    "Each callsite of {crates} has a static key now, in this program and in its dependencies.\n\
+                     Run `cargo jumplabel {command}` again when Cargo.lock has another version; \
+                     `cargo jumplabel {command} --check` in CI says so."
+                ),
             );
-            say(io::stdout(), now);
         }
         Ok(())
     }

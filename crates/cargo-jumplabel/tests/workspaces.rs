@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use jumplabel_testing::breadth;
 use jumplabel_testing::cargo::{Build, printed, run};
 use project::{copy, copy_folder, fails, repository, succeeds, tool_command};
 
@@ -51,6 +52,27 @@ fn workspace() {
     assert!(!app.join("jumplabel-patches").exists() && !noisy.join("jumplabel-patches").exists());
     succeeds(&app, &["tracing", "--remove"]);
     assert!(read(root, "Cargo.toml") == virtual_root && !root.join("jumplabel-patches").exists());
+}
+
+/// The patched crates, and crates with their macros, compile by the oldest compiler that the patched manifests name. (`make lint-all` compiles our own
+/// crates by it.)
+#[test]
+fn oldest_compiler() {
+    const OLDEST: &str = "1.88.0";
+    if !Command::new("rustup").args(["run", OLDEST, "rustc", "-V"]).output().is_ok_and(|it| it.status.success()) {
+        return breadth::leave_out(OLDEST);
+    }
+    let folder = copy("traced", "oldest");
+    succeeds(&folder, &["tracing"]);
+    succeeds(&folder, &["log"]);
+    let promised = format!("rust-version = \"{}\"", OLDEST.trim_end_matches(".0"));
+    for name in ["tracing", "tracing-core", "log"] {
+        assert!(read(&folder, &format!("jumplabel-patches/{name}/Cargo.toml")).contains(&promised), "{name}");
+    }
+    let build = Build { toolchain: Some(OLDEST), ..Build::of("traced") };
+    let mut check = build.command("check");
+    check.current_dir(&folder).env("CARGO_TARGET_DIR", folder.join("target"));
+    run(check.args(["--quiet", "--workspace", "--bin", "traced", "--features", "patched,log"]));
 }
 
 /// Dependencies that `cargo vendor` has written suffice, without a network and with an empty cache of cargo.

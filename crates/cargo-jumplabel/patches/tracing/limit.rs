@@ -85,12 +85,11 @@ fn tell(lost: u32, most: u32, of: &'static Metadata<'static>) {
     else {
         return;
     };
-    let text = format_args!("events were lost: more than {most} in a second");
     let (place, of) = (of.line().unwrap_or(0), of.target());
     Event::dispatch(
         &META,
         &fields.value_set(&[
-            (&message, Some(&text as &dyn Value)),
+            (&message, Some(&format_args!("events were lost: more than {most} in a second") as &dyn Value)),
             (&number, Some(&lost as &dyn Value)),
             (&target, Some(&of as &dyn Value)),
             (&line, Some(&place as &dyn Value)),
