@@ -56,8 +56,8 @@ lint:
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --quiet --workspace $(foreach set,$(LINTED),--test $(set))
 
-# Clippy with other features, for another platform and for other instruction sets (CI on a slow machine leaves `make arches` out); and the
-# documentation of all items.
+# Clippy with other features, for other platforms and for other instruction sets (CI on a slow machine leaves `make arches` out); all crates that
+# others build, by the oldest compiler that they promise; and the documentation of all items.
 LINUX_TARGETS := $(foreach machine,aarch64 riscv64gc i686 s390x powerpc64le powerpc64,$(machine)-unknown-linux-gnu) armv7-unknown-linux-gnueabihf
 # Where somebody may build the tool. Without Linux, it reads files.
 TOOL_TARGETS := x86_64-unknown-linux-musl aarch64-unknown-linux-gnu aarch64-apple-darwin
@@ -68,7 +68,8 @@ lint-all: cargo
 	cargo clippy -p jumplabel -p jumplabel-agent $(LINUX_TARGETS:%=--target %) -- -D warnings
 	cargo clippy -p jumplabel-cli $(TOOL_TARGETS:%=--target %) -- -D warnings
 	cargo clippy --workspace --features jumplabel-capi/kernel --all-targets -- -D warnings
-	rustup run 1.88.0 cargo check --quiet --target-dir target/msrv -p jumplabel-kernel -p jumplabel-capi --features jumplabel-capi/kernel
+	rustup run 1.88.0 cargo check --quiet --target-dir target/msrv --workspace --exclude jumplabel-bench --exclude xtask \
+		--features jumplabel-capi/kernel
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 # Sets of tests that run in parallel, and in parallel with `make lint` and `make fallback`. The sets of PROJECTS run one after the other: cargo builds
