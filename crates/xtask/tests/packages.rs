@@ -8,6 +8,8 @@ mod bookworm;
 mod debian;
 #[path = "packages/dependencies.rs"]
 mod dependencies;
+#[path = "packages/goals.rs"]
+mod goals;
 #[path = "packages/manifests.rs"]
 mod manifests;
 #[path = "packages/registry.rs"]
