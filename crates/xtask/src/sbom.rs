@@ -31,13 +31,19 @@ pub fn run(sh: &Shell) -> Result<()> {
 fn name_and_version(line: &str) -> Option<String> {
     let mut words = line.split(' ');
     let (name, version) = (words.next()?, words.next()?.strip_prefix('v')?);
-    Some(format!("{name}@{version}"))
+    Some(called(name, version, line.contains(" (/")))
+}
+
+/// `name@version`, and for a package of this repository a mark: `crates/fail` has the name and the version of the crate that it replaces.
+fn called(name: &str, version: &str, is_own: bool) -> String {
+    format!("{name}@{version}{}", if is_own { "#jumplabel" } else { "" })
 }
 
 /// The bill of all packages in cargo's metadata.
 fn bill(metadata: &Value, required: &BTreeSet<String>, lock: &str) -> Result<Value> {
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
-    let called = |package: &Value| format!("{}@{}", text(package, "name"), text(package, "version"));
+    let called =
+        |package: &Value| called(&text(package, "name"), &text(package, "version"), package["source"].is_null());
     let packages = metadata["packages"].as_array().context("cargo lists packages")?;
     let named: Map<String, Value> =
         packages.iter().map(|package| (text(package, "id"), called(package).into())).collect();
@@ -87,8 +93,10 @@ fn bill(metadata: &Value, required: &BTreeSet<String>, lock: &str) -> Result<Val
 
 /// The package's checksum in Cargo.lock. `None` for a package of this repository.
 fn sum<'a>(lock: &'a str, package: &Value) -> Option<&'a str> {
+    package["source"].as_str()?;
     let head = format!("name = {}\nversion = {}\n", package["name"], package["version"]);
-    let entry = lock.split("[[package]]\n").find(|entry| entry.starts_with(&head))?;
+    let is_it = |entry: &&str| entry.starts_with(&head) && entry.contains("\nsource = ");
+    let entry = lock.split("[[package]]\n").find(is_it)?;
     entry.split_once("checksum = \"")?.1.split('"').next()
 }
 
@@ -96,16 +104,25 @@ fn sum<'a>(lock: &'a str, package: &Value) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    const LOCK: &str = "[[package]]\nname = \"b\"\nversion = \"2.0.0\"\nsource = \"there\"\nchecksum = \"0b\"\n\n\
+    /// `b` is two packages: one of this repository, which stands in for the other.
+    const LOCK: &str = "[[package]]\nname = \"b\"\nversion = \"2.0.0\"\n\n\
+                        [[package]]\nname = \"b\"\nversion = \"2.0.0\"\nsource = \"there\"\nchecksum = \"0b\"\n\n\
                         [[package]]\nname = \"jumplabel\"\nversion = \"0.1.0\"\n";
 
     fn metadata() -> Value {
         json!({
             "packages": [
                 { "id": "J", "name": "jumplabel", "version": "0.1.0", "license": "MIT OR Apache-2.0" },
-                { "id": "B", "name": "b", "version": "2.0.0", "license": "MIT/Apache-2.0" },
+                { "id": "B", "name": "b", "version": "2.0.0", "license": "MIT/Apache-2.0", "source": "there" },
+                { "id": "O", "name": "b", "version": "2.0.0", "license": "MIT" },
             ],
-            "resolve": { "nodes": [{ "id": "J", "dependencies": ["B"] }, { "id": "B", "dependencies": [] }] },
+            "resolve": {
+                "nodes": [
+                    { "id": "J", "dependencies": ["B", "O"] },
+                    { "id": "B", "dependencies": [] },
+                    { "id": "O", "dependencies": [] },
+                ],
+            },
         })
     }
 
@@ -113,16 +130,16 @@ mod tests {
     fn what_is_said_of_a_crate() {
         let required = BTreeSet::from([name_and_version("jumplabel v0.1.0 (/a/folder)").unwrap()]);
         let bill = bill(&metadata(), &required, LOCK).unwrap();
-        let [b, core] = &bill["components"].as_array().unwrap()[..] else { panic!("{bill}") };
+        let [b, own, core] = &bill["components"].as_array().unwrap()[..] else { panic!("{bill}") };
         assert_eq!(
             (&b["name"], &b["scope"], &b["hashes"][0]["content"]),
             (&json!("b"), &json!("excluded"), &json!("0b"))
         );
         assert_eq!(b["licenses"][0]["expression"], "MIT OR Apache-2.0", "as SPDX writes it");
+        assert_eq!((&own["name"], &own["hashes"], &own["scope"]), (&json!("b"), &Value::Null, &json!("excluded")));
         assert_eq!((&core["scope"], &core["hashes"]), (&json!("required"), &Value::Null));
-        assert_eq!(
-            bill["dependencies"][1],
-            json!({ "ref": "pkg:cargo/jumplabel@0.1.0", "dependsOn": ["pkg:cargo/b@2.0.0"] })
-        );
+        let (there, here) = ("pkg:cargo/b@2.0.0", "pkg:cargo/b@2.0.0#jumplabel");
+        let of_core = json!({ "ref": "pkg:cargo/jumplabel@0.1.0#jumplabel", "dependsOn": [there, here] });
+        assert_eq!(bill["dependencies"][2], of_core);
     }
 }

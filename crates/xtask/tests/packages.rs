@@ -16,6 +16,8 @@ mod manifests;
 mod registry;
 #[path = "packages/semver.rs"]
 mod semver;
+#[path = "packages/sources.rs"]
+mod sources;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
