@@ -2,6 +2,7 @@
 //! licence.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use super::{ROOT, printed, root};
 
@@ -74,7 +75,15 @@ fn each_is_in_the_document() {
     assert!(of_table(&without).contains(&"coffee".to_owned()) && !of_table(&without).contains(&"ureq".to_owned()));
 }
 
-/// Checks licences, bans and sources. Advisories are left out: their database is not in the repository.
+/// The database of advisories that `cargo deny` has fetched for this user, if there is one. (It is a repository of its own below this folder.)
+fn has_advisories() -> bool {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let databases = home.and_then(|home| std::fs::read_dir(home.join("advisory-dbs")).ok());
+    databases.into_iter().flatten().flatten().any(|entry| entry.path().is_dir())
+}
+
+/// Checks licences, bans and sources; and advisories, if their database is on this machine, because only a network has it otherwise.
 #[test]
 fn licences_and_sources() {
     let tool = root().join("target/cargo-deny/bin/cargo-deny");
@@ -83,6 +92,11 @@ fn licences_and_sources() {
     }
     let check = format!("{} --locked", tool.display());
     printed(&format!("{check} check licenses bans sources"), &root());
+    if has_advisories() {
+        printed(&format!("{check} check --disable-fetch advisories"), &root());
+    } else {
+        println!("not shown: advisories. Their database is not here: `cargo deny fetch db` asks for it");
+    }
     // Broken twin: without the licence that most crates have, the check fails.
     let broken = read("deny.toml").replace("\"MIT\", ", "");
     let config = super::scratch("deny").join("deny.toml");
