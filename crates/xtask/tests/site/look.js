@@ -107,17 +107,18 @@ function problems(part = "body") {
 	return found;
 }
 
-// Searches for a word. The search has ended when the line about its results has a text.
-async function search(word) {
-	await open("index.html?search=" + word);
+// Searches for words: the pages of the first five results. The search has ended when the line about its results has a text.
+async function search(words) {
+	await open("index.html?search=" + encodeURIComponent(words));
 	const page = frame.contentDocument;
 	for (;;) {
 		const header = page.querySelector("#mdbook-searchresults-header")?.textContent.trim();
 		if (header && /result/.test(header)) {
 			// "page » page » heading"
-			const titles = [...page.querySelectorAll("#mdbook-searchresults li > a")].map(link => link.textContent.split("»"));
-			const is_whole = titles.every(parts => parts.every(part => part.trim() !== ""));
-			return [titles.length === 0 ? "nothing" : is_whole ? "found" : "found without titles", problems()];
+			const links = [...page.querySelectorAll("#mdbook-searchresults li > a")];
+			const is_whole = links.every(link => link.textContent.split("»").every(part => part.trim() !== ""));
+			const pages = links.slice(0, 5).map(link => link.pathname.slice(1)).join(" ");
+			return [links.length === 0 ? "nothing" : is_whole ? pages : "results without titles", problems()];
 		}
 		await new Promise(later => setTimeout(later, 50));
 	}

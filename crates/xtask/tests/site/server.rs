@@ -38,11 +38,11 @@ impl Server {
         Server { address, results }
     }
 
-    /// The address of the page that looks at these pages and searches for these words.
+    /// The address of the page that looks at these pages, and searches for each of these words or groups of words.
     pub fn look(&self, pages: &[String], widths: &[u32], themes: &[&str], searches: &[String]) -> String {
         let widths: Vec<_> = widths.iter().map(u32::to_string).collect();
         let lists = [pages.join(","), widths.join(","), themes.join(","), searches.join(",")];
-        format!("{}/look?{}", self.address, lists.join(";"))
+        format!("{}/look?{}", self.address, lists.join(";").replace(' ', "%20"))
     }
 
     /// The script's result, which it sends when it has looked at everything.
