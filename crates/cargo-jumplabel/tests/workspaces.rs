@@ -54,8 +54,8 @@ fn workspace() {
     assert!(read(root, "Cargo.toml") == virtual_root && !root.join("jumplabel-patches").exists());
 }
 
-/// The patched crates, and crates with their macros, compile by the oldest compiler that the patched manifests name. (`make lint-all` compiles our own
-/// crates by it.)
+/// The patched crates, and crates with their macros, compile by the oldest compiler that the patched manifests name. (`make lint-all` compiles our
+/// own crates by it.)
 #[test]
 fn oldest_compiler() {
     const OLDEST: &str = "1.88.0";
