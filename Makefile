@@ -131,8 +131,9 @@ LATE := elsewhere fuzz
 rest:
 	cargo xtask beside $(foreach goal,arches kernels wine instrumented package,"make $(goal)")
 
-# Other instruction sets, under qemu-user, and on real kernels in qemu-system.
+# Other instruction sets, under qemu-user, and on real kernels in qemu-system; and a check of a benchmark that needs an optimised build.
 release:
+	cargo test --release -p jumplabel-bench --test smoke layers::layers
 	cargo xtask arches others
 	cargo xtask guests guests
 
