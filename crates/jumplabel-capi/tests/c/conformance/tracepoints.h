@@ -94,7 +94,7 @@ static void probes(void)
 	emit_packet();
 	CHECK(said(""));
 	WARNS("no such probe", CHECK(unregister_trace_packet(see_packet, a) == -ENOENT));
-	WARNS("NULL for a probe", CHECK(register_trace_packet(NULL, a) == -EINVAL));
+	WARNS("NULL for a tracepoint's probe", CHECK(register_trace_packet(NULL, a) == -EINVAL));
 	for (int i = 0; i < 3; i++) {
 		/* A probe without data, then one with data, then several: from 1 to 0 to 1, from N to 2 to 1. */
 		STEP(CHECK(register_trace_packet(see_packet, NULL) == 0));
