@@ -128,6 +128,7 @@ fn edited_core(package: &mut Package, project: &Project) -> Result<()> {
     package.add("src/callsite/keys/limit.rs", include_str!("../patches/tracing/limit.rs"));
     package.add("src/callsite/keys/marks.rs", include_str!("../patches/tracing/marks.rs"));
     package.add("src/callsite/keys/others.rs", include_str!("../patches/tracing/others.rs"));
+    package.add("src/callsite/keys/rebuild.rs", include_str!("../patches/tracing/rebuild.rs"));
     package.add("src/callsite/keys/tracers.rs", include_str!("../patches/tracing/tracers.rs"));
     package.add("src/callsite/sync.rs", include_str!("../patches/sync.rs"));
     package.edit_manifest(|manifest| {

@@ -87,7 +87,7 @@ fn the_same_is_printed() {
 #[test]
 fn programs_do_what_they_did() {
     let programs = programs();
-    for case in ["scoped", "flips", "panics", "reloads", "forks", "elsewhere"] {
+    for case in ["scoped", "flips", "panics", "reloads", "forks", "elsewhere", "meanwhile"] {
         let expected = output(&programs.upstream, &[case]);
         for patched in
             programs.log.iter().map(|[_, patched]| patched).chain([&programs.patched]).chain(&programs.fallback)

@@ -196,3 +196,25 @@ pub fn elsewhere() {
     }
     println!("ok");
 }
+
+/// Another thread rebuilds interests while this thread makes the only subscriber, which is asked about callsites just then. Its events arrive.
+pub fn meanwhile() {
+    struct Rebuilds(AtomicBool);
+    impl<S: Subscriber> Layer<S> for Rebuilds {
+        fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+            // Not for the questions of that rebuild.
+            if !self.0.swap(true, Ordering::Relaxed) {
+                std::thread::spawn(tracing::callsite::rebuild_interest_cache).join().unwrap();
+                self.0.store(false, Ordering::Relaxed);
+            }
+            Interest::always()
+        }
+    }
+    let counting = Counting::default();
+    with_default(Registry::default().with(counting.clone()).with(Rebuilds(AtomicBool::new(false))), || {
+        noisy::one(1);
+        noisy::generic(1);
+    });
+    assert_eq!(counting.events(), 2);
+    println!("ok");
+}

@@ -70,6 +70,7 @@ fn main() {
         ["reloads"] => cases::reloads(),
         ["forks"] => cases::forks(),
         ["elsewhere"] => cases::elsewhere(),
+        ["meanwhile"] => cases::meanwhile(),
         ["serve", filter] => serve(filter),
         ["status"] => println!("{}", jumplabel_tracing::status().unwrap_err()),
         #[cfg(feature = "patched")]

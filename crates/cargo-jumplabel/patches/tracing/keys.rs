@@ -10,13 +10,10 @@ mod sync;
 extern crate std as library;
 
 use std::ops::Deref;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Once;
-use std::vec::Vec;
 
-use super::dispatchers::{Rebuilder, LOCKED_DISPATCHERS};
-use super::{rebuild_callsite_interest, Callsites, DefaultCallsite, CALLSITES, DISPATCHERS};
+use super::DefaultCallsite;
 use crate::dispatcher;
 use crate::metadata::{Level, LevelFilter, Metadata};
 
@@ -24,6 +21,7 @@ mod check;
 mod limit;
 mod marks;
 mod others;
+mod rebuild;
 mod tracers;
 
 pub use check::check;
@@ -32,6 +30,7 @@ use marks::Marks;
 pub use marks::{follow, force, is_marked, Follower, Goes, ALL, ANY_MARKED};
 use others::Others;
 pub use others::SEMAPHORE;
+pub(super) use rebuild::rebuild;
 pub use tracers::{watch_tracers, Note};
 
 /// True if callsites have keys. They have none on systems where the library does not patch code.
@@ -77,7 +76,8 @@ pub struct Status {
 }
 
 jumplabel::tracepoint! {
-    /// A thread has reached a callsite whose key is on. Each key is on as long as a tracer listens to this tracepoint.
+    /// A thread has reached a callsite whose key is on. Each key is on as long as a tracer listens to this tracepoint. A probe of the program itself
+    /// also turns all keys on, but not before the next rebuild of interests: call `rebuild_interest_cache()` after `add` and `remove`.
     pub tracing, reached(target: &'static str, name: &'static str, level: u8, line: u32, file: &'static str, metadata: &'static Metadata<'static>);
 }
 
@@ -214,63 +214,12 @@ impl Deref for Keyed {
     }
 }
 
-/// Rebuilds all interests. Asks all dispatchers that are alive.
-///
-/// While there is just one, upstream asks the default of the calling thread instead. If that is none, upstream refuses callsites, except those that
-/// no thread has reached. Here, these are registered as well: they would be refused, too, although another thread has a dispatcher that wants them.
-pub(super) fn rebuild() {
-    loop {
-        let dispatchers = match DISPATCHERS.rebuilder() {
-            // This never waits. If this thread itself is making a dispatcher, it holds the lock.
-            Rebuilder::JustOne => LOCKED_DISPATCHERS.try_read().map_or(Rebuilder::JustOne, Rebuilder::Read),
-            several => several,
-        };
-        let has_asked_all = !matches!(dispatchers, Rebuilder::JustOne);
-        CALLSITES.rebuild_interest(dispatchers);
-        // If there are several dispatchers now, another thread has made one meanwhile, and the interests may lack it.
-        if has_asked_all || matches!(DISPATCHERS.rebuilder(), Rebuilder::JustOne) {
-            return;
-        }
-    }
-}
-
-impl Callsites {
-    /// Registers callsites that nobody has reached yet, so that their keys can stay off if no subscriber is interested. Does so only if all
-    /// dispatchers are asked: otherwise, a callsite would stay off although one of them wants it.
-    pub(super) fn register_keyed(&self, dispatchers: &Rebuilder<'_>, max_level: LevelFilter) {
-        if matches!(dispatchers, Rebuilder::JustOne) {
-            return;
-        }
-        let mut callsites = Vec::new();
-        // If the callsites cannot be listed, no key goes off, and `sync` reports that.
-        let _ = KEYED.for_each(|callsite| callsites.push(&callsite.inner));
-        let new = (DefaultCallsite::UNREGISTERED, DefaultCallsite::REGISTERING);
-        // A panic of a subscriber must not leave this function, which runs under the lock of all dispatchers; upstream would ask the subscriber
-        // later, without that lock. Nor may the callsite be on the list then: each rebuild would ask about it, though no thread has reached it.
-        // It and those after it register themselves where a thread reaches them, and their keys go on.
-        let register = |callsite: &'static DefaultCallsite| {
-            if *callsite.meta.level() <= max_level
-                && callsite.registration.compare_exchange(new.0, new.1, Ordering::AcqRel, Ordering::Acquire).is_ok()
-            {
-                let asks = || rebuild_callsite_interest(callsite, dispatchers);
-                if catch_unwind(AssertUnwindSafe(asks)).is_err() {
-                    callsite.registration.store(DefaultCallsite::UNREGISTERED, Ordering::Release);
-                    return false;
-                }
-                CALLSITES.push_default(callsite);
-                callsite.registration.store(DefaultCallsite::REGISTERED, Ordering::Release);
-            }
-            true
-        };
-        let _ = callsites.into_iter().all(register);
-    }
-}
-
 /// Makes keys follow interests when it is dropped, even if a subscriber has panicked meanwhile.
 pub(crate) struct SyncAtEnd;
 
 impl Drop for SyncAtEnd {
     fn drop(&mut self) {
+        rebuild::if_wanted();
         watch_tracers();
         sync::follow(&KEYED, loaded);
     }

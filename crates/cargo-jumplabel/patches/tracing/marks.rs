@@ -44,7 +44,8 @@ static FOLLOWER: OnceLock<Follower> = OnceLock::new();
 /// The process in which callsites are followed. In its children, nobody follows.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-/// On while some callsite is forced or followed: then `#[instrument]` asks a span's callsite even if its level is above the subscribers' maximum.
+/// On while some callsite is forced or followed, or a tracer is attached: then `#[instrument]` asks a span's callsite even if its level is above the
+/// subscribers' maximum.
 pub static ANY_MARKED: jumplabel::StaticKey<false, true> = jumplabel::StaticKey::new();
 
 impl Marks {
