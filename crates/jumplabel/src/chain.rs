@@ -44,6 +44,10 @@ impl<R: Record> Node<R> {
     /// Takes the node out of its chain. A destructor calls this if its object can be unloaded while the chain stays.
     #[cfg(jumplabel_dylib)]
     pub fn unlink(&'static self) {
+        #[cfg(windows)]
+        if is_ending() {
+            return; // Another thread was ended, perhaps while it had the lock.
+        }
         // If the lock is refused, this thread already holds it. So no other thread takes a node out.
         let _lock = crate::patch::Lock::take_anyway();
         let node = core::ptr::from_ref(self).cast_mut();
@@ -66,6 +70,17 @@ impl<R: Record> Node<R> {
             }
         }
     }
+}
+
+/// Whether the process ends: the system has ended all other threads, and no object is unloaded any more. (A build without sites has no platform that
+/// knows this.)
+#[cfg(all(windows, jumplabel_dylib))]
+fn is_ending() -> bool {
+    #[link(name = "ntdll")]
+    unsafe extern "system" {
+        safe fn RtlDllShutdownInProgress() -> u8;
+    }
+    RtlDllShutdownInProgress() != 0
 }
 
 /// The records of a chain, from `first` on.

@@ -30,9 +30,9 @@ static CALLBACK: extern "system" fn(*const c_void, u32, *const c_void) = called_
 #[cfg(target_env = "msvc")]
 core::arch::global_asm!(".pushsection .drectve,\"yn\"", ".ascii \" /INCLUDE:_tls_used \"", ".popsection");
 
-/// The first constructor of this object that its C library calls. It registers the library's destructor with the object's own list of functions to
-/// be called when the object is unloaded. That list is called in the opposite order, and after `DllMain`. So this destructor runs after all others,
-/// and an object's own destructors can still flip and check. (`XCAB` comes after the beginning of the list, `XCA`.)
+/// The first constructor of this object (of `.CRT$XC`) that its C library calls. It registers the library's destructor with the object's own list of
+/// functions to be called when the object is unloaded. That list is called in the opposite order, and after `DllMain`. So this destructor runs after
+/// all others, and an object's own destructors can still flip and check. (`XCAB` comes after the beginning of the list, `XCA`.)
 #[used]
 #[unsafe(link_section = ".CRT$XCAB")]
 static CONSTRUCTOR: extern "C" fn() = called_by_c_library;
@@ -68,7 +68,7 @@ extern "system" fn called_by_loader(_: *const c_void, occasion: u32, _: *const c
     const DLL_PROCESS_ATTACH: u32 = 1;
     match occasion {
         DLL_PROCESS_ATTACH => register_own(),
-        // A DLL whose C library has called no constructor. It has no destructors either.
+        // A DLL whose C library has called no constructor, and so calls no destructor. Or one whose list was full.
         DLL_PROCESS_DETACH if !IS_ON_LIST.load(Ordering::Relaxed) => unregister_own(),
         _ => {}
     }
