@@ -38,7 +38,7 @@ test-all: cargo linker
 	cargo xtask stages setup-all wide rest
 	@echo "passed. Left out: rarer instruction sets, kernels of others in emulators, an hour of flips (make release-check)"
 
-# Before a release. Takes hours. A check that lacks its tool fails here, also when it runs alone.
+# Before a release. Takes hours. A check that lacks its tool fails here. `make packages` and `make site-check` alone do, too.
 release-check packages site-check: export CI := 1
 packages site-check: export JUMPLABEL_TEST_ALL := 1
 release-check: cargo linker

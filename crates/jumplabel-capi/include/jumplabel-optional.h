@@ -228,10 +228,10 @@ JUMPLABEL_OPTIONAL_API_ int jumplabel_inc(struct static_key *_key), jumplabel_de
 JUMPLABEL_OPTIONAL_API_ const char *jumplabel_strerror(int _error);
 #define jumplabel_key(x) ((struct static_key *)(void *)(x))
 
-/* All or nothing: after an error, the changes of this call are undone. If a key is listed twice, the last change wins. */
+/* All or nothing: after an error, the changes of this call are undone. If another thread enables, disables or seals one of the keys just then, its
+   change may be lost, or leave a user too many. If a key is listed twice, the last change wins. */
 struct jumplabel_change { struct static_key *key; bool enable; };
 JUMPLABEL_OPTIONAL_API_ int jumplabel_set_all(const struct jumplabel_change *_changes, size_t _count);
-
 typedef void (*jumplabel_warn_fn)(const char *_message, void *_data);
 JUMPLABEL_OPTIONAL_API_ void jumplabel_set_warn(jumplabel_warn_fn _hook, void *_data);
 

@@ -35,6 +35,7 @@ const ALL_TOOLS: &[(&str, &str)] = &[
     ("clang++-19", "clang-19"),
     ("ld.gold", "binutils"),
     ("python3", "python3"),
+    ("xz", "xz-utils"),
     ("meson", "meson"),
     ("gdb", "gdb"),
     ("perf", "linux-perf"),

@@ -131,7 +131,7 @@ fn stop_timer() {
     STOPPED.fetch_add(1, Release);
 }
 
-/// Flips while no timer runs. Each flip is a request to each other hart, and the first may find a tick that was pending. `TRACE` is on meanwhile,
+/// Flips while no timer runs. Each flip makes requests to each other hart, and the first may find a tick that was pending. `TRACE` is on meanwhile,
 /// also at the site that runs after `answer`.
 fn requests_are_no_ticks() -> Result<(), Error> {
     const REQUESTS: u32 = 10;
@@ -139,6 +139,15 @@ fn requests_are_no_ticks() -> Result<(), Error> {
     let counts = || {
         let all = |counts: &[[AtomicU32; 2]; HARTS]| counts.each_ref().map(|of| of.each_ref().map(|n| n.load(SeqCst)));
         (all(&TICKS), all(&ANSWERS))
+    };
+    // A hart may be in its handler while its two counters are read.
+    let counts = || {
+        let mut now = counts();
+        until(|| {
+            let before = core::mem::replace(&mut now, counts());
+            before == now
+        });
+        now
     };
     let before = counts();
     for number in 0..REQUESTS {

@@ -153,9 +153,7 @@ impl Error {
                 " users: use inc and dec, or enable and disable, not both on one key",
             ),
             Error::Sealed => {
-                pieces(
-                    "it is sealed: a key, mode or static call that was sealed, or a kernel that was started, cannot change any more",
-                );
+                pieces("it is sealed: a key, mode or static call that was sealed cannot change any more");
             }
             Error::TooEarly => pieces(const { of_c(same_in_c::TOO_EARLY) }),
             Error::NotCode { address } => around(

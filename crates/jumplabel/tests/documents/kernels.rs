@@ -64,8 +64,12 @@ fn is_documented(words: &str, bytes: usize) {
     });
     let figures: Vec<_> = figures.collect();
     let [figure] = figures[..] else { panic!("docs/kernels.md has {figures:?} for {words}") };
+    // Another compiler may make less.
     let kilobytes = bytes as f64 / 1000.0;
-    assert!((figure - kilobytes).abs() < 0.15, "docs/kernels.md has {figure} kB instead of {kilobytes}: {words}");
+    assert!(
+        (-1.0..0.15).contains(&(kilobytes - figure)),
+        "docs/kernels.md has {figure} kB instead of {kilobytes}: {words}"
+    );
 }
 
 /// Links to the checkout, where the documents have it.
@@ -192,7 +196,9 @@ fn boot_glue(glue: &str) {
     for (glue, status, said) in
         [(glue, 0, "flipped beside three harts\n"), (&twins[0], 1, "a trap\n"), (&twins[1], 1, "a trap\n")]
     {
-        write(&directory.join("glue.c"), glue);
+        // A busy host may give an emulated hart no time for seconds.
+        let patient = glue.replace("JUMPLABEL_RISCV_WINDOW", ".patience = 100000000000, JUMPLABEL_RISCV_WINDOW");
+        write(&directory.join("glue.c"), &patient.replace(".map = map", ".patience = 100000000000, .map = map"));
         printed(&kernel, &directory);
         let all = printed(&format!("timeout 500 {boot} || test $? = {status}"), &directory).replace('\r', "");
         assert!(all.ends_with(said), "{all}\n{glue}");
