@@ -154,10 +154,10 @@ fn tests(sh: &Shell, prefix: &Path) -> Result<()> {
 /// Tests Rust `dylib`s, which share one instance of the library (in the fallback).
 fn dylibs(sh: &Shell, prefix: &Path) -> Result<()> {
     let manifest = "test-crates/windows-dylib/Cargo.toml";
-    let flags = "--cfg jumplabel_dylib -Cprefer-dynamic".to_owned();
     let directory = "target/wine/dylib";
-    let build = Target { flags, ..Target::gnu() }.cargo(sh, prefix, "build");
-    printed(build.args(["--workspace", "--manifest-path", manifest, "--target-dir", directory]))?;
+    let build =
+        cmd!(sh, "cargo build --quiet --target-dir {directory} --target {RUST} --workspace --manifest-path {manifest}");
+    printed(build.env("RUSTFLAGS", "--cfg jumplabel_dylib -Cprefer-dynamic"))?;
     let programs = format!("{directory}/{RUST}/debug");
     // Windows looks for libraries beside the program.
     let sysroot = cmd!(sh, "rustc --print sysroot").quiet().read()?;

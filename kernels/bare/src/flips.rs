@@ -142,12 +142,12 @@ fn requests_are_no_ticks() -> Result<(), Error> {
     };
     // A hart may be in its handler while its two counters are read.
     let counts = || {
-        let mut now = counts();
-        until(|| {
-            let before = core::mem::replace(&mut now, counts());
-            before == now
-        });
-        now
+        loop {
+            let now = counts();
+            if counts() == now {
+                break now;
+            }
+        }
     };
     let before = counts();
     for number in 0..REQUESTS {
