@@ -88,8 +88,9 @@ static volatile int caught;
 /* Runs when jumplabel_set_all() reads its third change, after the first two. */
 static void between(int number)
 {
-	if (number != SIGSEGV || caught++ || jumplabel_inc(&off.key) || jumplabel_inc(&on.key))
+	if (number != SIGSEGV || caught || jumplabel_inc(&off.key) || jumplabel_inc(&on.key))
 		_exit(2);
+	caught = 1;
 	if (mprotect((char *)pages + sysconf(_SC_PAGESIZE), (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE))
 		_exit(3);
 }
