@@ -5,17 +5,9 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 
+#include "checked.h"
 #include "optional.h"
-
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
 
 static DEFINE_STATIC_KEY_FALSE(off);
 static DEFINE_STATIC_KEY_TRUE(on);

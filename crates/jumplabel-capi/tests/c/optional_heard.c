@@ -11,7 +11,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <stdlib.h>
+
+#include "checked.h"
 
 static DEFINE_STATIC_KEY_FALSE(held);
 static DEFINE_STATIC_KEY_FALSE(flipped);
@@ -19,14 +20,6 @@ RECORD_STATIC_KEY(held, "");
 RECORD_STATIC_KEY(flipped, "");
 
 enum { REGISTRARS = 3, FLIPPERS = 2, ROUNDS = 2000, ALIVE = 0x600d };
-
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
 
 static sem_t inside, leave;
 
