@@ -45,7 +45,7 @@ impl<R: Record> Node<R> {
     #[cfg(jumplabel_dylib)]
     pub fn unlink(&'static self) {
         #[cfg(windows)]
-        if is_ending() {
+        if crate::platform::is_ending() {
             return; // Another thread was ended, perhaps while it had the lock.
         }
         // If the lock is refused, this thread already holds it. So no other thread takes a node out.
@@ -70,17 +70,6 @@ impl<R: Record> Node<R> {
             }
         }
     }
-}
-
-/// Whether the process ends: the system has ended all other threads, and no object is unloaded any more. (A build without sites has no platform that
-/// knows this.)
-#[cfg(all(windows, jumplabel_dylib))]
-fn is_ending() -> bool {
-    #[link(name = "ntdll")]
-    unsafe extern "system" {
-        safe fn RtlDllShutdownInProgress() -> u8;
-    }
-    RtlDllShutdownInProgress() != 0
 }
 
 /// The records of a chain, from `first` on.

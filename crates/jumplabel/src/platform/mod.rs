@@ -56,8 +56,10 @@ pub(crate) mod threads;
 mod windows;
 #[cfg(jumplabel_windows)]
 use windows as chosen;
-#[cfg(all(jumplabel_sites, jumplabel_windows))]
-pub(crate) use windows::is_ending;
+#[cfg(all(windows, any(jumplabel_windows, jumplabel_dylib)))]
+mod ending;
+#[cfg(all(windows, any(jumplabel_windows, jumplabel_dylib)))]
+pub(crate) use ending::is_ending;
 
 #[cfg(not(jumplabel_user_space))]
 mod portable;

@@ -1,5 +1,5 @@
-//! The functions and types of kernel32 that this platform uses, and one of ntdll. Windows has had all of them since Windows 7. They are declared here
-//! and not in a crate, because programs without std use this platform, too.
+//! The functions and types of kernel32 that this platform uses. Windows has had all of them since Windows 7. They are declared here and not in a
+//! crate, because programs without std use this platform, too.
 
 use core::ffi::c_void;
 
@@ -88,14 +88,4 @@ unsafe extern "system" {
     pub(super) fn GetModuleHandleW(name: *const u16) -> *const c_void;
     pub(super) fn GetModuleHandleExW(flags: u32, address: *const c_void, module: *mut *const c_void) -> i32;
     pub(super) fn GetEnvironmentVariableA(name: *const u8, value: *mut u8, bytes: u32) -> u32;
-}
-
-#[link(name = "ntdll")]
-unsafe extern "system" {
-    safe fn RtlDllShutdownInProgress() -> u8;
-}
-
-/// Whether the process ends. Then the calling thread is its last one: the system ends all others before it calls the functions of modules.
-pub(crate) fn is_ending() -> bool {
-    RtlDllShutdownInProgress() != 0
 }

@@ -106,7 +106,7 @@ fn is_ending() -> bool {
     if tests::IS_LAST.get() {
         return true;
     }
-    kernel32::is_ending()
+    crate::platform::is_ending()
 }
 
 /// Whether this process has no thread with this number any more. False if the system does not tell.

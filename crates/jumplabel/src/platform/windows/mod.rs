@@ -31,8 +31,6 @@ use super::{
 };
 use crate::error::{Error, Refusal};
 use crate::format::Runtime;
-#[cfg(jumplabel_sites)]
-pub(crate) use kernel32::is_ending;
 use process_state::ProcessState;
 
 pub(super) struct Windows;
