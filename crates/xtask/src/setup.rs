@@ -234,9 +234,10 @@ impl Packages<'_> {
         let names = packages.join(" ");
         println!("installing{purpose}: {names}");
         let sh = self.sh;
+        // Another apt may be at work: a new machine often updates itself.
         let apt = |arguments: &[&str]| {
             let sudo = (!rustix::process::geteuid().is_root()).then_some("sudo");
-            cmd!(sh, "env DEBIAN_FRONTEND=noninteractive {sudo...} apt-get {arguments...}")
+            cmd!(sh, "env DEBIAN_FRONTEND=noninteractive {sudo...} apt-get -o DPkg::Lock::Timeout=300 {arguments...}")
                 .ignore_stdout()
                 .quiet()
                 .run()
@@ -246,6 +247,6 @@ impl Packages<'_> {
         }
         let install = ["install", "-y", "-qq", "--no-install-recommends"];
         let arguments: Vec<_> = install.into_iter().chain(packages.iter().map(String::as_str)).collect();
-        apt(&arguments).or_else(|_| bail!("no package {names}"))
+        apt(&arguments).or_else(|_| bail!("apt-get does not install {names}"))
     }
 }

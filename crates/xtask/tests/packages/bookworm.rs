@@ -81,8 +81,18 @@ pub struct Running {
 }
 
 impl Running {
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn answer(&mut self) -> String {
         self.input.write_all(b"\n").unwrap();
+        self.line()
+    }
+
+    /// The next line that the program writes.
+    pub fn line(&mut self) -> String {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
         line

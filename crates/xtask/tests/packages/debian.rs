@@ -126,7 +126,7 @@ fn in_bookworm(folder: &Path, first: &Path, newer: &Path) {
     copy(first, "tmp/jumplabel");
     copy(newer, "tmp/newer");
     bookworm.download("/tmp/jumplabel/*.deb");
-    bookworm.download("--no-install-recommends clang dpkg-dev");
+    bookworm.download("--no-install-recommends clang cmake dpkg-dev");
 
     // Runs the commands of docs/install.md in a minimal Debian.
     let install = std::fs::read_to_string(root().join("docs/install.md")).unwrap();
@@ -139,18 +139,40 @@ fn in_bookworm(folder: &Path, first: &Path, newer: &Path) {
     bookworm
         .run("test -e /usr/share/bash-completion/completions/jumplabel && test -e /usr/share/man/man3/jumplabel.3.gz");
 
-    bookworm.run("apt-get install -y --no-install-recommends clang dpkg-dev");
+    bookworm.run("apt-get install -y --no-install-recommends clang cmake dpkg-dev");
     let example = "/usr/share/doc/libjumplabel-dev/examples/program.c $(pkg-config --cflags --libs jumplabel)";
     for compiler in ["gcc", "clang"] {
         assert_eq!(bookworm.run(&format!("{compiler} -Wall -Werror {example} && ./a.out")), "work(2)\n", "{compiler}");
         let linked = format!("{compiler} {example} -static $(pkg-config --libs --static jumplabel) && ./a.out");
         assert_eq!(bookworm.run(&linked), "work(2)\n", "{compiler} -static");
     }
+    by_cmake(&bookworm);
     let removed = removes_all(&bookworm, &lines[3]);
     // The packages can be installed and removed a second time.
     bookworm.run("apt-get install -y /tmp/jumplabel/*.deb");
     exchanged(&bookworm);
     assert_eq!(removes_all(&bookworm, &lines[3]), removed);
+}
+
+/// CMake finds the packages. Programs run with fail points, and with an agent, which the tool asks to set a key while they run.
+fn by_cmake(bookworm: &Bookworm) {
+    let copy = format!("cp -r --parents tests/consumers tests/c examples/c {}", bookworm.path("tmp").display());
+    printed(&copy, &root().join("crates/jumplabel-capi"));
+    bookworm.run("cmake -S /tmp/tests/consumers -B /tmp/built && cmake --build /tmp/built");
+    for program in ["shared", "static"] {
+        assert!(bookworm.run(&format!("/tmp/built/{program}")).contains("verified"), "{program}");
+    }
+    for program in ["fail", "fail_static"] {
+        let said = bookworm.run(&format!("FAILPOINTS=store.open=return /tmp/built/{program} /tmp/store"));
+        assert_eq!(said, "saved 0 of 3\n", "{program}");
+    }
+    for program in ["operated", "operated_static"] {
+        let mut running = bookworm.start(&format!("env JUMPLABEL_AGENT=1 /tmp/built/{program}"));
+        assert_eq!((running.line().as_str(), running.answer().as_str()), ("at the start: 0\n", "0 1 1 0 1\n"));
+        bookworm.run(&format!("jumplabel set {} net.trace=on", running.id()));
+        assert_eq!(running.answer(), "1 1 1 0 1\n", "{program}");
+        running.end();
+    }
 }
 
 /// Removes the packages. Returns the list of all files, none of which may belong to the packages.
