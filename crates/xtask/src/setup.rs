@@ -166,11 +166,15 @@ fn install(sh: &Shell, target: &Target, guest: bool, packages: &Packages<'_>) ->
     if target.emulator.is_some_and(|emulator| !has(emulator)) {
         missing.push("qemu-user".into());
     }
-    if !has(&target.cc()) {
-        missing.extend(match target.compiler {
-            Compiler::Gcc(gnu, debian) => vec![format!("gcc-{gnu}"), format!("libc6-dev-{debian}-cross")],
-            Compiler::Zig(..) => vec!["python3-venv".into()],
-        });
+    match target.compiler {
+        // A kernel needs only the compiler, so a machine may have it without the headers.
+        Compiler::Gcc(gnu, debian)
+            if !has(&target.cc()) || !Path::new(&format!("/usr/{gnu}/include/stdio.h")).exists() =>
+        {
+            missing.extend([format!("gcc-{gnu}"), format!("libc6-dev-{debian}-cross")]);
+        }
+        Compiler::Zig(..) if !has(&target.cc()) => missing.push("python3-venv".into()),
+        _ => {}
     }
     if let Some(guest) = target.guest.as_ref().filter(|_| guest) {
         if !has(guest.program()) {
