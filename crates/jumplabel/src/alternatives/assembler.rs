@@ -1,18 +1,19 @@
-//! The inline assembly of an alternative.
+//! The inline assembly of an alternative: the site, the arms after the function, the table entry.
 //!
 //! ```text
 //!  .subsection 2   8804: count; of each arm: feature and length, address  8805:   the list of arms
-//!  .subsection 1   8840: new  8841: jmp 8803    the arm of a feature; it lies after the function
+//!  .subsection 1   8840: new  8841: jmp 8803    the arm of a feature
 //!  in line         8802: old  8806: nops  8803: the site: as long as the longest arm, and at least 4 bytes
 //!  .subsection 1   8807: old  8808:             the arm without a feature: a copy of the old instructions
 //! ```
 //!
-//! If an arm has more than seven bytes, the site is as long as the old instructions, and at least 5 bytes. Then only the first five bytes
-//! of the site change: they become a jump to the arm.
+//! The subsections lie after the function. If the instructions of an arm have more than seven bytes, the site is as long as the old instructions, and
+//! at least 5 bytes. Then only the first five bytes of the site change: they become a jump to the arm.
 
-/// Instructions, and other instructions that replace them if the processor has a feature: `asm!(alternative!("old", popcnt => "new"), ...)` (Linux:
-/// `ALTERNATIVE`). Until [`alternatives::apply`](crate::alternatives::apply) has run, the processor executes the old instructions. Then it executes
-/// those of a named feature that it has. If it has several of the named features, it executes those of the last one.
+/// Yields assembler text: instructions that [`alternatives::apply`](crate::alternatives::apply) replaces by others if the processor has a feature
+/// (Linux: `ALTERNATIVE`). Write `asm!(alternative!("old", popcnt => "new"), ...)`. Until `apply` has run, the processor executes the old
+/// instructions. After that, it executes those of a named feature that it has. If it has several of the named features, it executes those of the last
+/// one.
 ///
 /// ```
 /// use jumplabel::{alternative, alternatives};
@@ -39,14 +40,14 @@
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// All alternatives must do the same, with the same operands: those of the `asm!`. An alternative may jump inside its own text, and may call and
-/// jump to symbols. It must not jump to another alternative.
+/// All alternatives must do the same, with the same operands: those of the `asm!`. An alternative may jump inside its own text. It may call symbols,
+/// and jump to them. It must not jump to another alternative.
 ///
-/// The site costs the bytes of the longest alternative, at least 4. If an alternative is longer than 7 bytes, the site costs the bytes of the old
-/// instructions instead, at least 5. Each alternative costs its instructions and at most 13 bytes in the code after the function. The table costs
-/// 16 bytes. A feature has rustc's name, or Linux's (`erms`, `fsrm`).
+/// The site costs as many bytes as the longest alternative, at least 4. If an alternative is longer than 7 bytes, the site costs as many bytes as the
+/// old instructions instead, at least 5. In the code after the function, each alternative costs its instructions and at most 13 bytes. The table
+/// entry costs 16 bytes. A feature is named as in rustc, or as in Linux (`erms`, `fsrm`).
 ///
-/// On other instruction sets than x86-64, and in the fallback, the macro yields the old instructions.
+/// On instruction sets other than x86-64, on Windows, and in the fallback, the macro yields the old instructions.
 #[cfg(jumplabel_alternatives)]
 #[macro_export]
 macro_rules! alternative {
@@ -59,7 +60,7 @@ macro_rules! alternative {
     };
 }
 
-/// Instructions, and other instructions that replace them if the processor has a feature. This build always has the old instructions.
+/// Yields the old instructions, because this build has no alternatives.
 #[cfg(not(jumplabel_alternatives))]
 #[macro_export]
 macro_rules! alternative {
@@ -68,9 +69,11 @@ macro_rules! alternative {
     };
 }
 
-/// The beginning of the list of arms. In front of it are the parts that an assembler file has once: the object's record and key, and the
-/// assembler's macros. `.if` needs a length as a number, but a symbol that is set to the difference of two labels gets its value only after the
-/// `.if`. `.rept` can use the difference at once: so `jumplabel_longer` lets `.rept` count the bytes.
+/// The beginning of the list of arms. Before it come the parts that an assembler file needs once: the object's record and key, and the assembler's
+/// macros.
+///
+/// The macro `jumplabel_longer` measures a length by counting bytes with `.rept`. `.if` needs the length as a number. A symbol that is set to the
+/// difference of two labels has no value yet at that point, but `.rept` can use the difference at once.
 #[cfg(jumplabel_alternatives)]
 #[doc(hidden)]
 #[macro_export]
@@ -91,7 +94,7 @@ macro_rules! __alternative_begin_asm {
     };
 }
 
-/// An arm: its instructions, the jump back to the site, and its row in the list of arms.
+/// An arm for a feature: its instructions, the jump back to the site, and its row in the list of arms.
 #[cfg(jumplabel_alternatives)]
 #[doc(hidden)]
 #[macro_export]
@@ -108,7 +111,7 @@ macro_rules! __alternative_new_asm {
     };
 }
 
-/// The site of an alternative and its table entry.
+/// The site of an alternative, the arm without a feature, and the table entry.
 #[cfg(jumplabel_alternatives)]
 #[doc(hidden)]
 #[macro_export]

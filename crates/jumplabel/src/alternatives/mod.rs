@@ -1,5 +1,5 @@
-//! Alternatives: instructions that the program replaces by others if the processor has a feature. It replaces them once, at its start (Linux:
-//! `ALTERNATIVE`, `apply_alternatives`). Only x86-64 has alternatives.
+//! Alternatives: instructions that the program replaces by others if the processor has a feature. The program replaces them once, at its start
+//! (Linux: `ALTERNATIVE`, `apply_alternatives`). Alternatives exist only on x86-64, and not on Windows.
 //!
 //! ```text
 //!   compiled                        apply(), on a processor with popcnt
@@ -7,7 +7,7 @@
 //!                                   90            nop
 //! ```
 //!
-//! [`alternative!`](crate::alternative) writes an alternative, and [`apply`] replaces the instructions.
+//! [`alternative!`](crate::alternative) emits the instructions, and [`apply`] replaces them.
 
 mod assembler;
 #[cfg(jumplabel_alternatives)]
@@ -16,16 +16,16 @@ mod objects;
 use crate::error::Error;
 use crate::patch::Outcome;
 
-/// Puts in place the instructions for the features that this processor has, in all loaded objects: one transaction, all or nothing. Call it before
-/// the first thread starts: an alternative can be several instructions, and another thread could be between two of them. You can call it again
-/// after `dlopen`. In objects that an earlier call has changed, it only looks whether the new instructions are still there. An object that was
-/// loaded after the last call keeps its old instructions, which are right on every processor.
+/// Replaces the instructions of all alternatives by those for the features that this processor has, in all loaded objects: one transaction, all or
+/// nothing. Call it before the second thread starts: an alternative can be several instructions, and another thread could be between two of them. You
+/// can call `apply` again after `dlopen`. In objects that an earlier call has changed, it only looks whether the new instructions are still there. An
+/// object that was loaded after the last call keeps its old instructions, which are right on every processor.
 ///
 /// Costs a flip, and some `cpuid` instructions.
 ///
 /// # Errors
-/// [`Error::MultiThreaded`] if other threads run; [`Error::UnfitAlternative`]; and every error of a transaction. On any error, nothing has
-/// changed.
+/// [`Error::MultiThreaded`] if other threads run; [`Error::UnfitAlternative`]; and every error of a transaction. On any error except
+/// [`Error::RollbackFailed`], nothing has changed.
 ///
 /// Not async-signal-safe. After a fork, the child has the same instructions in place as its parent.
 pub fn apply() -> Result<Outcome, Error> {
@@ -35,8 +35,8 @@ pub fn apply() -> Result<Outcome, Error> {
     Ok(Outcome::default())
 }
 
-/// Whether this processor has the feature with this name: `has("avx2")`. If the feature has registers of its own, the system must also save them
-/// for each thread. False for a name that the library does not know, and in builds without alternatives. Async-signal-safe.
+/// Whether this processor has the feature with this name: `has("avx2")`. For a feature with registers of its own, the system must also save these
+/// registers for each thread. False for a name that the library does not know, and in builds without alternatives. Async-signal-safe.
 #[must_use]
 pub fn has(feature: &str) -> bool {
     has_named(feature.as_bytes())
@@ -55,7 +55,7 @@ pub fn has_named(feature: &[u8]) -> bool {
     }
 }
 
-/// [`has`] by the feature's number. The arms of an alternative name their features by these numbers.
+/// [`has`] by the feature's number. The arms of an alternative name their feature by such a number.
 #[doc(hidden)]
 #[must_use]
 pub fn has_number(feature: u32) -> bool {

@@ -1,6 +1,6 @@
-//! `static_call!` and its output: a static, a type that stands for the static's trampoline, and the trampoline.
+//! `static_call!` and its output: a static, its trampoline, and a type that stands for the trampoline.
 
-/// A type that a static call with the default `return 0` can return.
+/// A type that has a zero. A static call that is declared with `return 0` returns such a type.
 #[doc(hidden)]
 pub trait Zero {
     const ZERO: Self;
@@ -45,9 +45,9 @@ impl<T> Zero for *mut T {
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// The type can be any type of function pointers that names no type parameter. The default is a path to a function of that type, with all its
-/// generic arguments. Any function that a pointer can point to can be the default, even a method of a trait object or a `#[track_caller]`
-/// function. (A `#[track_caller]` function then gets its own location as the location of the caller.)
+/// The type can be any type of function pointers that names no type parameter. The default is a path to a function of that type, with all its generic
+/// arguments. It can be any function that a pointer can point to, even a method of a trait object or a `#[track_caller]` function. (A
+/// `#[track_caller]` function then gets the location of its own declaration, and not that of its caller.)
 #[macro_export]
 macro_rules! static_call {
     () => {};
@@ -96,7 +96,7 @@ macro_rules! static_call {
     };
 }
 
-/// Makes a call that leads nowhere at first.
+/// Makes a call whose default does nothing (`= None`).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_call_optional {
@@ -106,7 +106,7 @@ macro_rules! __static_call_optional {
     };
 }
 
-/// Makes a call that returns 0 at first.
+/// Makes a call whose default returns 0 (`= return 0`).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_call_zero {
@@ -117,7 +117,7 @@ macro_rules! __static_call_zero {
     };
 }
 
-/// Makes the static of a call, and the type that stands for the static's trampoline.
+/// Sorts the attributes of the declaration of a call. Then makes the static of the call, and the type that stands for the trampoline.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_call {
@@ -133,7 +133,7 @@ macro_rules! __static_call_of {
         [$($cfg:tt)*] [$($attr:tt)*] [$vis:vis] $name:ident: $function:ty = $default:expr, $target:ty,
         ($($from:tt)*) ($($to:tt)*) { $($item:tt)* }
     ) => {
-        // The enum is in the namespace of types, and the static is in the namespace of values: so both can have the same name.
+        // The enum has the same name as the static. That is possible because types and values are in different namespaces.
         $($cfg)*
         #[doc(hidden)]
         #[allow(non_camel_case_types, clippy::exhaustive_enums)]
@@ -149,7 +149,8 @@ macro_rules! __static_call_of {
                 [::core::module_path!(), "::", ::core::stringify!($name)], ::core::module_path!().len(), ::core::file!()));
             $crate::__static_call_function!(__FUNCTION, $name, $function, $default);
             #[allow(clippy::undocumented_unsafe_blocks)]
-            // SAFETY: the macro makes the type for this call only.
+            // SAFETY: only the call `$name` has this type. `FUNCTION` is its trampoline, whose table entry names `$name`. In a build without
+            // trampolines, `FUNCTION` is its default.
             unsafe impl $crate::call::Trampoline for $name {
                 type Function = $function;
                 const FUNCTION: &'static $function = __FUNCTION;
@@ -167,23 +168,25 @@ macro_rules! __static_call_of {
     };
 }
 
-/// Makes the trampoline of a call, and a constant that gives the trampoline the type of the call: the assembler's function has no signature.
+/// Makes the trampoline of a call, and a constant that gives the trampoline the call's type, because the function that the assembler makes has no
+/// signature.
 #[cfg(jumplabel_trampolines)]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_call_function {
     ($constant:ident, $name:ident, $function:ty, $default:expr) => {
-        // The assembler would also accept a static, and would then jump to the static itself instead of the address in it.
+        // A function has size 0; a static that holds a function pointer does not. The assembler would accept such a static, and would jump into the
+        // static itself, not to the address in it.
         const _: () = assert!(::core::mem::size_of_val(&$default) == 0, "the default is a function, by its path");
         $crate::__trampoline_asm!(__trampoline, $name, $default, [$crate::__key_record_asm!()]);
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: the trampoline leads only to functions of this type.
+        // SAFETY: the trampoline leads only to functions of this type: to `$default` at first, and later to those that `update` takes.
         const $constant: &$function =
             &unsafe { ::core::mem::transmute::<unsafe extern "C-unwind" fn(), $function>(__trampoline) };
     };
 }
 
-/// Makes the record of a call in a build without sites: a node of the chain of records.
+/// Makes the record of a call in a build without sites: a node of the chain of records, and its constructor.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]
@@ -196,7 +199,8 @@ macro_rules! __static_call_node {
     };
 }
 
-/// Makes no record, in a build with sites of keys but without trampolines: the record would have to be in the assembler of a trampoline.
+/// Makes no record, in a build that has sites but no trampolines: a call's record is part of the trampoline's assembler. The constant only uses the
+/// declaration, so that the compiler does not report it as unused.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
@@ -206,7 +210,7 @@ macro_rules! __static_call_node {
     };
 }
 
-/// Makes the constant in a build without trampolines: it is the call's default function.
+/// Makes the constant in a build without trampolines. It is the call's default function.
 #[cfg(not(jumplabel_trampolines))]
 #[doc(hidden)]
 #[macro_export]

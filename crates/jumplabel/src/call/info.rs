@@ -7,14 +7,15 @@ use crate::format::Declaration;
 use crate::key_record::Record;
 use crate::key_record::name::{Number, Tail};
 
-/// A static call, as introspection shows it. The texts and the call live as long as the object that declares it stays loaded.
+/// The description of a static call, as [`for_each_call`](crate::for_each_call) gives it. The texts and the call live as long as the object that
+/// declares the call stays loaded.
 #[derive(Clone, Copy)]
 pub struct CallInfo {
-    /// Path of the static, `crate::module::NAME`.
+    /// The path of the static, `crate::module::NAME`.
     pub path: &'static str,
-    /// The module of the declaration. The path begins with it.
+    /// The path of the module that contains the declaration. [`path`](Self::path) begins with this module path.
     pub module: &'static str,
-    /// Source file of the declaration.
+    /// The source file of the declaration.
     pub file: &'static str,
     /// The line of the `static_call!` that declares the call. If a macro of yours contains the `static_call!`, this is the line that invokes your
     /// macro.
@@ -23,8 +24,7 @@ pub struct CallInfo {
     pub column: u32,
     /// The address of the function that the call leads to. `None` if the call leads to its default.
     pub target: Option<usize>,
-    /// The number of sites of the call: its trampolines, and the calls that tables list. 0 if no code calls it, or in a build without
-    /// trampolines.
+    /// The number of sites of the call: trampolines, and calls that tables list. 0 if no code calls it, and in a build without trampolines.
     pub sites: usize,
     /// The call.
     pub call: &'static RawCall,
@@ -50,8 +50,8 @@ impl CallInfo {
         }
     }
 
-    /// The name of the function that the call leads to, as the dynamic loader knows it: only exported functions have such a name. `None` for the
-    /// call's default, and for other functions. A debugger or `addr2line` can name those.
+    /// Returns the name of the function that the call leads to, as the dynamic loader knows it. The loader knows only exported functions. Returns
+    /// `None` for other functions, which a debugger or `addr2line` can name, and if the call leads to its default.
     ///
     /// Calls the dynamic loader, so do not use it under the [`Lock`](crate::Lock) or in signal handlers.
     #[must_use]
@@ -60,7 +60,7 @@ impl CallInfo {
     }
 }
 
-/// The path, and the function that the call leads to: `crate::HOOK -> 0x55d1c3a0 (strlen)`, or `crate::HOOK -> default`. The alternate form
+/// Shows the path, and the function that the call leads to: `crate::HOOK -> 0x55d1c3a0 (strlen)`, or `crate::HOOK -> default`. The alternate form
 /// (`{:#}`) has the place of the declaration after the path: `crate::HOOK@src/main.rs:7:5`.
 impl fmt::Display for CallInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! Static calls: calls whose target is chosen at run time, at the price of a direct call.
+//! Static calls: calls whose target is chosen at run time, for the price of a direct call and a jump.
 //!
 //! ```text
 //!   static_call! { static HASH: fn(&[u8]) -> u64 = portable; }
@@ -27,8 +27,8 @@
 //! # Ok::<(), jumplabel::Error>(())
 //! ```
 //!
-//! An update changes code and no data. So publish the data that a new target reads before the update. Keep the data that the old target reads
-//! until no thread is in the old target.
+//! An update changes code and no data. If the new target reads data that the old one did not need, publish the data before the update. If only the
+//! old target reads some data, keep them until no thread is in the old target.
 
 mod declare;
 pub(crate) mod info;
@@ -53,18 +53,18 @@ pub struct StaticCall<T> {
     trampoline: PhantomData<fn() -> T>,
 }
 
-/// The type that [`static_call!`](crate::static_call) makes for the trampoline of each call.
+/// A type that stands for the trampoline of one static call. [`static_call!`](crate::static_call) makes this type.
 ///
 /// # Safety
-/// `Function` is a type of function pointers. `FUNCTION` is the trampoline. At first the trampoline leads to the default. Its table entry names
-/// the only call that has this type. In a build without trampolines, `FUNCTION` is the default.
+/// `Function` is a type of function pointers. `FUNCTION` is the trampoline, and at first leads to the default. Its table entry names the only call
+/// that has this type. In a build without trampolines, `FUNCTION` is the default.
 #[doc(hidden)]
 pub unsafe trait Trampoline: 'static {
     type Function: Copy + 'static;
     const FUNCTION: &'static Self::Function;
-    /// The type of the argument of `update`: a function. For a call that can lead nowhere, it is an `Option`.
+    /// The type of the argument of `update`: `Function`, or `Option<Function>` for a call that can lead nowhere.
     type Target: Copy;
-    /// The function that `target` names. `None` for the default.
+    /// Returns the function that `target` names. `None` stands for the default.
     fn function(target: Self::Target) -> Option<Self::Function>;
     fn target(function: Option<Self::Function>) -> Self::Target;
 }
@@ -80,8 +80,8 @@ impl<T: Trampoline> Settable for StaticCall<T> {
     type Value = T::Target;
     #[inline]
     fn request(&self, target: T::Target) -> Result<Request<'_>, Error> {
-        // With trampolines this never fails, and the compiler sees that when it builds a batch. So the functions of a batch have no error
-        // branch, in which they would copy the batch.
+        // With trampolines, the compiler sees that this never fails. So it makes no error branch in the functions that build a batch; such a branch
+        // would copy the batch.
         #[cfg(jumplabel_trampolines)]
         return Ok(Request::new(&self.raw, Self::leads_to(target)));
         #[cfg(not(jumplabel_trampolines))]
@@ -90,7 +90,7 @@ impl<T: Trampoline> Settable for StaticCall<T> {
 }
 
 impl<T: Trampoline> StaticCall<T> {
-    /// Makes the static call for whose static [`static_call!`](crate::static_call) made the type `T`. The call leads to its default.
+    /// Makes the call of the static for which [`static_call!`](crate::static_call) made the type `T`. The call leads to its default.
     #[doc(hidden)]
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a call must be a static.
@@ -98,22 +98,22 @@ impl<T: Trampoline> StaticCall<T> {
         StaticCall { raw: RawCall::new(), trampoline: PhantomData }
     }
 
-    /// The call without its type.
+    /// Returns the call without its type.
     #[must_use]
     pub const fn raw(&'static self) -> &'static RawCall {
         &self.raw
     }
 
-    /// Leads all calls to `target` from now on (Linux: `static_call_update`). If they lead there already, the function only looks at the
-    /// trampoline, and repairs it if something outside the library has changed it. If `target` is the function that the declaration names, this
+    /// Leads all calls to `target` from now on (Linux: `static_call_update`). If they lead to `target` already, `update` only looks at the
+    /// trampoline, and repairs it if something outside the library has changed it. If `target` is the function that the declaration names, `update`
     /// sets the default, as [`reset`](Self::reset) does.
     ///
-    /// `target` can be another static call's function, `*OTHER`: then the calls follow `OTHER`. Do not lead several calls to each other in a
-    /// ring: a call would then run round the ring for ever. The library refuses only a call that leads directly to itself.
+    /// `target` can be the function of another static call, `*OTHER`: then the calls follow `OTHER`. Do not lead several calls to each other in a
+    /// ring, because a thread would then run round the ring for ever. The library refuses only a call that leads directly to itself.
     ///
-    /// When `update` returns, every call that starts later, on any thread, goes to `target`. (There is one exception, which is reported: see
-    /// [`Visibility`](crate::Visibility).) While `update` runs, calls go to the old target or to the new one. Threads may stay in the old target
-    /// for any time, so keep everything that the old target uses. Costs as much as the first flip of a key. Blocks while another thread flips.
+    /// When `update` returns, every call that starts later, on any thread, goes to `target`. (The one exception is in the result: see
+    /// [`Visibility`](crate::Visibility).) While `update` runs, calls go to the old target or to the new one. A thread can stay in the old target for
+    /// any time after that, so keep everything that the old target uses. Costs as much as the first flip of a key. Blocks while another thread flips.
     /// Safe in signal handlers, in the target itself, and before and after `fork`.
     ///
     /// # Errors
@@ -130,8 +130,8 @@ impl<T: Trampoline> StaticCall<T> {
         patch::commit_locked(&[self.request(target)?], lock)
     }
 
-    /// Leads all calls to the default again: to the function that the declaration names, to nowhere, or to a function that returns 0. Otherwise
-    /// like [`update`](Self::update).
+    /// Leads all calls to the default again. The default is the function that the declaration names, a function that does nothing (`None`), or one
+    /// that returns 0 (`return 0`). Otherwise like [`update`](Self::update).
     ///
     /// # Errors
     /// The errors of [`update`](Self::update).
@@ -139,31 +139,33 @@ impl<T: Trampoline> StaticCall<T> {
         patch::commit(&[Request::new(&self.raw, 0)])
     }
 
-    /// The number that stands for `target` in a request: the address of the function, or 0 for the default. It is 0 even if `target` is the
-    /// default's own function.
+    /// Returns the number that stands for `target` in a request: the address of the function, or 0 for the default. The result is also 0 if `target`
+    /// is the default function itself.
     pub(crate) fn leads_to(target: T::Target) -> usize {
         let target = Self::address(target);
         if target == Self::address(T::target(None)) { 0 } else { target }
     }
 
-    /// The address of the function that `target` names. 0 if `target` is a default without a function of its own.
+    /// Returns the address of the function that `target` names. Returns 0 if `target` is `None`.
     fn address(target: T::Target) -> usize {
         const { assert!(size_of::<T::Function>() == size_of::<usize>(), "a static call is of a function pointer") };
-        // SAFETY: `T::Function` is a function pointer (`Trampoline` demands that); the assertion says that it has the size of a pointer.
+        // SAFETY: `T::Function` is a type of function pointers (`Trampoline` demands that). The assertion shows that it has the size of a pointer.
         T::function(target)
             .map_or(0, |function| unsafe { core::mem::transmute_copy::<T::Function, *const ()>(&function) } as usize)
     }
 
-    /// The target of the calls now (Linux: `static_call_query`). The answer can be out of date at once, unless the caller keeps others from
-    /// updating.
+    /// Returns the target to which the calls lead now (Linux: `static_call_query`). Another thread can update the call as soon as this returns,
+    /// unless the caller prevents that.
     #[must_use]
     pub fn query(&self) -> T::Target {
         T::target(match self.raw.target() {
             0 => None,
-            // SAFETY: `target` came from `update`, as the address of a function of that type.
+            // SAFETY: only updates store a target, which is the address of a function of this type: `update` and batches take only such functions,
+            // and the caller of `RawCall::update` promises to pass one.
             #[cfg(jumplabel_trampolines)]
             target => Some(unsafe { core::mem::transmute_copy(&(target as *const ())) }),
-            // SAFETY: `word` is the address of the word that holds the target.
+            // SAFETY: `word` is the address of a word of `pointers`. The word holds a function of this type, which `update` got, and it never
+            // changes.
             #[cfg(not(jumplabel_trampolines))]
             word => Some(unsafe { *(word as *const T::Function) }),
         })
@@ -181,7 +183,7 @@ impl<T: Trampoline> StaticCall<T> {
 }
 
 impl RawCall {
-    /// [`StaticCall::update`] for a call whose type is not known.
+    /// [`StaticCall::update`] by an address, for a call whose type is not known.
     ///
     /// # Errors
     /// The errors of [`StaticCall::update`].
@@ -192,7 +194,7 @@ impl RawCall {
         patch::commit(&[self.request(target)?])
     }
 
-    /// The request to lead the call to the function at `address`, or to the call's default if `address` is 0.
+    /// Makes the request to lead the call to the function at `address`, or to the call's default if `address` is 0.
     pub(crate) fn request(&self, address: usize) -> Result<Request<'_>, Error> {
         if address == crate::raw::call::UNLOADED {
             return Err(Error::NotCode { address });
@@ -205,7 +207,8 @@ impl RawCall {
     }
 }
 
-/// Dereferences to the trampoline, so that the static can be called like a function.
+/// Dereferences to the trampoline, so that the static can be called like a function. In a build without trampolines, dereferences to a word that
+/// holds the address of the present target.
 impl<T: Trampoline> Deref for StaticCall<T> {
     type Target = T::Function;
 
@@ -213,7 +216,8 @@ impl<T: Trampoline> Deref for StaticCall<T> {
     fn deref(&self) -> &T::Function {
         #[cfg(not(jumplabel_trampolines))]
         if let word @ 1.. = self.raw.target() {
-            // SAFETY: `word` holds a function of that type, which came from `update`. The word never changes.
+            // SAFETY: `word` is the address of a word of `pointers`. The word holds a function of this type, which `update` got, and it never
+            // changes.
             return unsafe { &*(word as *const T::Function) };
         }
         T::FUNCTION

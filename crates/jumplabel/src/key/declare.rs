@@ -34,23 +34,24 @@
 /// # }
 /// ```
 ///
-/// *Place.* A declaration stands in a module or in a function. In a function, paths in the default, and in the parts after the default, are looked
-/// up in the module that contains the function. An `impl` block cannot contain statics: declare the key beside the block.
+/// *Place.* A declaration stands in a module or in a function. In a function, the paths in a declaration are looked up in the module that contains
+/// the function. This applies to the default and to all parts after the default. An `impl` block cannot contain statics: declare the key beside the
+/// block.
 ///
-/// *Name.* [`find_key`](crate::find_key) takes the path of the static, `crate::module::NAME`; a function is not part of the path. `#[key(name =
-/// "...")]` replaces the path by any constant text, for all elements of an array. With this attribute, a macro that declares keys can make their
-/// names unique: `#[key(name = concat!("hook.", stringify!($hook)))]`. If the macro gives no names, the place where the macro is invoked
-/// distinguishes its keys: see [`KeyInfo`](crate::KeyInfo).
+/// *Name.* [`find_key`](crate::find_key) takes the path of the static, `crate::module::NAME`; a function is not part of the path.
+/// `#[key(name = "...")]` replaces the path by any constant text. In an array, the text is for all elements. With this attribute, a macro that
+/// declares keys can give each key a name of its own: `#[key(name = concat!("hook.", stringify!($hook)))]`. Without it, keys with the same path
+/// differ only in the place where the macro is invoked: see [`KeyInfo`](crate::KeyInfo).
 ///
 /// *Meta.* `, meta &META` comes last, and attaches data to the key: a reference to anything that is `Sync` and lives as long as the program.
-/// [`KeyInfo::meta`](crate::KeyInfo::meta) returns the reference to a caller who asks for its type.
+/// [`KeyInfo::meta`](crate::KeyInfo::meta) returns the reference to a caller that asks for data of this type.
 ///
-/// Costs 8 bytes of data for each key. A declaration costs 40 bytes of read-only record, and the texts of path, name and file. A `meta` costs a
-/// function of some 40 bytes. A declaration needs no relocation and no start-up work. (In builds without sites, it needs both.)
+/// Each key costs 8 bytes of data. Each declaration costs 40 bytes of read-only record, and the texts of path, name and file. Each `meta` costs a
+/// function of some 40 bytes. A declaration needs no relocation and no start-up work, except in builds without sites, where it needs both.
 #[macro_export]
 macro_rules! static_key {
     () => {};
-    // The first three rules are for defaults that are literals, so that the documentation of the user's crate shows the type without braces.
+    // The next three rules take defaults that are literals. Without them, the documentation of the user's crate would show the default in braces.
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: [$default:literal; $count:expr] $(, meta $meta:expr)?; $($rest:tt)*) => {
         $crate::__static_key! {
             $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: [$crate::StaticKey<$default>; $count] = [const { $crate::StaticKey::new() }; $count]
@@ -118,9 +119,9 @@ macro_rules! static_key {
     };
 }
 
-/// Makes one declaration: the static, its record, and the other parts. All of them stand in a module that has the same name as the static, because
-/// `global_asm!` must stand in a module and keys can be declared in functions. `#[cfg]` applies to the whole declaration, other attributes to the
-/// static.
+/// Makes one declaration: the static, its record, and the other parts. All of them are in a module that has the same name as the static. They need a
+/// module because `global_asm!` must stand in one, while keys can be declared in functions. `#[cfg]` applies to the whole declaration; other
+/// attributes apply to the static.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_key {

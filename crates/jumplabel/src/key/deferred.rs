@@ -1,11 +1,11 @@
-//! Keys with a rate-limited `dec`. The code is rewritten at most once in an interval, however often the last user comes and goes (Linux:
+//! Keys with a rate-limited `dec`: a key goes off at most once in an interval, however often its last user leaves and another user comes (Linux:
 //! include/linux/jump_label_ratelimit.h).
 //!
 //! ```text
-//!            dec_deferred                 dec_deferred                         interval passed, or flush
-//!   n users ─────────────► n - 1   1 user ─────────────► 1 user, who has left ──────────────────────────► off      (n > 1)
+//!            dec_deferred                 dec_deferred                   interval passed, or flush
+//!   n users ─────────────► n - 1   1 user ─────────────► the dec is due ──────────────────────────► off      (n > 1)
 //!
-//!   While a dec is due, the count is m + 1: m users, and one user who has left, whom we call L.
+//!   While a dec is due, the count is m + 1: m users, and L, the user that has left by dec_deferred and is still counted.
 //!     event                what happens                                          count    is the dec still due?
 //!     inc, dec             m grows or shrinks by one (dec: if m > 0)             m + 1    yes
 //!     dec_deferred         m > 0: m shrinks by one; m = 0: nothing               m + 1    yes
@@ -14,17 +14,17 @@
 //!               m > 0      it is refused (`Counted`)                             m + 1    yes
 //!     disable   m = 0      the key goes off at once                              0        no
 //!               m > 0      it is refused (`Counted`)                             m + 1    yes
-//!     dec       m = 0      as disable: this is a dec without its inc             0        no
+//!     dec       m = 0      like disable: this dec has no matching inc            0        no
 //!     seal                 L is counted off, then the key is sealed              m        no
 //!     any, with an error   nothing                                               m + 1    yes: the worker tries after the interval
 //! ```
 //!
-//! So a due dec always counts off the user that has left, and no other user. A key that some user holds on stays on. A flag of the key says that
-//! a dec is due. The flag changes only under the lock, together with the count. (Linux has no such flag. Its work item counts off one user, no
-//! matter which user is still counted then.)
+//! So a due dec always counts off the user that has left, and no other user: a key that any user still holds stays on. A flag of the key
+//! (`RawKey::is_due`) says that a dec is due. The flag changes only under the lock, together with the count. (Linux has no such flag. Its work item
+//! counts off one user, whichever user that is by then.)
 //!
-//! The worker is a thread that exists while any dec is due. The process-wide lock guards the list of keys, so a forked child finds the list
-//! whole. The child starts its own worker at its next `dec_deferred`, or carries out a due dec with `flush`.
+//! The worker is a thread that exists while any dec is due. The process-wide lock guards the worker's list of keys, so a forked child finds a
+//! complete list. The child starts its own worker at its next `dec_deferred`. Before that, `flush` in the child carries out a due dec.
 
 use core::ops::Deref;
 use core::ptr::null_mut;
@@ -37,41 +37,41 @@ use crate::patch::{self, Lock, Outcome, Request};
 use crate::raw::count::{self, Change};
 use crate::raw::key::RawKey;
 
-/// A key whose [`dec_deferred`](Self::dec_deferred) flips at most once in an interval. Declare it with [`static_key!`](crate::static_key):
-/// `static NET: false, deferred Duration::from_secs(1);`. Dereferences to [`RawKey`]. With `OR_LOAD`, the key also works where nothing may be
-/// patched, like an [`OrLoadKey`](crate::OrLoadKey).
+/// A key whose [`dec_deferred`](Self::dec_deferred) turns it off at most once in an interval. Declare it with [`static_key!`](crate::static_key):
+/// `static NET: false, deferred Duration::from_secs(1);`. Dereferences to [`RawKey`]. With `OR_LOAD`, the key also works where the system forbids all
+/// changes of code, like an [`OrLoadKey`](crate::OrLoadKey).
 #[repr(C)]
 pub struct DeferredKey<const DEFAULT: bool, const OR_LOAD: bool = false> {
     raw: RawKey,
     timer: Timer,
 }
 
-/// The part of a deferred key after the `RawKey`. C's `struct static_key_deferred` has these fields, too.
+/// The fields of a deferred key after its `RawKey`. C's `struct static_key_deferred` has the same fields.
 #[repr(C)]
 struct Timer {
     /// The interval in nanoseconds.
     interval: u64,
-    /// The time at which the worker carries out the dec, in nanoseconds of the platform's clock. Changed under the lock.
+    /// The time at which the worker carries out the due dec, in nanoseconds of the platform's clock. Changed under the lock.
     due: AtomicU64,
-    /// Whether the key is on the list of any instance of the library.
+    /// Whether the key is on the list ([`LIST`]) of any instance of the library.
     listed: AtomicBool,
     next: AtomicPtr<Node>,
 }
 
 impl Timer {
-    /// Sets the time at which the worker carries out the dec: when the interval has passed. Called under the lock.
+    /// Sets the time at which the worker carries out the dec: one interval from now. Called under the lock.
     fn defer(&self, lock: &Lock) {
-        // The shortest wait. Without it, a dec that is refused again and again would keep a processor busy.
+        // The shortest wait, in nanoseconds. Without it, a dec with a short interval that is refused again and again would keep a processor busy.
         const MOMENT: u64 = 1_000_000;
         self.due.store(nanos(lock.platform().now()).saturating_add(self.interval.max(MOMENT)), Ordering::Relaxed);
     }
 }
 
-/// The type of the list's nodes: any deferred key, whatever its default.
+/// The type that stands for any deferred key on the list. All `DeferredKey`s have the same layout, whatever their parameters.
 type Node = DeferredKey<false>;
 
 impl<const DEFAULT: bool, const OR_LOAD: bool> DeferredKey<DEFAULT, OR_LOAD> {
-    /// A key in its default state, with at most one deferred flip in `interval`.
+    /// Makes a key in its default state. Deferred decs turn the key off at most once in `interval`.
     #[must_use]
     pub const fn new(interval: Duration) -> Self {
         let timer = Timer {
@@ -83,26 +83,26 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> DeferredKey<DEFAULT, OR_LOAD> {
         DeferredKey { raw: RawKey::new(DEFAULT), timer }
     }
 
-    /// The key without its type, for lists of keys of all kinds. Works in constants, too.
+    /// Returns the key without its type, so that keys of different types fit into one list. Works in constants, too.
     #[must_use]
     pub const fn raw(&'static self) -> &'static RawKey {
         &self.raw
     }
 
-    /// Counts off one user (Linux: `static_key_slow_dec_deferred`). If that user is the last one, the key goes off when the interval has passed.
-    /// Until then the key's count stays 1, and further deferred decs do nothing. If another user comes meanwhile, the key stays on: `inc` counts
-    /// the new user as well, and `enable` puts the new user in the place of the one that has left. `disable` and [`seal`](RawKey::seal) count off
-    /// at once the user that has left.
+    /// Counts off one user (Linux: `static_key_slow_dec_deferred`). If this user is the last one, the key goes off when the interval has passed.
+    /// Until then the dec is *due*: the key's count stays 1, and further deferred decs do nothing. If another user comes meanwhile, the key stays on.
+    /// `inc` counts the new user in addition; `enable` puts the new user in the place of the one that has left. `disable` and [`seal`](RawKey::seal)
+    /// do not wait for the interval: they count off at once the user that has left.
     ///
-    /// Costs a compare-and-swap. For the last user, it costs a lock and, if no worker runs, the start of a thread. Do not call it in signal
+    /// Costs a compare-and-swap. For the last user, it costs the lock and, if no worker runs, the start of a thread. Do not call it in signal
     /// handlers.
     ///
     /// # Errors
     /// * [`Error::Underflow`] if the key is off,
     /// * [`Error::Sealed`],
     /// * [`Error::Reentrant`] in the middle of a flip,
-    /// * [`Error::OutOfMemory`] if there is no memory for the lock, or no thread can be started. Without a thread, the dec is still due, and
-    ///   `flush` carries it out.
+    /// * [`Error::OutOfMemory`] if there is no memory for the lock, or if no thread can be started. If no thread could be started, the dec is still
+    ///   due, and [`flush`](Self::flush) carries it out.
     pub fn dec_deferred(&'static self) -> Result<(), Error> {
         let lock = loop {
             if count::fast(self.raw.word(), Change::Dec).is_some() {
@@ -128,13 +128,14 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> DeferredKey<DEFAULT, OR_LOAD> {
         worker::wake()
     }
 
-    /// Carries out a due dec now (Linux: `static_key_deferred_flush`), or waits while the worker carries it out. Takes the key off the worker's
-    /// list until its next deferred dec: call `flush` before the key's object is unloaded. Returns `Ok(None)` if no dec is due. Costs a lock.
+    /// Carries out a due dec now (Linux: `static_key_deferred_flush`). If the worker is carrying it out, waits until the worker has done so. Takes
+    /// the key off the worker's list until its next deferred dec, so call `flush` before the key's object is unloaded. Returns `Ok(None)` if no dec
+    /// is due. Costs the lock.
     ///
     /// # Errors
-    /// The errors of [`RawKey::dec`]. If the lock cannot be taken, the errors of [`RawKey::seal`]. After any error, the dec is still due.
+    /// The errors of [`RawKey::dec`], and those of [`RawKey::seal`] if the lock cannot be taken. After any error, the dec is still due.
     pub fn flush(&self) -> Result<Option<Outcome>, Error> {
-        // The worker holds the lock while it looks for a key and carries out the key's dec. So at this point the dec is either still due or
+        // The worker does not release the lock between finding a key and carrying out its dec. So under the lock here, the dec is either still due or
         // already carried out.
         let mut lock = Lock::take()?;
         let outcome = self.raw.carry_out(&mut lock)?;
@@ -156,13 +157,13 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> core::fmt::Debug for DeferredKey<
     }
 }
 
-// SAFETY: a `DeferredKey` begins with a RawKey made with DEFAULT (repr(C)).
+// SAFETY: a `DeferredKey` is `repr(C)` and begins with a `RawKey`, which `new` makes with `DEFAULT`.
 unsafe impl<const DEFAULT: bool, const OR_LOAD: bool> Key for DeferredKey<DEFAULT, OR_LOAD> {
     const DEFAULT: bool = DEFAULT;
     const OR_LOAD: bool = OR_LOAD;
 }
 
-/// The list of the keys whose dec is due, or was due earlier. It is changed and read under the lock.
+/// The head of this instance's list of keys whose dec is due, or was due earlier. The list is changed and read under the lock.
 static LIST: AtomicPtr<Node> = AtomicPtr::new(null_mut());
 
 const fn nanos(time: Duration) -> u64 {
@@ -170,36 +171,37 @@ const fn nanos(time: Duration) -> u64 {
     if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 }
 }
 
-/// A key whose interval has passed. If there is none, an error with the time until the first interval passes, or `None` if the list is empty.
-/// Called under the lock.
+/// Returns a key on the list whose interval has passed. If there is none, returns an error: the time until the first interval passes, or `None` if
+/// the list is empty. Called under the lock.
 fn next(lock: &Lock) -> Result<&'static Node, Option<Duration>> {
-    // The dec of a key on this list may be done by now: by this worker, by a flip, or by another instance of the library. This call takes such keys
-    // off the list. As long as a key is on a list, its flag `listed` keeps all instances from listing it again.
+    // First takes off the list all keys whose dec was carried out meanwhile: by this worker, by a flip, or by another instance of the library. While
+    // such a key stayed on the list, its flag `listed` would keep all other instances from listing it.
     unlist(|key| !key.raw.is_due());
     let now = nanos(lock.platform().now());
     let mut soonest = None;
-    // SAFETY: keys are static; if an object is unloaded, `unload` takes its keys off the list.
+    // SAFETY: the list leads only to static keys, which `dec_deferred` put there. `unload` takes an object's keys off before the object is unloaded.
     let mut at = unsafe { LIST.load(Ordering::Relaxed).as_ref() };
     while let Some(key) = at {
         match key.timer.due.load(Ordering::Relaxed) {
             due if due <= now => return Ok(key),
             due => soonest = Some(soonest.map_or(due, |soonest: u64| soonest.min(due))),
         }
-        // SAFETY: the next key is also on the list. Keys are static; if an object is unloaded, `unload` takes its keys off the list.
+        // SAFETY: the list leads only to static keys, which `dec_deferred` put there. `unload` takes an object's keys off before the object is
+        // unloaded.
         at = unsafe { key.timer.next.load(Ordering::Relaxed).as_ref() };
     }
     Err(soonest.map(|soonest| Duration::from_nanos(soonest - now)))
 }
 
-/// Takes the keys in `addresses` off the list, because their object is being unloaded, or may be unloaded soon. Called under the lock.
+/// Takes the keys with these addresses off the list, because their object is being unloaded, or may be unloaded soon. Called under the lock.
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, _lock: &Lock) {
     unlist(|key| addresses.contains(&key.address()));
 }
 
-/// Takes the keys that `which` chooses off the list. Called under the lock.
+/// Takes off the list each key for which `which` returns true. Called under the lock.
 fn unlist(which: impl Fn(&Node) -> bool) {
     let mut link = &LIST;
-    // SAFETY: keys are static; if an object is unloaded, `unload` takes its keys off the list.
+    // SAFETY: the list leads only to static keys, which `dec_deferred` put there. `unload` takes an object's keys off before the object is unloaded.
     while let Some(key) = unsafe { link.load(Ordering::Relaxed).as_ref() } {
         if which(key) {
             link.store(key.timer.next.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -217,8 +219,8 @@ pub(crate) mod worker {
 
     static THREAD: Thread = Thread { name: c"jumplabel", body: begin };
 
-    /// The number of the process whose worker runs. It has the bit [`STARTING`] while the worker is being started, and is 0 if there is no
-    /// worker. In a forked child, the number can still be that of the parent; the child then has no worker.
+    /// The number of the process in which the worker runs; 0 if there is no worker. While the worker is being started, the bit [`STARTING`] is set,
+    /// too. In a forked child, the number can still be that of the parent: then the child has no worker.
     static RUNS_IN: AtomicU32 = AtomicU32::new(0);
     /// A bit that no process number has: it marks a worker that is being started.
     const STARTING: u32 = 1 << 31;
@@ -238,8 +240,8 @@ pub(crate) mod worker {
                 return Ok(()); // The worker never sleeps longer than MOMENT, so it looks soon.
             }
             if now == me | STARTING {
-                // Another thread is starting the worker. This thread must know whether that succeeds. It sleeps, because a thread with a
-                // real-time priority yields only to its equals, and the other thread may have a lower priority.
+                // Another thread is starting the worker, and this thread must know whether that succeeds. It sleeps instead of yielding: a thread
+                // with a real-time priority yields only to threads of equal priority, and the other thread may have a lower priority.
                 threads::pause(core::time::Duration::from_micros(50));
             } else if RUNS_IN.compare_exchange(now, me | STARTING, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 return start();
@@ -257,8 +259,8 @@ pub(crate) mod worker {
         Err(Error::OutOfMemory)
     }
 
-    /// The longest sleep of the worker. A key with a short interval may become due while the worker sleeps for a key with a long interval. The dec
-    /// of the key with the short interval is then late by at most this time.
+    /// The longest sleep of the worker. While the worker sleeps for a key with a long interval, a short interval of another key can begin and end.
+    /// The worker then carries out the dec of that other key late by at most this time.
     const MOMENT: core::time::Duration = core::time::Duration::from_millis(20);
 
     fn begin() {
@@ -272,10 +274,11 @@ pub(crate) mod worker {
             match next(&lock) {
                 Ok(key) => match key.raw.carry_out(&mut lock) {
                     Ok(_) => {}
-                    // A dec that this library left due never ends in these errors.
+                    // The library leaves no dec due at a key that is off or sealed. If some other code did, the dec is dropped, because a retry would
+                    // fail, too.
                     Err(Error::Underflow | Error::Sealed) => key.raw.set_due(false),
-                    // The key stays on, which is acceptable to all users. But the user that left must still be counted off, and no later dec would
-                    // do that. So the worker tries again later.
+                    // The key stays on, which harms no user. But the user that has left must still be counted off, and no later `dec` would do that.
+                    // So the worker tries again after another interval.
                     Err(_) => key.timer.defer(&lock),
                 },
                 Err(Some(wait)) => {
@@ -283,7 +286,8 @@ pub(crate) mod worker {
                     threads::pause(wait.min(MOMENT));
                 }
                 Err(None) => {
-                    // The store is under the lock. So each `dec_deferred` is either seen above, or finds that there is no worker.
+                    // The worker still holds the lock. So either `next` above has seen the key of a `dec_deferred`, or `wake` finds that there is no
+                    // worker.
                     RUNS_IN.store(0, Ordering::Release);
                     return;
                 }

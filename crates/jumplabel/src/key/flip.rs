@@ -1,4 +1,4 @@
-//! The functions that change a key.
+//! The methods that change a key: `enable`, `disable`, `inc`, `dec` and others.
 
 use super::Key;
 use crate::error::Error;
@@ -8,23 +8,23 @@ use crate::raw::count::{self, Change};
 use crate::raw::key::RawKey;
 
 impl RawKey {
-    /// Turns the key on (Linux: `static_key_enable`). If the key's count is already 1, this only looks at the sites, and repairs each site that
+    /// Turns the key on (Linux: `static_key_enable`). If the key's count is already 1, `enable` only looks at the sites, and repairs each site that
     /// something outside the library has changed, like [`verify`](crate::verify).
     ///
-    /// When `enable` returns, every check that starts later, on any thread, takes the new arm. (There is one exception, which is reported: see
+    /// When `enable` returns, every check that starts later, on any thread, takes the new arm. (The one exception is in the result: see
     /// [`Visibility`].) Costs a few system calls and one interrupt of the other processors; see docs/how-it-works.md for figures. Blocks while
     /// another thread flips. Safe in signal handlers, constructors, and before and after `fork`.
     ///
-    /// In async code, a flip blocks the thread that polls. It blocks for microseconds if [`prepare`](crate::prepare) has been called, and also
-    /// while other threads flip or hold a [`Lock`]. If that is too long, use the way that your runtime offers for blocking calls.
+    /// In async code, a flip blocks the thread that polls. A flip takes microseconds if [`prepare`](crate::prepare) was called before. It takes
+    /// longer while other threads flip or hold a [`Lock`]. If that is too long, flip on a thread that your runtime keeps for blocking calls.
     /// # Errors
-    /// [`Error::Counted`] with two users or more, [`Error::Sealed`], and every error of a transaction. On any error except
+    /// [`Error::Counted`] if the key has several users, [`Error::Sealed`], and every error of a transaction. On any error except
     /// [`Error::RollbackFailed`], nothing has changed.
     pub fn enable(&self) -> Result<Outcome, Error> {
         change(self, Change::Enable)
     }
 
-    /// Turns the key off (Linux: `static_key_disable`). If the key's count is already 0, this only looks at the sites. Otherwise like
+    /// Turns the key off (Linux: `static_key_disable`). If the key is off already, `disable` only looks at the sites. Otherwise like
     /// [`enable`](Self::enable).
     ///
     /// # Errors
@@ -33,9 +33,9 @@ impl RawKey {
         change(self, Change::Disable)
     }
 
-    /// Adds one user (Linux: `static_key_slow_inc`). The first user turns the key on; every other `inc` is one compare-and-swap. When `inc`
-    /// returns, the key is on, and stays on until the matching [`dec`](Self::dec). If the key was turned on without a core sync, each later `inc`
-    /// reports that, too, until a core sync has succeeded.
+    /// Adds one user (Linux: `static_key_slow_inc`). The first user turns the key on; every other `inc` is one compare-and-swap. When `inc` returns,
+    /// the key is on. It stays on until the matching [`dec`](Self::dec). If core sync was refused when the key was turned on, each later `inc`
+    /// reports [`Visibility::Eventual`], too, until a core sync has succeeded.
     ///
     /// # Errors
     /// [`Error::Overflow`] at `i32::MAX` users, and the errors of [`enable`](Self::enable).
@@ -51,8 +51,8 @@ impl RawKey {
         change(self, Change::Dec)
     }
 
-    /// [`enable`](Self::enable) for a caller that holds the lock (Linux: `static_key_enable_cpuslocked`). The key must be `'static`, because
-    /// functions get a reference to it when the lock is dropped ([`on_change`](crate::on_change)).
+    /// [`enable`](Self::enable) for a caller that holds the lock (Linux: `static_key_enable_cpuslocked`). The key must be `'static`: when the lock is
+    /// dropped, functions that were registered with [`on_change`](crate::on_change) get a reference to the key.
     ///
     /// # Errors
     /// The errors of [`enable`](Self::enable).
@@ -85,7 +85,7 @@ impl RawKey {
     }
 
     /// Forbids all further changes (Linux: a key in `__ro_after_init`). Idempotent. Afterwards, `enable` and `disable` still succeed if the key
-    /// is already in the wanted state. If a deferred dec is due, `seal` carries it out first, because that is impossible later.
+    /// already has the wanted state. If a deferred dec is due, `seal` first counts off the user that has left, because no later call could do that.
     ///
     /// # Errors
     /// * [`Error::Overflow`] with `i32::MAX` users.
@@ -95,13 +95,13 @@ impl RawKey {
     pub fn seal(&self) -> Result<(), Error> {
         let mut lock = Lock::take()?;
         self.carry_out(&mut lock)?;
-        // A sealed key may lie in read-only memory, where no later call could clear this flag.
+        // Ends an agent's loan of the key (`RawKey::is_lent`) while the key can be written: after the seal, the key may lie in read-only memory.
         self.set_lent(false);
         count::seal(self.word()).map_err(Error::from)
     }
 
-    /// Looks at the sites of the key, and repairs each site that something outside the library has changed. This is [`verify`](crate::verify)
-    /// for one key, with any count, sealed or not. [`Outcome::sites`] is the number of repaired sites.
+    /// Looks at the key's sites, and repairs each site that something outside the library has changed. Works with any count, and for a sealed key,
+    /// too. [`verify`](crate::verify) does the same for all keys. [`Outcome::sites`] is the number of repaired sites.
     ///
     /// Costs a read of each site. If there is something to repair, it also costs a flip.
     ///
@@ -111,8 +111,8 @@ impl RawKey {
         patch::verify_one(self)
     }
 
-    /// If a deferred dec is due, counts off the user that has left. Returns `None` if no dec is due. After an error, the dec is still due. Called
-    /// under the lock.
+    /// If a deferred dec is due, counts off the user that has left, and returns the outcome. If none is due, returns `None`. After an error, the dec
+    /// is still due. Called under the lock.
     pub(crate) fn carry_out(&self, lock: &mut Lock) -> Result<Option<Outcome>, Error> {
         if !self.is_due() {
             return Ok(None);
@@ -124,7 +124,7 @@ impl RawKey {
 }
 
 impl<'key> Request<'key> {
-    /// The request to carry out `change` on `key`.
+    /// Makes the request to carry out `change` on `key`.
     pub(crate) const fn of_key(key: &'key RawKey, change: Change) -> Request<'key> {
         Request::new(key, change as usize)
     }
@@ -140,12 +140,13 @@ impl Settable for RawKey {
 impl<K: Key> Settable for K {
     type Value = bool;
     fn request(&self, on: bool) -> Result<Request<'_>, Error> {
-        // SAFETY: `self` begins with a `RawKey`.
+        // SAFETY: `K` implements `Key`, so `self` begins with a `RawKey`.
         unsafe { &*core::ptr::from_ref(self).cast::<RawKey>() }.request(on)
     }
 }
 
-/// Changes one key. If nothing has to be patched, this takes no lock. Otherwise it is a transaction of one change.
+/// Changes one key. If the key stays on and only the number of its users changes, this takes no lock, except to try a refused core sync again.
+/// Otherwise it commits a transaction of one change.
 pub(crate) fn change(key: &RawKey, change: Change) -> Result<Outcome, Error> {
     if count::fast(key.word(), change).is_some() {
         return Ok(unpatched(key, change, None));
@@ -161,15 +162,15 @@ pub(crate) fn change_locked(key: &RawKey, change: Change, lock: &mut Lock) -> Re
     patch::commit_locked(&[Request::of_key(key, change)], lock)
 }
 
-/// The outcome of a change that patched nothing.
+/// Makes the outcome of a change that patched nothing.
 #[inline(never)] // This is a function of its own, so that a change that patches something uses less of the stack.
 fn unpatched(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Outcome {
     let visibility = if key.is_eventual() { still_eventual(key, change, lock) } else { Visibility::Immediate };
     Outcome { visibility, ..Outcome::default() }
 }
 
-/// The visibility of a change of a key whose last flip had no core sync. Only an `inc` tries the core sync again, because its user relies on the
-/// key. It tries only if the last core sync of the process succeeded, because then one for this key may succeed, too.
+/// Returns the visibility of a change that patched nothing. The last flip of the key had no core sync. Only `inc` tries the core sync again, because
+/// its new user relies on the key being on. `inc` tries only if the last core sync of the process succeeded: then this one may succeed, too.
 #[cold]
 fn still_eventual(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Visibility {
     if change != Change::Inc || !platform().is_synced() {
@@ -182,9 +183,9 @@ fn still_eventual(key: &RawKey, change: Change, lock: Option<&mut Lock>) -> Visi
     }
 }
 
-/// Puts the pristine nop back at the sites of a key that fall through and are primed. This is for users who want the last fraction of a
-/// nanosecond back after a key has been used. (docs/benchmarks.md has the figures.) Costs a flip with two core syncs. The next flip of those
-/// sites costs as much as their first flip. Does nothing to sites that jump.
+/// Puts the pristine nop back at those sites of a key that are primed and fall through. A nop costs a fraction of a nanosecond less than the primed
+/// `test` (docs/benchmarks.md has the figures). Costs a flip with two core syncs. The next flip of those sites costs as much as their first flip.
+/// Does nothing to sites that jump.
 ///
 /// # Errors
 /// The errors of [`RawKey::enable`].

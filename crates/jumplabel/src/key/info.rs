@@ -11,22 +11,23 @@ use crate::key_record::name::{Number, Tail};
 #[cfg(jumplabel_sites)]
 use crate::{platform::list::List, sort::sort_unstable_by};
 
-/// A key, as introspection shows it. The texts and the key live as long as the object that declares them stays loaded.
+/// The description of a key, as [`for_each_key`](crate::for_each_key) and [`find_key`](crate::find_key) give it. The texts and the key live as long
+/// as the object that declares them stays loaded.
 #[derive(Clone, Copy)]
 pub struct KeyInfo {
-    /// The name that `#[key(name = "...")]` gives. The path if there is no such attribute.
+    /// The name that `#[key(name = "...")]` gives. Without this attribute, the path.
     pub name: &'static str,
     /// The path of the static, `crate::module::NAME`, or the path of a place that [`record_key!`](crate::record_key) names,
     /// `crate::module::NAME.field`.
     pub path: &'static str,
-    /// The module of the declaration. The path begins with it. If a function declares the key, this is the module around the function. Empty for
-    /// a key of a list.
+    /// The path of the module that contains the declaration. [`path`](Self::path) begins with this module path. A function around the declaration
+    /// adds nothing to either path. Empty for a key that a [`List`](crate::List) names.
     pub module: &'static str,
-    /// The number of the element, for a key of an array.
+    /// The key's index, if the key is in an array. Otherwise `None`.
     pub element: Option<u32>,
-    /// Source file of the declaration.
+    /// The source file of the declaration.
     pub file: &'static str,
-    /// The line of the `static_key!` that declares the key. If a macro of yours contains the `static_key!`, this is the line that invokes your
+    /// The line of the macro that declares the key (`static_key!`, for example). If a macro of yours contains this macro, the line that invokes your
     /// macro.
     pub line: u32,
     /// The column in [`line`](Self::line) where the macro begins.
@@ -37,19 +38,19 @@ pub struct KeyInfo {
     pub enabled: bool,
     /// The key's count.
     pub count: i32,
-    /// The number of sites that check the key. Damaged entries that name the key count, too.
+    /// The number of table entries that name the key. Each entry stands for a site that checks the key; damaged entries are counted, too.
     pub sites: usize,
     /// The key, to flip it or to list its sites.
     pub key: &'static RawKey,
     meta: Option<MetaFn>,
-    /// The position of the key among the keys that were found, for `drop_repeated`.
+    /// The key's place in the order in which keys were found. `drop_repeated` restores that order.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
     number: usize,
 }
 
 impl KeyInfo {
     pub(crate) fn of(record: &Record, element: u32, sites: usize, number: usize) -> KeyInfo {
-        // SAFETY: the callers pass records of keys (`Record::is_key`), and numbers of elements that these records have.
+        // SAFETY: the callers pass only records of keys (`Record::is_key`), and only elements below the record's count.
         let key: &'static RawKey = unsafe { record.patchable(element) };
         let &Declaration { line, column, .. } = record.declaration();
         KeyInfo {
@@ -70,7 +71,7 @@ impl KeyInfo {
         }
     }
 
-    /// The description of a key without a record. A list gives the key its name.
+    /// The description of a key that has no record. A [`List`](crate::List) gives the key its name.
     pub(crate) fn of_list(named: &NamedKey, sites: usize, number: usize) -> KeyInfo {
         let &NamedKey { key, default, name, place: (file, line, column) } = named;
         let (enabled, count) = (key.is_enabled(), key.count());
@@ -78,8 +79,8 @@ impl KeyInfo {
         KeyInfo { name, path, module, element, file, line, column, default, enabled, count, sites, key, meta, number }
     }
 
-    /// Drops each record that repeats another one. (An `inline` key of C++ has a record from each file that includes its declaration.) The other
-    /// records stay in their order.
+    /// Drops each description that repeats another one. (An `inline` key of C++ has a record from each file that includes its declaration.) The
+    /// others stay in their order.
     #[cfg(jumplabel_sites)]
     pub(crate) fn drop_repeated(keys: &mut List<KeyInfo>) {
         let declared = |key: &KeyInfo| (key.key.address(), key.line, key.column, key.path, key.name, key.file);
@@ -88,9 +89,9 @@ impl KeyInfo {
         sort_unstable_by(keys.as_mut_slice(), |a, b| a.number < b.number);
     }
 
-    /// The data that the declaration attaches: `&META` of `static K: false, meta &META;`. `None` if the declaration attaches nothing, if its data
-    /// has another type, or if the key is in an object with another instance of the library. (Two types with the same name can differ between
-    /// instances.)
+    /// Returns the data that the declaration attaches: `&META` of `static K: false, meta &META;`. Returns `None` in three cases: the declaration
+    /// attaches nothing; its data have another type than `T`; the key is in an object that has another instance of the library. (In another instance,
+    /// a type with the same name can be different.)
     ///
     /// Costs a call of a function in the object that declares the key. Do not unload that object during the call or while you use the result.
     /// Safe anywhere, signal handlers included, if the expression after `meta` is a reference to a static.
@@ -100,8 +101,8 @@ impl KeyInfo {
     }
 }
 
-/// The name: `crate::module::NAME`. A key of an array has its element after the name: `crate::module::NAMES[3]`. The alternate form
-/// (`{:#}`) adds the place of the declaration: `crate::module::NAME@src/main.rs:7:5`. [`find_key`](crate::find_key) takes both forms.
+/// Shows the name: `crate::module::NAME`. For a key of an array, the index follows the name: `crate::module::NAMES[3]`. The alternate form (`{:#}`)
+/// adds the place of the declaration: `crate::module::NAME@src/main.rs:7:5`. [`find_key`](crate::find_key) takes both forms.
 impl fmt::Display for KeyInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)?;

@@ -24,9 +24,10 @@
 //! # Ok::<(), jumplabel::Error>(())
 //! ```
 //!
-//! A key's default is part of its type, so the compiler knows the first instruction of a check.
+//! A key's default is part of the key's type. So when the compiler compiles a check, it knows which instruction to emit: one that falls through, or a
+//! jump.
 
-// The hidden items are public for the macros and for tests.
+// Items with `doc(hidden)` are public because macros and tests use them.
 mod declare;
 #[cfg(jumplabel_threads)]
 pub mod deferred;
@@ -42,8 +43,8 @@ pub use crate::raw::count;
 pub use crate::raw::key::RawKey;
 pub use or_load::OrLoadKey;
 
-/// A static key with its default. Declare it with [`static_key!`](crate::static_key), or as a field of a static.
-/// Dereferences to [`RawKey`], which has the methods. With `OR_LOAD`, the key is an [`OrLoadKey`].
+/// A static key. `DEFAULT` says whether the key starts on. Declare the key with [`static_key!`](crate::static_key), or as a field of a static.
+/// Dereferences to [`RawKey`], which has the methods that flip the key and read its state. With `OR_LOAD`, the key is an [`OrLoadKey`].
 #[repr(transparent)]
 pub struct StaticKey<const DEFAULT: bool, const OR_LOAD: bool = false> {
     raw: RawKey,
@@ -61,14 +62,14 @@ pub type StaticKeyTrue = StaticKey<true>;
 pub type StaticKeyFalse = StaticKey<false>;
 
 impl<const DEFAULT: bool, const OR_LOAD: bool> StaticKey<DEFAULT, OR_LOAD> {
-    /// A key in its default state.
+    /// Makes a key in its default state.
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a key must be a static.
     pub const fn new() -> Self {
         StaticKey { raw: RawKey::new(DEFAULT) }
     }
 
-    /// The key without its type, for lists of keys of all kinds. Works in constants, too.
+    /// Returns the key without its type, so that keys of different types fit into one list. Works in constants, too.
     #[must_use]
     pub const fn raw(&'static self) -> &'static RawKey {
         &self.raw
@@ -82,10 +83,11 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> core::ops::Deref for StaticKey<DE
     }
 }
 
-/// A key that can be checked: the compiler knows its default.
+/// A type of keys that [`static_branch_likely!`](crate::static_branch_likely) and [`static_branch_unlikely!`](crate::static_branch_unlikely) can
+/// check. The compiler knows the default of such a key.
 ///
 /// # Safety
-/// The implementor begins with a [`RawKey`] made with `DEFAULT`.
+/// A value of this type begins with a [`RawKey`] that was made with `DEFAULT`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a static key",
     label = "this is not a static key",
@@ -94,7 +96,7 @@ impl<const DEFAULT: bool, const OR_LOAD: bool> core::ops::Deref for StaticKey<DE
             `key.is_enabled()`"
 )]
 pub unsafe trait Key {
-    /// The state in which the key starts.
+    /// Whether the key starts on.
     const DEFAULT: bool;
     /// Whether each check loads the count until the check is patched; see [`OrLoadKey`].
     const OR_LOAD: bool = false;

@@ -9,8 +9,8 @@
 //!                                                      ret
 //! ```
 //!
-//! The key is an ordinary one, with a record and a table entry; its only site is in the function. So everything that changes keys or lists sites
-//! works with naked keys, too, and a batch can contain both kinds of keys.
+//! A naked key is an ordinary key, with a record and a table entry. Its only site is in its function. So all functions that change keys or list sites
+//! work with naked keys, too, and a batch can contain naked keys and other keys.
 //!
 //! ```
 //! jumplabel::naked_key! {
@@ -31,11 +31,11 @@
 //!
 //! | | key of `static_key!` | key of `naked_key!` |
 //! |---|---|---|
-//! | a check | one instruction that falls through or jumps | a call, two instructions, a test and a branch |
+//! | a check | one instruction that falls through or jumps | a call, the function's two instructions, a test and a branch |
 //! | besides its code, a check costs | 16 bytes of table | nothing; the key has 16 bytes of table and a few of code |
 //! | a flip costs | more with the number of sites | the same for one check and for 10,000 |
-//! | while a flip is going on | some sites are new and others old | no thread finds a check old after it found one new |
-//! | a function that checks | stays a leaf | aligns the stack as one that calls (x86), saves the link register (aarch64) |
+//! | while a flip is going on | some sites are new and others old | once a thread has found a check new, it finds no check old |
+//! | a function that checks, and otherwise calls nothing | stays a leaf function | aligns its stack (x86), saves the link register (aarch64) |
 //! | keys | single, in arrays, in fields | single |
 //!
 //! Use `static_key!` if checks must cost next to nothing. Use `naked_key!` in any of these cases:
@@ -53,8 +53,7 @@ use crate::error::Error;
 use crate::key_record::declaration::Keys;
 use crate::patch::{Request, Settable};
 
-/// A naked key. Declare it with [`naked_key!`](crate::naked_key). Dereferences to [`RawKey`], which has the methods that flip
-/// it.
+/// A naked key. Declare it with [`naked_key!`](crate::naked_key). Dereferences to [`RawKey`], which has the methods that flip the key.
 #[repr(transparent)]
 pub struct NakedKey<F> {
     raw: RawKey,
@@ -62,7 +61,7 @@ pub struct NakedKey<F> {
 }
 
 impl<F: Function> NakedKey<F> {
-    /// Makes the key for whose static [`naked_key!`](crate::naked_key) made the type `F`. The key is in its default state.
+    /// Makes the key of the static for which [`naked_key!`](crate::naked_key) made the type `F`. The key is in its default state.
     #[doc(hidden)]
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a key must be a static.
@@ -70,13 +69,13 @@ impl<F: Function> NakedKey<F> {
         NakedKey { raw: RawKey::new(F::DEFAULT), function: PhantomData }
     }
 
-    /// The key without its type, for lists of keys of all kinds. Works in constants, too.
+    /// Returns the key without its type, so that keys of different types fit into one list. Works in constants, too.
     #[must_use]
     pub const fn raw(&'static self) -> &'static RawKey {
         &self.raw
     }
 
-    /// The check: whether the key is on.
+    /// Checks the key: returns whether it is on.
     ///
     /// Costs a call of the key's function, and no load. The call writes the register of the result, and the registers that every call
     /// instruction writes, but no flags. Safe anywhere, signal handlers included. The compiler merges no checks, not even two in a row.
@@ -85,7 +84,7 @@ impl<F: Function> NakedKey<F> {
     /// old state. When the flip has returned, no check on any thread yields the old state. (See [`Visibility`](crate::Visibility) for the one
     /// exception.) During the flip, two threads can see different states.
     ///
-    /// [`is_enabled`](RawKey::is_enabled) loads the count instead. In a flip, the count changes after the checks.
+    /// [`is_enabled`](RawKey::is_enabled) loads the count instead. During a flip, the checks change first, and the count changes afterwards.
     #[must_use]
     #[inline(always)] // A call of `get` itself would double the cost.
     pub fn get(&self) -> bool {
@@ -116,10 +115,10 @@ impl<F> Settable for NakedKey<F> {
     }
 }
 
-/// The type that [`naked_key!`](crate::naked_key) makes for the function of each key.
+/// A type that stands for the function of one naked key. [`naked_key!`](crate::naked_key) makes this type.
 ///
 /// # Safety
-/// `call` calls a function whose table entry names the only key that has this type. That key was made with `DEFAULT`.
+/// Only one key has this type, and it was made with `DEFAULT`. `call` calls the key's function: the function whose table entry names that key.
 #[doc(hidden)]
 pub unsafe trait Function {
     const DEFAULT: bool;
@@ -133,7 +132,7 @@ impl<F: Function> Keys for NakedKey<F> {
     const DEFAULT: bool = F::DEFAULT;
 }
 
-/// Declares naked keys, which are checked by [`get`](NakedKey::get).
+/// Declares naked keys. Check such a key with [`get`](NakedKey::get).
 ///
 /// ```
 /// jumplabel::naked_key! {
@@ -170,8 +169,8 @@ macro_rules! naked_key {
     ($(#[$($attr:tt)*])* $vis:vis static $name:ident: $default:expr $(, meta $meta:expr)?; $($rest:tt)*) => {
         $crate::__static_key! {
             $(#[$($attr)*])* $(#[key(meta = $meta)])? $vis $name: $crate::NakedKey<__type::$name> = $crate::NakedKey::new();
-            // The type is in a module of its own, so that it can have the same name as the key. Compiler messages and the documentation of the
-            // user's crate show that name.
+            // The type is in a module of its own, so that it can have the same name as the key. Compiler messages and the documentation of the user's
+            // crate then show the key's name.
             #[allow(non_camel_case_types)]
             pub mod __type {
                 pub enum $name {}
@@ -182,14 +181,14 @@ macro_rules! naked_key {
     };
 }
 
-/// Makes the function of a naked key, and the check that calls it.
+/// Makes the function of a naked key. Implements `Function`, so that the key's check calls this function.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_function {
     ($key:ident, $default:expr) => {
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: the entry of the function below names the key, and the key's type contains this type.
+        // SAFETY: `call` calls `__function`, whose table entry names `$key`. `naked_key!` makes this type for `$key` only, with this default.
         unsafe impl $crate::key::naked::Function for __type::$key {
             const DEFAULT: bool = $default;
             #[inline(always)]
@@ -208,7 +207,7 @@ macro_rules! __naked_function {
 macro_rules! __naked_function {
     ($key:ident, $default:expr) => {
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: the contract is about `call`, which does not exist in builds without sites.
+        // SAFETY: only the key `$key` has this type, and `NakedKey::new` makes it with `DEFAULT`. Builds without sites have no `call`.
         unsafe impl $crate::key::naked::Function for __type::$key {
             const DEFAULT: bool = $default;
         }

@@ -1,10 +1,11 @@
-//! The name of a key that has no record: that of an element of a list.
+//! The name of a key that has no record: the key is in an element of a list, and the list names it.
 
 use core::fmt;
 
 use super::{RawKey, StaticKey};
 
-/// The key of an element of a list, with its name and its place: see [`List::names`](crate::List::names).
+/// A key in an element of a list, with its name and the place of its declaration. [`List::names`](crate::List::names) takes a function that returns a
+/// `NamedKey`.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedKey {
     pub(crate) key: &'static RawKey,
@@ -14,8 +15,8 @@ pub struct NamedKey {
 }
 
 impl NamedKey {
-    /// A key with this name and place. The name need not be unique: it can be `module_path!()`. File, line and column are those of the element's
-    /// macro.
+    /// Gives `key` this name and place. Several keys may have the same name; for example, `name` can be `module_path!()`. `file`, `line` and `column`
+    /// are the place where the user invokes the macro that makes the element.
     #[must_use]
     pub const fn new<const DEFAULT: bool, const OR_LOAD: bool>(
         key: &'static StaticKey<DEFAULT, OR_LOAD>,
@@ -27,7 +28,7 @@ impl NamedKey {
         NamedKey { key: key.raw(), default: DEFAULT, name, place: (file, line, column) }
     }
 
-    /// Whether `wanted` is the key's name, with or without the place of the declaration.
+    /// Whether `wanted` is the key's name, alone or followed by the place: `name` or `name@file:line:column`.
     pub(crate) fn is(&self, wanted: &str) -> bool {
         let (file, line, column) = self.place;
         let mut rest = Rest(wanted);
@@ -36,7 +37,8 @@ impl NamedKey {
     }
 }
 
-/// The rest of a text, after the part that has already been written.
+/// The part of a text that was not compared yet. A write to this value removes the written text from the beginning of that part. The write fails if
+/// the part does not begin with the written text.
 struct Rest<'a>(&'a str);
 
 impl fmt::Write for Rest<'_> {

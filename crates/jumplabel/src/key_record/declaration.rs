@@ -1,5 +1,5 @@
-//! The records that `static_key!`, `naked_key!`, `record_key!` and `static_call!` leave in a program, so that keys and calls can be listed
-//! and found.
+//! The records that declarations (`static_key!`, `naked_key!`, `record_key!`, `static_call!`, `static_mode!`, `ops!`) leave in a program, so that
+//! keys, calls and modes can be listed and found.
 //!
 //! ```text
 //!   __jump_keys, 12 bytes for a declaration      .rodata, 28 bytes and the texts
@@ -12,13 +12,13 @@
 //!                                                └─────────────────────────────────────────┘
 //! ```
 //!
-//! All constants are in the declaration, which the compiler lays out. The assembler gets only addresses: each number would be one more operand,
-//! and an operand costs the compiler as much as a function. Without sites there is no assembler. Instead, a constructor puts a node on a list,
-//! and the node has the three addresses of the figure (see `key_record`).
+//! All constants are in the declaration, which the compiler lays out. The assembler gets only addresses: each number would be one more operand of the
+//! assembler, and each operand takes as much compile time as a function. Builds without sites use no assembler. There, a constructor puts a node into
+//! a chain, and the node has the three addresses of the figure (`key_record::list`).
 
 use crate::format::{Declaration, shape};
 
-/// The things that a record can declare: one key, an array of keys, a static call or a mode.
+/// A type that a record can declare: a key, an array of keys, a static call, a mode or a table of operations.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a static key",
@@ -29,13 +29,13 @@ pub trait Keys {
     const COUNT: usize;
     const STRIDE: usize;
     const DEFAULT: bool;
-    /// The flag that marks a call or a mode, in the shape word of the record. 0 for keys.
+    /// The flag for the shape word of the record: `CALL`, `MODE`, or 0 for keys.
     const WHAT: u32 = 0;
 }
 
-/// The texts of a declaration.
+/// The texts of a declaration: path, name and file.
 pub struct Texts {
-    /// The three parts that make up the path. Spaces in them are left out.
+    /// The path is these three parts together, without their spaces.
     path: [&'static str; 3],
     module_len: usize,
     /// Empty if the declaration gives no name.
@@ -44,7 +44,8 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// The texts of a static. It lies in a module whose name is the name of the static, and `path` is the path of that module.
+    /// Makes the texts of a static that has a module of its own, with the same name. `path` is the path of that module, so it is also the static's
+    /// path.
     #[must_use]
     pub const fn of_static(path: &'static str, name: &[&'static str], file: &'static str) -> Texts {
         let mut module_len = path.len();
@@ -55,14 +56,14 @@ impl Texts {
         Texts { path: [path, "", ""], module_len: module_len.saturating_sub(2), name, file }
     }
 
-    /// The texts of a static, from the parts of its path. The path begins with the module, which has `module_len` bytes.
+    /// Makes the texts of a static from the parts of its path. The first `module_len` bytes of the path are the path of the module.
     #[must_use]
     pub const fn of_path(path: [&'static str; 3], module_len: usize, file: &'static str) -> Texts {
         Texts { path, module_len, name: "", file }
     }
 
-    /// The texts of a key that lies somewhere in a static. `place` is the user's expression for the key. `inner` is the path of any module
-    /// inside the module where the user wrote the expression.
+    /// Makes the texts of a key that lies somewhere in a static. `place` is the user's expression for the key. `inner` is the path of a module
+    /// directly inside the module that contains this expression.
     #[must_use]
     pub const fn of_place(
         inner: &'static str,
@@ -84,7 +85,7 @@ impl Texts {
         len
     }
 
-    /// The number of bytes of path, name and file together.
+    /// The total length of path, name and file, in bytes.
     #[must_use]
     #[allow(clippy::len_without_is_empty)]
     pub const fn len(&self) -> usize {
@@ -92,8 +93,8 @@ impl Texts {
     }
 }
 
-/// Copies `part` to `text` from `at` on, with its spaces or without. Returns where the copy ends. If `text` is empty, this copies nothing,
-/// and only computes the end.
+/// Copies `part` to `text`, from index `at` on, with or without its spaces. Returns the index after the copy. If `text` is empty, copies nothing and
+/// only computes that index.
 const fn copy(part: &str, with_spaces: bool, text: &mut [u8], mut at: usize) -> usize {
     let bytes = part.as_bytes();
     let mut from = 0;
@@ -109,7 +110,8 @@ const fn copy(part: &str, with_spaces: bool, text: &mut [u8], mut at: usize) -> 
     at
 }
 
-/// Returns `name`, the name that a declaration gives. Does not compile unless `name` is one line of text, because operators type it.
+/// Returns `name`, which a declaration gives. Does not compile if `name` is empty or has control characters, because operators must be able to type
+/// it.
 const fn checked(name: &'static str) -> &'static str {
     assert!(!name.is_empty(), "the name of a key is empty");
     let mut at = 0;
@@ -120,7 +122,7 @@ const fn checked(name: &'static str) -> &'static str {
     name
 }
 
-/// The declaration of `keys`, which lie `offset` bytes after the beginning of their static.
+/// Makes the declaration of `keys`, which lie `offset` bytes after the beginning of their static.
 #[must_use]
 pub const fn declare<K: Keys, const TEXT: usize>(
     texts: &Texts,
@@ -150,34 +152,34 @@ pub const fn declare<K: Keys, const TEXT: usize>(
     }
 }
 
-/// The offset of `key` in `symbol`.
+/// Returns the offset of `key` in `symbol`.
 ///
 /// # Safety
 /// `key` lies in `symbol`. (In a constant, the compiler refuses any other `key`.)
 #[must_use]
 pub const unsafe fn offset_in<K, S>(key: &K, symbol: &S) -> usize {
-    // SAFETY: the caller says that `key` lies in `symbol`. In a constant, the compiler refuses any other `key`.
+    // SAFETY: the caller says that `key` lies in `symbol`.
     let offset = unsafe { core::ptr::from_ref(key).byte_offset_from(core::ptr::from_ref(symbol)) };
     assert!(offset >= 0);
     offset as usize
 }
 
-/// Emits the record of `$keys`, which lie `$offset` bytes after the beginning of `$symbol`.
+/// Emits the record of `$keys`, which lie `$offset` bytes after the beginning of the static `$symbol`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __key_record {
     ($symbol:path, $keys:expr, $offset:expr, $texts:expr, [$($meta:expr)?]) => {
         $crate::__declaration!($keys, $offset, $texts);
-        // If an item is marked as used, the linker takes its object file, even if nothing else in that file is used. The mark is on this anchor,
-        // and not on the declaration. The reason: a Rust `dylib` exports marked items, and a word of the record, which holds a distance, cannot
-        // lead to an exported item.
+        // If an item is marked as used, the linker takes its object file from a library even if nothing else in that file is needed. So this empty
+        // static keeps the record. The mark is not on the declaration, because a Rust `dylib` exports marked items: the record's word, which is a
+        // distance, cannot lead to an exported item.
         #[used]
         static __JUMPLABEL_ANCHOR: () = ();
         $crate::__key_meta!($symbol, $($meta)?);
     };
 }
 
-/// The part of a record that the compiler lays out: the declaration.
+/// Makes the declaration of a record: the part that the compiler lays out.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __declaration {
@@ -209,15 +211,15 @@ macro_rules! __key_link {
     };
 }
 
-/// Emits a record in `__jump_keys` from inside a function. The linker keeps the record only if the item that the function belongs to is used. The
-/// function gets no instruction more.
+/// Emits a record in `__jump_keys` from inside a function. The compiler emits the record together with the function, into the same object file: a
+/// program that uses nothing of that file has no such record. The record adds no instruction to the function.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __key_link_in_function {
     ($symbol:path, [$($meta:ident)?]) => {
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: this assembler contains no instruction.
+        // SAFETY: this assembler only emits a record in another section. It contains no instruction.
         unsafe {
             $crate::__asm_without_code!(
                 [$crate::__once_asm!(), $crate::__key_record_asm!($($meta)?),]
@@ -243,7 +245,7 @@ macro_rules! __key_record_asm {
     };
 }
 
-/// Makes a node of the chain of records, and the constructor that puts the node into the chain.
+/// Makes a node with the record, and the constructor that puts the node into the chain of records.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]
@@ -253,7 +255,7 @@ macro_rules! __key_link {
     };
 }
 
-/// Emits a record from inside a function, in a build without sites: it need not be part of the function.
+/// Makes the same node and constructor from inside a function: in a build without sites, the record need not belong to the function.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]

@@ -1,4 +1,4 @@
-//! The chain of records in a program without sites.
+//! The chain of key records in a program without sites.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -13,11 +13,11 @@ impl chain::Record for Record {
     }
 }
 
-// SAFETY: the pointers lead to statics, which every thread may read.
+// SAFETY: a record is never changed. Its pointers lead to statics, which every thread may read.
 unsafe impl Sync for Record {}
 
 impl Node<Record> {
-    /// A node with the record of the keys in the static `key`.
+    /// Makes a node with the record of the keys that are in the static `key`.
     #[must_use]
     pub const fn new<S, const TEXT: usize>(
         key: &'static S,
@@ -35,7 +35,7 @@ impl Node<Record> {
 
 static FIRST: AtomicPtr<Node<Record>> = AtomicPtr::new(null_mut());
 
-/// A node that declares nothing. If it is in the chain, constructors have run.
+/// A node that declares nothing. Its constructor puts it into the chain; so if constructors have run, the chain is not empty.
 #[cfg(not(target_family = "wasm"))]
 mod first {
     use super::{Node, Record};
@@ -43,18 +43,18 @@ mod first {
     crate::__constructor!(Record, Node::of(Record { key: null(), declaration: null(), meta: None }));
 }
 
-/// Returns an error unless constructors have run. Without them, no chain has a node.
+/// Returns an error unless constructors have run: only constructors put nodes into the chain.
 pub(crate) fn demand_constructors() -> Result<(), Error> {
     if FIRST.load(Ordering::Acquire).is_null() { Err(Error::NoRecords) } else { Ok(()) }
 }
 
-/// All records of this instance. An error if constructors have not run.
+/// Returns all records of this instance of the library, or an error if constructors have not run.
 pub(crate) fn all() -> Result<impl Iterator<Item = Record>, Error> {
     demand_constructors()?;
     Ok(chain::records(&FIRST).copied().filter(|record| !record.declaration.is_null()))
 }
 
-/// A program whose constructors did not run gets an error, instead of an empty list of keys.
+/// If constructors have not run, a program that lists keys gets an error, and not an empty list.
 #[test]
 #[cfg(not(target_family = "wasm"))]
 fn without_constructors() {

@@ -1,4 +1,4 @@
-//! The names by which declarations are shown and found.
+//! The names under which declarations are shown, and under which `find_key` finds them.
 
 use core::fmt;
 use core::ops::Range;
@@ -6,7 +6,7 @@ use core::ops::Range;
 use super::Record;
 use crate::format::Declaration;
 
-/// The text after a name: the number of the element, and the place of the declaration in the source.
+/// The text that follows a name: the index of the element in an array, and the place of the declaration in the source.
 pub(crate) struct Tail {
     pub(crate) element: Option<u32>,
     pub(crate) place: Option<(&'static str, u32, u32)>,
@@ -29,8 +29,8 @@ impl fmt::Display for Number {
     }
 }
 
-/// The rest of a text that is compared with the parts that are written to this value. Each written part must be the beginning of the rest, and
-/// is then removed from it.
+/// The part of a text that was not compared yet. A write to this value removes the written text from the beginning of that part. The write fails if
+/// the part does not begin with the written text.
 struct Expected<'a>(&'a str);
 
 impl fmt::Write for Expected<'_> {
@@ -40,8 +40,8 @@ impl fmt::Write for Expected<'_> {
     }
 }
 
-/// The element of `record` that is displayed as `wanted`, with or without the place of the declaration: a range with the element's number, or empty
-/// if there is no such element.
+/// Finds the element of `record` whose displayed name is `wanted`, with or without the place of the declaration. Returns a range that contains only
+/// the index of the element, or an empty range if there is no such element.
 pub(crate) fn named(record: &Record, wanted: &str) -> Range<u32> {
     let Some(tail) = wanted.strip_prefix(record.name()) else { return 0..0 };
     let number = || tail.strip_prefix('[')?.split_once(']')?.0.parse().ok();

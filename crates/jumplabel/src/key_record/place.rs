@@ -1,7 +1,7 @@
-//! `record_key!`: the record of a key that lies somewhere in a static.
+//! `record_key!`: emits the record of a key that is part of a static, such as a field.
 
-/// Leaves records for keys that `static_key!` did not declare. With a record, a key can be listed and found. The key can be a key in a field of
-/// a static, a key in an element of a static, or an array of keys in a static.
+/// Leaves records for keys that `static_key!` did not declare, so that these keys can be listed and found. Such a key is in a field or an element of
+/// a static. An array of keys in a static can have a record, too.
 ///
 /// ```
 /// use jumplabel::{StaticKey, find_key, record_key};
@@ -27,11 +27,11 @@
 /// # }
 /// ```
 ///
-/// The path of such a key is the path of the module, followed by the place as written. `#[key(name = "...")]` gives the key a name, and `, meta
-/// &META` attaches data, as in [`static_key!`](crate::static_key). The compiler refuses a place that is not a key, or that is not in a static. A
-/// key with two records is listed twice, once under each name.
+/// The path of such a key is the path of the module, followed by the place as you write it. `#[key(name = "...")]` gives the key a name, and
+/// `, meta &META` attaches data, as in [`static_key!`](crate::static_key). The compiler refuses a place that is not a key, or that is not in a
+/// static. If a key has two records, it is listed twice, once for each record.
 ///
-/// Paths are looked up in the module that contains the macro, even if the macro stands in a function. `self::` and `super::` do not work.
+/// All paths are looked up in the module that contains the macro, even if the macro stands in a function. `self::` and `super::` do not work.
 ///
 /// Costs the same as the record of a declaration.
 #[macro_export]
@@ -62,7 +62,7 @@ macro_rules! __place_record {
         $crate::__key_record!(
             $symbol,
             $($place)*,
-            // SAFETY: the place begins with the static, so it lies in the static.
+            // SAFETY: the expression of the place begins with the static `$symbol`, so the key lies in `$symbol`.
             unsafe { $crate::key_record::declaration::offset_in(&$($place)*, &$symbol) },
             $crate::key_record::declaration::Texts::of_place(::core::module_path!(), ::core::stringify!($($place)*), &[$($name)?], ::core::file!()),
             [$($meta)?]

@@ -1,4 +1,4 @@
-//! The macros: `list!` and `list_element!`.
+//! The macros `list!` and `list_element!`.
 
 /// Declares a [`List`](crate::List): `list! { pub static CALLSITES: [Callsite]; }`. The type of the elements must be `Sync`.
 #[macro_export]
@@ -14,33 +14,33 @@ macro_rules! list {
     };
 }
 
-/// Puts a static on a [`List`](crate::List): `list_element!(CALLSITES, CALLSITE);`. Write it in a function, as a statement. If the linker drops the
+/// Puts a static on a [`List`](crate::List): `list_element!(CALLSITES, CALLSITE);`. Write this statement in a function. If the linker drops the
 /// function, it also drops the element. (In a PE file, the element stays.)
 ///
-/// Takes the names of two statics, with or without paths. Makes no instruction, and costs 8 bytes for each copy of the code. In the fallback, it
-/// costs a node of data and a constructor.
+/// Takes the names of two statics, with or without paths. Adds no instruction, and costs 8 bytes for each copy of the function's code. In the
+/// fallback, it costs a node of data and a constructor.
 #[macro_export]
 macro_rules! list_element {
     ($list:path, $element:path) => {{
         const _: fn() = || {
-            // Checks the types, because the assembler accepts any statics. `&raw const`: with `&`, the compiler would also accept statics that
-            // hold references to a list and to an element.
+            // Checks the types, because the assembler accepts any statics. `&raw const` is needed: with `&`, the compiler would also accept statics
+            // that hold references to a list and to an element.
             $crate::list::demand(&raw const $list, &raw const $element);
-            // Refuses a `static mut`, and a static of each thread.
+            // Refuses a `static mut` and a `#[thread_local]` static.
             $crate::list::demand_statics(&$list, &$element);
         };
         $crate::__list_link!($list, $element);
     }};
 }
 
-/// Emits an element in `__jump_lists`, in a section that is tied to the function.
+/// Emits an element into the section of elements (ELF: `__jump_lists`). On ELF, the linker drops the element if it drops the function.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __list_link {
     ($list:path, $element:path) => {
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: this assembler contains no instruction.
+        // SAFETY: this assembler only emits an element in another section. It contains no instruction.
         unsafe {
             $crate::__asm_without_code!(
                 [
@@ -56,8 +56,8 @@ macro_rules! __list_link {
     };
 }
 
-/// The assembler's macro for an element of a PE file. Nothing ties such an element to the function, so it stays on the list even if the linker
-/// drops the function.
+/// Yields the assembler's macro that emits an element of a PE file. A PE file cannot tie the element to the function, so the element stays on the
+/// list even if the linker drops the function.
 #[cfg(jumplabel_windows)]
 #[doc(hidden)]
 #[macro_export]
@@ -67,8 +67,8 @@ macro_rules! __listed_asm {
     };
 }
 
-/// The assembler's macro for an element: the element's number, the list, the element. Without the relocation, a linker that folds identical code
-/// could merge functions that have different elements.
+/// Yields the assembler's macro that emits an element. Its arguments are the element's number, the list and the static. The relocation leads from the
+/// function to the element. Without it, a linker that folds identical code could merge functions that have different elements.
 #[cfg(not(jumplabel_windows))]
 #[doc(hidden)]
 #[macro_export]
@@ -83,7 +83,7 @@ macro_rules! __listed_asm {
     };
 }
 
-/// The two words of an element: one leads to the list, one to the static.
+/// Yields the two words of an element: one leads to the list, the other to the static.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -93,7 +93,7 @@ macro_rules! __listed_words_asm {
     };
 }
 
-/// The two words of an element, in a build in which the list or the static may be in another object: they lead to slots of the GOT.
+/// Yields the two words of an element, in a build in which the list or the static may be in another object. The words lead to slots of the GOT.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]
@@ -103,7 +103,7 @@ macro_rules! __listed_words_asm {
     };
 }
 
-/// Makes a node of the list, and the constructor that puts the node on the list.
+/// Makes a node with the element, and the constructor that puts the node on the list.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]

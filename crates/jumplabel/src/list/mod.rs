@@ -1,7 +1,7 @@
-//! Lists whose elements are made by macros inside functions: the callsites of a logging library, the points of a fault injector.
+//! Lists whose elements are made by macros inside functions. Examples are the callsites of a logging library and the points of a fault injector.
 //!
 //! ```text
-//!   with sites       object ──► __jump_lists: Listed, Listed, ...      no work at start; the linker drops it with the function (ELF)
+//!   with sites       object ──► __jump_lists: Listed, Listed, ...      no work at start; the linker drops an element with its function (ELF)
 //!   without          List ──► Node ──► Node ──► ...                    a constructor for each element
 //! ```
 
@@ -26,11 +26,11 @@ use crate::{
     platform::instances::RUNTIME,
 };
 
-/// A list of statics that macros make inside functions. [`list!`](crate::list!) declares the list, and [`list_element!`](crate::list_element!)
-/// puts a static on it. A list spans all loaded objects, including those that are loaded later.
+/// A list of statics that macros make inside functions. [`list!`](crate::list!) declares the list, and [`list_element!`](crate::list_element!) puts a
+/// static on it. The elements can be in any loaded object that uses the same instance of this library, including objects that are loaded later.
 ///
-/// A layer over keys needs such a list. Its macro makes a static with a key at each place where a user calls the macro. Later the layer must
-/// find all these statics:
+/// For example, a library for assertions needs such a list. Its macro makes a static with a key at each place where a user calls the macro. Later,
+/// the library must find all these statics:
 ///
 /// ```
 /// use jumplabel::{StaticKeyFalse, list, list_element, static_branch_unlikely};
@@ -60,12 +60,12 @@ use crate::{
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// An element costs 8 bytes of read-only data, and nothing at start-up: no relocation, no constructor, no instruction. If the linker drops the
-/// function, it also drops the element. (In a PE file, the element stays.) In the fallback, an element costs a node of data and a constructor.
+/// An element costs 8 bytes of read-only data, and nothing at start-up: no relocation, no constructor. It adds no instruction. If the linker drops
+/// the function, it also drops the element. (In a PE file, the element stays.) In the fallback, an element costs a node of data and a constructor.
 #[derive(Debug)]
 #[repr(C)]
 pub struct List<T: 'static> {
-    /// An `fn(ObjectChange, &[&'static T])`, or null.
+    /// The function that [`List::on_change`] stores: an `fn(ObjectChange, &[&'static T])`, or null.
     hook: AtomicPtr<()>,
     pub(crate) names: Names,
     #[cfg(not(jumplabel_sites))]
@@ -73,10 +73,10 @@ pub struct List<T: 'static> {
     elements: PhantomData<&'static [T]>,
 }
 
-// SAFETY: a list hands out only shared references to statics of type `T`, which is `Sync`.
+// SAFETY: all fields that change are atomic. A list hands out only shared references to statics of type `T`, which is `Sync`.
 unsafe impl<T: Sync> Sync for List<T> {}
 
-/// The functions that [`List::names`] stores in a list, or null.
+/// The two functions that [`List::names`] stores in a list. Null before that.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Names {
@@ -90,17 +90,17 @@ impl Names {
     }
 }
 
-/// An event in the life of an object that has elements of a list.
+/// What happens to an object that has elements of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectChange {
-    /// The object was loaded. Only its constructors run yet.
+    /// The object was loaded. None of its code except constructors has run yet.
     Loaded,
     /// The object is about to be unloaded.
     Unloading,
 }
 
 impl<T: Sync + 'static> List<T> {
-    /// An empty list. Only for [`list!`](crate::list!).
+    /// Makes an empty list. Only for [`list!`](crate::list!).
     #[doc(hidden)]
     #[must_use]
     #[allow(clippy::new_without_default)]
@@ -116,9 +116,9 @@ impl<T: Sync + 'static> List<T> {
 
     /// Calls `visit` once for each element, in the order of addresses.
     ///
-    /// The function collects the elements under the lock, and visits them after it has released the lock. So `visit` can flip keys. Do not
-    /// unload an object while its elements are visited, nor while you use anything that `visit` stored. Costs a look at the elements of all
-    /// lists, and a sort. Allocates from the platform. Safe in signal handlers, if `visit` is safe there.
+    /// Collects the elements under the lock, and visits them after it has released the lock. So `visit` can flip keys. Do not unload an object while
+    /// its elements are visited, nor while you use anything that `visit` stored. Costs a look at the elements of all lists, and a sort. Allocates
+    /// memory from the platform. Safe in signal handlers, if `visit` is safe there.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]. If the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal). In the fallback,
@@ -128,13 +128,13 @@ impl<T: Sync + 'static> List<T> {
         Ok(())
     }
 
-    /// Registers `hook`. From now on, `hook` is called each time an object with elements of this list is loaded, or is about to be unloaded. It
-    /// gets these elements, each once for each copy of its code. Replaces the previous hook. The hook is not called for objects that are already
+    /// Registers `hook`, in place of the previous hook. From now on, `hook` is called each time an object with elements of this list is loaded, or is
+    /// about to be unloaded. `hook` gets each of these elements once, in the order of addresses. `hook` is not called for objects that are already
     /// loaded: use [`for_each`](Self::for_each).
     ///
-    /// The object's constructor or destructor calls `hook`, on the thread that calls `dlopen` or `dlclose`, while the dynamic loader holds its
-    /// lock. The library's lock is not held, so `hook` can flip keys. If `hook` panics, the process aborts. It is not called if there is no
-    /// memory for the elements, nor in the fallback.
+    /// The object's constructor or destructor calls `hook`, on the thread that calls `dlopen` or `dlclose`, while the dynamic loader holds its lock.
+    /// The library's lock is not held, so `hook` can flip keys. If `hook` panics, the process aborts. `hook` is not called if there is no memory for
+    /// the elements, nor in the fallback.
     pub fn on_change(&'static self, hook: fn(ObjectChange, &[&'static T])) {
         self.hook.store(hook as *mut (), Ordering::Release);
         #[cfg(jumplabel_sites)]
@@ -144,18 +144,19 @@ impl<T: Sync + 'static> List<T> {
 
 #[cfg(jumplabel_sites)]
 impl<T> List<T> {
-    /// All elements of the list, in the order of addresses.
+    /// Returns all elements of the list, in the order of addresses, each once.
     fn elements(&'static self) -> Result<Owned<&'static T>, Error> {
         let lock = Lock::take()?;
         let listed = RUNTIME.objects().flat_map(|object| object.listed());
-        // SAFETY: `list_element!` made these elements, and it takes only elements of the list's type. Their objects are loaded.
+        // SAFETY: only `list_element!` makes these elements, and it accepts only statics of the list's type `T`. The lock keeps their objects loaded;
+        // after that, the caller of `for_each` does.
         let found = unsafe { of_list(listed, core::ptr::from_ref(self) as usize) };
         drop(lock);
         found
     }
 }
 
-/// The addresses of the lists that have elements. Each address comes once.
+/// Returns the addresses of all lists that have elements, each once.
 pub(crate) fn addresses() -> Result<Owned<usize>, Error> {
     #[allow(unused_mut, reason = "in the fallback nothing leads from an object to its lists")]
     let mut lists = Owned::<usize>::new(platform());
@@ -172,7 +173,7 @@ pub(crate) fn addresses() -> Result<Owned<usize>, Error> {
     Ok(lists)
 }
 
-/// Collects `elements` in the order of addresses, each of them once.
+/// Collects `elements` in the order of addresses, each once.
 ///
 /// # Safety
 /// Each pointer leads to a `T` that is never moved or freed.
@@ -188,26 +189,26 @@ unsafe fn collect<T>(elements: impl Iterator<Item = *const T>) -> Result<Owned<&
     Ok(found)
 }
 
-/// Those of `listed` that are elements of the list at the address `list`.
+/// Collects those of `listed` that are elements of the list at the address `list`.
 ///
 /// # Safety
 /// The elements of that list are `T`s, and are never moved or freed.
 #[cfg(jumplabel_sites)]
 unsafe fn of_list<'a, T>(listed: impl Iterator<Item = &'a Listed>, list: usize) -> Result<Owned<&'static T>, Error> {
-    // SAFETY: the caller says that the elements of that list are `T`s, and are never moved or freed.
+    // SAFETY: the caller says that the elements of the list are `T`s, and are never moved or freed.
     unsafe { collect(listed.filter(|one| one.list() == list).map(|one| one.element() as *const T)) }
 }
 
-/// The address of [`tell_hooks`]; null until a list has a hook. A program whose lists have no hooks does not link that function.
+/// The address of [`tell_hooks`]. Null until a list gets a hook, so that a program without hooks does not link `tell_hooks`.
 #[cfg(jumplabel_sites)]
 static TELL: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Tells the hooks of lists that `object` has elements of these lists. The caller does not hold the lock.
+/// Calls the hooks of all lists of which `object` has elements. The caller does not hold the lock.
 #[cfg(jumplabel_sites)]
 pub(crate) fn tell(object: &Object, change: ObjectChange) {
     let tell = TELL.load(Ordering::Acquire);
     if !tell.is_null() {
-        // SAFETY: `on_change` has stored this function, which has that type.
+        // SAFETY: only `on_change` stores a function here: `tell_hooks`, which has this type.
         let tell: fn(&Object, ObjectChange) = unsafe { core::mem::transmute(tell) };
         tell(object, change);
     }
@@ -216,25 +217,26 @@ pub(crate) fn tell(object: &Object, change: ObjectChange) {
 #[cfg(jumplabel_sites)]
 fn tell_hooks(object: &Object, change: ObjectChange) {
     let mut last = 0;
-    // This takes each list once, in the order of addresses.
+    // Takes the lists in the order of their addresses, so that each comes once.
     while let Some(list) = object.listed().iter().map(Listed::list).filter(|&list| list > last).min() {
         last = list;
-        // SAFETY: `list_element!` leads to a list, and lists of all types begin with the hook.
+        // SAFETY: `list_element!` makes `Listed` lead to a list, whose object is loaded. `List` is `repr(C)`, so lists of all types have the hook
+        // first.
         let hook = unsafe { &*(list as *const List<()>) }.hook.load(Ordering::Acquire);
         if hook.is_null() {
             continue;
         }
-        // SAFETY: `on_change` has stored a function of this form. Only the type of the elements differs, and references to both types are passed in
-        // the same way.
+        // SAFETY: only `on_change` stores a hook: a function that differs from this type only in the type of the elements. References to all sized
+        // types are passed in the same way.
         let hook: fn(ObjectChange, &[&'static ()]) = unsafe { core::mem::transmute(hook) };
-        // SAFETY: this function uses the elements only as addresses. The hook gets them with their own type.
+        // SAFETY: the elements are statics, so they are never moved or freed. This function reads no element. The hook gets them with their own type.
         if let Ok(elements) = unsafe { of_list(object.listed().iter(), list) } {
             hook(change, &elements.list);
         }
     }
 }
 
-/// An element of a list, in a program without sites.
+/// An element of a list, in a build without sites.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[derive(Debug)]
@@ -243,7 +245,7 @@ pub struct Element {
     element: *const (),
 }
 
-// SAFETY: the pointer leads to a static of a type that is `Sync`.
+// SAFETY: an `Element` is never changed. The pointer leads to a static of a type that is `Sync`.
 #[cfg(not(jumplabel_sites))]
 unsafe impl Sync for Element {}
 
@@ -256,10 +258,10 @@ impl chain::Record for Element {
 
 #[cfg(not(jumplabel_sites))]
 impl Node<Element> {
-    /// A node for `element`, an element of `list`.
+    /// Makes a node for `element`, an element of `list`.
     #[must_use]
     pub const fn element<T: Sync>(list: &'static List<T>, element: &'static T) -> Self {
-        // SAFETY: lists of all types have the same fields.
+        // SAFETY: `List` is `repr(C)`, and no field's layout depends on the type of the elements. So lists of all types have the same layout.
         let list = unsafe { &*core::ptr::from_ref(list).cast::<List<()>>() };
         Node::of(Element { list, element: core::ptr::from_ref(element).cast() })
     }
@@ -267,18 +269,19 @@ impl Node<Element> {
 
 #[cfg(not(jumplabel_sites))]
 impl<T> List<T> {
-    /// All elements of the list, in the order of addresses.
+    /// Returns all elements of the list, in the order of addresses, each once.
     fn elements(&'static self) -> Result<Owned<&'static T>, Error> {
         demand_constructors()?;
-        // SAFETY: `Node::element` accepts only a `T` for this list.
+        // SAFETY: `Node::element` puts only a static of type `T` on this list.
         unsafe { collect(chain::records(&self.first).map(|one| one.element.cast())) }
     }
 }
 
-/// Accepts only a list and an element of the list's type.
+/// Compiles only for a list and an element of the list's type.
 #[doc(hidden)]
 pub const fn demand<T: Sync>(_: *const List<T>, _: *const T) {}
 
-/// Accepts only statics that all threads share. The types are not those of [`demand`], so the compiler dereferences nothing to make them fit.
+/// Compiles only for statics that all threads share. Its parameters can have any type. If they had the types of [`demand`], the compiler would
+/// dereference a static that holds a reference, to make it fit.
 #[doc(hidden)]
 pub const fn demand_statics<L, E>(_: &'static L, _: &'static E) {}

@@ -1,4 +1,4 @@
-//! `ops!` and its output: a static and a type for the table, and a function or a static call for each operation.
+//! `ops!` and its output: a static and a type for the table, and, for each operation, either a function or a static call.
 //!
 //! ```text
 //!   macro            what it does
@@ -6,16 +6,17 @@
 //!   __ops!           goes through the operations, and collects their names
 //!   __op!            takes an operation apart: its arguments, their types, and its result (`none`, `out R` or `inout a R`)
 //!   __op_arms!       looks in each arm for a template for this instruction set
-//!   __op_form!       makes the operation in place if enough arms have a template, and else a static call. x86-64: the first arm must
-//!                    have one. aarch64, riscv64: all arms must. `nothing` counts as a template. Elsewhere always a static call.
+//!   __op_form!       makes an operation in place if enough arms have a template, and otherwise a static call. x86-64: the first arm must
+//!                    have one. aarch64, riscv64: all arms must, without `else call`. `nothing` counts as a template. Elsewhere, and on
+//!                    Windows, always a static call.
 //! ```
 
-/// Declares a table of operations: its backends, and the code of each backend for each operation. The first backend is the native one.
+/// Declares a table of operations: its backends, and, for each operation, one arm for each backend. The first backend is the native one.
 ///
-/// A template is assembler for one instruction set (`x86_64`, `aarch64`, `riscv64`). It works on the operation's arguments; `{ret}` stands for
-/// the operation's result. Its `unsafe` is a promise: the template does the same as the function beside it. It writes only the result, the
-/// flags, and memory that the operation's contract gives it. It does not name the stack pointer, and it comes to an end. `docs/ops.md` has the
-/// rules for native instructions and for `else call`.
+/// An arm names a function. It can also have templates, one for each instruction set (`x86_64`, `aarch64`, `riscv64`). A template is assembler that
+/// works on the operation's arguments; `{ret}` stands for the operation's result. The `unsafe` of a template is a promise: the template does the same
+/// as the function beside it, and comes to an end. It writes only the result, the flags, and memory that the operation's contract gives it. It does
+/// not name the stack pointer. `docs/ops.md` has the rules for native instructions and for `else call`.
 ///
 /// ```
 /// jumplabel::ops! {
@@ -70,7 +71,7 @@ macro_rules! __ops_static {
 macro_rules! __ops {
     ($table:ident $backends:ident [$({ $($hook:ident: $function:path),* })+] [$($op:ident)*]) => {
         #[allow(clippy::undocumented_unsafe_blocks, clippy::needless_update)]
-        // SAFETY: all these requests are requests of calls of this table.
+        // SAFETY: `commit` gets only `__table` and requests for calls of this table: an `Operation` returns only a request for its own call.
         unsafe impl $crate::ops::Table for $table {
             const HOOKS: &'static [$crate::ops::Hooks] = &[$($crate::ops::Hooks {
                 $($hook: ::core::option::Option::Some($function),)* ..$crate::ops::Hooks::NONE
@@ -106,7 +107,7 @@ macro_rules! __ops {
     };
 }
 
-/// Splits an operation into its arguments, their types, and its result.
+/// Takes an operation apart: its arguments, their types, and its result.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op {
@@ -143,7 +144,8 @@ macro_rules! __op {
     };
 }
 
-/// Reduces each arm to `in "template" [call]` (it has a template here), `nothing`, or `out` (its function is called).
+/// Reduces each arm to one of three forms: `in "template" [call]` has a template for this instruction set; `nothing` does nothing; `out` only calls
+/// its function. `[call]` is empty unless the template has `else call`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_arms {
@@ -172,7 +174,7 @@ macro_rules! __op_arms {
     };
 }
 
-/// Used if the template is for this instruction set: keeps this template, and drops the arm's other templates.
+/// Used if the template is for this instruction set: keeps the template, and drops the arm's other templates.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_here {
@@ -218,8 +220,8 @@ macro_rules! __op_call {
     };
 }
 
-/// Implements `ops::Operation` for the type of an operation: the request for the function of a backend's arm. Does not compile if a backend
-/// has no arm, or if the arms are functions of different types.
+/// Implements `ops::Operation` for the type of an operation. Its request leads the operation's call to the function of the backend's arm. Does not
+/// compile if a backend has no arm, or if the arms are functions of different types.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_operation {
@@ -233,7 +235,7 @@ macro_rules! __op_operation {
         );
         $($crate::__op_slow_way! { $op $arm $($arm_of)* })*
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: if there is a request, it is a request of this operation's call.
+        // SAFETY: for a static call, the request is for this operation's call. For an operation in place, there is no request.
         unsafe impl $crate::ops::Operation<$backends> for $op {
             fn request(__backend: $backends)
                 -> ::core::option::Option<::core::result::Result<$crate::ops::Request<'static>, $crate::Error>>

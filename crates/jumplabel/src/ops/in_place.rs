@@ -1,6 +1,6 @@
-//! Operations in place, for all instruction sets that have them: the function, its stubs, its operands.
+//! Operations in place: the parts that all instruction sets with such operations share. These are the function, its inline assembly and its operands.
 
-/// Makes an operation in place: the type that stands for it, and its function.
+/// Makes an operation in place: its function, and the type that stands for the operation.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_in_place {
@@ -20,7 +20,7 @@ macro_rules! __op_in_place {
     };
 }
 
-/// Fails to compile if an argument or the result has a type that cannot be an operand.
+/// Does not compile if an argument or the result has a type that cannot be an operand ([`Operand`](crate::ops::Operand)).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_fits {
@@ -33,7 +33,7 @@ macro_rules! __op_fits {
     };
 }
 
-/// Adds the text of one arm: its stub, and its row in the list of arms. After the last arm, makes the function.
+/// Takes one arm, and adds its text (the stub and the row in the list of arms) and its operands. After the last arm, makes the function.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_emit {
@@ -74,7 +74,7 @@ macro_rules! __op_emit {
     };
 }
 
-/// The function of an operation in place. Its arguments are the operands of the inline assembly.
+/// Makes the function of an operation in place. The function's arguments are the operands of the inline assembly.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_function_in_place {
@@ -119,14 +119,15 @@ macro_rules! __op_function_in_place {
     };
 }
 
-/// The inline assembly of an operation in place. Its own operands have names that begin with `__`, so that the user's arguments can have other
-/// names.
+/// Emits the inline assembly of an operation in place. This macro's own operands have names that begin with `__`, so that they do not clash with the
+/// names of the user's arguments.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_asm {
     ($table:ident $backends:ident [$($text:tt)*] [$($operand:tt)*] [$($named:tt)*]) => {
         #[allow(clippy::undocumented_unsafe_blocks, unused_unsafe)]
-        // SAFETY: the author of the templates promises what they do. The stubs change only the result.
+        // SAFETY: the author of each template promises what the template does. The stubs that call functions preserve all registers except the
+        // result.
         unsafe {
             ::core::arch::asm!(
                 $crate::__op_once_asm!(),
@@ -145,7 +146,7 @@ macro_rules! __op_asm {
     };
 }
 
-/// The assembler text that refers to the object's record.
+/// Yields the assembler text that makes sure that the object has a record.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]

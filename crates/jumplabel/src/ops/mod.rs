@@ -1,4 +1,4 @@
-//! Tables of operations: tiny operations with a native form, and backends that can replace this form at run time (Linux: paravirt ops).
+//! Tables of operations: tiny operations with a native instruction, and backends that can replace this instruction at run time (Linux: paravirt ops).
 //!
 //! ```text
 //!   LOCK.set(Backend::Xen)       site, native             site, with a backend
@@ -51,7 +51,7 @@ use crate::patch::{self, Outcome};
 pub use crate::raw::ops::RawOps;
 use crate::switch::{Declared, StaticMode};
 
-/// A table of operations. Declare it with [`ops!`](crate::ops). 8 bytes.
+/// A table of operations: all its operations use the same backend. Declare it with [`ops!`](crate::ops). 8 bytes.
 #[repr(transparent)]
 pub struct Ops<D> {
     mode: StaticMode<D>,
@@ -64,10 +64,10 @@ impl<D> Keys for Ops<D> {
     const WHAT: u32 = MODE;
 }
 
-/// The type that [`ops!`](crate::ops) makes for each table.
+/// A type that stands for one table of operations. [`ops!`](crate::ops) makes this type.
 ///
 /// # Safety
-/// `requests` passes to `commit` only `table` and requests of the table's calls.
+/// `requests` passes only `table` and requests for the table's calls to `commit`.
 #[doc(hidden)]
 pub unsafe trait Table: Declared {
     const HOOKS: &'static [Hooks];
@@ -78,20 +78,20 @@ pub unsafe trait Table: Declared {
     ) -> Result<Outcome, Error>;
 }
 
-/// One operation, as a type.
+/// A type that stands for one operation.
 ///
 /// # Safety
-/// The result is a request of the operation's call.
+/// If `request` returns a request, it is for the operation's static call.
 #[doc(hidden)]
 pub unsafe trait Operation<B> {
-    /// The request that leads the operation's call to the function of `backend`. `None` for an operation in place: the table's own request covers
-    /// it.
+    /// Makes the request that leads the operation's static call to the function of `backend`. Returns `None` for an operation in place: such an
+    /// operation has no static call, and the table's own request changes its sites.
     fn request(backend: B) -> Option<Result<Request<'static>, Error>>;
 }
 
-/// A type that an operand in place can have. A function takes such a value in a general register, and assumes nothing about register bits
-/// outside the value. (8 and 16 bits do not qualify: the ABI of x86-64 does not say whether the caller or the function extends such values, and
-/// compilers differ.)
+/// A type that the arguments and the result of an operation in place can have. A function takes such a value in a general register, and assumes
+/// nothing about the bits of the register outside the value. (Integers of 8 and 16 bits are not operands: the ABI of x86-64 does not say whether the
+/// caller or the function extends them, and compilers differ.)
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no operand of an operation in place",
@@ -107,7 +107,7 @@ operands! { i32 u32 i64 u64 isize usize }
 impl<T> Operand for *const T {}
 impl<T> Operand for *mut T {}
 
-/// Whether `template` contains `{call}`, which stands for the call of its arm.
+/// Whether `template` contains `{call}`, the label of the stub that calls the function of its arm (`else call`).
 #[doc(hidden)]
 #[must_use]
 pub const fn names_call(template: &str) -> bool {
@@ -126,7 +126,7 @@ pub const fn names_call(template: &str) -> bool {
     false
 }
 
-/// The functions of a backend that are not operations.
+/// The hooks of a backend: functions that are called when the backend is set, and when threads start and end.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks {
     /// Called by [`Ops::set`] before anything changes (Linux: `xen_init_spinlocks`).
@@ -138,7 +138,7 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// The hooks of a backend that has none.
+    /// No hooks.
     pub const NONE: Hooks = Hooks { init: None, thread_start: None, thread_exit: None };
 }
 
@@ -150,23 +150,23 @@ impl<D: Table> Ops<D> {
         Ops { mode: StaticMode::of(true) }
     }
 
-    /// The table without its type.
+    /// Returns the table without its type.
     #[must_use]
     pub const fn raw(&'static self) -> &'static RawOps {
         RawOps::of(self.mode.raw())
     }
 
-    /// Switches all operations to `backend`: one transaction, all or nothing. Calls the backend's `init` first. If `backend` is already the
-    /// current one, this looks at all objects, and switches those that were loaded later and still have another backend.
+    /// Switches all operations to `backend` in one transaction, all or nothing. Calls the backend's `init` first. If `backend` is already the current
+    /// one, `set` looks at all objects, and switches those that were loaded later and still have another backend.
     ///
-    /// Operations in place change whole instructions. So, while other threads run, only the writer `remap` can make the change; before the first
-    /// other thread starts, any writer can. If threads run during a change, either the old backend or the new one does each operation. A thread
-    /// can stay in an operation of the old backend as long as that operation takes. So each backend must be able to work with the state that the
-    /// other one leaves.
+    /// Operations in place change whole instructions. So while other threads run, only the writer `remap` can make the change; before the second
+    /// thread starts, any writer can. While a change is going on, threads use either the old backend or the new one for each operation. A thread can
+    /// stay in an operation of the old backend as long as that operation takes. So each backend must be able to work with the state that the other
+    /// one leaves.
     ///
     /// # Errors
-    /// [`Error::MultiThreaded`] if other threads run and `remap` is refused; [`Error::UnfitOp`]; [`Error::Sealed`]; and every error of a
-    /// transaction. On any error except [`Error::RollbackFailed`], nothing has changed, but `init` ran.
+    /// [`Error::MultiThreaded`] if other threads run and `remap` is refused; [`Error::UnfitOp`]; [`Error::Sealed`]; and every error of a transaction.
+    /// On any error except [`Error::RollbackFailed`], nothing has changed, but `init` has run.
     pub fn set(&'static self, backend: D::Modes) -> Result<Outcome, Error> {
         if let Some(init) = Self::hooks(backend).init {
             init();
@@ -176,7 +176,7 @@ impl<D: Table> Ops<D> {
         D::requests(table, backend, &mut |requests| patch::commit(requests))
     }
 
-    /// Switches all operations to the first backend of the declaration: [`set`](Self::set).
+    /// Switches all operations to the first backend of the declaration, like [`set`](Self::set).
     ///
     /// # Errors
     /// The errors of [`set`](Self::set).
@@ -184,7 +184,7 @@ impl<D: Table> Ops<D> {
         self.set(Self::first())
     }
 
-    /// The current backend. The answer can be out of date at once, unless the caller keeps others from setting it.
+    /// Returns the current backend. Another thread can set the backend as soon as this returns, unless the caller prevents that.
     #[must_use]
     pub fn query(&self) -> D::Modes {
         self.mode.get()
@@ -204,9 +204,9 @@ impl<D: Table> Ops<D> {
         self.mode.is_sealed()
     }
 
-    /// Calls the backend's hook for the start of this thread (`thread_start`). When the result is dropped, the hook for the thread's end is
-    /// called (`thread_exit`). Each thread that uses the operations calls this function before it uses them, and again after a change of the
-    /// backend. Without hooks, it costs a load.
+    /// Calls the current backend's hook for the start of a thread (`thread_start`). When the result is dropped, the backend's hook for the end of a
+    /// thread is called (`thread_exit`). If a backend has these hooks, each thread calls `thread` before it uses the operations, and again after a
+    /// change of the backend. Without hooks, `thread` costs a load.
     pub fn thread(&self) -> Thread {
         let hooks = Self::hooks(self.query());
         if let Some(start) = hooks.thread_start {
@@ -230,8 +230,7 @@ impl<D: Table> core::fmt::Debug for Ops<D> {
     }
 }
 
-/// Stands for a thread whose start was reported to a backend's hook. [`Ops::thread`] returns it. When it is dropped, the hook for the thread's end
-/// is called.
+/// The result of [`Ops::thread`]. When it is dropped, the backend's hook for the end of a thread is called.
 #[derive(Debug)]
 #[must_use = "the backend is told that the thread ends when this is dropped"]
 pub struct Thread {

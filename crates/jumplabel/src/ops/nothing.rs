@@ -1,5 +1,5 @@
-//! The functions for arms called `nothing`, one for each number of arguments. They do nothing. If the operation has a result, they return the
-//! first argument.
+//! The functions for arms called `nothing`. They do nothing. For an operation of N arguments, `of_N` has no result, and `same_N` returns its first
+//! argument.
 
 macro_rules! nothing {
     ($($none:ident $same:ident [$first:ident $($of:ident)*])*) => {$(
@@ -15,7 +15,7 @@ nothing! {
 }
 pub extern "C" fn of_0() {}
 
-/// The function that an arm names, as a function pointer of the operation's type. `nothing` names a function that does nothing.
+/// Yields the function that an arm names. For the arm `nothing`, yields the function above that fits the types of the arguments and the result.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_function {
@@ -33,7 +33,8 @@ macro_rules! __op_function {
     ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty, $e:ty] ($r:ty)) => { $crate::ops::nothing::same_5::<$a, $b, $c, $d, $e> };
     ((nothing) [$a:ty, $b:ty, $c:ty, $d:ty, $e:ty, $f:ty] ($r:ty)) => { $crate::ops::nothing::same_6::<$a, $b, $c, $d, $e, $f> };
     (($($function:ident)::+) $of:tt $result:tt) => {{
-        // In an operation in place, the assembler would also accept a static, and would then call the static itself instead of the address in it.
+        // A function has size 0; a static that holds a function pointer does not. In an operation in place, the assembler would accept such a static,
+        // and would call the static itself, not the address in it.
         const _: () = ::core::assert!(::core::mem::size_of_val(&$($function)::+) == 0, "an arm is a function, by its path");
         $($function)::+
     }};

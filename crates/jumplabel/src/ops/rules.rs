@@ -1,10 +1,10 @@
-//! Uses of `ops!` that must not compile, and the compiler's messages for them.
+//! Rules for `ops!`: uses that do not compile, and the compiler's messages for them.
 
 /// The output of this macro does not compile in these cases:
-/// * an argument has a name that is taken;
-/// * a template has no `unsafe`, or unsafe code is forbidden;
+/// * an argument has a reserved name, `ret` or `call`;
+/// * a template has no `unsafe`, or the user's lints forbid unsafe code;
 /// * a template is for an instruction set that has no templates;
-/// * an arm or a template occurs twice.
+/// * two arms are for the same backend, or two templates of an arm are for the same instruction set.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_rules {
@@ -25,7 +25,7 @@ macro_rules! __op_rules {
     };
 }
 
-/// Yields a constant that is made of the user's own tokens. So the compiler applies the user's own lints on unsafe code.
+/// Yields a constant made of the user's own tokens `unsafe { "template" }`. So the user's own lints on unsafe code apply to the template.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_promise {
@@ -75,7 +75,7 @@ macro_rules! __op_arch {
     };
 }
 
-/// Fails to compile if a template contains `{call}` but its arm has no `else call`: the jump would go to another arm's call.
+/// Does not compile if a template contains `{call}` but its arm has no `else call`: the template would then jump to the call of another arm.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_slow_way {

@@ -1,7 +1,7 @@
-//! The macros: `modes!`, `static_mode!`, `static_switch!`.
+//! The macros `modes!`, `static_mode!` and `static_switch!`.
 
-/// Declares an enum of 2 to 255 modes. The modes have no fields, and no numbers that you choose. The enum is `Clone`, `Copy`, `PartialEq`, `Eq`
-/// and `Debug`. If you do not derive one of these five traits, the macro derives it for you. `#[derive(..)]` can name any other traits, too.
+/// Declares an enum of 2 to 255 modes. The modes have no fields, and you cannot choose their numbers. The enum is `Clone`, `Copy`, `PartialEq`, `Eq`
+/// and `Debug`: the macro derives those of these five traits that you do not derive. You can derive any other traits, too.
 ///
 /// ```
 /// jumplabel::modes! {
@@ -24,7 +24,7 @@ macro_rules! modes {
     };
 }
 
-/// Goes through the enum's attributes, and finds out which of the five traits no attribute derives.
+/// Goes through the enum's attributes. Collects which of the five traits no attribute derives, and derives these.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __modes {
@@ -42,7 +42,7 @@ macro_rules! __modes {
     };
 }
 
-/// Goes through the traits that an attribute derives. It recognises a trait by the last name of its path.
+/// Goes through the traits that one `#[derive]` names, and takes them out of the missing ones. Recognises a trait by the last name of its path.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __modes_derived {
@@ -77,7 +77,7 @@ macro_rules! __modes_enum {
         $vis enum $name { $($(#[$of])* $mode),+ }
 
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: `ALL` has all variants in their order, and the user has chosen no variant's number.
+        // SAFETY: `ALL` lists all variants in their order. This macro accepts no number of a variant, so the discriminants count from 0.
         unsafe impl $crate::switch::Modes for $name {
             const ALL: &'static [Self] = &[$($name::$mode),+];
             #[inline]
@@ -92,7 +92,7 @@ macro_rules! __modes_enum {
     };
 }
 
-/// Declares static modes. A declaration names the enum, and the mode in which the static starts. [`modes!`](crate::modes) declares the enum.
+/// Declares static modes. Each declaration names an enum, which [`modes!`](crate::modes) declares, and the mode in which the static starts.
 ///
 /// ```
 /// jumplabel::modes! { pub enum Policy { Drop, Queue } }
@@ -111,12 +111,12 @@ macro_rules! static_mode {
     };
 }
 
-/// Makes the static of a mode, and the type that stands for the static.
+/// Makes the static of a mode or of a table of operations, and the type that stands for this static.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_mode {
     ([$($cfg:tt)*] [$($attr:tt)*] [$vis:vis] $of:ident $name:ident $modes:ty, $default:ident) => {
-        // The enum is in the namespace of types, and the static is in the namespace of values: so both can have the same name.
+        // The enum has the same name as the static. That is possible because types and values are in different namespaces.
         $($cfg)*
         #[doc(hidden)]
         #[allow(non_camel_case_types, clippy::exhaustive_enums)]
@@ -129,7 +129,7 @@ macro_rules! __static_mode {
 
         $($cfg)*
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: `DEFAULT` is the number of one of the modes.
+        // SAFETY: `DEFAULT` is the number of the mode that the declaration names.
         unsafe impl $crate::switch::Declared for $name {
             type Modes = $modes;
             const DEFAULT: ::core::primitive::u8 = {
@@ -146,8 +146,7 @@ macro_rules! __static_mode {
     };
 }
 
-/// The value of the arm that belongs to the current mode of a static mode. There is one arm for each mode, in any order. Each arm is
-/// inlined.
+/// Yields the value of one arm: the arm of the static mode's current mode. There is one arm for each mode, in any order. Each arm is inlined.
 ///
 /// ```
 /// jumplabel::modes! { pub enum Hash { Small, Fast } }
@@ -160,28 +159,29 @@ macro_rules! __static_mode {
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// Name the static mode by its path. A switch is one instruction, a jump to the arm: no load, no compare. It writes no register, but the flags
-/// change. Each arm also takes 8 bytes in the text after the function. On x86-64 an arm takes 13 more bytes, in a stub that runs only while the
-/// mode changes. Safe anywhere, signal handlers included.
+/// Name the static mode by its path. A switch is one instruction, a jump to the arm: no load, no compare. It writes no register. On x86-64, i686 and
+/// s390x it may change the flags. After the function, each arm takes 8 bytes. On x86-64 an arm takes 13 more bytes there, in a stub that runs only
+/// while the mode changes. Safe anywhere, signal handlers included.
 #[macro_export]
 macro_rules! static_switch {
     ($mode:path, { $($arm:ident => $value:expr),+ $(,)? }) => {{
         type __Modes = <$mode as $crate::switch::Declared>::Modes;
         #[allow(dead_code)]
         enum __EachArmOnce { $($arm),+ }
-        // The assembler would accept any static of this name, so this line checks the type. It uses `&raw const`: with `&`, the compiler would
-        // also accept a static that holds a reference to a mode.
+        // Checks the type of `$mode`, because the assembler would accept any static. `&raw const` is needed: with `&`, the compiler would also accept
+        // a static that holds a reference to a mode.
         let _: *const $crate::StaticMode<$mode> = &raw const $mode;
-        // This makes no code. Clippy thinks that it is a call, and so does not complain that a loop with this condition never ends.
+        // Makes no code, but looks like a call to Clippy. Without a call, Clippy reports that a loop whose condition is this switch never ends.
         let _ = ::core::option::Option::Some(());
-        // Each arm of the inner choice yields a constant mode, so that the compiler merges the two choices into one.
+        // `__switch!` has an arm of its own for each mode, and each of these yields a constant. So the compiler merges `__switch!` and this `match`
+        // into one choice.
         match $crate::__switch!($mode, $($arm),+) {
             $(__Modes::$arm => $value,)+
         }
     }};
 }
 
-/// The choice of a switch that can be patched: yields the mode.
+/// The choice of a switch in a build with sites: jumps to the label of the current mode, and yields this mode.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
@@ -193,7 +193,7 @@ macro_rules! __switch {
     };
 }
 
-/// The choice in a build without sites: loads the mode.
+/// The choice of a switch in a build without sites: loads the current mode.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]

@@ -1,4 +1,4 @@
-//! The description of a static mode for introspection.
+//! The description of a static mode, or of a table of operations, for introspection.
 
 use core::fmt;
 
@@ -7,25 +7,25 @@ use crate::format::Declaration;
 use crate::key_record::Record;
 use crate::key_record::name::{Number, Tail};
 
-/// A static mode, as introspection shows it. The texts and the mode live as long as the object that declares it stays loaded.
+/// The description of a static mode, as [`for_each_mode`](crate::for_each_mode) gives it. A table of operations is a mode, too: its backends are the
+/// modes. The texts and the mode live as long as the object that declares the mode stays loaded.
 #[derive(Clone, Copy)]
 pub struct ModeInfo {
-    /// Path of the static, `crate::module::NAME`.
+    /// The path of the static, `crate::module::NAME`.
     pub path: &'static str,
-    /// The module of the declaration. The path begins with it.
+    /// The path of the module that contains the declaration. [`path`](Self::path) begins with this module path.
     pub module: &'static str,
-    /// Source file of the declaration.
+    /// The source file of the declaration.
     pub file: &'static str,
-    /// The line of the `static_mode!` that declares the mode. If a macro of yours contains the `static_mode!`, this is the line that invokes your
-    /// macro.
+    /// The line of the `static_mode!` or `ops!` that declares the mode. If a macro of yours contains this macro, the line that invokes your macro.
     pub line: u32,
     /// The column in [`line`](Self::line) where the macro begins.
     pub column: u32,
     /// The number of the current mode.
     pub number: u8,
-    /// The number of modes. Each switch has this number of arms.
+    /// The number of modes. Each switch of the mode has the same number of arms.
     pub arms: u8,
-    /// The number of switches of the mode. Always 0 in a build without sites.
+    /// The number of sites of the mode: of its switches, or of the table's operations in place. Always 0 in a build without sites.
     pub sites: usize,
     /// The mode.
     pub mode: &'static RawMode,
@@ -52,8 +52,8 @@ impl ModeInfo {
     }
 }
 
-/// The path, and the number of the mode, counted from 0: `crate::MODE = 1 of 3`. The alternate form (`{:#}`) has the place of the
-/// declaration after the path: `crate::MODE@src/main.rs:7:5`.
+/// Shows the path, the number of the current mode, counted from 0, and the number of modes: `crate::MODE = 1 of 3`. The alternate form (`{:#}`) has
+/// the place of the declaration after the path: `crate::MODE@src/main.rs:7:5`.
 impl fmt::Display for ModeInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.path)?;

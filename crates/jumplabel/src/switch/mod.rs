@@ -1,10 +1,10 @@
-//! N-way switches: a choice among arms at run time, at the price of one jump.
+//! N-way switches: a choice among arms at run time, for the price of one jump.
 //!
 //! ```text
 //!   static_switch!(MODE, { Fast => a, Checked => b })
 //!
 //!          site:  jmp a            ◄── set(Checked): jmp b
-//!                 jmp stub         x86 and s390x: where a thread goes while the jump changes
+//!                 jmp stub         only on x86 and s390x: a thread comes here while the first jump is being changed
 //!          stub:  if MODE is Fast, jmp a; if MODE is Checked, jmp b; else jmp stub
 //! ```
 //!
@@ -49,19 +49,19 @@ use crate::key_record::declaration::Keys;
 use crate::patch::{self, Lock, Outcome, Request, Settable};
 pub use crate::raw::mode::RawMode;
 
-/// An enum of modes. [`modes!`](crate::modes) declares it.
+/// An enum whose variants are the modes of a static mode. Declare it with [`modes!`](crate::modes).
 ///
 /// # Safety
-/// `ALL` has each variant once, in the order of their discriminants, which count from 0.
+/// `ALL` has each variant once, in the order of the discriminants. The discriminants count from 0.
 pub unsafe trait Modes: Copy + Eq + core::fmt::Debug + 'static {
     /// All modes.
     const ALL: &'static [Self];
 
-    /// The number of the mode: its place in `ALL`.
+    /// Returns the number of the mode: its index in `ALL`.
     fn index(self) -> u8;
 }
 
-/// A type that [`static_mode!`](crate::static_mode) makes. Each static mode has one.
+/// A type that stands for one static mode or one table of operations. [`static_mode!`](crate::static_mode) and [`ops!`](crate::ops!) make this type.
 ///
 /// # Safety
 /// `DEFAULT` is the number of one of the modes.
@@ -69,12 +69,11 @@ pub unsafe trait Modes: Copy + Eq + core::fmt::Debug + 'static {
 pub unsafe trait Declared: 'static {
     type Modes: Modes;
     const DEFAULT: u8;
-    /// Does nothing. But the mode's record in `__jump_keys` belongs to this function, so a call of this function makes the linker keep the
-    /// record.
+    /// Does nothing. But the record in `__jump_keys` belongs to this function, so a call of this function makes the linker keep the record.
     fn record();
 }
 
-/// The number of modes of the enum. Does not compile with fewer than two modes, or with more than a byte can count.
+/// Returns the number of modes of the enum. Does not compile unless this number is from 2 to 255.
 #[doc(hidden)]
 #[must_use]
 pub const fn count_of<M: Modes>() -> u8 {
@@ -86,8 +85,8 @@ pub const fn count_of<M: Modes>() -> u8 {
     count as u8
 }
 
-/// A variable that holds one of a few modes; [`static_switch!`](crate::static_switch) jumps to the arm of that mode. Declare it with
-/// [`static_mode!`](crate::static_mode). 8 bytes.
+/// A variable that holds one of a few modes. Each [`static_switch!`](crate::static_switch) of this variable jumps to the arm of that mode. Declare it
+/// with [`static_mode!`](crate::static_mode). 8 bytes.
 #[repr(transparent)]
 pub struct StaticMode<D> {
     raw: RawMode,
@@ -110,7 +109,7 @@ impl<D> Keys for StaticMode<D> {
 }
 
 impl<D: Declared> StaticMode<D> {
-    /// Makes the static mode for whose static [`static_mode!`](crate::static_mode) made the type `D`. It holds its default.
+    /// Makes the static mode of the static for which [`static_mode!`](crate::static_mode) made the type `D`. The static mode holds its default.
     #[doc(hidden)]
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a mode must be a static.
@@ -122,32 +121,32 @@ impl<D: Declared> StaticMode<D> {
         StaticMode { raw: RawMode::new(D::DEFAULT, const { count_of::<D::Modes>() }, is_table), declared: PhantomData }
     }
 
-    /// The mode without its type.
+    /// Returns the mode without its type.
     #[must_use]
     pub const fn raw(&'static self) -> &'static RawMode {
         &self.raw
     }
 
-    /// The current mode. Costs a load. The answer can be out of date at once, unless the caller keeps others from setting the mode. While
-    /// [`set`](Self::set) runs, this returns the mode before the change.
+    /// Returns the current mode. Costs a load. Another thread can set the mode as soon as this returns, unless the caller prevents that. While
+    /// [`set`](Self::set) runs, `get` returns the mode before the change.
     #[must_use]
     #[inline]
     pub fn get(&self) -> D::Modes {
-        // SAFETY: the number is the number of a mode: `Declared` demands that of the default, and `set` takes only modes.
+        // SAFETY: the number is below the number of modes: `Declared` demands that of the default, and a change to any other number is refused
+        // (`Error::NoSuchMode`).
         unsafe { *D::Modes::ALL.get_unchecked(usize::from(self.raw.get())) }
     }
 
-    /// Makes all switches take the arm of `mode` from now on. If `mode` is already the current mode, this only looks at the switches, and
-    /// repairs each switch that something outside the library has changed.
+    /// Makes all switches of this static mode take the arm of `mode` from now on. If `mode` is already the current mode, `set` only looks at the
+    /// switches, and repairs each switch that something outside the library has changed.
     ///
-    /// When `set` returns, every switch that starts later, on any thread, takes that arm. (There is one exception, which is reported: see
-    /// [`Visibility`](crate::Visibility).) While `set` runs, each switch takes the old arm or the new one. Costs as much as the first flip of a
-    /// key. Blocks while another thread flips. Safe in signal handlers, in an arm, and before and after `fork`.
+    /// When `set` returns, every switch that starts later, on any thread, takes that arm. (The one exception is in the result: see
+    /// [`Visibility`](crate::Visibility).) While `set` runs, each switch takes the old arm or the new one. Costs as much as the first flip of a key.
+    /// Blocks while another thread flips. Safe in signal handlers, inside an arm, and before and after `fork`.
     ///
     /// # Errors
-    /// [`Error::Sealed`], and every error of a transaction. [`Error::OutOfRange`] if an arm is farther from a switch than an instruction reaches
-    /// (RISC-V: 1 MiB). On any error except [`Error::RollbackFailed`], nothing has changed, but switches that ran during the call may have taken
-    /// the new arm.
+    /// [`Error::Sealed`], and every error of a transaction. [`Error::OutOfRange`] if an instruction at a switch cannot reach an arm (RISC-V: 1 MiB).
+    /// On any error except [`Error::RollbackFailed`], nothing has changed. But switches that ran during the call may have taken the new arm.
     pub fn set(&self, mode: D::Modes) -> Result<Outcome, Error> {
         patch::commit(&[self.request(mode)?])
     }
@@ -176,7 +175,7 @@ impl<D: Declared> StaticMode<D> {
 }
 
 impl RawMode {
-    /// Sets the mode with the number `mode`: [`StaticMode::set`] for a mode whose type is not known.
+    /// Sets the mode to number `mode`: [`StaticMode::set`] for a mode whose type is not known.
     ///
     /// # Errors
     /// [`Error::NoSuchMode`], [`Error::IsTable`], and the errors of [`StaticMode::set`].
@@ -184,8 +183,8 @@ impl RawMode {
         patch::commit(&[self.change_to(mode, 0)])
     }
 
-    /// The request to set the mode with this number. `stay` is 0, or says that a change for a while begins ([`patch::LENT`]) or ends. A number that
-    /// is too large becomes 255, which no mode has.
+    /// Makes the request to set the mode with this number. `stay` is 0, [`patch::LENT`] (a change for a while begins) or [`patch::RETURNED`] (it
+    /// ends). A number that is too large becomes 255, which no mode has.
     pub(crate) fn change_to(&self, mode: usize, stay: usize) -> Request<'_> {
         Request::new(self, mode.min(u8::MAX.into()) | stay)
     }

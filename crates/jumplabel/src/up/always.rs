@@ -1,4 +1,4 @@
-//! UP mode in builds that patch no `lock` prefix: atomics are always atomic, and the functions here do not change that.
+//! UP mode in builds that patch no `lock` prefixes: atomics are always atomic. The functions here change nothing.
 
 use crate::error::Error;
 use crate::patch::Outcome;

@@ -1,24 +1,24 @@
-//! Atomic numbers whose `lock` prefixes are sites.
+//! Atomic numbers whose instructions have `lock` prefixes that are sites.
 
 use core::fmt;
 use core::sync::atomic::{self, Ordering};
 
-/// Executes an instruction with a `lock` prefix on the number of `$self`. In `$text`, `p` is the address of the number, and `v` is a value.
+/// Executes one instruction with a `lock` prefix on the number in `$self`. In `$text`, `p` is the address of the number, and `v` is a value.
 #[cfg(jumplabel_prefixes)]
 macro_rules! locked {
     ($text:expr, $self:ident, $($operand:tt)*) => {
-        // SAFETY: this is one instruction on this atomic's own number. It orders all memory accesses, as the strongest ordering requires: the
-        // compiler assumes that the instruction can read and write any memory, and the processor orders memory if the prefix is `lock`. Without
-        // `lock`, there is no other thread.
+        // SAFETY: this is one instruction on this atomic's own number. It gives every ordering that a caller can ask for: the compiler assumes that
+        // it reads and writes any memory, and `lock` makes the processor order all memory accesses. Without `lock` there is no other thread (`enter`
+        // demands that).
         unsafe { core::arch::asm!($crate::__lock_prefix_asm!(), $text, p = in(reg) $self.0.as_ptr(), $($operand)*, options(nostack)) }
     };
 }
 
-/// Executes a full barrier.
+/// Executes a full barrier: an instruction with a `lock` prefix.
 #[cfg(jumplabel_prefixes)]
 #[inline]
 fn barrier() {
-    // SAFETY: this instruction changes nothing in memory.
+    // SAFETY: this instruction adds no bits to a word of the stack, so it changes no value in memory.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         core::arch::asm!(crate::__lock_prefix_asm!(), "or dword ptr [rsp], 0", options(nostack));
@@ -27,32 +27,33 @@ fn barrier() {
     }
 }
 
-/// Makes the type `$Atomic`, with the methods that all these atomics have. The other parameters are words for the assembler: `$size` is the size of
-/// the number, `$letter` selects registers of this size, `$class` is the class of registers, and `$result` is the register that `cmpxchg` compares.
+/// Makes the type `$Atomic`, with the methods that all these atomics have. The other parameters are words for the assembler. `$size` is the size of
+/// the number. `$class` is a class of registers, and `$letter` selects registers of the number's size. `$result` is the register with which `cmpxchg`
+/// compares.
 macro_rules! atomic {
     ($(#[$attr:meta])* $Atomic:ident: $value:ident, $class:ident, $size:literal, $letter:literal, $result:literal) => {
         $(#[$attr])*
         ///
-        /// Like the type with the same name in [`core::sync::atomic`], but its instructions have no `lock` in [UP mode](crate::up). The rules of
-        /// UP mode apply. Use it only in memory that this process does not share. All changes have the strongest ordering, whichever ordering
-        /// you ask for.
+        /// Like the type with the same name in [`core::sync::atomic`], but its instructions have no `lock` in [UP mode](crate::up). The rules of UP
+        /// mode apply: for example, use it only in memory that this process does not share. All changes have the strongest ordering, whichever
+        /// ordering you ask for.
         pub struct $Atomic(atomic::$Atomic);
 
         impl $Atomic {
-            /// An atomic with this value.
+            /// Makes an atomic with this value.
             #[must_use]
             pub const fn new(value: $value) -> Self {
                 $Atomic(atomic::$Atomic::new(value))
             }
 
-            /// Returns the value. This is one instruction, which never has a `lock` prefix.
+            /// Returns the value. One instruction, which never has a `lock` prefix.
             #[must_use]
             #[inline]
             pub fn load(&self, order: Ordering) -> $value {
                 self.0.load(order)
             }
 
-            /// Stores a value. If the order is `SeqCst`, a barrier follows, which has a `lock` prefix.
+            /// Stores a value. If the order is `SeqCst`, a barrier with a `lock` prefix follows.
             #[inline]
             pub fn store(&self, value: $value, order: Ordering) {
                 #[cfg(jumplabel_prefixes)]
@@ -63,8 +64,8 @@ macro_rules! atomic {
                 self.0.store(value, order);
             }
 
-            /// Stores a value and returns the previous value. This is a loop of [`compare_exchange`](Self::compare_exchange), because `xchg`
-            /// locks even without a prefix.
+            /// Stores a value and returns the previous value. A loop of [`compare_exchange`](Self::compare_exchange), because `xchg` locks even
+            /// without a prefix.
             #[inline]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
                 #[cfg(jumplabel_prefixes)]
@@ -73,10 +74,10 @@ macro_rules! atomic {
                 self.0.swap(value, order)
             }
 
-            /// Stores `new` if the value is `current`. Then returns the previous value as `Ok`.
+            /// If the value is `current`, stores `new`, and returns the previous value.
             ///
             /// # Errors
-            /// The previous value, if it is not `current`.
+            /// The previous value, if it was not `current`.
             #[inline]
             pub fn compare_exchange(
                 &self,
@@ -95,12 +96,12 @@ macro_rules! atomic {
                 self.0.compare_exchange(current, new, success, failure)
             }
 
-            /// A reference to the value, for a caller that has the only reference to the atomic.
+            /// Returns a reference to the value, for a caller that has the only reference to the atomic.
             pub fn get_mut(&mut self) -> &mut $value {
                 self.0.get_mut()
             }
 
-            /// The value.
+            /// Returns the value.
             #[must_use]
             pub fn into_inner(self) -> $value {
                 self.0.into_inner()
@@ -140,7 +141,7 @@ macro_rules! atomic {
     };
 }
 
-/// Makes the method that compares and exchanges with `cmpxchg`, and returns the previous value.
+/// Makes the method `exchange_if`: compares and exchanges by `cmpxchg`, and returns the previous value.
 macro_rules! exchange_if {
     ($Atomic:ident: $number:ident, $value:ident, $class:ident, $size:literal, $letter:literal, $result:tt, $of:expr) => {
         #[cfg(jumplabel_prefixes)]
@@ -156,7 +157,7 @@ macro_rules! exchange_if {
     };
 }
 
-/// Makes an atomic that is a number, with the methods that only numbers have.
+/// Makes an atomic for a number, with the methods that only numbers have.
 macro_rules! number {
     ($(#[$attr:meta])* $Atomic:ident: $value:ident, $size:literal, $letter:literal, $result:tt) => {
         atomic! { $(#[$attr])* $Atomic: $value, reg, $size, $letter, $result }

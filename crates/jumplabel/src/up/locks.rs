@@ -1,4 +1,4 @@
-//! UP mode in builds whose `lock` prefixes are sites: the keys of all objects that have lock prefixes change together.
+//! UP mode in builds that patch `lock` prefixes. Each object that has such prefixes has a key for them, and one transaction changes all these keys.
 
 use core::sync::atomic::Ordering;
 
@@ -23,15 +23,15 @@ pub(super) fn is_on() -> bool {
     Lock::take().is_ok_and(|lock| are_out(&lock))
 }
 
-/// Whether any object has its lock prefixes removed. This asks all objects of all instances of the library, because an object that was loaded later
-/// may have its own instance, which does not know that UP mode is on.
+/// Whether UP mode is on: whether any object has the flag `UP`. This asks the objects of all instances of the library: an instance that was loaded in
+/// UP mode has no object with the flag.
 fn are_out(lock: &Lock) -> bool {
     object::all(&lock.objects).any(|object| object.has(UP))
 }
 
 /// Restores or removes all lock prefixes in one transaction: if the transaction is refused, no object has changed.
 fn change(change: Change, lock: &mut Lock) -> Result<Outcome, Error> {
-    // SAFETY: the macro emits a key for entries of this kind.
+    // SAFETY: `lock_prefix!` leads each entry of the kind `PREFIX` to `__jumplabel_up`, the object's own key.
     let outcome = unsafe { patch::commit_all(|entry| entry.kind() == PREFIX, |key| key, change, lock) }?;
     for object in object::all(&lock.objects) {
         if change == Change::Enable {

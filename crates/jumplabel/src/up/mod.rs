@@ -1,5 +1,5 @@
-//! UP mode: a process with one thread runs without `lock` prefixes. Only x86-64 and i686 have it. Elsewhere, the types here always behave like
-//! the standard library's atomics.
+//! UP mode: a process with one thread runs without `lock` prefixes. UP mode exists only on x86-64 and i686, and not on Windows. Elsewhere, and in the
+//! fallback, the types here always behave like the standard library's atomics.
 //!
 //! ```text
 //!   several threads                          ── enter() ──►     one thread
@@ -7,10 +7,10 @@
 //!                                            ◄── leave() ──
 //! ```
 //!
-//! On many processors an atomic instruction costs several times as much as the same instruction without `lock`. An instruction needs `lock` only if
-//! another processor can reach its memory. Here, each `lock` is a site of one byte. [`enter`] removes all `lock` prefixes; call it first in a
-//! program that starts with one thread. [`leave`] restores them; call it *before* you start the second thread. [`spawn`] calls `leave` before it
-//! starts the thread. In a program that never calls `enter`, these types are atomics like any other.
+//! An atomic instruction needs `lock` only if another processor can reach its memory. On many processors the instruction costs several times as much
+//! with `lock` as without. Here, each `lock` is a site of one byte. [`enter`] removes all `lock` prefixes; call it first in a program that starts
+//! with one thread. [`leave`] restores them; call it *before* you start the second thread. [`spawn`] calls `leave` before it starts a thread. In a
+//! program that never calls `enter`, these types are atomics like any other.
 //!
 //! ```
 //! use jumplabel::up::{self, AtomicUsize};
@@ -34,13 +34,13 @@
 //!   this. A library cannot promise it, because `std::thread::spawn`, thread pools and other libraries do not call `leave`. (In C,
 //!   `jumplabel/up_threads.h` replaces `pthread_create`.) A child of a raw `clone(CLONE_VM)` or `vfork` that runs beside its parent counts as a
 //!   thread.
-//! * **Never use these types in memory that another process shares**, nor in memory that the kernel or a device changes (a ring of
-//!   io_uring, a futex that the kernel updates): the other side runs at the same time, however few threads this process has. Such memory is
-//!   only reached through a pointer, so the types here cannot be made from a pointer.
-//! * Signal handlers need no care, because a signal does not interrupt an instruction in the middle.
+//! * **Never use these types in memory that another process shares**, nor in memory that the kernel or a device changes (a ring of io_uring, a futex
+//!   that the kernel updates). The other process, the kernel or the device runs at the same time, even if this process has one thread. The types here
+//!   cannot be made from a pointer, because a program reaches such memory only through a pointer.
+//! * Signal handlers need no care: a signal cannot interrupt an instruction in the middle.
 //!
-//! An object that is loaded in UP mode keeps its `lock` prefixes until the next `enter`. All objects change together, even if the process has
-//! several instances of this library.
+//! An object that is loaded in UP mode keeps its `lock` prefixes until the next `enter`. `enter` and `leave` change all objects, even if the process
+//! has several instances of this library.
 
 #[cfg_attr(jumplabel_dylib, allow(named_asm_labels))] // The labels of the record occur once in an object.
 mod atomic;
@@ -58,8 +58,8 @@ pub use lock_prefix::META;
 use crate::error::Error;
 use crate::patch::Outcome;
 
-/// Restores all `lock` prefixes. When this has returned `Ok`, the atomics of this module work like those of the standard library. Call it while the
-/// process still has one thread.
+/// Leaves UP mode: restores all `lock` prefixes. After `leave` has returned `Ok`, the atomics of this module work like those of the standard library.
+/// Call it while the process still has one thread.
 ///
 /// In UP mode this costs a flip. Otherwise it only takes the library's lock and finds nothing to do. Safe wherever a flip is safe.
 ///
@@ -70,26 +70,25 @@ pub fn leave() -> Result<Outcome, Error> {
     locks::leave()
 }
 
-/// Removes all `lock` prefixes, including those of objects that were loaded after the last call. The caller must be the only thread.
+/// Enters UP mode: removes all `lock` prefixes, including those of objects that were loaded after the last call. The caller must be the only thread.
 ///
 /// Costs a flip. In a kernel, call it while only one processor runs.
 ///
 /// # Safety
-/// Two things must hold until [`leave`] has returned `Ok`:
-/// * No other thread runs code that changes numbers of this module, or that has a [`lock_prefix!`](crate::lock_prefix). So each thread is
-///   started by [`spawn`], or after `leave`, and no process shares this process's memory (`clone(CLONE_VM)`).
-/// * No instruction after a `lock_prefix!` works on memory that others change.
+/// Until [`leave`] has returned `Ok`:
+/// * No other thread runs code that changes numbers of this module, or that has a [`lock_prefix!`](crate::lock_prefix). So start each thread by
+///   [`spawn`], or after `leave`, and let no process share this process's memory (`clone(CLONE_VM)`).
+/// * No instruction after a `lock_prefix!` works on memory that other processes, the kernel or devices change.
 ///
 /// # Errors
-/// [`Error::MultiThreaded`] if there is another thread, or if the system does not say whether there is one (no `/proc`). A thread that was just
-/// joined can still count as one for some microseconds. Also the errors of [`leave`]. On any error except [`Error::RollbackFailed`], nothing has
-/// changed.
+/// [`Error::MultiThreaded`] if there is another thread, or if the system does not say whether there is one (no `/proc`). For some microseconds after
+/// a join, the joined thread can still count. Also the errors of [`leave`]. On any error except [`Error::RollbackFailed`], nothing has changed.
 pub unsafe fn enter() -> Result<Outcome, Error> {
     locks::enter()
 }
 
-/// Whether the `lock` prefixes are removed. False if there are no `lock` prefixes. Also false inside a flip, where the lock cannot be taken.
-/// Safe wherever a flip is safe.
+/// Whether UP mode is on: whether [`enter`] has removed the `lock` prefixes and [`leave`] has not restored them. Always false in builds that patch no
+/// `lock` prefixes. Also false if the lock cannot be taken, as inside a flip. Safe wherever a flip is safe.
 #[must_use]
 pub fn is_on() -> bool {
     locks::is_on()
