@@ -11,31 +11,34 @@ pub struct Place {
     pub words: [usize; 3],
     /// Whether the object is the program or the kernel, which is never unloaded.
     pub in_program: bool,
-    /// Whether the protection of the object's code has a bit that a change of protection would remove (aarch64: `PROT_BTI`).
+    /// Whether the object's code is mapped with a flag that the next change of its protection removes, unless that change asks for it again (aarch64:
+    /// `PROT_BTI`).
     pub guarded: bool,
 }
 
-/// The largest number of segments that an [`Image`] keeps apart. Objects usually have four or five.
+/// The number of segments that an [`Image`] has room for. Objects usually have four or five.
 pub const SEGMENTS: usize = 8;
 
-/// The bounds of an object.
+/// The bounds of an object and of its segments in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Image {
     /// The addresses from the object's first segment to its last. There can be holes between segments.
     all: (usize, usize),
-    /// The object's segments. If there are too many, the last element spans all that have no element of their own.
+    /// The beginning and the end of each of the object's segments. If there are more than [`SEGMENTS`] segments, the last element spans all those
+    /// that have no element of their own.
     segments: [(usize, usize); SEGMENTS],
-    /// The segments that are executable: a bit for each.
+    /// The segments that are executable: bit N belongs to element N of `segments`.
     executable: u8,
-    /// The beginning and the end of freed code.
+    /// The beginning and the end of the object's code that was freed.
     freed: (usize, usize),
-    /// Code below this address does not run. Copies of it run instead, at this address or above. 0 if there are no copies.
+    /// The address at which copies of the object's code begin, which a post-link optimizer has made. No thread runs the original code, which lies
+    /// below. 0 if there are no copies.
     copies: usize,
 }
 
 impl Image {
-    /// The bounds of an object that lies at `all`, with its code at `code`. `freed` has the meaning that [`without`](Self::without) gives it. An
-    /// image is large, so this function makes it in the caller's place, without a copy.
+    /// The bounds of an object that lies at `all`, and whose code lies at `code`. The code at `freed` was freed, see [`without`](Self::without). An
+    /// image is large, so the function is inlined, to make the image in the caller's place without a copy.
     #[must_use]
     #[inline]
     pub const fn new(code: Range<usize>, all: Range<usize>, freed: Range<usize>) -> Image {
@@ -44,7 +47,7 @@ impl Image {
         Image { all, segments: [code, all, NONE, NONE, NONE, NONE, NONE, NONE], executable: 1, freed, copies: 0 }
     }
 
-    /// The bounds of an object with these segments. For each segment, `segments` has the beginning, the end, and whether it is executable. `None`
+    /// The bounds of an object with these segments. `segments` yields, for each segment, its beginning, its end, and whether it is executable. `None`
     /// if there is no segment.
     #[must_use]
     pub fn of(segments: impl Iterator<Item = ((usize, usize), bool)>) -> Option<Image> {
@@ -62,8 +65,8 @@ impl Image {
         all.map(|all| Image { all, segments: known, executable: executables, freed: (0, 0), copies: 0 })
     }
 
-    /// The same bounds without the code at these addresses, which was freed (Linux: init text). A site of which any byte lies in that code is never
-    /// written again.
+    /// The same bounds without the code at these addresses, which was freed (Linux: init text). The library never again writes a site of which any
+    /// byte lies there.
     #[must_use]
     #[inline]
     pub fn without(mut self, code: Range<usize>) -> Image {
@@ -71,7 +74,8 @@ impl Image {
         self
     }
 
-    /// Records that a tool has copied code of the object to addresses from `start` on. The original code is still there.
+    /// Records that a tool has copied the object's code to addresses from `start` on. The original code still lies below `start`, but no thread runs
+    /// it.
     #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
     pub(super) fn set_copies(&mut self, start: usize) {
         self.copies = start;
@@ -83,24 +87,25 @@ impl Image {
         self.all.0..self.all.1
     }
 
-    /// Whether all of `bytes` bytes at `address` are code of the object.
+    /// Whether the `bytes` bytes at `address` all lie in one executable segment of the object.
     #[inline(never)]
     pub(crate) fn contains_code(&self, address: usize, bytes: usize) -> bool {
         let is_executable = |at: usize| self.executable >> at & 1 != 0;
         self.segments.iter().enumerate().any(|(at, &segment)| is_executable(at) && within(segment, address, bytes))
     }
 
-    /// Whether any of `bytes` bytes at `address` was freed.
+    /// Whether any of the `bytes` bytes at `address` lies in freed code.
     pub(crate) fn is_freed(&self, address: usize, bytes: usize) -> bool {
         address < self.freed.1 && address.saturating_add(bytes) > self.freed.0
     }
 
-    /// Whether a copy of the code at `address` runs instead of that code.
+    /// Whether no thread runs the code at `address`, because a copy of that code runs instead.
     pub(crate) fn is_copied(&self, address: usize) -> bool {
         address < self.copies
     }
 
-    /// Whether a slot can lie at `address`.
+    /// Whether a slot can lie at `address`. A slot is a word that holds the address of a key; an indirect entry leads to the slot instead of to the
+    /// key.
     pub(crate) fn contains_slot(&self, address: usize) -> bool {
         #[cfg(not(jumplabel_windows))]
         return self.contains_key(address);

@@ -1,14 +1,14 @@
-//! Statics whose values belong to the holder of the lock. Such a value can be reached only through a [`Held`].
+//! Statics whose values only the holder of the lock can reach: access to such a value takes a [`Held`].
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 
 use super::{Held, PlatformState};
 
-/// A static whose value belongs to the holder of the lock.
+/// A static whose value only the holder of the lock can reach, by [`get`](Self::get).
 pub(crate) struct Guarded<T, Of = PlatformState>(UnsafeCell<T>, PhantomData<fn(Of)>);
 
-// SAFETY: only `get` reaches the cell, and it takes the only existing `Held<Of>`.
+// SAFETY: only `get` reaches the cell. It borrows a `Held<Of>` mutably, and the lock allows only one `Held<Of>` at a time, on one thread.
 unsafe impl<T, Of> Sync for Guarded<T, Of> {}
 
 impl<T, Of> Guarded<T, Of> {
@@ -16,9 +16,9 @@ impl<T, Of> Guarded<T, Of> {
         Guarded(UnsafeCell::new(value), PhantomData)
     }
 
-    /// The value, for the holder of the lock.
+    /// The value. The argument shows that the caller holds the lock.
     pub(crate) fn get<'held>(&'static self, _: &'held mut Held<Of>) -> &'held mut T {
-        // SAFETY: there is only one `Held<Of>`, and it stays borrowed as long as the value is borrowed.
+        // SAFETY: `Held::new` demands that only one `Held<Of>` exists. It stays mutably borrowed as long as the value is borrowed.
         unsafe { &mut *self.0.get() }
     }
 }

@@ -1,5 +1,5 @@
-//! A list in memory from [`Platform::allocate`]. The patcher keeps its site changes and spans in such lists. It cannot use the program's
-//! allocator, because that can have its own sites, or locks that a signal handler must not take.
+//! A growing list whose memory comes from [`Platform::allocate`]. The patcher keeps its site changes and spans in such lists. The patcher cannot use
+//! the program's allocator, because that allocator can contain sites, and has locks that a signal handler must not take.
 
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -9,11 +9,11 @@ use core::sync::atomic::{Ordering, fence};
 use super::Platform;
 use crate::error::Error;
 
-/// A list that grows. A drop of the list does not free its memory: [`free`](Self::free) does.
+/// A growing list. Its memory is freed by [`free`](Self::free), not when the list is dropped.
 ///
-/// A process can be killed, or forked, while a list is being changed. A thread that then finds the transaction unfinished uses its lists as they
-/// are. So at each moment of a change, a list must not claim more memory than it has.
-#[repr(C)] // Two instances of the library use the same list, in a `Notices`.
+/// A process can be killed or forked while a thread changes a list. Another thread or the child then finds the unfinished transaction, and uses the
+/// list as it is. So at no moment of a change may the capacity or the length exceed the memory that the list has.
+#[repr(C)] // Another instance of the library can use the list in a `Notices`.
 pub(crate) struct List<T: Copy> {
     raw: Raw,
     entries: PhantomData<T>,
@@ -22,17 +22,18 @@ pub(crate) struct List<T: Copy> {
 // SAFETY: the list is the only owner of its entries.
 unsafe impl<T: Copy + Send> Send for List<T> {}
 
-/// The part of a list that does not depend on the type of the entries. So a program contains its code only once, and not once for each type.
+/// The part of a list that does not depend on the type of the entries. The program contains the code for this part only once, and not once for each
+/// type.
 #[repr(C)]
 struct Raw {
-    /// `None` if there is no memory yet. So an unused list is all zeros, and a static that contains one takes no room in a file.
+    /// `None` if there is no memory yet. So all bytes of an unused list are zero, and a static list takes no room in the program's file.
     memory: Option<NonNull<u8>>,
     /// The number of entries for which there is room.
     capacity: usize,
     len: usize,
 }
 
-/// Stands for the address of the entries if there is no memory. It is aligned for any entry.
+/// The address of the entries of a list without memory. It is aligned for any type of entry.
 const NOWHERE: NonNull<u8> = NonNull::new(core::ptr::without_provenance_mut(64)).unwrap();
 
 impl Raw {
@@ -55,24 +56,26 @@ impl Raw {
         let (old, old_bytes) = (self.start(), self.capacity * size);
         let bytes = (needed.max(self.capacity * 2) * size).max(platform.page_size());
         let memory = platform.allocate(bytes).ok_or(Error::OutOfMemory)?;
-        // SAFETY: both places have room for `len` entries, and they do not overlap.
+        // SAFETY: the old and the new memory have room for `len` entries. They do not overlap, because `allocate` returns unused memory.
         unsafe { memory.copy_from_nonoverlapping(old, self.len * size) };
         fence(Ordering::Release);
         self.memory = Some(memory);
         fence(Ordering::Release);
         self.capacity = bytes.checked_div(size).unwrap_or_default();
         if old != NOWHERE {
-            // SAFETY: the memory came from `allocate`, and is no longer used.
+            // SAFETY: the memory came from `allocate`, and the list does not use it any more. `allocate` and `release` round both sizes up to the
+            // same pages.
             unsafe { platform.release(old, old_bytes) };
         }
         Ok(())
     }
 
-    /// The address of the next entry, which has `size` bytes. `len` does not count that entry yet. `None` if there is no memory.
+    /// Makes room for one more entry of `size` bytes, and returns its address. The caller increments `len` once it has written the entry. `None` if
+    /// there is no memory.
     #[inline(never)]
     fn next(&mut self, size: usize, platform: &dyn Platform) -> Option<NonNull<u8>> {
         self.reserve(1, size, platform).ok()?;
-        // SAFETY: there is room for one more entry.
+        // SAFETY: `reserve` has made room for one more entry after the first `len` entries.
         Some(unsafe { self.start().add(self.len * size) })
     }
 
@@ -82,7 +85,8 @@ impl Raw {
         (self.capacity, self.len) = (0, 0);
         fence(Ordering::Release);
         if let Some(memory) = self.memory.take() {
-            // SAFETY: the memory came from `allocate`, which rounds the size up in the same way as `release`.
+            // SAFETY: the memory came from `allocate`, and the list does not use it any more. `allocate` and `release` round both sizes up to the
+            // same pages.
             unsafe { platform.release(memory, bytes) };
         }
     }
@@ -103,25 +107,25 @@ impl<T: Copy> List<T> {
     #[inline]
     pub(crate) fn push(&mut self, entry: T, platform: &dyn Platform) -> Result<(), Error> {
         let place = self.raw.next(size_of::<T>(), platform).ok_or(Error::OutOfMemory)?;
-        // SAFETY: the place has room for an entry. It is aligned, because `allocate` aligns to 64 bytes, which no entry exceeds,
-        // and all entries have the same size.
+        // SAFETY: `next` made room for an entry at this place. The place is aligned: `allocate` aligns the first entry to 64 bytes, no entry needs
+        // more, and all entries have the same size.
         unsafe { place.cast::<T>().write(entry) };
         fence(Ordering::Release);
         self.raw.len += 1;
         Ok(())
     }
 
-    /// Appends the entries that `next` yields, until `next` yields `None` or the reserved room is full. If `kept` is false, each entry overwrites
-    /// the previous one, and the list stays as it was.
+    /// Appends the entries that `next` yields, until `next` yields `None` or the reserved room is full. If `kept` is false, writes each entry to the
+    /// same unused place, and leaves the length of the list as it was.
     #[inline]
     pub(crate) fn extend(&mut self, kept: bool, mut next: impl FnMut() -> Option<T>) {
         let (memory, &Raw { capacity, len: before, .. }) = (self.raw.start(), &self.raw);
-        // A local variable counts the length, so that the count stays in a register. A store to memory for each entry would cost too much.
+        // A local variable holds the length, so that the length stays in a register. A store to memory for each entry would cost too much.
         let mut len = before;
         while len < capacity
             && let Some(entry) = next()
         {
-            // SAFETY: there is room for one more entry.
+            // SAFETY: `len` is below the capacity, so there is room for one more entry.
             unsafe { memory.cast::<T>().add(len).write(entry) };
             len += usize::from(kept);
         }
@@ -132,17 +136,17 @@ impl<T: Copy> List<T> {
         self.raw.len = self.raw.len.min(len);
     }
 
-    /// Keeps the entries for which `keep` returns true. The second argument of `keep` is a slice of the entries that were kept so far.
+    /// Drops the entries for which `keep` returns false. The second argument of `keep` contains the entries that were kept so far.
     pub(crate) fn retain(&mut self, keep: impl FnMut(&T, &[T]) -> bool) {
         self.raw.len = retain(self.as_mut_slice(), keep);
     }
 
     pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
-        // SAFETY: `len` entries were written.
+        // SAFETY: the first `len` entries were written, because `len` grows only after an entry was written.
         unsafe { core::slice::from_raw_parts_mut(self.raw.start().as_ptr().cast(), self.raw.len) }
     }
 
-    /// The number of bytes of memory that the list holds.
+    /// The number of bytes for which the list has memory.
     pub(crate) fn bytes(&self) -> usize {
         self.raw.capacity * size_of::<T>()
     }
@@ -152,7 +156,7 @@ impl<T: Copy> List<T> {
     }
 }
 
-/// A list that is freed when this value is dropped, even by a panic.
+/// A list whose memory is freed when this value is dropped, also during the unwinding of a panic.
 pub(crate) struct Owned<T: Copy> {
     pub(crate) list: List<T>,
     platform: &'static dyn Platform,
@@ -174,8 +178,8 @@ impl<T: Copy> Drop for Owned<T> {
     }
 }
 
-/// Moves the entries for which `keep` returns true to the front, and returns their number. The second argument of `keep` is a slice of the
-/// entries that were kept so far.
+/// Moves the entries for which `keep` returns true to the front, and returns their number. The second argument of `keep` contains the entries that
+/// were kept so far.
 pub(crate) fn retain<T: Copy>(entries: &mut [T], mut keep: impl FnMut(&T, &[T]) -> bool) -> usize {
     let mut count = 0;
     for at in 0..entries.len() {
@@ -193,7 +197,7 @@ pub(crate) fn retain<T: Copy>(entries: &mut [T], mut keep: impl FnMut(&T, &[T]) 
 impl<T: Copy> Deref for List<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        // SAFETY: `len` entries were written.
+        // SAFETY: the first `len` entries were written, because `len` grows only after an entry was written.
         unsafe { core::slice::from_raw_parts(self.raw.start().as_ptr().cast(), self.raw.len) }
     }
 }
@@ -207,11 +211,10 @@ mod tests {
     use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
     use core::time::Duration;
 
-    /// A platform that looks at a list each time memory is freed. If a process were killed at that moment, it would leave the list in that
-    /// state.
+    /// A platform that checks a list each time the list frees memory. A process that is killed at that moment leaves the list in this state.
     struct Watched(AtomicPtr<List<u64>>, AtomicUsize);
 
-    // SAFETY: this platform is never used for writing.
+    // SAFETY: the test uses only `allocate`, `release` and `page_size` of this platform, and these call the built-in platform. `open` writes nothing.
     unsafe impl Platform for Watched {
         fn lock(&self) -> Result<Token, Error> {
             Err(Error::NoWriter)
@@ -221,7 +224,7 @@ mod tests {
             builtin().allocate(bytes)
         }
         unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
-            // SAFETY: this is the test's list, which only this thread uses.
+            // SAFETY: the pointer leads to the test's list, which lives until the end of the test, and which only this thread uses.
             let (now, capacity, len) = unsafe {
                 let list = self.0.load(Ordering::Relaxed);
                 ((&raw const (*list).raw.memory).read_volatile(), (*list).raw.capacity, (*list).raw.len)
@@ -229,7 +232,7 @@ mod tests {
             assert_ne!(now, Some(memory), "the list leads to memory that is given back");
             assert!(now.is_some() || (capacity, len) == (0, 0));
             self.1.fetch_add(1, Ordering::Relaxed);
-            // SAFETY: the caller keeps the contract of `release`, and the built-in platform allocated the memory.
+            // SAFETY: the caller frees memory from `allocate` above, which the built-in platform allocated.
             unsafe { builtin().release(memory, bytes) };
         }
         fn page_size(&self) -> usize {
@@ -257,7 +260,8 @@ mod tests {
     fn lists_lead_to_memory_that_is_there() {
         let list = std::boxed::Box::into_raw(std::boxed::Box::new(List::<u64>::new()));
         let platform = Watched(AtomicPtr::new(list), AtomicUsize::new(0));
-        // SAFETY: the list was made above. `release` only reads it, while a method of the list is calling `release`.
+        // SAFETY: the list was made above, and is freed at the end of this block. `release` only reads it, while a method of the list calls
+        // `release`.
         unsafe {
             (0..100_000).for_each(|number| (*list).push(number, &platform).unwrap());
             assert!((0..100_000).eq((*list).iter().copied()));

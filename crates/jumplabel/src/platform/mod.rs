@@ -7,9 +7,10 @@
 //!     linux, windows (features)   your kernel (set_platform)   portable (no sites: a lock, nothing else)
 //! ```
 //!
-//! The patcher decides which bytes are written, in which steps, and when they are undone. A [`Platform`] gets [`Write`]s, each of which is an
-//! address and bytes. A platform knows nothing of keys, states, kinds or instruction sets. A kernel implements [`Platform`] with its own page
-//! tables and interrupts, and passes its platform to [`set_platform`](crate::set_platform). Some tests pass a broken platform, and must then fail.
+//! The patcher decides which bytes are written, in which steps, and when they are undone. The patcher hands a platform [`Write`]s: an address and
+//! bytes each. A platform knows nothing of keys, states, kinds or instruction sets. A kernel implements [`Platform`] with its own page tables and
+//! interrupts, and passes its platform to [`set_platform`](crate::set_platform). Some tests install a platform with a deliberate mistake, to show
+//! that they would notice the mistake.
 
 mod bounds;
 mod contract;
@@ -34,7 +35,7 @@ pub use writer::{
     Body, Extent, Failure, SPAN_GAP_PAGES, Summary, Visibility, Warnings, Write, WriteReport, Writer, WriterList,
 };
 
-// In a build without sites no object registers, so a part of `linux` is never called.
+// In a build without sites, no object registers. So a part of `linux` is never called there.
 #[cfg(jumplabel_linux)]
 #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
 mod linux;
@@ -66,17 +67,17 @@ mod portable;
 #[cfg(not(jumplabel_user_space))]
 use portable as chosen;
 
-/// The platform in use.
+/// The platform in use: the one that was given to [`set_platform`](crate::set_platform), or else the built-in one.
 #[inline(never)]
 pub(crate) fn platform() -> &'static dyn Platform {
     custom::get().unwrap_or(&chosen::PLATFORM)
 }
 
-/// Picks the writer for all flips from now on. `None` and `Custom` restore the automatic choice. The environment variable `JUMPLABEL_WRITER` picks
-/// a writer, too; in a program with raised privileges, the library ignores that variable.
+/// Picks the writer for all flips from now on. `None` and `Custom` restore the automatic choice. Until the first call of this function, the
+/// environment variable `JUMPLABEL_WRITER` picks the writer. On Linux, a program with raised privileges ignores that variable.
 ///
-/// This is for tests and measurements, and for programs in which a page must never be modified while it is executed: they pick
-/// [`WriterKind::Remap`].
+/// This function is for tests and measurements. It is also for programs in which no page may be modified while a thread executes it: such programs
+/// pick [`WriterKind::Remap`].
 pub fn set_writer(kind: Option<WriterKind>) {
     platform().set_writer(kind);
 }
@@ -92,12 +93,12 @@ pub(crate) mod custom {
     }
 
     pub(super) fn get() -> Option<&'static dyn Platform> {
-        // SAFETY: the pointer is null, or was made of a `&'static` reference.
+        // SAFETY: the pointer is null until `set` stores one, and `set` stores only `&'static` references.
         unsafe { CUSTOM.load(Ordering::Acquire).as_ref() }.copied()
     }
 }
 
-/// The built-in platform. Your own platform can pass calls on to the built-in one, and change only a part of its behaviour.
+/// The built-in platform. Your own platform can pass calls on to it, and so change only a part of its behaviour.
 #[must_use]
 pub fn builtin() -> &'static dyn Platform {
     &chosen::PLATFORM

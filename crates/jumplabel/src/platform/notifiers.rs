@@ -1,5 +1,5 @@
-//! The table of functions that are called when a key or a mode has changed (Linux: a notifier chain, kernel/notifier.c). All instances of the
-//! library in a process share it, so a flip by any of them calls all functions.
+//! The table of functions that are called when a key or a mode has changed (Linux: a notifier chain, kernel/notifier.c). All instances of the library
+//! in a process share this table, so a flip by any instance calls all functions.
 //!
 //! ```text
 //!   slot    free ── register ──► id, of, function, data ── remove ──► free once nobody is in it
@@ -8,8 +8,8 @@
 //!   a thread that removes   id := 0           returns `running`
 //! ```
 //!
-//! Either the caller sees that the id is gone, or the remover sees that the call runs. While a call is in a slot, the slot is not given to another
-//! function. So the data that a caller reads after an id belongs to that id.
+//! If a call and a removal happen at the same time, either the caller sees that the id is gone, or the remover sees that the call runs. While a call
+//! runs, its slot is not given to another function. So the function and data that a caller reads after the id belong to that id.
 
 use core::ffi::{c_int, c_uint, c_void};
 use core::ptr::null_mut;
@@ -17,13 +17,13 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use crate::error::Error;
 
-/// The number of functions that can be registered.
+/// The largest number of functions that can be registered at a time.
 pub(crate) const SLOTS: usize = 64;
-/// The number of threads that the table can distinguish while they call functions at the same time.
+/// The largest number of threads whose nesting of flips the table can count at the same time.
 const CALLERS: usize = 32;
-/// Stands in the place of an id: the slot is not free, but has no function yet.
+/// The value of a slot's `id` while a thread fills the slot: the slot is not free, but has no function yet.
 const CLAIMED: u32 = 1;
-/// The deepest nesting of flips on one thread. Flips nest if a function that is called after a flip makes a flip itself.
+/// The deepest allowed nesting of flips on one thread. Flips nest if a registered function makes a flip.
 const DEEPEST: u32 = 8;
 
 /// The argument of a function: `struct jumplabel_changed` in C.
@@ -31,12 +31,12 @@ const DEEPEST: u32 = 8;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RawChanged {
-    /// The key that has changed; null if it was a mode.
+    /// The key that has changed. Null if a mode has changed.
     pub key: *const c_void,
     pub mode: *const c_void,
-    /// For a key: 1 if it is on, 0 if it is off. For a mode: its number.
+    /// The new setting. For a key: 1 if the key is on, 0 if it is off. For a mode: its number.
     pub state: c_int,
-    /// The number of the sort of requester ([`AskedBy`](crate::AskedBy)).
+    /// The number of the [`AskedBy`](crate::AskedBy).
     pub by: c_int,
     pub uid: c_uint,
 }
@@ -45,16 +45,16 @@ pub struct RawChanged {
 #[doc(hidden)]
 pub type Notify = unsafe extern "C" fn(*const RawChanged, *mut c_void);
 
-/// The table of registered functions. If all its bytes are zero, the table is empty.
+/// The table of registered functions. A table whose bytes are all zero is empty.
 #[doc(hidden)]
 #[repr(C)]
 pub struct Notifiers {
-    /// Null until the first function is registered.
+    /// The [`Sender`](super::notices::Sender). Null until the first function is registered.
     sender: AtomicPtr<c_void>,
     count: AtomicU32,
-    /// The number of ids that were given.
+    /// The number of ids that were given so far.
     given: AtomicU32,
-    /// The number of forks between the process that made the table and this one. Calls and callers from before a fork do not count any more.
+    /// The number of forks since the table was made. A call that began in the parent notices by this number that it does not count in the child.
     forks: AtomicU32,
     slots: [Slot; SLOTS],
     callers: [Caller; CALLERS],
@@ -64,9 +64,9 @@ pub struct Notifiers {
 struct Slot {
     id: AtomicU32,
     running: AtomicU32,
-    /// The address of the key or mode for which the function is registered; 0 for all.
+    /// The address of the key or mode for which the function is registered. 0 if it is registered for all keys and modes.
     of: AtomicUsize,
-    /// A [`Notify`]. It is kept as a pointer, because a number would not lead to the function by Rust's rules.
+    /// A [`Notify`]. The field is a pointer and not a number, because in Rust a number may not be turned into a pointer to a function.
     function: AtomicPtr<c_void>,
     data: AtomicPtr<c_void>,
 }
@@ -74,13 +74,14 @@ struct Slot {
 /// A thread that is calling functions.
 #[repr(C)]
 struct Caller {
-    /// The thread's number. 0 if this place is free.
+    /// The thread's number ([`Platform::thread`](super::Platform::thread)). 0 if this place is free.
     thread: AtomicUsize,
-    /// How deep the thread's flips are nested now: it is calling the functions of this many flips, each made by a function of the one before.
+    /// How deeply flips are nested on the thread. 1 if the thread is calling the functions of a flip, 2 if one of these functions has made a flip
+    /// whose functions are being called, and so on.
     depth: AtomicU32,
 }
 
-/// The table for platforms that have none of their own.
+/// The table for platforms that do not make their own.
 pub(super) static OWN: Notifiers = Notifiers::new();
 
 impl Notifiers {
@@ -102,13 +103,13 @@ impl Notifiers {
         }
     }
 
-    /// The `Sender` of the process. Null until a function is registered.
+    /// The [`Sender`](super::notices::Sender) of the process. Null until a function is registered.
     #[inline]
     pub(super) fn sender(&self) -> *const c_void {
         self.sender.load(Ordering::Acquire)
     }
 
-    /// Makes this the `Sender` of the process, if the process has none.
+    /// Makes `sender` the [`Sender`](super::notices::Sender) of the process, if the process has none.
     pub(super) fn set_sender(&self, sender: *const c_void) {
         let _ = self.sender.compare_exchange(null_mut(), sender.cast_mut(), Ordering::AcqRel, Ordering::Relaxed);
     }
@@ -119,20 +120,20 @@ impl Notifiers {
         self.count.load(Ordering::Relaxed) == 0
     }
 
-    /// Registers a function, and returns its id, which is above 0. `of` is the address of the key or mode for which it is registered, or 0 for
-    /// all.
+    /// Registers a function, and returns its id, which is above 0. `of` is the address of the key or mode for which the function is registered. If
+    /// `of` is 0, the function is registered for all keys and modes.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if no slot is free.
     ///
     /// # Safety
-    /// Any thread that flips may call the function with this data, until [`remove`](Self::remove) has returned 0 for the id.
+    /// The caller allows each thread that flips to call `function` with `data`, until [`remove`](Self::remove) has returned 0 for the id.
     pub(crate) unsafe fn register(&self, of: usize, function: Notify, data: *mut c_void) -> Result<u32, Error> {
         let (number, slot) = (0..).zip(&self.slots).find(|(_, slot)| slot.is_claimed()).ok_or(Error::OutOfMemory)?;
         slot.of.store(of, Ordering::Relaxed);
         slot.function.store(function as *mut c_void, Ordering::Relaxed);
         slot.data.store(data, Ordering::Relaxed);
-        // Two ids of one slot differ as long as someone keeps them. Ids are positive numbers in C.
+        // The counter makes the ids of one slot differ. It starts again after 33 million ids, so that an id is a positive `int` in C.
         let given = self.given.fetch_add(1, Ordering::Relaxed) % (i32::MAX as u32 / SLOTS as u32 - 1) + 1;
         let id = given * SLOTS as u32 + number;
         slot.id.store(id, Ordering::SeqCst);
@@ -140,12 +141,13 @@ impl Notifiers {
         Ok(id)
     }
 
-    /// Removes a function: after this returns, no new call of it begins. Returns how many calls still run, even if the function was removed before.
+    /// Removes the function with this id. After this returns, no new call of the function begins. Returns how many of its calls still run. Can be
+    /// called again after the removal, to get that number.
     pub(crate) fn remove(&self, id: u32) -> u32 {
         let Some(slot) = self.slots.get(id as usize % SLOTS).filter(|_| id > CLAIMED) else { return 0 };
         self.clear(slot, id);
-        // Another function can be in the slot only if no call of this one was running. If another thread has claimed the slot, that thread has not
-        // looked for running calls yet.
+        // If the slot has the id of another function, no call of the removed function runs any more. If another thread has only claimed the slot,
+        // calls may still run, because that thread may not have looked for them yet.
         match slot.id.load(Ordering::SeqCst) {
             0 | CLAIMED => slot.running.load(Ordering::SeqCst),
             _ => 0,
@@ -158,8 +160,8 @@ impl Notifiers {
         }
     }
 
-    /// Removes each function that lies at `addresses`, or is registered for a key or mode there, because these addresses are about to be
-    /// unloaded.
+    /// Removes each function that lies at `addresses`, and each that is registered for a key or mode there. Called when the object at these addresses
+    /// is about to be unloaded.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, no object is unloaded.
     pub(crate) fn unload(&self, addresses: &core::ops::Range<usize>) {
         for slot in &self.slots {
@@ -171,9 +173,9 @@ impl Notifiers {
         }
     }
 
-    /// Called in a forked child. Forgets all calls that ran at the moment of the fork: the calls of threads that the child does not have, and the
-    /// call in which this thread forked, if there was one. Frees each slot that a thread was about to fill. Counts the filled slots again, because
-    /// a thread may have been between filling a slot and counting it.
+    /// Called in a forked child. Forgets all calls that ran at the time of the fork: those of threads that the child does not have, and, if a
+    /// registered function forked, the call of that function. Frees each slot that a thread was filling. Counts the filled slots again, because a
+    /// thread of the parent may have filled a slot and not counted it yet.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, nothing reports that the process was forked.
     pub(crate) fn forked(&self) {
         self.forks.fetch_add(1, Ordering::Relaxed);
@@ -187,19 +189,20 @@ impl Notifiers {
         self.callers.iter().for_each(|caller| caller.thread.store(0, Ordering::Relaxed));
     }
 
-    /// The place of `thread` among the callers. `None` if the thread calls no functions now, or has no number.
+    /// The element of `callers` for `thread`. `None` if the thread calls no functions now, if it has no number, or if there was no free element for
+    /// it.
     #[inline(never)]
     fn caller(&self, thread: usize) -> Option<&Caller> {
         self.callers.iter().find(|caller| thread != 0 && caller.thread.load(Ordering::Relaxed) == thread)
     }
 
-    /// Returns true if `thread` must not flip, because its flips are already nested as deeply as [`DEEPEST`] allows.
+    /// Whether `thread` must not flip, because its flips are already nested as deeply as [`DEEPEST`] allows.
     pub(crate) fn is_too_deep(&self, thread: usize) -> bool {
         self.caller(thread).is_some_and(|caller| caller.depth.load(Ordering::Relaxed) >= DEEPEST)
     }
 
-    /// Calls the functions for each of `changes`, in the thread of this number (0 if the platform knows none). The caller does not hold the
-    /// lock.
+    /// Calls the registered functions for each of `changes`. `changed` makes the functions' argument. `thread` is the number of the calling thread,
+    /// or 0 if the platform knows no number. The caller does not hold the lock.
     pub(crate) fn call<T>(&self, thread: usize, changes: &[T], changed: impl Fn(&T) -> RawChanged) {
         let claim = |caller: &&Caller| {
             let is_free =
@@ -227,7 +230,8 @@ impl Notifiers {
 }
 
 impl Slot {
-    /// Claims the slot. Returns false if it is not free. After this returns true, no other thread can take the slot.
+    /// Claims the slot for the calling thread, and returns true. Returns false if the slot has a function, is claimed by another thread, or still has
+    /// a running call.
     fn is_claimed(&self) -> bool {
         if self.id.compare_exchange(0, CLAIMED, Ordering::SeqCst, Ordering::Relaxed).is_err() {
             return false;
@@ -239,7 +243,7 @@ impl Slot {
         is_free
     }
 
-    /// Calls the function, if there is one that is registered for the key or mode at `of`.
+    /// Calls the slot's function if it is registered for the key or mode at `of`, or for all.
     fn call(&self, of: usize, changed: &RawChanged, forks: &AtomicU32) {
         if self.id.load(Ordering::Relaxed) <= CLAIMED {
             return;
@@ -248,13 +252,14 @@ impl Slot {
         self.running.fetch_add(1, Ordering::SeqCst);
         let (id, registered_for) = (self.id.load(Ordering::SeqCst), self.of.load(Ordering::Relaxed));
         if id > CLAIMED && (registered_for == 0 || registered_for == of) {
-            // SAFETY: `register` has stored a function, which may be called with this data as long as `running` counts this call.
+            // SAFETY: the slot has an id, so `register` has stored a function and its data. The caller of `register` allows calls until `remove`
+            // returns 0, and `remove` does not return 0 while `running` counts this call.
             unsafe {
                 let function = core::mem::transmute::<*mut c_void, Notify>(self.function.load(Ordering::Relaxed));
                 function(changed, self.data.load(Ordering::Relaxed));
             }
         }
-        // If the process was forked during the call, this call does not count in the child.
+        // If the function forked, `forked` has set `running` to 0 in the child, and no longer counts this call.
         if forks.load(Ordering::Relaxed) == before {
             self.running.fetch_sub(1, Ordering::SeqCst);
         }

@@ -1,5 +1,6 @@
-//! The platform that is used if there is no other. It has a lock and nothing else, which is enough for builds without sites, where a flip is a
-//! store. In a build with sites, it refuses flips with [`Error::NoPlatform`] until a kernel calls `set_platform`.
+//! The built-in platform of a build without the platforms `linux` and `windows`. It has a lock and memory, and writes no code. That is enough for
+//! builds without sites, where a flip is a store. In a build with sites, this platform refuses flips with [`Error::NoPlatform`] until a kernel calls
+//! `set_platform`.
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -16,8 +17,8 @@ pub(super) static PLATFORM: Portable = Portable { owner: AtomicUsize::new(FREE) 
 
 const FREE: usize = 0;
 
-/// A number that only the calling thread has. Without std, all threads share one number, and the lock does not recognise a thread that already
-/// holds it.
+/// A number that only the calling thread has. Without std, all threads have the same number, so the lock cannot recognise a thread that already holds
+/// the lock.
 #[cfg(feature = "std")]
 fn thread() -> usize {
     std::thread_local! { static HERE: u8 = const { 0 }; }
@@ -28,7 +29,7 @@ const fn thread() -> usize {
     1
 }
 
-/// The time since the first call. Flips use it to measure their duration, and deferred keys use it to wait.
+/// The time since the first call of this function.
 #[cfg(all(feature = "std", not(all(target_family = "wasm", target_os = "unknown"))))]
 fn now() -> Duration {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
@@ -40,16 +41,17 @@ const fn now() -> Duration {
     Duration::ZERO
 }
 
-/// The layout of memory from the program's allocator. A program with std that uses this platform has no sites. So its allocator has none, either,
-/// and this platform can use it. The page size of this platform is 1, so `allocate` and `release` get the same number of bytes.
+/// The layout of `bytes` bytes from the program's allocator. This platform may use that allocator, because a program with std that uses this platform
+/// has no sites, so its allocator has none either. The page size of this platform is 1, so a list passes the same number of bytes to `allocate` and
+/// `release`.
 #[cfg(feature = "std")]
 const fn layout(bytes: usize) -> std::alloc::Layout {
-    // SAFETY: the alignment is a power of two. No list comes near the largest allowed size.
+    // SAFETY: the alignment is a power of two, and the library never asks for a size near the largest allowed one.
     unsafe { std::alloc::Layout::from_size_align_unchecked(bytes, 64) }
 }
 #[cfg(feature = "std")]
 fn allocate(bytes: usize) -> Option<NonNull<u8>> {
-    // SAFETY: `bytes` is never 0.
+    // SAFETY: `bytes` is not 0, because the library never asks for memory of no bytes.
     NonNull::new(unsafe { std::alloc::alloc_zeroed(layout(bytes)) })
 }
 #[cfg(feature = "std")]
@@ -57,9 +59,10 @@ unsafe fn release(memory: NonNull<u8>, bytes: usize) {
     // SAFETY: the caller frees memory from `allocate`, with the same size.
     unsafe { std::alloc::dealloc(memory.as_ptr(), layout(bytes)) };
 }
-/// Memory in a build without std and without sites. One block is for the list of requests of a transaction, and is never freed. Some more blocks
-/// are for lists of changes, one for each flip whose functions are being called. No other caller asks for that many bytes at once: a list that
-/// grows first asks for room for one entry.
+/// The memory of a build without std and without sites: static blocks. One block is for the list of requests of a transaction, and is never freed.
+/// Sixteen smaller blocks are for lists of notices, one for each flip whose functions are being called. `allocate` recognises these two sorts of
+/// lists by the number of bytes that they ask for. (No other list asks for that many bytes at once, because a list that grows first asks for room for
+/// one entry.) `allocate` refuses all other requests.
 #[cfg(not(any(feature = "std", jumplabel_sites)))]
 mod block {
     use core::cell::UnsafeCell;
@@ -70,16 +73,16 @@ mod block {
     struct Block(UnsafeCell<[u8; BYTES]>);
     /// 32 requests of six words.
     const BYTES: usize = 32 * 6 * size_of::<usize>();
-    // SAFETY: only one caller of `allocate` ever gets the block.
+    // SAFETY: `allocate` gives the block away only once, so only one caller uses it.
     unsafe impl Sync for Block {}
     static BLOCK: Block = Block(UnsafeCell::new([0; BYTES]));
     static IS_GIVEN: AtomicBool = AtomicBool::new(false);
 
-    /// 32 changes of two words.
+    /// 32 notices of two words.
     const CHANGES: usize = 32 * 2 * size_of::<usize>();
     #[repr(align(64))]
     struct Changes(UnsafeCell<[u8; CHANGES]>, AtomicBool);
-    // SAFETY: the block belongs to the caller of `allocate` that has set the flag, until `release` clears it.
+    // SAFETY: the flag gives the block to one caller of `allocate` at a time. `release` clears the flag.
     unsafe impl Sync for Changes {}
     static TOLD: [Changes; 16] = [const { Changes(UnsafeCell::new([0; CHANGES]), AtomicBool::new(false)) }; 16];
 
@@ -101,7 +104,7 @@ mod block {
 }
 #[cfg(not(any(feature = "std", jumplabel_sites)))]
 use block::{allocate, release};
-/// Always `None`. No code asks for memory, because flips are refused before.
+/// Always `None`. No flip gets as far as asking for memory, because `lock` refuses it.
 #[cfg(all(not(feature = "std"), jumplabel_sites))]
 const fn allocate(_bytes: usize) -> Option<NonNull<u8>> {
     None
@@ -109,7 +112,7 @@ const fn allocate(_bytes: usize) -> Option<NonNull<u8>> {
 #[cfg(all(not(feature = "std"), jumplabel_sites))]
 const unsafe fn release(_memory: NonNull<u8>, _bytes: usize) {}
 
-// SAFETY: the word `owner` lets one thread at a time have the lock. No page is ever opened.
+// SAFETY: only one thread at a time holds the lock, because the lock is taken by a compare-and-swap of `owner`. `open` opens no page.
 unsafe impl Platform for Portable {
     fn lock(&self) -> Result<Token, Error> {
         if cfg!(jumplabel_sites) {
@@ -122,8 +125,9 @@ unsafe impl Platform for Portable {
             if cfg!(feature = "std") && owner == me {
                 return Err(Error::Reentrant);
             }
-            // A thread with a real-time priority yields only to its equals, and the owner of the lock may have a lower priority. So a waiting thread
-            // sleeps after some rounds, whatever its priority. The main thread of a browser must not sleep.
+            // A waiting thread first yields, and sleeps after some rounds. A thread with a real-time priority yields only to threads of its own
+            // priority, and the owner of the lock may have a lower one. In WebAssembly without a system the thread never sleeps, because the main
+            // thread of a browser must not sleep.
             #[cfg(feature = "std")]
             if rounds < 16 || cfg!(all(target_family = "wasm", target_os = "unknown")) {
                 rounds += 1;

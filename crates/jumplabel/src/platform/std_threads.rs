@@ -1,16 +1,16 @@
-//! Threads of the library's own, and waiting, by means of std, on platforms other than Linux.
+//! Threads that run code of the library, and functions to wait, on platforms other than Linux. All of this uses std.
 
 use core::ffi::CStr;
 use std::thread;
 
-/// A thread that ends when its body returns.
+/// A thread of the library, which ends when its body returns.
 pub(crate) struct Thread {
     pub(crate) name: &'static CStr,
     pub(crate) body: fn(),
 }
 
 impl Thread {
-    /// Starts the thread. Returns whether it runs, because the system may refuse.
+    /// Starts the thread. Returns false if the system refuses.
     pub(crate) fn start(&'static self) -> bool {
         let name = self.name.to_str().unwrap_or_default();
         thread::Builder::new().name(name.into()).spawn(self.body).is_ok()

@@ -18,17 +18,18 @@
 
 use crate::error::{Error, Refusal, WriterKind};
 
-/// Bytes to be written at an address.
+/// Bytes to write, and the address to write them to.
 #[derive(Clone, Copy)]
 pub struct Write {
     /// The address of the first byte.
     pub address: usize,
-    /// The bytes, in the order of memory: up to 15, and the tag. They are kept in words because a block of writes is filled with copies of
-    /// one write, and the compiler would copy single bytes one by one.
+    /// Up to 15 bytes, in the order of memory, and then the tag. The field consists of words, because the library fills a block of writes with copies
+    /// of one write, and the compiler would copy an array of bytes byte by byte.
     words: [u64; 2],
 }
 
-/// The offset of the tag. The tag is the length and, in the highest bit, whether one store must write the bytes.
+/// The offset of the tag in the 16 bytes of a [`Write`]. The tag is the number of bytes to write and, in the highest bit, whether a single store must
+/// write them.
 const TAG: usize = 15;
 const SINGLE_STORE: u8 = 0x80;
 
@@ -49,11 +50,11 @@ impl core::fmt::Debug for Write {
 }
 
 impl Write {
-    /// A write without bytes.
+    /// A write of no bytes.
     pub(crate) const NONE: Write = Write { address: 0, words: [0; 2] };
 
-    /// A write of at most 15 bytes. If `single_store` is true, the bytes are a word that one store must write, so that no thread sees only a part
-    /// of it. Such a word is aligned or, on x86, lies within eight aligned bytes.
+    /// A write of at most 15 bytes; the rest of `bytes` is ignored. If `single_store` is true, the bytes are a word that a single store must write,
+    /// so that no thread sees only a part of the word. Such a word is aligned or, on x86, lies within eight aligned bytes.
     #[must_use]
     pub fn new(address: usize, bytes: &[u8], single_store: bool) -> Write {
         let mut write = Write { address, ..Write::NONE };
@@ -64,14 +65,14 @@ impl Write {
         write
     }
 
-    /// A write of the first `len` of these eight bytes. Each site needs such a write, so this function has no loop.
+    /// A write of the first `len` of these eight bytes. This function has no loop, because a flip calls it for many sites.
     #[inline]
     pub(crate) fn short(address: usize, bytes: [u8; 8], len: u8, single_store: bool) -> Write {
         let tag = u64::from_ne_bytes([0, 0, 0, 0, 0, 0, 0, len | if single_store { SINGLE_STORE } else { 0 }]);
         Write { address, words: [u64::from_ne_bytes(bytes), tag] }
     }
 
-    /// The same write at an address that is higher by `address`.
+    /// The same bytes, to be written to an address that is higher by `address`.
     #[inline]
     pub(crate) fn at(self, address: usize) -> Write {
         Write { address: self.address.wrapping_add(address), ..self }
@@ -91,42 +92,44 @@ impl Write {
         all.get(..usize::from(self.tag() & !SINGLE_STORE)).unwrap_or(all)
     }
 
-    /// Whether one store must write the bytes.
+    /// Whether a single store must write all the bytes.
     #[must_use]
     #[inline]
     pub fn is_single_store(&self) -> bool {
         self.tag() & SINGLE_STORE != 0
     }
 
-    /// Stores the bytes. Most writes have one byte.
+    /// Stores the bytes to memory.
     ///
     /// # Safety
-    /// The bytes at the address are writable. A word for a single store is aligned or lies as [`new`](Self::new) demands.
+    /// The bytes at the address are writable. If a single store must write them, they are aligned as [`new`](Self::new) demands.
     #[inline]
     pub unsafe fn store(&self) {
         let [first, ..] = self.words[0].to_ne_bytes();
         let bytes = if self.tag() == 1 { &[first] } else { self.bytes() };
-        // SAFETY: the caller says that the bytes are writable, and that a word is aligned or lies as `new` demands.
+        // SAFETY: the caller guarantees that the bytes are writable, and that a word for a single store is aligned as `new` demands.
         unsafe { crate::arch::store(self.address, bytes, self.is_single_store()) };
     }
 }
 
-/// Pages that must be opened together: one page with sites that change, or several pages if a site lies across two pages.
+/// Sites whose pages must be made writable together: all changing sites of one page. If a site lies across two pages, the extent contains the
+/// changing sites of both pages, so it can cover a longer row of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// The address of the first site in these pages.
+    /// The address of the first of these sites.
     pub first: usize,
-    /// The address after the last site in these pages.
+    /// The address after the last byte of the last of these sites.
     pub end: usize,
 }
 
-/// When other threads see a flip.
+/// The moment at which other threads see a flip.
 ///
-/// After a flip without core sync, a change of the same key that needs no flip reports `Eventual`, too, until a core sync has succeeded. So each
-/// change that takes the lock tries a core sync. An `inc` that does not need the lock tries a core sync only if the last one succeeded.
+/// After a flip without core sync, later changes of the same key also report `Eventual`, even if they need no flip, until a core sync succeeds. Each
+/// change that takes the lock tries a core sync again. An `inc` that does not need the lock does so only if the last core sync of the process
+/// succeeded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Visibility {
-    /// At once: every check that starts after the flip returned takes the new arm.
+    /// At once: every check that starts after the return of the flip takes the new arm.
     #[default]
     Immediate,
     /// Soon: the system refused core sync, so a processor may first finish the instructions that it has already fetched.
@@ -137,7 +140,8 @@ pub enum Visibility {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Warnings {
-    /// The system refused to restore the protection of a page (a seccomp filter installed in mid-flip, a limit on mappings).
+    /// Whether a page has stayed writable because the system refused to restore its protection. Reasons are a seccomp filter that was installed in
+    /// mid-flip, and the limit on mappings.
     pub left_writable: bool,
 }
 
@@ -146,50 +150,51 @@ pub struct Warnings {
 pub struct WriteReport {
     /// When other threads see the writes.
     pub visibility: Visibility,
-    /// Problems, although the writer has succeeded.
+    /// The problems that the writer had although it succeeded.
     pub warnings: Warnings,
 }
 
-/// The reason why a writer did not finish.
+/// The reason why a writer did not succeed, and the state in which it left the sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The writer refused, and all sites are as before. If core sync was refused on the way back, some sites stay in a state between two steps.
-    /// In that state they do what they did before.
+    /// The writer failed, and has undone its writes. All sites do what they did before. If core sync was refused during the undo, some sites stay in
+    /// a state between two steps, which has the old meaning.
     Refused(Refusal),
-    /// Core sync was refused between two steps. The sites are in the states that `Refused` describes.
+    /// Core sync was refused between two steps, and the writer has undone its writes. The sites are as after `Refused`.
     Unsynced(Refusal),
-    /// The writer refused, and could not undo its own writes.
+    /// The writer failed, and could not undo its writes.
     Stuck {
         /// The first site that was not restored.
         address: usize,
-        /// The reason why the writer refused.
+        /// The reason of the failure.
         refusal: Refusal,
     },
 }
 
-/// If at most this many pages lie between two sites, the writer opens them together with the sites. Each such page costs 65 ns. That is less
-/// than another pair of system calls, each of which interrupts the other processors.
+/// The largest number of pages between two neighbouring sites that a writer opens together. The writer then also opens the pages between them, which
+/// costs 65 ns for each page. To open the second site with another pair of system calls would cost more, because each of these calls interrupts the
+/// other processors.
 pub const SPAN_GAP_PAGES: usize = 16;
 
-/// The facts about a transaction on which the choice of a writer depends.
+/// What a platform must know of a transaction to choose a writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// The number of sites to change.
     pub sites: usize,
-    /// The number of pages on which these sites begin.
+    /// The number of pages on which at least one of these sites begins.
     pub pages: usize,
-    /// The number of groups of sites with at most [`SPAN_GAP_PAGES`] pages between neighbours.
+    /// The number of spans. A span is a group of sites with at most [`SPAN_GAP_PAGES`] pages between neighbours.
     pub spans: usize,
     /// The number of steps. A core sync follows each of them.
     pub steps: u32,
-    /// Whether one store must write the bytes of any write of several bytes ([`Write::is_single_store`](Write::is_single_store)).
+    /// Whether the transaction has a write of several bytes that a single store must write ([`Write::is_single_store`](Write::is_single_store)).
     pub single_store: bool,
-    /// Whether only a writer that never writes to running code may be used. There are two reasons: core sync was refused between two steps, and
-    /// these steps were then taken back; or whole instructions change while other threads run.
+    /// Whether only a writer that never writes to running code may be used. There are two reasons for that. Either core sync was refused between two
+    /// steps, and the steps have been undone. Or other threads run, and the sites must not be executed while they change.
     pub unsynced: bool,
 }
 
-/// The writers to try, in order. If the list is empty, flips fail with [`Error::NoWriter`].
+/// A list of the writers to try, in order. If the list is empty, the flip fails with [`Error::NoWriter`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriterList {
     kinds: [Option<WriterKind>; 3],
@@ -200,13 +205,13 @@ impl WriterList {
     /// An empty list.
     pub(crate) const NONE: WriterList = WriterList { kinds: [None; 3], unknown: false };
 
-    /// A list without writers, because someone picked a writer by an unknown name. Flips fail with [`Error::UnknownWriter`].
+    /// An empty list that means: someone has picked a writer by an unknown name. The flip then fails with [`Error::UnknownWriter`].
     #[must_use]
     pub const fn unknown() -> WriterList {
         WriterList { kinds: [None; 3], unknown: true }
     }
 
-    /// The error of a flip for which this list is empty.
+    /// The error of a flip that tries no writer, because this list is empty.
     pub(crate) const fn none(&self) -> Error {
         if self.unknown { Error::UnknownWriter } else { Error::NoWriter }
     }
@@ -234,22 +239,23 @@ impl WriterList {
 
 /// Writes the bytes of one transaction.
 pub trait Writer {
-    /// Carries out `writes`, in order, and does the necessary cache maintenance. If a write is refused, the error has its place in `writes`, and
-    /// the reason. The writes before that place have been carried out. (If a part of the refused write was written, it counts as carried out, so
-    /// that it will be undone. In this case the error has the place of the next write.)
+    /// Carries out `writes`, in order, and does the necessary cache maintenance. If a write is refused, the error contains the reason, and the number
+    /// of writes that must be undone: those before the refused one. If the system has carried out a part of the refused write, that number includes
+    /// the refused write.
     ///
     /// # Safety
-    /// `writes` lie in the extents for which the writer was opened.
+    /// `writes` are to sites in the extents for which the writer was opened.
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)>;
 
-    /// Makes every processor that runs this code serialise. After that, no processor executes an instruction that it fetched before.
+    /// Does a core sync: makes every processor that runs this code serialise. After that, no processor executes an instruction that it fetched
+    /// before.
     ///
     /// # Errors
-    /// The system refuses. Then another thread may still run instructions that it fetched before.
+    /// The reason why the system refuses. Another thread may then still execute instructions that it fetched before.
     fn sync(&mut self) -> Result<(), Refusal>;
 }
 
-/// The work that is done with a [`Writer`] while it is open.
+/// The work that [`Platform::open`](super::Platform::open) does with the open [`Writer`].
 pub type Body<'a> = dyn FnMut(&mut dyn Writer) -> Result<(), Failure> + 'a;
 
 #[cfg(test)]
@@ -272,7 +278,7 @@ mod tests {
         let mut place = [0_u8; 4];
         // SAFETY: the bytes belong to the test.
         unsafe { Write::new((&raw mut place) as usize + 1, &[1, 2], false).store() };
-        // SAFETY: the bytes belong to the test. The read is volatile because the compiler does not see the store.
+        // SAFETY: the bytes belong to the test. The read is volatile, because the compiler does not see that `store` writes them.
         assert_eq!(unsafe { (&raw const place).read_volatile() }, [0, 1, 2, 0]);
     }
 }

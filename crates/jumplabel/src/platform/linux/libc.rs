@@ -1,6 +1,6 @@
-//! A few functions and types of the C library and of ELF. `rustix` has no stable name for most of them. Two functions (the clock and the size of
-//! a page) are here because `rustix` looks them up through the dynamic loader at their first call. A flip must not call the loader, nor wait for
-//! a thread that calls it.
+//! Functions and types of the C library and of ELF that the library declares itself. Most of them have no stable name in `rustix`. Two functions (the
+//! clock and the size of a page) are declared here for another reason: `rustix` asks the dynamic loader for them at their first call, and a flip must
+//! neither call the loader nor wait for a thread that calls it.
 
 use crate::error::Refusal;
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
@@ -22,14 +22,14 @@ pub(super) const SYS_TGKILL: c_long = if cfg!(target_arch = "x86_64") {
     131
 };
 
-/// The number of this process. If a filter refuses `getpid`, a number that no process has. This function does not use rustix, which takes the
-/// refusal for a mistake of its own.
+/// The number of this process. If a seccomp filter refuses `getpid`, returns a number that no process has. This function does not use `rustix`, which
+/// expects that `getpid` never fails.
 pub(super) fn process() -> u32 {
     // SAFETY: `getpid` has no arguments.
     unsafe { getpid() as u32 }
 }
 
-/// The number of the system call `gettid`. 0 where the library has no sites: nobody has tried it there.
+/// The number of the system call `gettid`. 0 for instruction sets on which the library has no sites, because the numbers there are untested.
 const SYS_GETTID: c_long = if cfg!(target_arch = "x86_64") {
     186
 } else if cfg!(any(target_arch = "x86", target_arch = "arm")) {
@@ -44,7 +44,7 @@ const SYS_GETTID: c_long = if cfg!(target_arch = "x86_64") {
     0
 };
 
-/// The number of the calling thread, from `gettid`. `None` if a filter refuses `gettid`. Leaves `errno` as it is.
+/// The number of the calling thread, from `gettid`. `None` if a seccomp filter refuses `gettid`. Leaves `errno` as it is.
 pub(super) fn gettid() -> Option<NonZeroU32> {
     if SYS_GETTID == 0 {
         return NonZeroU32::new(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs());
@@ -97,31 +97,32 @@ unsafe extern "C" {
 #[cfg(not(target_feature = "crt-static"))]
 const RTLD_DEFAULT: *mut c_void = core::ptr::null_mut();
 
-/// Calls `dlopen`, which it looks up by its name. The reason for the look-up: with glibc, the linker warns of each direct reference to `dlopen` in
-/// a static program, and this library's archive for C is linked into static programs, too, which have no use for `dlopen`. In a static program,
-/// this function returns null.
+/// Calls `dlopen`, or returns null if the program has no `dlopen`, as in a static program. The function is looked up by its name, because a direct
+/// reference would make the linker warn: this library's archive for C is also linked into static programs, and with glibc the linker warns of each
+/// reference to `dlopen` there.
 ///
 /// # Safety
 /// The contract of `dlopen`.
 #[cfg(not(target_feature = "crt-static"))]
 pub(super) unsafe fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
-    // SAFETY: the C library's function of this name has this type. Null becomes `None`. The caller keeps the contract of the function.
+    // SAFETY: the C library's function of this name has this type. Null becomes `None`. The caller keeps the contract of `dlopen`.
     unsafe {
         let found = core::mem::transmute::<*mut c_void, Option<Dlopen>>(dlsym(RTLD_DEFAULT, c"dlopen".as_ptr()));
         found.map_or(core::ptr::null_mut(), |dlopen| dlopen(file, flags))
     }
 }
 
-/// Calls glibc's `__cxa_thread_atexit_impl`, which it looks up by its name: glibc has that function since 2.18, but programs in Rust must also run
-/// with 2.17. Does nothing if there is no such function.
+/// Calls glibc's `__cxa_thread_atexit_impl`: at the end of this thread, the C library calls `function` with a null pointer. Does nothing if glibc
+/// does not have that function. The function is looked up by its name, because glibc has it since 2.18, and programs in Rust must also start with
+/// 2.17.
 ///
 /// # Safety
-/// `function` can be called with a null pointer at the end of this thread. `object` is an address in the object that has the function.
+/// `function` may be called with a null pointer at the end of this thread. `object` is an address in the object that contains `function`.
 #[cfg(all(target_env = "gnu", not(target_feature = "crt-static")))]
 pub(super) unsafe fn thread_atexit(function: extern "C" fn(*mut c_void), object: *mut c_void) {
     type Register = unsafe extern "C" fn(extern "C" fn(*mut c_void), *mut c_void, *mut c_void) -> c_int;
-    // SAFETY: the C library's function of this name has this type. Null becomes `None`. The caller keeps the contract of the function.
+    // SAFETY: the C library's function of this name has this type. Null becomes `None`. The caller allows the call of `function`.
     unsafe {
         let found = dlsym(RTLD_DEFAULT, c"__cxa_thread_atexit_impl".as_ptr());
         if let Some(register) = core::mem::transmute::<*mut c_void, Option<Register>>(found) {
@@ -130,7 +131,8 @@ pub(super) unsafe fn thread_atexit(function: extern "C" fn(*mut c_void), object:
     }
 }
 
-/// Does nothing: a static program has no instance in a library, and musl has no such function.
+/// Does nothing. A static program does not need the call, because it has no instance of this library in a shared library. The musl C library has no
+/// function for it.
 ///
 /// # Safety
 /// None.
@@ -153,7 +155,7 @@ pub(super) struct DlPhdrInfo {
     pub(super) count: u16,
 }
 
-/// `Elf32_Phdr` or `Elf64_Phdr`. The two have the flags at different places.
+/// `Elf32_Phdr` or `Elf64_Phdr`, which differ in the place of the flags.
 #[repr(C)]
 pub(super) struct Phdr {
     pub(super) p_type: u32,
@@ -169,7 +171,7 @@ pub(super) struct Phdr {
     pub(super) p_align: usize,
 }
 
-/// The type of the two numbers in a `struct timespec`. On x32 it has 64 bits, too.
+/// The type of the two numbers in a `struct timespec`. On x32, where a pointer has 32 bits, the numbers also have 64 bits.
 #[cfg(any(target_pointer_width = "64", target_arch = "x86_64"))]
 type Number = i64;
 #[cfg(not(any(target_pointer_width = "64", target_arch = "x86_64")))]
@@ -185,7 +187,7 @@ struct Timespec {
 pub(super) fn now() -> Duration {
     const CLOCK_MONOTONIC: c_int = 1;
     let mut time = Timespec { seconds: 0, nanoseconds: 0 };
-    // SAFETY: the call writes two numbers to a local variable.
+    // SAFETY: `time` has the layout of a `struct timespec`, which the call fills.
     unsafe { clock_gettime(CLOCK_MONOTONIC, &raw mut time) };
     Duration::new(time.seconds as u64, time.nanoseconds as u32 % 1_000_000_000)
 }
@@ -197,21 +199,22 @@ pub(super) fn page_size() -> usize {
     unsafe { getauxval(AT_PAGESZ) as usize }
 }
 
-/// A number that names the calling thread. In a forked child, the copy of that thread has the same number. It is never 0.
+/// A number that only the calling thread has, which is never 0. In a forked child, the thread that forked keeps its number.
 pub(super) fn this_thread() -> usize {
-    // SAFETY: the function has no conditions.
+    // SAFETY: `pthread_self` can be called at any time, and changes nothing.
     unsafe { pthread_self() }
 }
 
-/// Moves a mapping over another one. This function does not use `rustix`, because `rustix` 1.1.6 passes `MAP_FIXED` instead of `MREMAP_FIXED` where
-/// it calls the C library. Leaves `errno` as it is, because the caller can be in a signal handler.
+/// Moves the mapping at `old` over the mapping at `new`. Leaves `errno` as it is, because the caller can be in a signal handler. This function does
+/// not use `rustix`: if `rustix` 1.1.6 is built on the C library, it passes `MAP_FIXED` instead of `MREMAP_FIXED`.
 ///
 /// # Safety
-/// The contract of `mremap`.
+/// The mapping at `old` may be moved, and the mapping at `new` may be replaced.
 pub(super) unsafe fn mremap_fixed(old: *mut c_void, bytes: usize, new: *mut c_void) -> Result<(), Refusal> {
     const MREMAP_MAYMOVE: c_int = 1;
     const MREMAP_FIXED: c_int = 2;
-    // SAFETY: the caller says that `old` can be moved, and that the mapping at `new` can be replaced. `errno` belongs to this thread.
+    // SAFETY: the caller guarantees that the mapping at `old` may be moved, and that the one at `new` may be replaced. `errno` belongs to this
+    // thread.
     unsafe {
         let errno = __errno_location();
         let before = errno.read();
@@ -222,13 +225,14 @@ pub(super) unsafe fn mremap_fixed(old: *mut c_void, bytes: usize, new: *mut c_vo
     }
 }
 
-/// Makes the system call `rt_sigprocmask` with the mask of eight bytes at `mask`, and an operation that the kernel does not know. The mask need
-/// not be readable. The function makes the system call itself, because the C library's function would read the mask. Leaves `errno` as it is.
+/// Makes the system call `rt_sigprocmask` with an operation that the kernel does not know, and with the eight bytes at `mask` as the mask. So the
+/// call always fails, and its error tells whether the kernel can read these bytes: EINVAL if it can, EFAULT if not. The function makes the system
+/// call itself, because the C library's function would read the mask. Leaves `errno` as it is.
 #[inline(never)]
 pub(super) fn rt_sigprocmask(mask: usize) -> Result<(), Refusal> {
     const UNKNOWN: c_int = -1;
     const NONE: *mut c_void = core::ptr::null_mut();
-    // SAFETY: the kernel finds out whether it can read the mask, and changes nothing. `errno` belongs to this thread.
+    // SAFETY: the kernel checks whether it can read the mask, and refuses the unknown operation without a change. `errno` belongs to this thread.
     unsafe {
         let errno = __errno_location();
         let before = errno.read();

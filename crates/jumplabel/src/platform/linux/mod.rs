@@ -1,11 +1,11 @@
 //! Linux user space.
 //!
 //! ```text
-//!   write      three writers, their self-test, the choice between them; core sync; what can be read
-//!   instance   the lock, its words, forks, the end of the process
-//!   loader     where objects lie, and what the dynamic loader knows and keeps
-//!   threads    those of the library's own
-//!   pages, procfs, libc
+//!   write      three writers, their self-test, the choice between them; core sync; which code can be read
+//!   instance   the state that all instances of the library share, with the lock; forks; the end of the process
+//!   loader     asks the dynamic loader where objects lie, and makes it keep them loaded
+//!   threads    threads that run code of the library
+//!   pages      anonymous memory and protections; procfs opens files under /proc; libc declares functions of the C library
 //! ```
 
 mod instance;
@@ -43,8 +43,9 @@ pub use write::sync::{core_sync_by_signal, core_sync_handler};
 pub(super) struct Linux;
 pub(super) static PLATFORM: Linux = Linux;
 
-// SAFETY: the lock is process-wide (`process_state`). The writers restore the protections of the pages that they open. Nothing below this module
-// runs code that has sites.
+// SAFETY: `process_state` shares one lock between all instances in the process. The writers change only the bytes that they are given, and restore
+// the protection of pages or report that they could not. Nothing in this module unwinds, runs code that has sites, or calls the loader while the lock
+// is held.
 unsafe impl Platform for Linux {
     fn lock(&self) -> Result<Token, Error> {
         instance::lock(false)
@@ -69,7 +70,7 @@ unsafe impl Platform for Linux {
     }
 
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
-        // SAFETY: the caller frees memory from `allocate` or `allocate_wiped`, with the same size.
+        // SAFETY: the caller frees memory from `allocate` or `allocate_wiped`, with a size that rounds up to the same whole pages.
         unsafe { pages::release(memory, bytes) };
     }
 
@@ -92,19 +93,19 @@ unsafe impl Platform for Linux {
         held: &mut Held,
         body: &mut Body<'_>,
     ) -> Result<WriteReport, Failure> {
-        // SAFETY: the caller passes extents of loaded code, in order, which do not overlap.
+        // SAFETY: the caller guarantees that the extents lie in loaded code, are sorted by address, and do not overlap.
         unsafe { write::open_proven(kind, extents, held, body) }
     }
 
-    /// Closes all pages that are still open, and returns whether any page stays open. Pages may be open because of the last writer, its self-test,
-    /// a writer that was tried before, or an earlier flip.
+    /// Closes all pages that are still open. Returns true if a page stays open. Such a page was left open by the last writer, by its self-test, by a
+    /// writer that was tried before, or in an earlier flip.
     fn left_writable(&self, held: &mut Held) -> bool {
         !mprotect::close_remaining(held)
     }
 
     fn prepare(&self, kind: WriterKind, held: &mut Held) -> Result<(), Refusal> {
         mprotect::close_remaining(held);
-        let _ = sync::register(); // If the registration is refused, the flips that need it report that.
+        let _ = sync::register(); // If this is refused, the flips that need core sync report the refusal.
         self_test::pass(kind, held)
     }
 
@@ -125,8 +126,9 @@ unsafe impl Platform for Linux {
         forced::set(kind);
     }
 
-    /// Finds other instances of the library. The program's instance always registers the handlers of fork and exit. Another instance does so only
-    /// if no instance has them, and then stays loaded. Makes no system call if the program's instance is the only one.
+    /// Finds other instances of the library, registers the handlers of fork and exit, and reads the environment. The program's instance always
+    /// registers these handlers. Another instance registers them only if no instance has them yet, and then stays loaded. Makes no system call if the
+    /// program's instance is the only one.
     unsafe fn start(&self, in_program: bool, callbacks: &'static Callbacks) {
         instance::set_callbacks(callbacks);
         if RUNTIME.stays() {
@@ -146,7 +148,7 @@ unsafe impl Platform for Linux {
     }
 
     unsafe fn image(&self, words: [usize; 3]) -> Option<Image> {
-        // SAFETY: the words are 0, or came from `place`, and the caller keeps their object loaded.
+        // SAFETY: the caller guarantees that the words are 0, or came from `place` for an object that is still loaded.
         unsafe { segments::image(words) }
     }
 

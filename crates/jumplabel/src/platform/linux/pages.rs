@@ -1,4 +1,4 @@
-//! Pages and threads of this process: the size of a page, anonymous memory, the number of threads.
+//! Pages of this process: their size, protection and presence, and anonymous memory. Also tells whether the process has only one thread.
 
 use core::ffi::{CStr, c_void};
 use core::ptr::NonNull;
@@ -40,30 +40,31 @@ pub(super) fn ceil(address: usize) -> usize {
     (address + within) & !within
 }
 
-/// Calls `mprotect`.
+/// Sets the protection of pages with `mprotect`.
 ///
 /// # Safety
-/// The contract of `mprotect`.
+/// The caller may change the protection of these pages to `protection`.
 #[inline(never)]
 pub(super) unsafe fn protect(start: usize, bytes: usize, protection: MprotectFlags) -> Result<(), Refusal> {
-    // SAFETY: the caller says that the protection of these pages can be changed.
+    // SAFETY: the caller guarantees that the protection of these pages may be changed.
     Ok(unsafe { mprotect(start as *mut c_void, bytes, protection) }?)
 }
 
-/// Returns the error `ENOMEM` if nothing is mapped at one of these pages. Uses `msync`, which only looks for holes if the pages are private.
+/// Returns the error `ENOMEM` if at least one of these pages is not mapped. Uses `msync(MS_ASYNC)`, which does nothing except look for such holes.
 #[inline(never)]
 pub(super) fn look_for_holes(start: usize, bytes: usize) -> Result<(), Refusal> {
-    // SAFETY: the call changes nothing.
+    // SAFETY: `msync` changes no byte of the pages.
     Ok(unsafe { msync(start as *mut c_void, bytes, MsyncFlags::ASYNC) }?)
 }
 
-/// Makes pages present, as a load (`LinuxPopulateRead`) or a store (`LinuxPopulateWrite`) would. If a load or a store would raise a signal (a
-/// protection key, a guard, the end of the file), returns an error. Returns false if the kernel is older than 5.14 and does not know such advice.
+/// Makes pages present, as a load (`LinuxPopulateRead`) or a store (`LinuxPopulateWrite`) would do. Returns an error if such a load or store would
+/// raise a signal (because of a protection key, a guard, or the end of the file). Returns false if the kernel does not know the advice (before Linux
+/// 5.14).
 #[inline(never)]
 pub(super) fn populate(start: usize, bytes: usize, advice: Advice) -> Result<bool, Refusal> {
-    // SAFETY: the call changes no byte.
+    // SAFETY: `madvise` with these two kinds of advice changes no byte of the pages.
     match unsafe { madvise(start as *mut c_void, bytes, advice) } {
-        // The kernel also gives this answer if the protection of the pages, or a protection key, forbids the access.
+        // The kernel answers EINVAL not only to unknown advice, but also if the pages' protection or a protection key forbids the access.
         Err(Errno::INVAL) if knows(advice) => Err(Errno::FAULT.into()),
         Err(Errno::INVAL) => Ok(false),
         Err(errno) => Err(errno.into()),
@@ -71,28 +72,29 @@ pub(super) fn populate(start: usize, bytes: usize, advice: Advice) -> Result<boo
     }
 }
 
-/// Whether the kernel knows this advice. The kernel looks at the advice before it finds that there is no page.
+/// Whether the kernel knows this advice. This asks about no page: the kernel checks the advice first, and accepts an empty range.
 #[inline(never)]
 fn knows(advice: Advice) -> bool {
-    // SAFETY: the call affects no page.
+    // SAFETY: the range has no bytes, so the call affects no page.
     unsafe { madvise(core::ptr::null_mut(), 0, advice) }.is_ok()
 }
 
-/// Whether the page at `address` is mapped `MAP_SHARED`. Finds that out without /proc: only a shared mapping can be mapped a second time by
-/// `mremap`. False if the system does not say: it refuses `mremap`, or the kernel is older than 4.14, which maps private pages a second time, too.
+/// Whether the page at `address` is mapped `MAP_SHARED`. This needs no /proc: `mremap` can map a page a second time only if the page is shared. False
+/// if the answer is not known, because the system refuses `mremap` or the kernel is older than 4.14 (such a kernel also maps private pages a second
+/// time).
 #[cold]
 #[inline(never)]
 pub(super) fn is_shared(address: usize) -> bool {
-    // SAFETY: the call leaves the page where it is, and maps it at a place that the kernel chooses.
+    // SAFETY: with an old length of 0, `mremap` leaves the page where it is, and maps it a second time at an address that the kernel chooses.
     let Ok(second) = (unsafe { mremap(floor(address) as *mut c_void, 0, size(), MremapFlags::MAYMOVE) }) else {
         return false;
     };
-    // SAFETY: this is the mapping that was just made.
+    // SAFETY: this is the mapping that the call above made, which nothing uses.
     let _ = unsafe { munmap(second, size()) };
     knows(Advice::LinuxWipeOnFork) // since 4.14
 }
 
-/// Allocates zeroed pages, without the program's allocator.
+/// Allocates zeroed pages from the system, without the program's allocator. `None` if the system refuses.
 #[inline(never)]
 pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
     // SAFETY: the kernel chooses the place of this new mapping.
@@ -102,26 +104,30 @@ pub(super) fn allocate(bytes: usize) -> Option<NonNull<u8>> {
     NonNull::new(memory.ok()?.cast())
 }
 
+/// Frees pages.
+///
 /// # Safety
-/// `memory` came from [`allocate`], with the same size, and is not in use.
+/// `memory` came from [`allocate`], is not in use, and `bytes` rounds up to the same whole pages as the size that was asked for.
 #[inline(never)]
 pub(super) unsafe fn release(memory: NonNull<u8>, bytes: usize) {
-    // SAFETY: the caller frees unused memory from `allocate`, with the same size. `munmap` can fail only if a mapping would have to be split,
-    // and the limit on mappings forbids that. Then the memory stays.
+    // SAFETY: the caller frees unused memory from `allocate`, and the rounded size covers exactly its pages.
+    //
+    // The result is ignored: `munmap` fails only if it would have to split a mapping and the process has too many mappings. The memory then stays
+    // mapped.
     let _ = unsafe { munmap(memory.as_ptr().cast(), ceil(bytes.max(1))) };
 }
 
-/// Asks the system to wipe these pages in forked children. An old kernel refuses.
+/// Asks the system to fill these pages with zeros in forked children. Has no effect before Linux 4.14.
 #[inline(never)]
 pub(super) fn wipe(memory: NonNull<u8>, bytes: usize) {
-    // SAFETY: these are the caller's pages, from `allocate`.
+    // SAFETY: the caller passes its own pages, from `allocate`. The advice changes no byte in this process.
     let _ = unsafe { madvise(memory.as_ptr().cast(), ceil(bytes), Advice::LinuxWipeOnFork) };
 }
 
-/// Whether this process has only one thread. False if /proc does not say, because then there can be more threads.
+/// Whether this process has only one thread. False if /proc does not tell, because there may be more threads.
 #[inline(never)]
 pub(super) fn single_threaded() -> bool {
     const TASKS: &CStr = c"/proc/thread-self/../";
-    // A directory has two links, and one more for each directory in it.
+    // This directory contains one directory for each thread. The number of its links is the number of these directories plus 2.
     rustix::fs::stat(TASKS).is_ok_and(|task| task.st_nlink == 3) && is_procfs(rustix::fs::statfs(TASKS))
 }

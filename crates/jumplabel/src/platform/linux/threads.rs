@@ -1,4 +1,5 @@
-//! Threads of the library's own, and waiting. The C library starts the threads, with and without std: every program for Linux has a C library.
+//! Threads that run code of the library, and functions to wait. The C library starts the threads, because every program for Linux has a C library,
+//! even one without std.
 
 use core::ffi::{CStr, c_void};
 use core::ptr::{null, null_mut};
@@ -8,17 +9,18 @@ use rustix::thread::{NanosleepRelativeResult, Timespec, nanosleep, sched_yield, 
 
 use super::libc;
 
-/// A thread that ends when its body returns.
+/// A thread of the library, which ends when its body returns.
 pub(crate) struct Thread {
     pub(crate) name: &'static CStr,
     pub(crate) body: fn(),
 }
 
 impl Thread {
-    /// Starts the thread. Returns whether it runs, because the system may refuse.
+    /// Starts the thread. Returns false if the system refuses.
     pub(crate) fn start(&'static self) -> bool {
         let mut thread = 0;
-        // SAFETY: the call passes no attributes, a function of the right type, and a static for it. No other code joins or detaches the thread.
+        // SAFETY: `begin` gets the address of a static `Thread`, as it expects. Only this function knows the new thread's handle, so no other code
+        // joins or detaches the thread.
         unsafe {
             let started =
                 libc::pthread_create(&raw mut thread, null(), begin, core::ptr::from_ref(self).cast_mut().cast());
@@ -28,14 +30,14 @@ impl Thread {
 }
 
 extern "C" fn begin(thread: *mut c_void) -> *mut c_void {
-    // SAFETY: `start` passes a static.
+    // SAFETY: `start` passes the address of a static `Thread`.
     let thread = unsafe { &*thread.cast::<Thread>() };
-    let _ = set_name(thread.name); // The name is only for people.
+    let _ = set_name(thread.name); // An error does no harm: the name is only for people.
     (thread.body)();
     null_mut()
 }
 
-/// Sleeps for `time`. A signal does not end the sleep.
+/// Sleeps for `time`. A signal does not end the sleep early.
 pub(crate) fn pause(time: Duration) {
     let mut left = Timespec { tv_sec: time.as_secs() as _, tv_nsec: time.subsec_nanos().into() };
     while let NanosleepRelativeResult::Interrupted(rest) = nanosleep(&left) {

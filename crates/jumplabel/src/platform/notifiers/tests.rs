@@ -1,4 +1,4 @@
-//! Tests of the table alone, for events that a test of the whole library cannot make happen at the right moment.
+//! Tests of the table alone. They simulate events that a test of the whole library cannot cause at the right moment.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn register(notifiers: &Notifiers) -> u32 {
     unsafe { notifiers.register(0, nothing, null_mut()) }.unwrap()
 }
 
-/// A thread that searches for a free slot is about to see that another thread has this one.
+/// Another thread, which searches for a free slot, has claimed this slot, and has not yet seen that a call runs in it.
 #[test]
 fn removed_while_somebody_claims_it() {
     let notifiers = Notifiers::new();
@@ -23,9 +23,10 @@ fn removed_while_somebody_claims_it() {
     assert_eq!(notifiers.remove(id), 0);
 }
 
-/// A function that does what a fork would do if it happened in this call, and what another thread of the child would do if it called functions.
+/// A registered function that simulates a fork during its call: it does what the handler in the child does. Then it simulates another thread of the
+/// child that begins a call.
 unsafe extern "C" fn forks(_: *const RawChanged, notifiers: *mut c_void) {
-    // SAFETY: the test has registered this with its table.
+    // SAFETY: the test has registered this function with the address of its table, which lives until the end of the test.
     let notifiers = unsafe { &*notifiers.cast::<Notifiers>() };
     notifiers.forked();
     notifiers.slots[0].running.fetch_add(1, Ordering::Relaxed);
@@ -34,9 +35,9 @@ unsafe extern "C" fn forks(_: *const RawChanged, notifiers: *mut c_void) {
 #[test]
 fn forked_in_a_call() {
     let notifiers = Notifiers::new();
-    // SAFETY: the table is on this stack.
+    // SAFETY: the function may be called with the address of the table, which lives until the end of the test.
     unsafe { notifiers.register(0, forks, (&raw const notifiers).cast_mut().cast()) }.unwrap();
-    // Another thread was about to fill slot 7.
+    // At the time of the fork, another thread is filling slot 7.
     notifiers.slots[7].id.store(CLAIMED, Ordering::Relaxed);
     notifiers.count.store(2, Ordering::Relaxed);
     notifiers.call(1, &[()], |()| RawChanged { key: null_mut(), mode: null_mut(), state: 1, by: 0, uid: 0 });

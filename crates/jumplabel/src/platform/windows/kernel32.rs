@@ -1,14 +1,14 @@
-//! The functions and types of kernel32 that this platform uses. Windows has had all of them since Windows 7. They are declared here and not in a
-//! crate, because programs without std use this platform, too.
+//! The functions and types of kernel32 that this platform uses. Windows has had all of them since Windows 7. The library declares them itself,
+//! because programs without std use this platform, too.
 
 use core::ffi::c_void;
 
-/// `MEMORY_BASIC_INFORMATION` of a 64-bit process: pages in a row that have the same attributes.
+/// `MEMORY_BASIC_INFORMATION` of a 64-bit process, which describes a row of pages with the same attributes.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct MemoryInformation {
     pub(super) base: usize,
-    /// The address at which the pages' module begins, if they belong to a module.
+    /// The address at which the allocation that contains the pages begins. For pages of a module, this is the address of the module.
     pub(super) allocation_base: usize,
     pub(super) allocation_protection: u32,
     pub(super) partition: u16,
@@ -31,8 +31,8 @@ pub(super) const PAGE_EXECUTE_READ: u32 = 0x20;
 pub(super) const PAGE_EXECUTE_READWRITE: u32 = 0x40;
 pub(super) const PAGE_EXECUTE_WRITECOPY: u32 = 0x80;
 pub(super) const PAGE_GUARD: u32 = 0x100;
-/// A flag for protections that are executable: Control Flow Guard keeps its list of functions as it is. Without this flag, each address on the page
-/// becomes a legal target of indirect calls.
+/// A flag that is added to an executable protection. It makes Control Flow Guard keep its list of legal targets of indirect calls. Without this flag,
+/// every address on the page becomes a legal target.
 pub(super) const PAGE_TARGETS_NO_UPDATE: u32 = 0x4000_0000;
 
 pub(super) const ERROR_NOT_ENOUGH_MEMORY: u32 = 8;
@@ -43,10 +43,10 @@ pub(super) const SYNCHRONIZE: u32 = 0x0010_0000;
 pub(super) const THREAD_QUERY_LIMITED_INFORMATION: u32 = 0x0800;
 pub(super) const WAIT_OBJECT_0: u32 = 0;
 
-/// Flags of `GetModuleHandleEx`: the address lies in the module, and the module stays loaded until the process ends.
+/// The flags of `GetModuleHandleEx` that name a module by an address in it, and keep the module loaded until the process ends.
 pub(super) const PIN_BY_ADDRESS: u32 = 0x4 | 0x1;
 
-/// The part of `SYSTEM_INFO` that this platform uses.
+/// `SYSTEM_INFO`. This platform uses only the size of a page.
 #[repr(C)]
 pub(super) struct SystemInfo {
     pub(super) architecture: u32,
@@ -54,7 +54,7 @@ pub(super) struct SystemInfo {
     pub(super) rest: [usize; 5],
 }
 
-/// `SRWLOCK` and `CONDITION_VARIABLE`. Their first state is zero.
+/// The type of an `SRWLOCK` and of a `CONDITION_VARIABLE`. Zero is the first state of both.
 pub(super) type Word = *mut c_void;
 
 #[link(name = "kernel32")]

@@ -1,4 +1,4 @@
-//! The process-wide lock: a word that names its owner, and a condition variable on which waiting threads sleep.
+//! The process-wide lock: a word that contains the number of the owner's thread, and a condition variable on which waiting threads sleep.
 //!
 //! ```text
 //!   0               free
@@ -6,14 +6,14 @@
 //!   ... | WAITERS   in addition, another thread possibly sleeps
 //! ```
 //!
-//! Windows has no signals, so only an exception in the patcher itself can make the owner try to take the lock again. Then the lock recognises the
-//! number of its owner, and refuses. The system's own slim lock would wait for itself, and an owner that was ended (`TerminateThread`) would keep
-//! that lock for ever. So the slim lock guards only the way to sleep, for some instructions. No sleep lasts for ever. If nobody wakes a thread, it
-//! wakes up by itself and looks whether the owner still exists. If the owner is gone, the thread takes the lock over, and undoes what the owner
-//! left.
+//! Windows has no signals, so the owner can try to take the lock again only if an exception happens in the patcher itself. The lock then recognises
+//! the owner's number, and refuses. The system's slim lock (`SRWLOCK`) could not be the process-wide lock: in such a case the owner would wait for
+//! itself, and an owner that was ended (`TerminateThread`) would keep the slim lock for ever. So a slim lock guards only the few instructions before
+//! a thread sleeps. No sleep lasts longer than [`LONGEST`] milliseconds. If nobody has woken a thread by then, the thread checks whether the owner
+//! still exists. If not, the thread takes the lock over, and finishes or undoes the owner's transaction.
 //!
-//! When the process ends, the system ends all threads but one, wherever they are: one can have the lock, and another the slim lock. The last thread
-//! takes the lock over at once, and does not touch the slim lock.
+//! When the process ends, the system first ends all threads except one. One of the ended threads may have had the lock, and another one the slim
+//! lock. So the last thread takes the lock over at once, and does not use the slim lock.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -21,30 +21,32 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use super::kernel32::{self, *};
 
 const FREE: u32 = 0;
-/// A bit that no thread's number has, because the numbers are small: they are numbers of handles.
+/// The bit that is set if a thread may be waiting. No thread's number has this bit, because Windows numbers threads like handles, from small numbers
+/// on.
 const WAITERS: u32 = 1 << 31;
 
 /// The longest sleep, in milliseconds.
 const LONGEST: u32 = 100;
 
-/// The lock. All its bytes are zero at first.
+/// The lock. A lock whose bytes are all zero is free.
 #[repr(C)]
 pub(super) struct Lock {
     word: AtomicU32,
-    /// A field that tools read beside the word. On Linux, fork sets it to 0.
+    /// A word that tools expect after the first one (`format::process`). This platform does not use it, because Windows has no fork.
     consistent: AtomicU32,
     guard: UnsafeCell<Word>,
     condition: UnsafeCell<Word>,
 }
 
-// SAFETY: only functions of the system use the two cells, and they are made for several threads.
+// SAFETY: only functions of the system access the two cells, and the system allows them to be called from several threads at once.
 unsafe impl Sync for Lock {}
 
 impl Lock {
     /// Takes the lock. Returns false if the calling thread already has it.
     pub(super) fn acquire(&self) -> bool {
         let me = kernel32::GetCurrentThreadId();
-        // A thread that has slept sets `WAITERS` when it takes the lock, because other threads possibly still sleep.
+        // `mine` is the word that this thread stores when it takes the lock. After a sleep, it contains `WAITERS`, because other threads may still
+        // sleep.
         let (mut mine, mut expected) = (me, FREE);
         loop {
             let now = match self.word.compare_exchange(expected, mine, Ordering::Acquire, Ordering::Relaxed) {
@@ -56,7 +58,7 @@ impl Lock {
             }
             expected = FREE;
             if now != FREE && is_ending() {
-                expected = now; // The owner is not there any more.
+                expected = now; // The owner does not exist any more.
                 continue;
             }
             let marked = now | WAITERS;
@@ -70,11 +72,14 @@ impl Lock {
         }
     }
 
-    /// Releases the lock. The calling thread has it.
+    /// Releases the lock, which the calling thread has, and wakes a waiting thread.
     pub(super) fn release(&self) {
         if self.word.swap(FREE, Ordering::Release) & WAITERS != 0 && !is_ending() {
             let (guard, condition) = (self.guard.get(), self.condition.get());
-            // SAFETY: both cells live as long as the process. A thread that is about to sleep holds the guard until it sleeps.
+            // SAFETY: both cells live as long as the process, and this thread does not hold the guard.
+            //
+            // A thread that is about to sleep holds the guard from its look at the word until it sleeps. So once this thread has had the guard, such
+            // a thread has seen the free word, or sleeps and can be woken.
             unsafe {
                 kernel32::AcquireSRWLockExclusive(guard);
                 kernel32::ReleaseSRWLockExclusive(guard);
@@ -83,12 +88,12 @@ impl Lock {
         }
     }
 
-    /// Sleeps until another thread wakes this one, if the word is `marked`. Otherwise returns at once. Can also return without a reason. Returns
-    /// false if the sleep took as long as [`LONGEST`].
+    /// Sleeps until another thread wakes this one, but at most [`LONGEST`] milliseconds. Returns false if nothing woke the thread in that time,
+    /// otherwise true. If the word is not `marked`, returns true at once. Can also return true for no reason.
     #[cold]
     fn sleep(&self, marked: u32) -> bool {
         let (guard, condition) = (self.guard.get(), self.condition.get());
-        // SAFETY: both cells live as long as the process, and this thread does not have the guard.
+        // SAFETY: both cells live as long as the process, and this thread does not hold the guard before the first call.
         unsafe {
             kernel32::AcquireSRWLockExclusive(guard);
             let woken = self.word.load(Ordering::Relaxed) != marked
@@ -99,7 +104,7 @@ impl Lock {
     }
 }
 
-/// Whether the process ends, and the calling thread is its last one.
+/// Whether the process is ending, so that the calling thread is its last one.
 #[cold]
 fn is_ending() -> bool {
     #[cfg(test)]
@@ -109,17 +114,17 @@ fn is_ending() -> bool {
     crate::platform::is_ending()
 }
 
-/// Whether this process has no thread with this number any more. False if the system does not tell.
+/// Whether this process has no thread with this number any more. False if the system does not answer.
 #[cold]
 fn is_gone(thread: u32) -> bool {
     let handle = kernel32::OpenThread(SYNCHRONIZE | THREAD_QUERY_LIMITED_INFORMATION, 0, thread);
     if handle == 0 {
         return kernel32::GetLastError() == ERROR_INVALID_PARAMETER;
     }
-    // SAFETY: this function has opened the handle, and nobody else knows it.
+    // SAFETY: this function has opened the handle, closes it once, and passes it to nobody else.
     unsafe {
         let has_ended = kernel32::WaitForSingleObject(handle, 0) == WAIT_OBJECT_0;
-        // The system gives the numbers of ended threads to new threads, also of other processes.
+        // The system gives the number of an ended thread to a new thread, which can belong to another process.
         let is_here = kernel32::GetProcessIdOfThread(handle) == kernel32::GetCurrentProcessId();
         kernel32::CloseHandle(handle);
         has_ended || !is_here
@@ -152,7 +157,7 @@ mod tests {
                         assert!(lock.acquire());
                         assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0);
                         if total.load(Ordering::Relaxed) % 64 == 0 {
-                            thread::yield_now(); // Other threads come and sleep meanwhile.
+                            thread::yield_now(); // Lets the other threads find the lock taken, and sleep.
                         }
                         total.store(total.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
                         inside.fetch_sub(1, Ordering::Relaxed);
@@ -203,8 +208,9 @@ mod tests {
 
     std::thread_local! { pub(super) static IS_LAST: Cell<bool> = const { Cell::new(false) }; }
 
-    /// One thread has the lock, another waits for it, and one has the slim lock. A thread that is the last of an ending process waits for none of
-    /// them. (The test only says that the process ends, because it could not report afterwards. So the other threads exist, but do nothing.)
+    /// One thread has the lock and the slim lock, and another one waits for them. The last thread of an ending process must not wait for these
+    /// threads. (The test only pretends that the process is ending, because it could not report a result afterwards. So the other threads still
+    /// exist, but do nothing.)
     #[test]
     fn the_end_of_the_process_waits_for_nobody() {
         static LOCK: Lock = Lock {
@@ -217,7 +223,7 @@ mod tests {
         let (send, receive) = mpsc::channel();
         thread::spawn(move || {
             assert!(LOCK.acquire());
-            // SAFETY: the lock is a static, and nobody has the guard.
+            // SAFETY: the lock is a static, and no thread holds the guard yet.
             unsafe { kernel32::AcquireSRWLockExclusive(LOCK.guard.get()) };
             thread::spawn(|| LOCK.acquire());
             while LOCK.word.load(Ordering::Relaxed) & super::WAITERS == 0 {
@@ -233,7 +239,7 @@ mod tests {
         thread::spawn(move || {
             IS_LAST.set(true);
             assert!(LOCK.acquire() && !LOCK.acquire());
-            LOCK.word.fetch_or(super::WAITERS, Ordering::Relaxed); // As if somebody had waited for this thread.
+            LOCK.word.fetch_or(super::WAITERS, Ordering::Relaxed); // Pretends that a thread waits for this one.
             LOCK.release();
             send.send(LOCK.acquire()).unwrap();
         });

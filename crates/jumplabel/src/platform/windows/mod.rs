@@ -1,10 +1,10 @@
 //! The platform for Windows user space.
 //!
 //! ```text
-//!   write           the writer; its self-test; core sync (sync)
-//!   process_state   the lock, which all instances share, and their list
+//!   write           the only writer, `mprotect` by VirtualProtect; self_test tests it; sync does core sync; environment can forbid it
+//!   process_state   the state that all instances of the library share: their list, and the lock (lock)
 //!   modules         where objects lie, by their PE headers; other instances
-//!   pages, kernel32
+//!   pages           memory, protections, the clock; kernel32 declares the functions of the system
 //! ```
 
 mod environment;
@@ -36,8 +36,9 @@ use process_state::ProcessState;
 pub(super) struct Windows;
 pub(super) static PLATFORM: Windows = Windows;
 
-// SAFETY: the lock is process-wide (`process_state`). The writer restores the protections of what it opens. Nothing below this module runs
-// code that has sites, and only `place`, `start` and `start_thread` call the loader.
+// SAFETY: `process_state` shares one lock between all instances in the process. The writer changes only the bytes that it is given, and restores the
+// protection of pages or reports that it could not. Nothing in this module unwinds, runs code that has sites, or calls the loader while the lock is
+// held.
 unsafe impl Platform for Windows {
     fn lock(&self) -> Result<Token, Error> {
         let state = process_state::get().ok_or(Error::OutOfMemory)?;
@@ -55,7 +56,7 @@ unsafe impl Platform for Windows {
     }
 
     unsafe fn release(&self, memory: NonNull<u8>, _: usize) {
-        // SAFETY: the caller gives back memory from `allocate`.
+        // SAFETY: the caller frees memory from `allocate`, which nothing uses any more.
         unsafe { pages::release(memory) };
     }
 
@@ -79,7 +80,7 @@ unsafe impl Platform for Windows {
         body: &mut Body<'_>,
     ) -> Result<WriteReport, Failure> {
         self.prepare(kind, held).map_err(Failure::Refused)?;
-        // SAFETY: the caller passes extents of loaded code, in order, which do not overlap.
+        // SAFETY: the caller guarantees that the extents lie in loaded code, are sorted by address, and do not overlap.
         unsafe { write::open(extents, held, body) }.inspect_err(|failure| self_test::doubt(*failure))?;
         let warnings = Warnings { left_writable: !write::close_remaining(held) };
         Ok(WriteReport { visibility: Visibility::Immediate, warnings })
@@ -103,13 +104,13 @@ unsafe impl Platform for Windows {
         environment::set(kind);
     }
 
-    /// Finds other instances of the library. A constructor calls this, so the loader's lock is held.
+    /// Finds other instances of the library, and reads the environment. The loader's lock is held, because a constructor calls this function.
     unsafe fn start(&self, _: bool, _: &'static Callbacks) {
         if RUNTIME.stays() {
-            return; // The program has set another platform, which passes this call on a second time.
+            return; // This instance was started before. The program has now set a platform that passes this call on.
         }
         RUNTIME.stay();
-        // SAFETY: a constructor calls this function, so the loader's lock is held.
+        // SAFETY: the loader's lock is held, because the loader is calling the constructor that calls this function.
         unsafe { process_state::announce() };
         environment::read();
     }
@@ -119,7 +120,7 @@ unsafe impl Platform for Windows {
     }
 
     unsafe fn image(&self, words: [usize; 3]) -> Option<Image> {
-        // SAFETY: the words are 0 or from `place`, and the caller keeps their object loaded.
+        // SAFETY: the caller guarantees that the words are 0, or came from `place` for an object that is still loaded.
         unsafe { modules::image(words) }
     }
 

@@ -1,4 +1,5 @@
-//! Modules: where they lie, their PE headers, and which of them have an instance of this library. (PE format: learn.microsoft.com, "PE Format".)
+//! Reads the PE headers of loaded modules: where the modules lie, and which instance of this library each of them uses. (The format:
+//! learn.microsoft.com, "PE Format".)
 //!
 //! A module with keys or sites has the section `.jumplbl`. The section begins with 12 bytes, `jumplabel` and three zeros, and a word that leads to
 //! the [`Runtime`] of the module's instance.
@@ -12,7 +13,7 @@ use crate::platform::{Image, Place};
 
 const EXECUTABLE: u32 = 0x2000_0000; // IMAGE_SCN_MEM_EXECUTE
 
-/// A row of a module's table of sections.
+/// An entry of a module's table of sections (`IMAGE_SECTION_HEADER`).
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Section {
@@ -32,16 +33,19 @@ struct Headers {
 }
 
 impl Headers {
+    /// The headers of the module at `base`. `None` if there are no valid ones.
+    ///
     /// # Safety
-    /// A module is loaded at `base`, and stays loaded while the result is used.
+    /// `base` is 0 or the address of a module, which stays loaded while the result is used.
     unsafe fn of(base: usize) -> Option<Headers> {
         const MZ: u16 = 0x5a4d;
         const PE: u32 = 0x4550;
-        const OPTIONAL: usize = 24; // After the signature and the file's header.
-        // The first page of a module holds its headers. If there are many sections, the headers go on after that page.
+        const OPTIONAL: usize = 24; // The optional header comes after the signature and the file header.
+        // The region at the module's address contains its headers, on one page or more. So this reads only up to the end of that region.
         let end = Region::at(base).filter(|region| base != 0 && region.can_be_read())?.end;
         let holds = |address: usize, bytes: usize| address.checked_add(bytes).is_some_and(|last| last <= end);
-        // SAFETY: the caller says that a module is there. Each read is of bytes that `holds` has found to be readable.
+        // SAFETY: the caller guarantees that a module is loaded at `base`. Each read is of bytes in the readable region at `base`, which `holds`
+        // checks.
         unsafe {
             if !holds(base, 64) || (base as *const u16).read() != MZ {
                 return None;
@@ -58,7 +62,7 @@ impl Headers {
         }
     }
 
-    /// The sections of the module: where each begins and ends, and whether it is executable.
+    /// The sections of the module. For each section: the addresses at which it begins and ends, and whether it is executable.
     fn segments(self) -> impl Iterator<Item = ((usize, usize), bool)> {
         self.sections.iter().map(move |section| {
             let start = self.base + section.address as usize;
@@ -66,15 +70,16 @@ impl Headers {
         })
     }
 
-    /// The instance that the module uses. `None` if the module has no keys and no sites.
+    /// The instance of this library that the module uses. `None` if the module has no keys and no sites, or if the instance has another version.
     fn runtime(self) -> Option<&'static Runtime> {
         let section = self.sections.iter().find(|section| section.name == OBJECT_SECTION.as_bytes())?;
         let start = self.base + section.address as usize;
         if section.bytes < 16 {
             return None;
         }
-        // SAFETY: the loader has mapped the section. The word after the signature leads to a `Runtime` of the same module. Every version of a
-        // `Runtime` begins with its magic.
+        // SAFETY: the loader has mapped the section, which has at least 16 bytes. After the signature, the word there is the distance to a `Runtime`.
+        // The code reads the `Runtime` only if all of it lies in a section of this module. A `Runtime` of any version begins with the magic and the
+        // version.
         unsafe {
             let word = (start + SIGNATURE.len()) as *const i32;
             if (start as *const [u8; 12]).read() != *SIGNATURE {
@@ -88,19 +93,19 @@ impl Headers {
     }
 }
 
-/// The position of the module that contains `address`.
+/// The position in memory of the module that contains `address`. The words are 0 if there is no such module.
 pub(super) fn place(address: usize) -> Place {
     let base = Region::at(address).map_or(0, |region| region.module);
-    // SAFETY: `address` is that of a record, whose module is loaded.
+    // SAFETY: the caller passes the address of the record of a loaded module.
     let Some(Headers { base, sections }) = (unsafe { Headers::of(base) }) else {
         return Place { words: [0; 3], in_program: false, guarded: false };
     };
-    // SAFETY: the call only looks up the program's module.
+    // SAFETY: with a null name, the call only returns the address of the program's module.
     let in_program = base == unsafe { kernel32::GetModuleHandleW(core::ptr::null()) } as usize;
     Place { words: [base, sections.as_ptr() as usize, sections.len()], in_program, guarded: false }
 }
 
-/// The bounds of the module that has the words of this [`Place`]. `None` if the words are 0.
+/// The bounds of the module whose [`Place`] has these words. `None` if the words are 0.
 ///
 /// # Safety
 /// The words are 0, or the module is still loaded.
@@ -108,7 +113,8 @@ pub(super) unsafe fn image([base, sections, count]: [usize; 3]) -> Option<Image>
     if sections == 0 {
         return None;
     }
-    // SAFETY: the headers stay mapped as long as the module is loaded.
+    // SAFETY: the caller guarantees that the module is loaded. Its headers stay mapped that long, and the words are the address and the length of its
+    // table of sections.
     let sections = unsafe { core::slice::from_raw_parts(sections as *const Section, count) };
     Image::of(Headers { base, sections }.segments())
 }
@@ -116,7 +122,7 @@ pub(super) unsafe fn image([base, sections, count]: [usize; 3]) -> Option<Image>
 /// Whether `address` lies in a module that has a record.
 pub(super) fn has_record(address: usize) -> bool {
     let Some(base) = Region::at(address).map(|region| region.module).filter(|&base| base != 0) else { return false };
-    // SAFETY: the caller uses what lies at `address`, so its module is loaded.
+    // SAFETY: the caller uses the key at `address`, so it keeps that module loaded during this call.
     unsafe { Headers::of(base) }
         .is_some_and(|headers| headers.sections.iter().any(|section| section.name == OBJECT_SECTION.as_bytes()))
 }
@@ -124,19 +130,20 @@ pub(super) fn has_record(address: usize) -> bool {
 /// Keeps the module of this instance loaded until the process ends. Calls the loader.
 pub(super) fn keep_loaded() {
     let mut module = core::ptr::null();
-    // SAFETY: the address lies in this module.
+    // SAFETY: the flags demand an address in a module, which that of `RUNTIME` is. The call writes only to `module`.
     unsafe { kernel32::GetModuleHandleExW(PIN_BY_ADDRESS, (&raw const RUNTIME).cast(), &raw mut module) };
 }
 
-/// Another instance: the one whose module comes first in the process's list of modules. `None` if there is none.
+/// Another instance in this process: that of the first module on the process's list of modules that uses another one. `None` if there is no other.
 ///
-/// The list is in the process environment block, which the vendor documents (`PEB`, `PEB_LDR_DATA` of winternl.h). `EnumProcessModules`
-/// reads the same list, but is in another library.
+/// This reads the list from the process environment block, which the vendor documents (`PEB`, `PEB_LDR_DATA` in winternl.h). The function
+/// `EnumProcessModules` reads the same list, but belongs to another library of the system.
 ///
 /// # Safety
-/// The loader's lock is held, because the loader calls the constructor of this module.
+/// This thread holds the loader's lock: the loader is calling a constructor of this module.
 pub(super) unsafe fn find_other() -> Option<&'static Runtime> {
-    // SAFETY: the vendor documents the places of these words, and the loader's lock keeps the list as it is.
+    // SAFETY: the vendor documents the layout of the list. The caller holds the loader's lock, so no module is loaded or unloaded while this reads
+    // the list.
     unsafe {
         let list = process_environment_block().loader.as_ref()?;
         let end = &raw const list.modules;
@@ -158,14 +165,14 @@ struct ProcessEnvironmentBlock {
     loader: *const LoaderData,
 }
 
-/// `PEB_LDR_DATA`.
+/// The documented part of `PEB_LDR_DATA`.
 #[repr(C)]
 struct LoaderData {
     reserved: [usize; 4],
     modules: Link,
 }
 
-/// The `LIST_ENTRY` in `PEB_LDR_DATA`.
+/// `LIST_ENTRY`, as the head of the list in `PEB_LDR_DATA`.
 #[repr(C)]
 struct Link {
     next: *const Module,
@@ -183,7 +190,7 @@ struct Module {
 
 fn process_environment_block() -> &'static ProcessEnvironmentBlock {
     let block: *const ProcessEnvironmentBlock;
-    // SAFETY: in the thread environment block, this word has the address of the process environment block, which stays as long as the process.
+    // SAFETY: this word of the thread environment block contains the address of the process environment block, which exists as long as the process.
     unsafe {
         core::arch::asm!("mov {}, qword ptr gs:[0x60]", out(reg) block, options(nostack, preserves_flags, readonly, pure));
         &*block

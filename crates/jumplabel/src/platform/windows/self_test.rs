@@ -1,6 +1,6 @@
-//! The self-test, which the writer must pass before it may write anything else. The library has a function with one site for this test. The writer
-//! must make that site jump, and then make it fall through again, and the processor must notice both changes. A writer without effect is never
-//! tried again. A writer that the system refused is tried again at the next flip.
+//! The self-test that the writer must pass before it may write other sites. The library contains a function with one site for this test. The writer
+//! makes that site jump, and then makes it fall through again. After each change, the function must behave accordingly. If the writes have no effect,
+//! the writer is not used again in this process. If the system refuses the writer, the test is tried again at the next flip.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -16,7 +16,7 @@ const PASSED: u8 = 1;
 const FAILED: u8 = 2;
 static RESULT: AtomicU8 = AtomicU8::new(UNTRIED);
 
-/// Tests the writer, unless it was tested before. An error if the writer has not passed.
+/// Returns an error if the writer does not pass the self-test. Runs the self-test, unless the writer has already passed it or failed it.
 #[inline(never)]
 pub(super) fn pass(held: &mut Held) -> Result<(), Refusal> {
     match RESULT.load(Ordering::Relaxed) {
@@ -34,10 +34,10 @@ pub(super) fn pass(held: &mut Held) -> Result<(), Refusal> {
 }
 
 fn run(held: &mut Held) -> Result<(), Refusal> {
-    pages::forget(); // The noted region can be from an earlier transaction that wrote nothing.
+    pages::forget(); // `pages` may still have noted a region in an earlier transaction.
     let mut result = Ok(());
     for (state, jumps) in [(State::JUMP, true), (State::NOP, false)] {
-        // The second change restores the site. It is left out only if the system refused the first one.
+        // The second change restores the site, so it is made even if the first one had no effect. It is left out if the system refused the first one.
         if matches!(result, Ok(()) | Err(Refusal::NO_EFFECT)) {
             let obeys = || if self_test::jumps() == jumps { Ok(()) } else { Err(Refusal::NO_EFFECT) };
             result = result.and(change(state, held).and_then(|()| obeys()));
@@ -46,15 +46,15 @@ fn run(held: &mut Held) -> Result<(), Refusal> {
     result
 }
 
-/// Called after a failed flip. If a write had no effect although the writer has passed the self-test, the writer must pass again.
+/// Makes the writer pass the self-test again before its next use, if a write of it had no effect. Called after each failed flip.
 pub(super) fn doubt(failure: Failure) {
     if let Failure::Refused(Refusal::NO_EFFECT) | Failure::Stuck { refusal: Refusal::NO_EFFECT, .. } = failure {
         RESULT.store(UNTRIED, Ordering::Relaxed);
     }
 }
 
-/// Sets the site of the self-test to `state`, whatever the site holds. Writes all bytes at once, which is safe because no other thread runs the
-/// site.
+/// Sets the site of the self-test to `state`, whatever bytes the site has now. Writes all bytes of the site in one step, which is safe because no
+/// other thread runs the site.
 fn change(state: State, held: &mut Held) -> Result<(), Refusal> {
     let first = self_test::site();
     let displacement = Native::displacement(first as u64, self_test::target() as u64);
@@ -62,12 +62,13 @@ fn change(state: State, held: &mut Held) -> Result<(), Refusal> {
     let extents = [Extent { first, end: first + code.len() }];
     let write = Write::short(first, code.eight(), code.len() as u8, Native::SINGLE_STORE);
     let mut body = |writer: &mut dyn Writer| {
-        // SAFETY: the site belongs to the library, and lies in the open extent.
+        // SAFETY: the write is to the site of the self-test, which is the extent that the writer was opened for.
         unsafe { writer.write(&[write]) }.map_err(|(_, refusal)| Failure::Refused(refusal))?;
         let _ = writer.sync();
         Ok(())
     };
-    // SAFETY: the site belongs to the library, and is always mapped. No other thread runs it, because this thread holds the lock.
+    // SAFETY: the extent is the site of the self-test, which is code of the library, so it is loaded. No other thread runs the site, because only the
+    // holder of the lock runs the self-test.
     match unsafe { write::open(&extents, held, &mut body) } {
         Ok(()) => Ok(()),
         Err(Failure::Refused(refusal) | Failure::Unsynced(refusal) | Failure::Stuck { refusal, .. }) => Err(refusal),

@@ -1,4 +1,5 @@
-//! Tests of refusals. Wine enforces no policy of Windows. So the tests themselves refuse calls that change protections, in their own thread alone.
+//! Tests in which the system refuses to change protections. Wine does not enforce the policies of Windows by which the system would refuse. So these
+//! tests themselves refuse the calls, only for their own thread.
 
 use std::cell::Cell;
 use std::string::ToString;
@@ -8,14 +9,14 @@ use super::pages::{self, Region};
 use crate::error::Refusal;
 use crate::{Error, Lock, WriterKind, for_each_site, static_branch_unlikely, static_key};
 
-/// The error number of `VirtualProtect` under ProcessDynamicCodePolicy.
+/// The error number of `VirtualProtect` if ProcessDynamicCodePolicy forbids the change.
 const ERROR_DYNAMIC_CODE_BLOCKED: u32 = 1655;
 
-/// The calls that the test refuses.
+/// The calls of `VirtualProtect` that are refused.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Refused {
     None,
-    /// Calls that make pages writable, after this many that are allowed.
+    /// Calls that make pages writable, after this number of such calls has been allowed.
     Opening(u32),
     /// Calls that do not make pages writable.
     Closing,
@@ -23,12 +24,12 @@ enum Refused {
 
 std::thread_local! { static REFUSED: Cell<Refused> = const { Cell::new(Refused::None) }; }
 
-/// Refuses a call of this thread that sets `protection`, if the test asks for that.
+/// Returns an error if the test wants calls that set `protection` to be refused. `pages` calls this before each call of `VirtualProtect`.
 pub(super) fn refusal(protection: u32) -> Result<(), Refusal> {
     let opens = protection & !PAGE_TARGETS_NO_UPDATE == PAGE_EXECUTE_READWRITE;
     let is_refused = match REFUSED.get() {
         Refused::Opening(0) => opens,
-        // Each change is first tried with a flag. The test lets that call succeed.
+        // One change is one call here: the first call, with the flag that keeps Control Flow Guard's list, succeeds.
         Refused::Opening(left) if opens => {
             REFUSED.set(Refused::Opening(left - 1));
             false
@@ -46,14 +47,14 @@ fn while_refused<T>(refused: Refused, body: impl FnOnce() -> T) -> T {
     result
 }
 
-/// The address of the only site of a key.
+/// The address of the only site of `key`.
 fn site(key: &crate::RawKey) -> usize {
     let mut address = 0;
     assert_eq!(for_each_site(key, |site| address = site.address), Ok(1));
     address
 }
 
-/// The protection of the page at `address`. The caller holds the lock, because other tests flip, too.
+/// The protection of the page at `address`. The caller must hold the lock, because other tests flip at the same time, and may have opened the page.
 fn protection(address: usize, _: &Lock) -> u32 {
     Region::at(address).unwrap().protection
 }
@@ -77,11 +78,12 @@ fn a_policy_that_forbids() {
 
     let outcome = while_refused(Refused::Opening(0), || LOADS.enable()).unwrap();
     assert_eq!((outcome.loading, outcome.sites, checks()), (1, 0, [false, true]));
-    // The next flips are allowed. They patch.
+    // The next flips are not refused, so they patch.
     assert_eq!(LOADS.disable().unwrap().sites, 1);
     assert_eq!(KEY.enable().unwrap().sites, 1);
     assert_eq!(checks(), [true, false]);
-    // This refusal comes in the middle of a flip of several steps: the pages are opened again between two steps.
+    // Refuses in the middle of a flip of several steps, because the pages are opened again between two steps. Each round refuses one opening later,
+    // until none is refused.
     KEY.disable().unwrap();
     crate::restore_pristine(&KEY).unwrap();
     for steps in 1.. {
@@ -113,7 +115,7 @@ fn pages_that_cannot_be_closed() {
     let outcome = while_refused(Refused::Closing, || KEY.disable_locked(&mut lock)).unwrap();
     assert!(outcome.warnings.left_writable && !check());
     assert_ne!(protection(site, &lock), PAGE_EXECUTE_READ);
-    // The pages are still open. The library nevertheless knows their own protection.
+    // The pages are still open, but the library still knows the protection that they must get back.
     let outcome = while_refused(Refused::Closing, || KEY.enable_locked(&mut lock)).unwrap();
     assert!(outcome.warnings.left_writable && check());
     let outcome = KEY.disable_locked(&mut lock).unwrap();

@@ -1,5 +1,5 @@
-//! The writer. It makes the pages of the batch writable by `VirtualProtect` and stores to them. Then it restores the protection of each region of
-//! pages.
+//! The `mprotect` writer of Windows. It makes the pages of the batch writable by `VirtualProtect`, stores to them, and then restores the previous
+//! protection of each page.
 //!
 //! ```text
 //!   extents    .   . ..            .      sorted by address
@@ -9,15 +9,16 @@
 //!   close   each span gets its own protection back
 //! ```
 //!
-//! A region is a row of pages with the same protection, as `VirtualQuery` reports it. So only one protection of a span must be restored.
+//! A region is a row of pages with the same protection, as `VirtualQuery` reports it. A span lies in one region, so all its pages get the same
+//! protection back.
 //!
-//! If the system refuses to close a span, the span stays on the list until the system allows that. The system does not show the protection that the
-//! pages of an open span had before. So if a later span begins in an open span, it takes its protection from that one. No span lies partly in an
-//! open one.
+//! If the system refuses to close a span, the span stays on the list and stays open, until a later flip can close it. The system does not show the
+//! protection that the pages of an open span had before. So if a later span begins in an open span, the later span takes that protection from the
+//! open span. A later span never lies only partly in an open span.
 //!
-//! *Copies.* Pages of a module that were made writable are `PAGE_EXECUTE_WRITECOPY` until the first store: the system gives them this protection,
-//! whichever writable protection a program asks for. After a store, the page is the process's own. Then the system may refuse to give it
-//! `PAGE_EXECUTE_WRITECOPY` again.
+//! *Copy on write.* If a program makes a page of a module writable, the system gives the page the protection `PAGE_EXECUTE_WRITECOPY`, whichever
+//! writable protection the program asks for. The first store to the page makes a copy for this process alone. After that, the system may refuse to
+//! give the page `PAGE_EXECUTE_WRITECOPY` again. So if that was its own protection, the page may be closed with `PAGE_EXECUTE_READWRITE`.
 
 use super::kernel32::*;
 use super::pages::{self, Region};
@@ -26,13 +27,13 @@ use crate::error::Refusal;
 use crate::platform::list::List;
 use crate::platform::{Body, Extent, Failure, Guarded, Held, SPAN_GAP_PAGES, Write, Writer};
 
-/// The spans that are open. Spans that could not be closed stay here.
+/// The spans of the current transaction, and the spans that could not be closed.
 static SPANS: Guarded<List<Span>> = Guarded::new(List::new());
 
-/// Makes `extents` writable, and runs `body`.
+/// Makes `extents` writable, runs `body` with the open writer, and restores the pages. The self-test calls this function, too.
 ///
 /// # Safety
-/// As for [`Platform::open`](crate::platform::Platform::open).
+/// The contract of [`Platform::open`](crate::platform::Platform::open).
 pub(super) unsafe fn open(extents: &[Extent], held: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
     let spans = SPANS.get(held);
     let result = find(spans, extents).and_then(|()| open_all(spans)).map_err(Failure::Refused);
@@ -48,12 +49,12 @@ pub(super) fn close_remaining(held: &mut Held) -> bool {
     spans.is_empty() || close(spans)
 }
 
-/// Forgets everything about `addresses`, because the code there is about to be unloaded.
+/// Forgets all spans at `addresses`, because the code there is about to be unloaded.
 pub(super) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
     SPANS.get(held).retain(|span, _| span.end <= addresses.start || addresses.end <= span.start);
 }
 
-/// Frees the memory of the list, because this instance of the library is about to be unloaded. Keeps the list if a span is still open.
+/// Frees the memory of the list of spans, because this instance of the library is about to be unloaded. Keeps the memory if a span is still open.
 pub(super) fn stop(held: &mut Held) {
     let spans = SPANS.get(held);
     if spans.is_empty() {
@@ -63,19 +64,22 @@ pub(super) fn stop(held: &mut Held) {
 
 struct VirtualProtect<'a> {
     spans: &'a mut List<Span>,
-    /// Whether a core sync came after the last write.
+    /// Whether the last call of this writer was a core sync, so that the next write begins a new step.
     is_synced: bool,
 }
 
 impl Writer for VirtualProtect<'_> {
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
-        // The step that these writes belong to relies on the core sync after the last step.
+        // These writes begin a new step, which relies on the core sync after the previous step. The vendor does not promise that
+        // `FlushProcessWriteBuffers` is a core sync (docs/safety.md). So the spans are also closed and opened again, which interrupts the processors,
+        // too.
         if core::mem::take(&mut self.is_synced) {
             let again = |span: &mut Span| span.close().and_then(|()| span.open());
             self.spans.as_mut_slice().iter_mut().try_for_each(again).map_err(|refusal| (0, refusal))?;
         }
         for write in writes {
-            // SAFETY: the pages of the write are open, and its words are aligned.
+            // SAFETY: the caller guarantees that the write is to extents that this writer was opened for, so the pages are writable. The patcher
+            // aligns a word for a single store.
             unsafe { write.store() };
         }
         sync::flush(writes);
@@ -101,7 +105,8 @@ struct Span {
 
 impl Span {
     fn protect(&self, protection: u32) -> Result<(), Refusal> {
-        // SAFETY: the pages have verified sites, or lie between such pages in the same region. They are executable before and after the change.
+        // SAFETY: the pages have verified sites, or lie between such pages in the same region of code. They stay executable for the threads that run
+        // them.
         unsafe { pages::protect(self.start, self.end - self.start, protection) }
     }
 
@@ -112,7 +117,7 @@ impl Span {
         Ok(())
     }
 
-    /// Restores the protection of the pages.
+    /// Restores the protection of the pages, if the span is open.
     #[inline]
     fn close(&mut self) -> Result<(), Refusal> {
         const KINDS: u32 = 0xff;
@@ -127,7 +132,7 @@ impl Span {
     }
 }
 
-/// Puts spans on the list, so that they cover `extents`. Each span lies in one region.
+/// Adds spans to the list that cover the pages of `extents`. Each span lies in one region.
 fn find(spans: &mut List<Span>, extents: &[Extent]) -> Result<(), Refusal> {
     let page = pages::size();
     let floor = |address: usize| address & !(page - 1);
@@ -164,13 +169,13 @@ fn push(spans: &mut List<Span>, span: Span) -> Result<(), Refusal> {
     spans.push(span, &PLATFORM).map_err(|_| pages::refusal(ERROR_NOT_ENOUGH_MEMORY))
 }
 
-/// Opens all spans that are not open. After a refusal, `close` closes those that were opened.
+/// Opens all spans that are not open. If the system refuses one, the caller closes those that were opened, with [`close`].
 fn open_all(spans: &mut List<Span>) -> Result<(), Refusal> {
     spans.as_mut_slice().iter_mut().filter(|span| !span.open).try_for_each(Span::open)
 }
 
-/// Closes all spans. Returns false if a span cannot be closed; that span stays on the list for the next flip. Also forgets the region that
-/// `pages::readable` found last, because the protection of that region changes here.
+/// Closes all spans. Returns false if a span cannot be closed. Such a span stays on the list for the next flip. Also forgets the region that
+/// [`pages::readable`] found last, because its protection may change here.
 #[inline(never)]
 fn close(spans: &mut List<Span>) -> bool {
     if spans.is_empty() {

@@ -1,15 +1,16 @@
-//! The handlers of fork. They hold the lock while the system forks the process, so no child ever sees an unfinished batch. A raw `clone` runs no
-//! handlers; see `patch::in_flight`.
+//! The handlers of fork (`pthread_atfork`). They hold the lock while the system forks the process, so that the child sees no unfinished batch.
+//! (`process_state` and `patch::in_flight` handle the exceptions: a fork that gives up waiting for the lock or loses it, and a raw `clone`, which
+//! runs no handlers.)
 //!
-//! The handlers of one instance work for all instances in the process. The program's instance always registers them. Another instance (of a plugin,
-//! or of a library that the program is linked with) registers them only if no instance has them yet; its object then stays loaded. So two instances
-//! can have handlers: that of a library, whose constructors run first, and that of the program. The handlers of the second one find the lock taken,
-//! and change nothing.
+//! The handlers of one instance work for all instances in the process. The program's instance always registers handlers. Another instance (of a
+//! plugin, or of a library that the program is linked with) registers handlers only if no instance has any yet, and its object then stays loaded. So
+//! two instances can have handlers: that of a library, whose constructors run before the program's, and that of the program. The handlers that are
+//! called second find that the thread already has the lock, and change nothing.
 //!
-//! A handler must never be unloaded. Three things would go wrong otherwise:
-//! * The C library looks a handler up and then calls it, even if another thread unloads the handler in between.
-//! * A handler that is unloaded while it runs has nowhere to return to.
-//! * If a handler is unloaded after its `prepare` ran, its `parent` is never called.
+//! A handler must never be unloaded. Otherwise three things could go wrong:
+//! * The C library finds a handler, another thread unloads the handler, and the C library calls it.
+//! * A handler is unloaded while it waits for the lock, and then continues in code that is gone.
+//! * A handler is unloaded after its `prepare` was called. Its `parent` is then never called, and the lock is never released.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,14 +19,16 @@ use crate::platform::linux::libc;
 
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process is the child of a fork that called these handlers.
+/// Whether this process is a child of a fork that called these handlers, or a descendant of one.
 pub(super) fn is_child() -> bool {
     IS_CHILD.load(Ordering::Relaxed)
 }
 
 pub(crate) fn register() {
-    // The registration fails if there is too little memory, and a constructor cannot report that. A child then finds out by itself that it must
-    // repair its sites. SAFETY: this instance is never unloaded.
+    // SAFETY: the three functions are never unloaded, because this instance is the program's or was kept loaded.
+    //
+    // The result is ignored. The call fails only if there is no memory, and a constructor cannot report that. A child then finds out from the wiped
+    // page that it must repair its sites.
     unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
 }
 

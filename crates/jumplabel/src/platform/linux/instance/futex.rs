@@ -1,5 +1,5 @@
-//! Functions that sleep on a word, and wake a thread that sleeps. [`mutex`](super::mutex) uses them; the model check replaces them by its own
-//! functions.
+//! Functions to sleep on a word and to wake a sleeping thread, and functions that tell the calling thread's number and whether a thread has ended.
+//! [`mutex`](super::mutex) uses only the functions to sleep and to wake; the model check of `mutex` replaces these two by its own.
 
 pub(super) use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,11 +13,11 @@ use rustix::thread::futex::{self, Flags};
 /// The longest sleep, in milliseconds.
 pub(super) const LONGEST: u32 = 100;
 
-/// If `word` is not `expected`, returns at once. Otherwise sleeps until another thread wakes this one. Can also return for no reason. Returns
-/// false if the sleep took as long as [`LONGEST`] and nothing woke the thread.
+/// Sleeps until another thread wakes this one, but at most [`LONGEST`] milliseconds. Returns false if nothing woke the thread in that time, otherwise
+/// true. If `word` is not `expected`, returns true at once. Can also return true for no reason.
 ///
-/// A signal handler does not end the sleep. Otherwise, if a timer sent signals at intervals shorter than [`LONGEST`], no sleep would ever last
-/// that long.
+/// A signal handler does not end the sleep. If it did, a timer that sends a signal more often than every [`LONGEST`] milliseconds would let no sleep
+/// last the full time, and the thread would never look at the owner.
 #[cold]
 #[inline(never)] // Not inlined: most flips find the lock free.
 pub(super) fn wait(word: &AtomicU32, expected: u32) -> bool {
@@ -34,12 +34,14 @@ pub(super) fn wait(word: &AtomicU32, expected: u32) -> bool {
     }
 }
 
-/// The number of the calling thread. If a filter refuses `gettid`, the thread takes a free lock with priority inheritance: the system writes the
-/// owner's number into it (futex(2), `FUTEX_LOCK_PI`), and keeps no data of a lock without waiters. `None` if a filter refuses that, too.
+/// The number of the calling thread. If a seccomp filter refuses `gettid`, uses a second way, [`owner_of_a_lock`]. `None` if the system refuses that,
+/// too.
 pub(super) fn this_thread() -> Option<NonZeroU32> {
     libc::gettid().or_else(owner_of_a_lock)
 }
 
+/// The number of the calling thread, found in another way: the thread takes a free lock with priority inheritance, and the system writes the owner's
+/// number into it (futex(2), `FUTEX_LOCK_PI`). The system keeps no data of a lock without waiters.
 #[cold]
 fn owner_of_a_lock() -> Option<NonZeroU32> {
     let lock = AtomicU32::new(0);
@@ -47,25 +49,26 @@ fn owner_of_a_lock() -> Option<NonZeroU32> {
     NonZeroU32::new(lock.load(Ordering::Relaxed))
 }
 
-/// Whether a thread has ended or does not exist. `None` if the system does not say. A zombie counts as ended. (Zombies are the first thread of a
-/// process whose other threads continue, and a child that was not waited for.)
+/// Whether a thread does not exist, or has ended. A zombie has ended: it is the first thread of a process whose other threads continue, or a child
+/// that was not waited for. `None` if the system does not answer.
 pub(super) fn has_ended(thread: u32) -> Option<bool> {
     match wait_for_owner(thread) {
-        // An emulated program can have another byte order than the system. The system then reads the number of a wrong thread. To notice that, the
-        // code also asks about the calling thread: under such an emulator, the system does not find the calling thread.
+        // Under an emulator, the program and the system can have different byte orders, and the system then reads a wrong number. To notice that,
+        // this also asks about the calling thread, which exists: such a system does not find it.
         Err(Errno::SRCH) if wait_for_owner(this_thread()?.get()) == Err(Errno::DEADLK) => Some(true),
         Err(Errno::TIMEDOUT) => Some(false),
         _ => None,
     }
 }
 
-/// Asks the system about `thread`. Tries to take a lock with priority inheritance that `thread` owns, and does not wait (futex(2),
-/// `FUTEX_LOCK_PI`). The system refuses with `ETIMEDOUT` if `thread` exists. It refuses with `ESRCH` if it does not find `thread`, or if
-/// `thread` has ended. It refuses with `EDEADLK` if `thread` is the calling thread.
+/// Asks the system whether `thread` exists. To do that, this tries to take a lock with priority inheritance whose word says that `thread` owns it
+/// (futex(2), `FUTEX_LOCK_PI`), and does not wait. The error is `ETIMEDOUT` if `thread` exists, `ESRCH` if it does not exist or has ended, and
+/// `EDEADLK` if it is the calling thread.
 fn wait_for_owner(thread: u32) -> Result<(), Errno> {
     try_lock(&AtomicU32::new(thread))
 }
 
+/// Tries to take a lock with priority inheritance. Does not wait, because the time limit lies in the past.
 #[inline(never)]
 fn try_lock(lock: &AtomicU32) -> Result<(), Errno> {
     let past = Timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,4 +1,4 @@
-//! The process-wide lock: a futex word that names its owner.
+//! The process-wide lock: a futex word that contains the number of the owner's thread.
 //!
 //! ```text
 //!   0               free
@@ -7,27 +7,29 @@
 //!   ... | WAITERS   in addition, another thread possibly sleeps
 //! ```
 //!
-//! The owner blocks all its signals, so no handler can interrupt a thread that has the lock. A waiting thread blocks signals only during each try,
-//! and sleeps with its previous mask. If the system refuses to block signals, a flip does not get the lock. Work that must be done (an object is
-//! unloaded, the process forks) takes the lock nevertheless. Even without a signal, the owner can try to take the lock again: in a fault in the
-//! patcher, or in an atfork handler that runs after ours. Then the lock recognises the owner's number, and refuses.
+//! The owner blocks its signals, so no signal handler can interrupt a thread that has the lock. A waiting thread blocks signals only while it tries
+//! to take the lock, and sleeps with its previous mask. If the system refuses to block signals, a flip does not get the lock, but work that must be
+//! done (an object is unloaded, the process forks) takes the lock nevertheless. The owner can still try to take the lock again: in the handler of a
+//! fault in the patcher, or in an atfork handler that runs after the library's `prepare` and flips. The lock then recognises the owner's number, and
+//! refuses.
 //!
-//! No sleep is for ever. If nothing wakes the waiter for some time, it judges the owner. It can take over the lock in two cases: the owner no
-//! longer exists, or the owner is a fork that takes too long (see [`fork`](super::fork)).
+//! No sleep lasts longer than [`LONGEST`](super::futex::LONGEST) milliseconds. If nothing has woken a thread by then, the thread looks at the state
+//! of the owner. It can take the lock over from an owner that no longer exists, or from a fork that takes too long (see [`waiting`](super::waiting)).
 //!
-//! The word lies in a page that fork wipes, so a child made by a raw `clone` finds the lock free. Only [`futex`](super::futex) and the
-//! waiter call the system, so the model check can run this file as it is.
+//! The word lies in a page that forks wipe, so the child of a raw `clone` finds the lock free. This file itself calls the system only through
+//! [`futex`](super::futex) and the trait [`Waiter`]. So the model check can run this file unchanged, with its own versions of the two.
 
 use super::futex::{AtomicU32, Ordering, wait, wake_one};
 
 const FREE: u32 = 0;
 const WAITERS: u32 = 1 << 31;
-/// A bit in the name of a thread that takes the lock in order to fork.
+/// The bit in the lock's word that is set if the owner has taken the lock in order to fork.
 pub(super) const FORKING: u32 = 1 << 30;
-/// Stands for the number of each thread whose number the system does not tell. No thread has this number (Linux: `PID_MAX_LIMIT`).
+/// The number that a thread uses if the system does not tell its own. No thread really has this number, because it is above the kernel's limit
+/// (`PID_MAX_LIMIT`).
 pub(super) const NAMELESS: u32 = FORKING - 1;
 
-/// The lock. All bit patterns are valid. Zero means that the lock is free.
+/// The lock. All bit patterns are valid, and zero is a free lock.
 #[repr(transparent)]
 pub(super) struct Lock(pub(super) AtomicU32);
 
@@ -36,7 +38,7 @@ pub(super) struct Lock(pub(super) AtomicU32);
 pub(super) enum Refusal {
     /// The thread has the lock already.
     Reentrant,
-    /// The thread gave up.
+    /// The thread has given up waiting. Only a thread that is about to fork does.
     GaveUp,
     /// The system refuses to block the thread's signals.
     Unblocked,
@@ -44,40 +46,39 @@ pub(super) enum Refusal {
     Nameless,
 }
 
-/// The decision of a waiter, if the owner has not released the lock during the waiter's sleep.
+/// The decision of a waiting thread that nothing has woken from its sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// The waiter sleeps again.
+    /// The thread tries again, and sleeps again.
     Wait,
-    /// The waiter takes the lock over from the owner.
+    /// The thread takes the lock over from its owner.
     TakeOver,
-    /// The waiter continues without the lock.
+    /// The thread continues without the lock.
     GiveUp,
 }
 
-/// A thread that wants the lock.
+/// A thread that wants the lock: its signals, and its decisions while it waits.
 pub(super) trait Waiter {
-    /// Blocks signals, because the thread will try to take the lock next. Returns false if the system refuses and the thread must not take the lock
-    /// without that.
+    /// Blocks signals before the thread tries to take the lock. Returns false if the system refuses, unless this thread takes the lock even then.
     fn block(&mut self) -> bool;
-    /// Unblocks signals, because the thread did not get the lock.
+    /// Restores the previous mask of signals, because the thread did not get the lock.
     fn unblock(&mut self);
-    /// Decides what to do about the owner that `word` names. Called if nothing woke the thread from its sleep.
+    /// Decides what the thread does about the owner that `word` names. Called if nothing has woken the thread from its sleep.
     fn judge(&mut self, word: u32) -> Decision;
 }
 
-/// The number of the thread named in `word`.
+/// The number of the owner in the lock's word, or in a name.
 pub(super) const fn owner(word: u32) -> u32 {
     word & !(WAITERS | FORKING)
 }
 
 impl Lock {
-    /// Takes the lock under the name `me`: the number of the thread, with [`FORKING`] if the thread is about to fork. When this returns, signals
-    /// are blocked if the thread has the lock, and unblocked otherwise.
+    /// Takes the lock under the name `me`: the number of the thread, with [`FORKING`] if the thread is about to fork. When this returns `Ok`, the
+    /// waiter has blocked signals. When it returns an error, signals are as before.
     pub(super) fn acquire(&self, me: u32, waiter: &mut impl Waiter) -> Result<(), Refusal> {
-        // A thread without a number cannot find itself: this is the owner of a free lock.
+        // A thread that does not know its number cannot recognise itself as the owner. `FREE` never equals the number of an owner.
         let myself = if owner(me) == NAMELESS { FREE } else { owner(me) };
-        // A thread that has slept sets `WAITERS` when it takes the lock, because other threads may still sleep.
+        // The word that this thread stores when it takes the lock. After a sleep, it contains `WAITERS`, because other threads may still sleep.
         let mut mine = me;
         let mut expected = FREE;
         loop {
@@ -93,7 +94,7 @@ impl Lock {
                 return Err(Refusal::Reentrant);
             }
             expected = FREE;
-            // `WAITERS` tells the owner to wake a thread. Setting it twice does no harm.
+            // `WAITERS` tells the owner to wake a thread when it releases the lock. It may already be set.
             let marked = now | WAITERS;
             if now == FREE || self.0.compare_exchange(now, marked, Ordering::Relaxed, Ordering::Relaxed).is_err() {
                 continue;
@@ -110,7 +111,8 @@ impl Lock {
         }
     }
 
-    /// Releases the lock that was taken under the name `me`. Does nothing if another thread has taken the lock over.
+    /// Releases the lock that this thread took under the name `me`, and wakes a waiting thread. Does nothing if another thread has taken the lock
+    /// over.
     pub(super) fn release(&self, me: u32) {
         let mut now = me;
         while let Err(changed) = self.0.compare_exchange(now, FREE, Ordering::Release, Ordering::Relaxed) {
@@ -129,7 +131,7 @@ impl Lock {
         self.0.load(Ordering::Relaxed) == FREE
     }
 
-    /// Frees the lock in a forked child, where its owner does not exist.
+    /// Frees the lock, whoever has it. Called in a forked child, in which the owner does not exist.
     pub(super) fn reset(&self) {
         self.0.store(FREE, Ordering::Release);
     }

@@ -1,17 +1,18 @@
-//! ELF notes. Through them, an instance of this library finds another instance in the process, and objects that are not registered yet.
+//! The library's ELF notes. By these notes, an instance finds another instance of the library in the process, and finds out whether an object that is
+//! not registered has a record.
 //!
 //! ```text
-//!   .note.jumplabel │ here │ header │        two self-relative words: HERE - .   __ehdr_start - .
+//!   .note.jumplabel │ here │ header │        two words, relative to their own addresses: HERE - .   __ehdr_start - .
 //!                      └─► HERE: pointer ─► Runtime: magic, version
 //!   .note.jumplabel │                        empty: the object has a record
 //! ```
 //!
-//! A tool may have moved the note, but not the things that it leads to. (patchelf does that if it needs room for longer program headers.) Then the
-//! first word leads nowhere. But the two words together still give the distance of `HERE` from the ELF header with which the linker began the
-//! object. That header stood at the beginning of a page. The page still is one of the first pages of the object, but perhaps not the very first.
+//! A tool may have moved the note, without the things that the note leads to. (patchelf does that if it needs room for longer program headers.) The
+//! first word then leads nowhere. But the two words together still give the distance from the ELF header to `HERE`, as the linker placed them. The
+//! header stood at the beginning of a page, which is still one of the first pages of the object, but perhaps not the first one.
 //!
-//! The reader does not trust a note. Before it reads at an address, it looks the address up in the segments that the loader has mapped. At the
-//! end it must find the magic of a [`Runtime`]; otherwise the note leads nowhere.
+//! The code that reads a note does not trust the note. It reads an address only if the address lies in a segment that the loader has mapped. A note
+//! leads to a [`Runtime`] only if the magic and the version of a `Runtime` are there; otherwise the note is ignored.
 
 use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
@@ -21,8 +22,8 @@ use crate::platform::instances::RUNTIME;
 use crate::platform::linux::libc;
 use crate::platform::linux::loader::segments::{PT_NOTE, Segments};
 
-/// The pointer to which the note leads. The note does not lead to [`RUNTIME`] directly: a Rust `dylib` exports `RUNTIME`, and then its
-/// address is not known at link time.
+/// The pointer that the note leads to. The note does not lead to [`RUNTIME`] itself, because a Rust `dylib` exports `RUNTIME`, and the distance to an
+/// exported symbol is not known at link time.
 #[cfg(jumplabel_sites)]
 static HERE: &Runtime = &RUNTIME;
 
@@ -43,38 +44,42 @@ core::arch::global_asm!(
 );
 
 const NAME: &[u8; 12] = b"jumplabel\0\0\0";
-/// The first words of a note of this library: the lengths of the note's name and of its description, its type, its name.
+/// The first words of an instance's note: the length of its name, the length of its description, its type, and its name.
 const OURS: [u32; 6] = head(DESCRIPTION as u32);
 
 const fn head(description: u32) -> [u32; 6] {
     [10, description, VERSION, name_at(0), name_at(4), name_at(8)]
 }
-/// The number of bytes in front of the name. `HEAD` is the number of bytes up to the end of the name.
+/// The number of bytes in a note before its name.
 const WORDS: u64 = 12;
+/// The number of bytes in a note before its description.
 const HEAD: usize = size_of_val(&OURS);
 
 const fn name_at(at: usize) -> u32 {
     u32::from_ne_bytes([NAME[at], NAME[at + 1], NAME[at + 2], NAME[at + 3]])
 }
 
-/// The number of bytes that follow the head in a note of this library.
+/// The number of bytes of the description, which are the two words that follow the name in an instance's note.
 const DESCRIPTION: usize = 8;
-/// The ELF header lies at a multiple of this number of bytes. On every system, the size of a page is a multiple of this number, too.
+/// The step, in bytes, in which [`runtime_of`] looks for the ELF header. The header lies at the beginning of a page, and the size of a page is a
+/// multiple of this number on every system.
 const PAGE: usize = 4 << 10;
-/// The number of pages in which the reader searches for the ELF header. A tool puts at most a copy of the dynamic symbols in front of it.
+/// The number of steps in which [`runtime_of`] looks for the ELF header. A tool puts little in front of the header: at most a copy of the dynamic
+/// symbols.
 const PAGES: usize = 4000;
 
-/// Another instance in this process: the first one to which a note leads. `None` if there is none. Calls the dynamic loader.
+/// Another instance in this process: the first one whose note is found. `None` if there is no other instance. Calls the dynamic loader.
 pub(super) fn find_other() -> Option<&'static Runtime> {
     let mut other: *const Runtime = core::ptr::null();
-    // SAFETY: the callback uses only its arguments. The loader's lock is recursive, and this library's lock is not held.
+    // SAFETY: the callback has the type that `dl_iterate_phdr` expects, and `data` points to the pointer that the callback writes. The call cannot
+    // deadlock: this library's lock is not held, and the loader's lock is recursive.
     unsafe { libc::dl_iterate_phdr(look, (&raw mut other).cast()) };
-    // SAFETY: the pointer is null, or leads into an object that is loaded and whose destructor has not run.
+    // SAFETY: the pointer is null, or `look` found a valid `Runtime` there, in an object that is still loaded.
     unsafe { other.as_ref() }
 }
 
 unsafe extern "C" fn look(info: *const libc::DlPhdrInfo, _size: usize, data: *mut c_void) -> c_int {
-    // SAFETY: `info` comes from the loader, and is used only during this call.
+    // SAFETY: `info` is the argument of this callback of `dl_iterate_phdr`, and is used only before it returns.
     let segments = unsafe { Segments::of(&*info) };
     let (this, mut other) = (&raw const RUNTIME as usize, None);
     notes(&segments, &mut |note| {
@@ -83,27 +88,28 @@ unsafe extern "C" fn look(info: *const libc::DlPhdrInfo, _size: usize, data: *mu
         }
     });
     let Some(other) = other else { return 0 };
-    // SAFETY: `find_other` passes a pointer to a pointer.
+    // SAFETY: `data` points to the variable `other` of `find_other`, which has the size of an address.
     unsafe { data.cast::<usize>().write(other) };
     1
 }
 
-/// Whether the object that contains `address` has a record, even if the object is not registered. Calls the dynamic loader.
+/// Whether the object that contains `address` has a record, whether or not the object is registered yet. Calls the dynamic loader.
 #[cfg(jumplabel_sites)]
 pub(crate) fn has_record(mut address: usize) -> bool {
-    // SAFETY: the callback reads the address to which its argument points. The loader's lock is recursive, and this library's lock is not
-    // held.
+    // SAFETY: the callback has the type that `dl_iterate_phdr` expects, and `data` points to the address that the callback reads. The call cannot
+    // deadlock: this library's lock is not held, and the loader's lock is recursive.
     unsafe { libc::dl_iterate_phdr(look_for_record, (&raw mut address).cast()) != 0 }
 }
 
 #[cfg(jumplabel_sites)]
 unsafe extern "C" fn look_for_record(info: *const libc::DlPhdrInfo, _size: usize, address: *mut c_void) -> c_int {
-    // SAFETY: `info` comes from the loader, and is used only during this call. `address` comes from `has_record`.
+    // SAFETY: `info` is the argument of this callback of `dl_iterate_phdr`, and is used only before it returns. `address` points to the argument of
+    // `has_record`.
     let (segments, address) = unsafe { (Segments::of(&*info), address.cast::<usize>().read()) };
     c_int::from(segments.holds(address, 1) && is_of_record(&segments))
 }
 
-/// Whether any note of the object says that the object has a record.
+/// Whether the object has the empty note of this library, which says that the object has a record.
 #[cfg(any(jumplabel_sites, test))]
 fn is_of_record(segments: &Segments<'_>) -> bool {
     let mut is_one = false;
@@ -111,14 +117,14 @@ fn is_of_record(segments: &Segments<'_>) -> bool {
     is_one
 }
 
-/// Calls `visit` with the address of each note of an object.
+/// Calls `visit` with the address of each ELF note of an object.
 #[inline(never)]
 fn notes(segments: &Segments<'_>, visit: &mut dyn FnMut(usize)) {
     for (header, start, _) in segments.of_type(PT_NOTE) {
-        // Notes in a segment that is 8-aligned are padded to 8 bytes.
+        // In a segment that is aligned to 8 bytes, notes are padded to 8 bytes, otherwise to 4.
         let alignment = if header.p_align == 8 { 8 } else { 4_u64 };
-        // If GNU strip or objcopy remove the first section of a segment, the segment's address in its program header is lost, but not its
-        // offset in the file.
+        // If GNU strip or objcopy have removed the first section of a segment, the address in the segment's program header is wrong, but its offset
+        // in the file is right. So this looks at both places.
         let in_file = segments.address_of(header.p_offset).unwrap_or(start);
         let mut start = start;
         loop {
@@ -136,11 +142,11 @@ fn notes(segments: &Segments<'_>, visit: &mut dyn FnMut(usize)) {
     }
 }
 
-/// The address of the note after the one at `note`. `None` if the note at `note` extends beyond `end`.
+/// The address after the note at `note`, where the next note begins. `None` if the note at `note` cannot be read or extends beyond `end`.
 #[inline(never)]
 fn behind(segments: &Segments<'_>, note: usize, end: usize, alignment: u64) -> Option<usize> {
     let [name, description] = segments.words(note)?;
-    // The numbers have 32 bits, so no sum of them overflows 64 bits.
+    // The lengths have 32 bits, so no sum here overflows 64 bits.
     let padded = |length: u64| (length + alignment - 1) & !(alignment - 1);
     let name_end = padded(WORDS + u64::from(name));
     let unpadded = name_end + u64::from(description);
@@ -148,7 +154,7 @@ fn behind(segments: &Segments<'_>, note: usize, end: usize, alignment: u64) -> O
     note.checked_add(padded(unpadded) as usize).filter(|_| is_whole)
 }
 
-/// The address of the `Runtime` to which the note at `note` leads. `None` if this is no note of this library, or if the note leads nowhere.
+/// The address of the `Runtime` that the note at `note` leads to. `None` if this is not an instance's note, or if it leads to no `Runtime`.
 #[inline(never)]
 fn runtime_of(segments: &Segments<'_>, note: usize) -> Option<usize> {
     let [head @ .., to_here, to_header] = segments.words::<{ (HEAD + DESCRIPTION) / 4 }>(note)?;
@@ -160,7 +166,7 @@ fn runtime_of(segments: &Segments<'_>, note: usize) -> Option<usize> {
     if let Some(runtime) = runtime_at(segments, here) {
         return Some(runtime);
     }
-    // The note was moved, or leads nowhere. So this tries each address at which the header could be.
+    // The note was moved, or leads nowhere. So this tries each address at which the ELF header can be.
     let distance = here.wrapping_sub(header);
     let (start, end) = segments.bounds()?;
     let mut header = start & !(PAGE - 1);
@@ -178,8 +184,8 @@ fn runtime_of(segments: &Segments<'_>, note: usize) -> Option<usize> {
 // `runtime_at` looks for the magic and the version at these offsets.
 const _: () = assert!(offset_of!(Runtime, magic) == 0 && offset_of!(Runtime, version) == 8);
 
-/// The address of the `Runtime` to which the pointer at `here` leads; `None` if there is none. The `Runtime` must be in the object that has the
-/// note. (A `Runtime` in another object is found through that object's note.)
+/// The address of the `Runtime` that the pointer at `here` leads to. `None` if there is none in the object that has the note. (A `Runtime` in another
+/// object is found by that object's own note.)
 #[inline(never)]
 fn runtime_at(segments: &Segments<'_>, here: usize) -> Option<usize> {
     if !here.is_multiple_of(align_of::<usize>()) {

@@ -1,21 +1,23 @@
-//! Blocks all signals of the calling thread except SIGSYS while the thread holds the lock. SIGSYS must stay unblocked, because a seccomp filter can
-//! let a handler of SIGSYS decide about a system call (`SECCOMP_RET_TRAP`). If SIGSYS is blocked at that moment, the kernel kills the process.
+//! Blocks the signals of a thread while it holds the lock: all except SIGSYS. SIGSYS must stay unblocked, because a seccomp filter can have a handler
+//! of SIGSYS decide about a system call (`SECCOMP_RET_TRAP`). If SIGSYS were blocked at such a call, the kernel would kill the process.
 //!
-//! The C library does not allow its own two signals (cancellation, setuid) to be blocked. Their handlers do not call this library.
+//! The C library's own two signals (for cancellation and `setuid`) cannot be blocked. That does no harm, because their handlers do not call this
+//! library.
 
 use core::mem::MaybeUninit;
 
 use crate::platform::linux::libc;
 
-/// The mask that [`block`] returns if the system refuses; [`restore`] then does nothing. No thread has this mask, because SIGKILL is in it.
+/// The value that [`block`] returns if the system refuses, and for which [`restore`] does nothing. No thread really has this mask: it contains
+/// SIGKILL, which cannot be blocked.
 pub(super) const REFUSED: u64 = 1 << 8;
 
-/// Blocks the signals, and returns the previous mask; [`REFUSED`] if the system refuses.
+/// Blocks all signals of the calling thread except SIGSYS, and returns the thread's previous mask. Returns [`REFUSED`] if the system refuses.
 #[inline(never)]
 pub(crate) fn block() -> u64 {
     let [mut all, mut old] = [const { MaybeUninit::<libc::SigSet>::uninit() }; 2];
-    // SAFETY: both sets are as large as the C library's type, and the C library fills them. Only the first word of `old` is read: it has all 64
-    // signals, and the rest is padding.
+    // SAFETY: both sets have the size of the C library's type. `sigfillset` fills `all`, and `pthread_sigmask` fills the first word of `old`, which
+    // holds all 64 signals. Only that word of `old` is read.
     unsafe {
         libc::sigfillset(all.as_mut_ptr());
         *all.as_mut_ptr().cast::<u64>() &= !(1 << (libc::SIGSYS - 1));
@@ -26,7 +28,7 @@ pub(crate) fn block() -> u64 {
     }
 }
 
-/// Sets the mask of signals back to `mask`.
+/// Sets the mask of the calling thread to `mask`, which [`block`] returned. Does nothing if `mask` is [`REFUSED`].
 #[inline(never)]
 pub(crate) fn restore(mask: u64) {
     if mask == REFUSED {
@@ -34,6 +36,6 @@ pub(crate) fn restore(mask: u64) {
     }
     let mut old = libc::SigSet([0; 16]);
     old.0[0] = mask;
-    // SAFETY: the set is as large as the C library's type.
+    // SAFETY: `old` has the size of the C library's type, and all of it is initialised.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, core::ptr::null_mut()) };
 }

@@ -1,5 +1,5 @@
-//! Waits for the lock. A waiting thread still takes its signals, and never waits for an owner that does not exist. If nothing has woken the thread
-//! from a sleep, what it does next depends on the owner of the lock:
+//! The behaviour of a thread that waits for the lock. While the thread sleeps, its signals are not blocked. If nothing has woken the thread by the
+//! end of a sleep, its next action depends on the owner of the lock:
 //!
 //! ```text
 //!   the owner                         a thread that wants to flip       a thread that wants to fork
@@ -8,14 +8,14 @@
 //!   does not exist any more           takes the lock over               takes the lock over
 //! ```
 //!
-//! A handler of fork can wait for a lock of the program that the caller of a flip holds, because the library does not know in which order a program
-//! takes its own locks. If the flip waited without limit for the fork, the two would deadlock. So a fork keeps the lock only for the time that
-//! forks usually take. If another thread has taken the lock over, or the fork has given up, the child notices that and repairs its sites (see
-//! `patch::in_flight`).
+//! A flip must not wait for a fork without limit, because that could be a deadlock: the caller of the flip can hold a lock of the program, and an
+//! atfork handler of the program can wait for that lock. The library does not know in which order a program takes its own locks. So a fork keeps the
+//! lock only for the time that forks usually take. If a thread has taken the lock over from the fork, or if the fork has given up, the child notices
+//! that and repairs its sites (see `patch::in_flight`).
 //!
-//! An owner can cease to exist in two ways. It was in another process that shares this process's memory (a child made by `clone(CLONE_VM)` or
-//! `vfork`), and that process was killed in mid-flip. Or it was a thread that ended while it held the lock. The thread that takes the lock over
-//! undoes the owner's unfinished work.
+//! There are two ways in which an owner ceases to exist. It can be a thread that ended while it held the lock. Or it can belong to another process
+//! that shares this process's memory (a child made by `clone(CLONE_VM)` or `vfork`) and that was killed in mid-flip. The thread that takes the lock
+//! over finishes or undoes the owner's transaction.
 
 use core::ffi::c_int;
 
@@ -27,32 +27,32 @@ use super::{cancellation, signals};
 
 pub(super) struct Waiting {
     role: u32,
-    /// Whether the thread takes the lock even if the system refuses to block signals.
+    /// Whether the thread may take the lock even if the system refuses to block signals.
     anyway: bool,
-    /// The thread's mask of signals, and its state of cancellation, before it blocked signals and turned cancellation off.
+    /// The mask of signals and the state of cancellation that the thread had before it last blocked signals and turned cancellation off.
     before: (u64, c_int),
-    /// The number of sleeps from which nothing woke the thread.
+    /// The number of sleeps that lasted the full time, because nothing woke the thread.
     sleeps: u32,
-    /// Whether the thread may have taken the lock over from a fork.
+    /// Whether the thread has tried to take the lock over from a thread that is about to fork.
     took_over: bool,
 }
 
-/// The longest time that a fork waits, in milliseconds.
+/// The longest time that a thread waits for the lock in order to fork, in milliseconds.
 const PATIENCE: u32 = 1000;
 
 impl Waiting {
-    /// A thread that begins to wait, for a flip (`role` is 0) or for a fork (`role` is [`FORKING`]). If `anyway` is true, the thread takes the lock
-    /// even if the system refuses to block signals.
+    /// The state of a thread that begins to wait. `role` is [`FORKING`] if the thread is about to fork, otherwise 0. If `anyway` is true, the thread
+    /// takes the lock even if the system refuses to block signals.
     pub(super) fn new(role: u32, anyway: bool) -> Waiting {
         Waiting { role, anyway, before: (0, 0), sleeps: 0, took_over: false }
     }
 
-    /// The mask of signals and the state of cancellation that must be restored.
+    /// The mask of signals and the state of cancellation that must be restored when the lock is released.
     pub(super) fn before(&self) -> (u64, c_int) {
         self.before
     }
 
-    /// Whether the thread may have taken the lock over from a fork.
+    /// Whether the thread has tried to take the lock over from a thread that is about to fork.
     pub(super) fn took_over(&self) -> bool {
         self.took_over
     }
@@ -90,9 +90,9 @@ impl Waiter for Waiting {
     }
 }
 
-/// Whether the thread has ended, even if it is still there as a zombie. If the system does not answer `has_ended` (a kernel without
-/// `CONFIG_FUTEX_PI`, a filter), this function asks other questions. They miss two sorts of zombies: the first thread of a process whose other
-/// threads continue, and a child of another process. A thread without a number counts as alive.
+/// Whether the thread does not exist or is a zombie. If the system does not answer `has_ended` (a kernel without `CONFIG_FUTEX_PI`, a seccomp
+/// filter), this function uses `kill` and `waitid`. These do not recognise two sorts of zombies: the first thread of a process whose other threads
+/// continue, and a child of another process. False for an owner without a number ([`NAMELESS`]).
 fn is_gone(thread: u32) -> bool {
     if thread == NAMELESS {
         return false;

@@ -1,11 +1,12 @@
-//! Ends a process in which checks would take the wrong arm: some sites of an object should fall through but are jumps, and the system refuses to
-//! let the library write to them.
+//! Aborts a process whose checks would take the wrong arm. That happens if an object was built with short sites and not treated by `jumplabel link`,
+//! and the system refuses to let the library write its sites: some of them are jumps but should fall through.
 
 use crate::error::Error;
 use crate::platform::linux::{libc, loader};
 use crate::text;
 
-/// Writes the reason to standard error, and aborts. `object` is the address of the object's record.
+/// Writes the reason to standard error, and aborts the process. `object` is the address of the object's record. `error` is the error of the attempt
+/// to write the sites.
 #[cold]
 pub(crate) fn abort(object: usize, error: Error) -> ! {
     let file = loader::file(object).unwrap_or(c"this program");
@@ -18,7 +19,7 @@ pub(crate) fn abort(object: usize, error: Error) -> ! {
         pieces("` was not run, so its sites have to be written now, and cannot be: ");
         error.tell(pieces);
     });
-    // SAFETY: the line has that many bytes.
+    // SAFETY: `write` only reads the bytes of the line. `abort` can be called at any time.
     unsafe {
         libc::write(2, line.as_ptr().cast(), line.len());
         libc::abort()

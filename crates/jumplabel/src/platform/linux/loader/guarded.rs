@@ -1,10 +1,10 @@
-//! Finds out whether the code of an object is guarded. That depends on the object's property note, and on the loader that loads the object
-//! (`write/bti.rs` explains the rules).
+//! Finds out whether the code of an object is guarded, which means mapped with `PROT_BTI`. That depends on the object's property note, and on the
+//! loader that loads the object (`write/bti.rs` explains the rules).
 
 #[cfg(any(target_arch = "aarch64", test))]
 use super::segments::Segments;
 
-/// Whether the code of an object is guarded. Called once, when the object is registered.
+/// Whether the code of the object with these segments is guarded. Called when the object is registered.
 #[cfg(all(target_arch = "aarch64", jumplabel_sites))]
 pub(super) fn is_guarded(segments: Segments<'_>) -> bool {
     use crate::platform::linux::libc::getauxval;
@@ -16,7 +16,7 @@ pub(super) fn is_guarded(segments: Segments<'_>) -> bool {
     has_bti() && property(segments) && (cfg!(target_feature = "crt-static") || loader_guards())
 }
 
-/// Whether the C library's loader guards the objects that it loads.
+/// Whether the C library's loader maps code with `PROT_BTI` if the object's property note asks for that. (glibc does since 2.32; musl does not.)
 #[cfg(all(target_arch = "aarch64", jumplabel_sites))]
 fn loader_guards() -> bool {
     #[cfg(target_env = "gnu")]
@@ -34,8 +34,8 @@ fn loader_guards() -> bool {
     false
 }
 
-/// Whether an object's property note says `GNU_PROPERTY_AARCH64_FEATURE_1_BTI`. Reads the first note of the segment PT_GNU_PROPERTY, as the
-/// kernel does (fs/binfmt_elf.c, `parse_elf_properties`).
+/// Whether the object's property note has the flag `GNU_PROPERTY_AARCH64_FEATURE_1_BTI`. Like the kernel, reads only the first note of the segment
+/// PT_GNU_PROPERTY (fs/binfmt_elf.c, `parse_elf_properties`).
 #[cfg(any(target_arch = "aarch64", test))]
 fn property(segments: Segments<'_>) -> bool {
     const PT_GNU_PROPERTY: u32 = 0x6474_e553;
@@ -81,15 +81,16 @@ mod tests {
         Phdr { p_type, p_flags: 4, p_vaddr: start, p_filesz, p_memsz, p_align: 8, p_offset: start, p_paddr: 0 }
     }
 
-    /// The result of [`property`] for an object that consists of `words` and says that its first `bytes` bytes are its property note.
+    /// The result of [`property`] for an object that consists of `words`, and whose program headers say that its first `bytes` bytes are the property
+    /// note.
     fn says(words: &[u32], bytes: usize) -> bool {
-        // The first segment is loaded, and has exactly the length of the allocation.
+        // The first header is for a loadable segment, which is exactly `words`. The second is for the property note.
         let headers = [header(1, 0, size_of_val(words)), header(0x6474_e553, 0, bytes)];
-        // SAFETY: the segment has exactly the bytes of `words`.
+        // SAFETY: the loadable segment has exactly the bytes of `words`, which live until the end of this function.
         property(unsafe { Segments::new(words.as_ptr() as usize, &headers) })
     }
 
-    /// A property note with one property.
+    /// A note that has one property, of the type `kind`.
     fn note(kind: u32, value: u32) -> Vec<u32> {
         let mut words = std::vec![4, 8 + WORD, 5, u32::from_ne_bytes(*b"GNU\0"), kind, 4, value];
         words.resize(4 + 2 + WORD as usize / 4, 0);
@@ -108,14 +109,14 @@ mod tests {
         ] {
             let words = note(kind, value);
             assert_eq!(says(&words, size_of_val(&*words)), expected, "{kind:#x} {value}");
-            // The property comes after another one.
+            // The same property after another one, in one note.
             let mut both = note(1, 0x1000);
             both[1] *= 2;
             both.extend_from_slice(&words[4..]);
             assert_eq!(says(&both, size_of_val(&*both)), expected, "{kind:#x} {value}");
         }
         let words = note(0xc000_0000, 1);
-        // First come notes that are cut off, then notes in which the type, the name or a size is wrong.
+        // Notes that are cut off say nothing, and neither do notes with a wrong type, name or size.
         for bytes in 0..size_of_val(&*words) {
             assert!(!says(&words, bytes), "{bytes} bytes");
         }
@@ -127,7 +128,8 @@ mod tests {
     }
 
     proptest! {
-        /// For any words: no loop is endless, no sum overflows, and the answer is yes only if the words contain the number of the property.
+        /// Checks for arbitrary words that the function returns, that no sum overflows, and that the answer is yes only if the words contain the
+        /// number of the property.
         #[test]
         fn any_words(mut words in proptest::collection::vec(any::<u32>(), 0..40), small: bool, bytes in 0..200_usize) {
             if small {

@@ -1,5 +1,5 @@
-//! The segments of a loaded object, from the dynamic loader. The code does not read the ELF header in memory, because tools that rewrite binaries
-//! (patchelf) move the ELF header and the program headers. After that, something else, or nothing, lies where the ELF header was.
+//! The segments of a loaded object, by the program headers that the dynamic loader passes. This module does not read the ELF header in memory: a tool
+//! that rewrites binaries (patchelf) can move that header, and then something else, or nothing, lies where the ELF header was.
 
 use crate::platform::Image;
 use crate::platform::bounds::join;
@@ -12,7 +12,7 @@ const PT_GNU_STACK: u32 = 0x6474_e551;
 const PF_X: u32 = 1;
 const PF_R: u32 = 4;
 
-/// An object's program headers. `base` is the distance from the addresses in the headers to the addresses at which the object is loaded.
+/// The program headers of a loaded object. An address in the headers plus `base` is the address in memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Segments<'a> {
     base: usize,
@@ -20,16 +20,20 @@ pub(crate) struct Segments<'a> {
 }
 
 impl<'a> Segments<'a> {
+    /// The segments that these program headers describe.
+    ///
     /// # Safety
-    /// Every byte of the loadable segments among `headers`, moved by `base`, is mapped. (The result reads these bytes.)
+    /// `headers` describe an object that is loaded at `base`, and stays loaded while the result is used. (The result reads the object's segments.)
     pub(crate) unsafe fn new(base: usize, headers: &'a [libc::Phdr]) -> Segments<'a> {
         Segments { base, headers }
     }
 
+    /// The segments of the object that `info` describes.
+    ///
     /// # Safety
-    /// `info` is the argument of a callback of `dl_iterate_phdr`, and that callback has not returned yet.
+    /// `info` is the argument of a callback of `dl_iterate_phdr`. The result is used only before that callback returns.
     pub(crate) unsafe fn of(info: &'a libc::DlPhdrInfo) -> Segments<'a> {
-        // SAFETY: the loader has mapped the segments, and says where their headers are.
+        // SAFETY: during the callback the loader keeps the object loaded, and `info` says where its program headers are, and how many.
         unsafe {
             let headers = match info.headers.is_null() {
                 true => &[],
@@ -39,7 +43,7 @@ impl<'a> Segments<'a> {
         }
     }
 
-    /// The program headers of one type. Each comes with the addresses in memory at which its segment begins and ends.
+    /// The program headers of the type `kind`, each with the addresses in memory at which its segment begins and ends.
     pub(crate) fn of_type(&self, kind: u32) -> impl Iterator<Item = (&'a libc::Phdr, usize, usize)> + use<'a> {
         let base = self.base;
         self.headers.iter().filter(move |header| header.p_type == kind).map(move |header| {
@@ -56,36 +60,36 @@ impl<'a> Segments<'a> {
         })
     }
 
-    /// Whether `bytes` bytes at `address` can be read.
+    /// Whether the `bytes` bytes at `address` lie in one readable segment of the object.
     #[inline(never)]
     pub(crate) fn holds(&self, address: usize, bytes: usize) -> bool {
         let inside = |start, end| start <= address && address.checked_add(bytes).is_some_and(|last| last <= end);
         self.of_type(PT_LOAD).any(|(header, start, end)| header.p_flags & PF_R != 0 && inside(start, end))
     }
 
-    /// The words at `address`; `None` if they cannot be read.
+    /// The words at `address`. `None` if they do not lie in a readable segment.
     pub(crate) fn words<const COUNT: usize>(&self, address: usize) -> Option<[u32; COUNT]> {
-        // SAFETY: the words lie in a readable segment, and the caller of `new` says that segments are mapped.
+        // SAFETY: the words lie in a readable segment, and the caller of `new` guarantees that the object is loaded.
         self.holds(address, 4 * COUNT).then(|| unsafe { (address as *const [u32; COUNT]).read_unaligned() })
     }
 
-    /// The pointer at `address`; `None` if it cannot be read.
+    /// The pointer that is stored at `address`. `None` if it does not lie in a readable segment.
     pub(crate) fn pointer(&self, address: usize) -> Option<usize> {
-        // SAFETY: the pointer lies in a readable segment, and the caller of `new` says that segments are mapped.
+        // SAFETY: the pointer lies in a readable segment, and the caller of `new` guarantees that the object is loaded.
         self.holds(address, size_of::<usize>()).then(|| unsafe { (address as *const usize).read_unaligned() })
     }
 
-    /// The beginning of the first segment, and the end of the last one. `None` if there is no segment.
+    /// The addresses of the beginning of the lowest segment and of the end of the highest one. `None` if there is no segment.
     pub(crate) fn bounds(&self) -> Option<(usize, usize)> {
         self.of_type(PT_LOAD).map(|(_, start, end)| (start, end)).reduce(join)
     }
 
-    /// A post-link optimizer (BOLT) copies functions to new code. The table still lists the sites of the old functions, which no thread runs
-    /// now. Returns the address at which the new code begins; `None` if there is no new code.
+    /// The address at which the code begins that a post-link optimizer (BOLT) has added. `None` if there is no such code. BOLT copies functions
+    /// there, and threads run only the copies. But the object's table still lists the sites of the original functions.
     ///
-    /// The new code is an executable segment after those of the linker. One of four signs shows that the linker did not make it: it is aligned more
-    /// strictly than the linker's code; it holds the table for unwinders; it holds the program headers; or its header has taken the place of
-    /// PT_GNU_STACK. No tool that strips the file can remove these signs (docs/table-format.md, "Post-link optimizers").
+    /// The added code is an executable segment after the linker's first one. At least one of four signs shows that the linker did not make this
+    /// segment: it has a larger alignment than the linker's code; it contains the table for unwinders; it contains the program headers; or its header
+    /// has replaced PT_GNU_STACK. Tools that strip the file do not remove these signs (docs/table-format.md, "Post-link optimizers").
     #[inline(never)]
     fn copies(&self) -> Option<usize> {
         let has_stack = self.of_type(PT_GNU_STACK).next().is_some();
@@ -93,7 +97,7 @@ impl<'a> Segments<'a> {
         let unwinders = self.of_type(PT_GNU_EH_FRAME).next().map_or(0, |(_, at, _)| at);
         let mut code = self.of_type(PT_LOAD).filter(|(header, ..)| header.p_flags & PF_X != 0);
         let alignment = code.next()?.0.p_align;
-        // With `-instrument`, a segment with BOLT's own code follows. It has none of these signs.
+        // With `-instrument`, BOLT adds another segment after the copies, for its own code. That segment has none of the signs.
         let is_copy = |start: usize, end: usize| [headers, unwinders].iter().any(|at| (start..end).contains(at));
         code.find(|&(header, start, end)| header.p_align > alignment || !has_stack || is_copy(start, end))
             .map(|(_, start, _)| start)
@@ -107,7 +111,7 @@ impl<'a> Segments<'a> {
     }
 }
 
-/// The bounds of the object that has the words of this [`Place`](crate::platform::Place). `None` if the words are 0.
+/// The bounds of the object whose [`Place`](crate::platform::Place) has these words. `None` if the words are 0.
 ///
 /// # Safety
 /// The words are 0, or the object is still loaded.
@@ -115,6 +119,6 @@ pub(crate) unsafe fn image([base, headers, count]: [usize; 3]) -> Option<Image> 
     if headers == 0 {
         return None;
     }
-    // SAFETY: the loader keeps the program headers as long as the object is loaded.
+    // SAFETY: the caller guarantees that the object is loaded. The loader keeps its program headers, where the words say, as long as it is loaded.
     unsafe { Segments::new(base, core::slice::from_raw_parts(headers as *const libc::Phdr, count)) }.image()
 }

@@ -1,8 +1,8 @@
-//! Cache maintenance, which comes after stores to code and before the core sync; see [`arch::maintain`] for the order.
+//! The cache maintenance that comes after stores to code and before the core sync. [`arch::maintain`] defines the order of its acts.
 //!
-//! A page that `remap` moves over the text needs no maintenance: the kernel makes caches agree when a page becomes executable for the first time.
-//! RISC-V needs no maintenance either, because core sync there is a system call that also maintains caches (see [`sync`](super::sync)). On 32-bit
-//! Arm, cache maintenance is a system call of its own, which reaches all processors.
+//! The `remap` writer needs no maintenance, because the kernel makes caches agree when a page becomes executable for the first time. RISC-V needs
+//! none either, because core sync is a system call there that also maintains caches (see [`sync`](super::sync)). On 32-bit Arm, cache maintenance is
+//! a separate system call, which reaches all processors.
 
 use super::events::{self, Event};
 use crate::arch::{self, Machine, Native};
@@ -15,12 +15,12 @@ pub(super) fn maintain(writes: &[Write]) {
     #[cfg(target_arch = "arm")]
     for write in writes {
         const CACHEFLUSH: core::ffi::c_long = 0x0f_0002; // __ARM_NR_cacheflush: from, to, no flags
-        // SAFETY: the call changes nothing but caches. It cannot fail for text that is mapped.
+        // SAFETY: the call changes only caches, and cannot fail, because the caller has just written to this text, so it is mapped.
         unsafe { libc::syscall(CACHEFLUSH, write.address, write.address + write.bytes().len(), 0) };
         events::log(Event::Act(arch::Act::Invalidate(write.address)));
     }
     arch::maintain(writes.iter().map(|write| write.address), Native::caches(), |act| {
-        // SAFETY: the writes are to code that is mapped and can be read.
+        // SAFETY: the caller has just written to these addresses, so they are mapped and can be read.
         unsafe { Native::act(act) };
         events::log(Event::Act(act));
     });

@@ -1,11 +1,11 @@
-//! The trait that each writer of Linux implements.
+//! The trait that each of the three writers of Linux implements.
 
 use crate::platform::{Body, Extent, Failure, Held};
 
-/// A writer of this platform.
+/// Opens a writer.
 pub(super) trait Open {
-    /// Makes `extents` writable, and runs `body`. [`Platform::open`](crate::platform::Platform::open) calls this for a writer that has passed its
-    /// self-test.
+    /// Makes `extents` writable, runs `body` with the open writer, and restores the pages. The self-test of the writer also calls this function, so
+    /// the writer may not have passed the test yet.
     ///
     /// # Safety
     /// The contract of [`Platform::open`](crate::platform::Platform::open).

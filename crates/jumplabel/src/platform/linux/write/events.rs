@@ -1,21 +1,21 @@
-//! A log of what the writers do to code, in order. A test needs the log, because no emulator, and hardly any processor, shows that a flush was left
-//! out.
+//! A log of what the writers do to code, in order. A test checks the log, because no emulator and hardly any processor shows the effect of a flush
+//! that was left out.
 
 use crate::arch::Act;
 
-/// Something that a writer did.
+/// One entry of the log: something that a writer did.
 #[cfg_attr(not(test), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// The writer stored bytes at this address.
+    /// The writer stored bytes, the first of them at this address.
     Store(usize),
-    /// The writer did this cache maintenance.
+    /// The writer did this act of cache maintenance.
     Act(Act),
-    /// The writer made all threads serialise.
+    /// The writer asked for a core sync.
     CoreSync,
 }
 
-/// Writes an event to the log, but only in tests.
+/// Writes an event to the log. Does nothing except in tests.
 #[cfg(not(test))]
 #[inline]
 pub(super) const fn log(_: Event) {}
@@ -39,13 +39,13 @@ mod tests {
 
     static_key! { static KEY: false; }
 
-    #[inline(never)] // Not inlined, so that the check is one site.
+    #[inline(never)] // If this were inlined, each copy would be a site.
     fn check() -> bool {
         static_branch_unlikely!(KEY)
     }
 
-    /// Checks that `events` consist of runs of stores, each followed by the maintenance of its sites, in order, and then by a core sync. Returns
-    /// the number of runs.
+    /// Returns the number of runs in `events`, or an error if `events` do not consist of runs. A run consists of stores, then of the cache
+    /// maintenance that the processor needs for their addresses, and then of a core sync.
     fn keeps_the_order(events: &[Event]) -> Result<usize, &'static str> {
         let (mut at, mut runs) = (0, 0);
         while at < events.len() {
@@ -72,10 +72,10 @@ mod tests {
         Ok(runs)
     }
 
-    /// Everything that was logged while the key was flipped on and off by a writer that had already passed its self-test.
+    /// The events of three flips of the key, off, on and off, by this writer after its self-test. `None` if the writer does not work here.
     fn flips(writer: WriterKind) -> Option<Vec<Event>> {
         crate::set_writer(Some(writer));
-        let usable = KEY.enable().is_ok(); // Some emulators do not notice the writes of procmem.
+        let usable = KEY.enable().is_ok(); // This runs the self-test. Under some emulators, `procmem` fails it.
         EVENTS.take();
         for on in if usable { [false, true, false].as_slice() } else { &[] } {
             if *on { KEY.enable() } else { KEY.disable() }.unwrap();
@@ -93,7 +93,7 @@ mod tests {
             let Some(events) = flips(writer) else { continue };
             used += 1;
             assert_eq!(keeps_the_order(&events), Ok(3), "{writer:?} {events:?}");
-            // Broken twins: if a writer leaves anything out, or does anything too early, the check finds it.
+            // Controls: the check notices if any one event is left out or comes too early.
             for left_out in 0..events.len() {
                 let mut broken = events.clone();
                 broken.remove(left_out);
@@ -106,7 +106,7 @@ mod tests {
             }
         }
         assert!(used > 0);
-        // The events above include maintenance only if the processor needs maintenance.
+        // The log contains acts of maintenance if, and only if, this processor needs such acts.
         let acts = matches!(Native::caches(), arch::Caches::Acts { .. });
         let Some(events) = flips(WriterKind::Mprotect) else { panic!("no mprotect") };
         assert_eq!(events.contains(&Acted(Act::Serialise)), acts);

@@ -1,5 +1,5 @@
-//! The kernel's answer about the mapping at an address: its bounds, protection, file. The `PROCMAP_QUERY` ioctl tells it (Linux 6.11). If the
-//! kernel does not have that ioctl, the code reads /proc/self/maps or, if the first thread has ended, /proc/thread-self/maps.
+//! Asks the kernel about the mapping at an address: its bounds, its protection, its file. The `PROCMAP_QUERY` ioctl tells these (Linux 6.11). Without
+//! that ioctl, this reads the text of /proc/thread-self/maps or, if that cannot be opened, of /proc/self/maps.
 
 use core::ffi::CStr;
 
@@ -12,43 +12,43 @@ use crate::error::Refusal;
 use crate::platform::linux::pages;
 use crate::platform::linux::procfs::{is_procfs, open};
 
-/// The protection that the library assumes for text if the system does not say.
+/// The protection that the library assumes for text if the system does not tell.
 pub(super) const TEXT: MprotectFlags = MprotectFlags::READ.union(MprotectFlags::EXEC);
 
-/// The length of the longest path, with its zero (include/uapi/linux/limits.h).
+/// The length of the longest path in bytes, including the zero at its end (include/uapi/linux/limits.h).
 pub(super) const PATH_MAX: usize = 4096;
 
-/// A mapping.
+/// A mapping of this process: adjacent pages with the same protection, and of the same file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mapping {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) protection: MprotectFlags,
-    /// Whether writes to the mapping reach the file.
+    /// Whether the mapping is `MAP_SHARED`, so that writes to it reach the file.
     pub(super) shared: bool,
     /// The offset of the mapping's start in its file.
     pub(super) offset: u64,
-    /// The number of the file. 0 for memory without a file.
+    /// The inode number of the file. 0 for memory without a file.
     pub(super) inode: u64,
-    /// The length of the file's path in the caller's buffer, without its zero. 0 if there is no path, or if it does not fit.
+    /// The length of the file's path in the caller's buffer, without a zero at the end. 0 if there is no path, or if the path does not fit.
     pub(super) path_len: usize,
 }
 
 impl Mapping {
-    /// A mapping of which nothing is known, or only whether it is shared.
+    /// A mapping of which only `shared` is known.
     pub(super) const fn unknown(shared: bool) -> Mapping {
         let protection = MprotectFlags::empty();
         Mapping { start: 0, end: 0, protection, shared, offset: 0, inode: 0, path_len: 0 }
     }
 
-    /// Whether this is the mapping of text as the program sees it. An emulator (qemu-user) shows its own mapping instead, which may not be
-    /// executable, and may end at another address than the program's. If a writer restored the emulator's protection, the program could no longer
-    /// execute its text.
+    /// Whether the mapping is executable, as the mapping of the program's text is. Under an emulator (qemu-user), the system shows the emulator's own
+    /// mapping, which may not be executable, and may have other bounds. A writer must not use the protection of such a mapping: if it restored that
+    /// protection, the program could no longer execute its text.
     pub(super) fn is_text(&self) -> bool {
         self.protection.contains(MprotectFlags::EXEC)
     }
 
-    /// Whether `next`, which begins where this mapping ends, continues the same file and has the same protection.
+    /// Whether `next`, which begins where this mapping ends, has the same protection and sharing, and maps the next bytes of the same file.
     pub(super) fn goes_on_as(&self, next: &Mapping) -> bool {
         let goes_on = next.inode == 0 || next.offset == self.offset + (next.start - self.start) as u64;
         self.inode == next.inode && self.protection == next.protection && self.shared == next.shared && goes_on
@@ -57,9 +57,9 @@ impl Mapping {
 
 pub(super) struct Maps(OwnedFd);
 
-/// The error of [`Maps::find`] if the file is not the kernel's.
+/// The error of [`Maps::find`] if the opened file is not the kernel's /proc/self/maps.
 pub(super) const NOT_PROCFS: Refusal = Refusal::errno(rustix::io::Errno::NOTTY.raw_os_error());
-/// The same file as /proc/self/maps, by a longer path. It can be read even if the first thread has ended.
+/// A longer path to the same file as /proc/self/maps. It also works after the first thread has ended.
 const THREADS: &CStr = c"/proc/thread-self/maps";
 
 impl Maps {
@@ -72,20 +72,21 @@ impl Maps {
         Ok(Maps(open(path, OFlags::RDONLY)?))
     }
 
-    /// The mapping at `address`. Writes the path of its file to `path`.
+    /// The mapping at `address`. Writes the path of its file to `path`, if the path fits.
     #[inline(never)]
     pub(super) fn find(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Refusal> {
         match self.query(address, path) {
             Ok(found) => Ok(found),
             Err(rustix::io::Errno::IO) => Err(rustix::io::Errno::IO.into()),
             Err(rustix::io::Errno::NOENT) => Err(rustix::io::Errno::NOMEM.into()),
-            // Reads the text form instead, from the longer path if that can be opened: if the first thread has ended, older kernels still open
-            // /proc/self/maps, but it is empty.
+            // This reads the text, from the longer path if that can be opened. (If the first thread has ended, older kernels still open
+            // /proc/self/maps, but the file is empty.)
             Err(_) => Maps::open_at(THREADS).as_ref().unwrap_or(self).read(address, path),
         }
     }
 
-    /// Whether the system says that no code is mapped at `address`.
+    /// Whether the system says that no code is mapped at `address`. The answer "nothing is mapped" (ENOMEM) counts only if `msync` agrees, because a
+    /// seccomp filter, or a lack of memory, can cause the same answer.
     #[inline(never)]
     fn lacks_code(&self, address: usize) -> bool {
         let no_memory = rustix::io::Errno::NOMEM.into();
@@ -97,22 +98,22 @@ impl Maps {
         }
     }
 
-    /// Like [`find`](Self::find), but uses only the ioctl.
+    /// The mapping at `address`, by the ioctl alone. See [`find`](Self::find).
     #[inline(never)]
     pub(super) fn query(&self, address: usize, path: &mut [u8]) -> Result<Mapping, rustix::io::Errno> {
         let mut query = Query::new(address, path);
-        // SAFETY: PROCMAP_QUERY reads and writes one `procmap_query`, and writes the path to the buffer that the query names.
+        // SAFETY: PROCMAP_QUERY reads and writes one `struct procmap_query`, and writes at most `path.len()` bytes to `path`.
         unsafe { ioctl::ioctl(&self.0, ioctl::Updater::<PROCMAP_QUERY, Query>::new(&mut query)) }?;
         let found = query.mapping();
         (found.start..found.end).contains(&address).then_some(found).ok_or(rustix::io::Errno::IO)
     }
 
-    /// Like [`find`](Self::find), but reads the text form. This function is not inlined: its buffer would then be on the stack of every flip
-    /// that asks the kernel, and the stack of a signal handler can be small.
+    /// The mapping at `address`, by the text of the file. See [`find`](Self::find). If this were inlined, its buffer would be on the stack of every
+    /// flip that asks the kernel, and the stack of a signal handler can be small.
     #[cold]
     #[inline(never)]
     fn read(&self, address: usize, path: &mut [u8]) -> Result<Mapping, Refusal> {
-        // The check is only here, because only the kernel's file answers the query.
+        // The ioctl needs no such check, because only the kernel's file answers it.
         if !is_procfs(rustix::fs::fstatfs(&self.0)) {
             return Err(NOT_PROCFS);
         }
@@ -138,19 +139,18 @@ impl Maps {
     }
 }
 
-/// Whether code is mapped at `address`. True if the system does not say, because there is no /proc, or because an emulator shows its own mappings.
-/// The function recognises an emulator by this: in its mappings, not even this function is code. The answer "nothing is mapped" counts only if
-/// `msync` agrees, because a filter of system calls, or a lack of memory, can cause the same answer.
-#[inline(never)] // It contains its own address, so it would not go away if it were inlined.
+/// Whether code is mapped at `address`. True if the system does not tell, because there is no /proc, or because an emulator shows its own mappings.
+/// This function recognises such an emulator by the answer that this function itself is not code.
+#[inline(never)] // Inlining would save nothing, because the function takes its own address and so must exist anyway.
 pub(crate) fn is_code(address: usize) -> bool {
     let Ok(maps) = Maps::open() else { return true };
     !maps.lacks_code(address) || maps.lacks_code(is_code as fn(usize) -> bool as usize)
 }
 
-/// A line of the text, as far as it was read: `start-end rwxp offset major:minor inode   path`.
+/// A line of the text, as far as it was read. A whole line is `start-end rwxp offset major:minor inode path`.
 struct Line {
     mapping: Mapping,
-    /// The number of the word that is being read: 0 for the start, 6 for the path.
+    /// The number of the word that is being read, from 0 for `start` to 6 for `path`; 7 after a mistake in the line.
     word: u32,
     number: u64,
 }
@@ -179,7 +179,7 @@ impl Line {
             (2, b'w') => mapping.protection |= MprotectFlags::WRITE,
             (2, b'x') => mapping.protection |= MprotectFlags::EXEC,
             (2, b's') => mapping.shared = true,
-            (2, _) | (4, _) => {} // `p` or `-`; the device
+            (2, _) | (4, _) => {} // `p` or `-` in the third word, and all of the device
             (0 | 1 | 3 | 5, _) => match digit(if *word == 5 { 10 } else { 16 }) {
                 Some(digit) => *number = number.wrapping_mul(if *word == 5 { 10 } else { 16 }).wrapping_add(digit),
                 None => *word = Line::BAD,
@@ -195,7 +195,7 @@ impl Line {
         }
     }
 
-    /// The mapping in the line. The line's path is in `path`, if it fits.
+    /// The mapping that a whole line describes. `path` is the buffer that [`add`](Self::add) wrote to. `None` if this is no such line.
     fn mapping(mut self, path: &[u8]) -> Option<Mapping> {
         if self.word < Line::PATH {
             self.add(b' ', &mut []); // Ends the last number, if no space follows it.
@@ -207,7 +207,7 @@ impl Line {
     }
 }
 
-/// `struct procmap_query` of include/uapi/linux/fs.h.
+/// `struct procmap_query` (include/uapi/linux/fs.h).
 #[repr(C)]
 #[derive(Default)]
 struct Query {
@@ -245,12 +245,12 @@ impl Query {
         Mapping {
             start: self.vma_start as usize,
             end: self.vma_end as usize,
-            // PROCMAP_QUERY_VMA_READABLE, WRITABLE, EXECUTABLE are PROT_READ, WRITE, EXEC.
+            // The flags PROCMAP_QUERY_VMA_READABLE, _WRITABLE and _EXECUTABLE have the values of PROT_READ, PROT_WRITE and PROT_EXEC.
             protection: MprotectFlags::from_bits_truncate(self.vma_flags as u32 & 7),
             shared: self.vma_flags & 8 != 0, // PROCMAP_QUERY_VMA_SHARED
             offset: self.vma_offset,
             inode: self.inode,
-            path_len: (self.vma_name_size as usize).saturating_sub(1), // the kernel counts the zero
+            path_len: (self.vma_name_size as usize).saturating_sub(1), // The kernel also counts the zero at the end.
         }
     }
 }
@@ -259,7 +259,7 @@ impl Query {
 mod tests {
     use super::*;
 
-    /// The mapping in `line`, and as much of its path as fits.
+    /// The mapping that `line` describes, and its path if the path fits.
     fn parse<'a>(line: &str, path: &'a mut [u8]) -> Option<(Mapping, &'a [u8])> {
         let mut parsed = Line::NEW;
         line.bytes().for_each(|byte| parsed.add(byte, path));
@@ -267,7 +267,7 @@ mod tests {
         Some((mapping, &path[..mapping.path_len]))
     }
 
-    /// Lines as kernels print them (fs/proc/task_mmu.c), and their meaning.
+    /// Parses lines as kernels print them (fs/proc/task_mmu.c).
     #[test]
     fn lines() {
         let mut room = [0; 64];

@@ -9,20 +9,20 @@
 //!   close   each span gets its own protection back
 //! ```
 //!
-//! A store can fault although the page is writable: a protection key of the program can forbid stores. The fault's signal would end the process,
-//! because a flip blocks signals. So the writer makes the kernel prepare the first page of each span (`MADV_POPULATE_WRITE`). This call checks the
-//! same conditions as a store. All pages of a span have the same protection key.
+//! A store can fault although the page is writable, because a protection key of the program can forbid stores. The signal of that fault would end the
+//! process, because a flip blocks signals. So before the first store, the writer makes the kernel prepare the first page of each span for stores
+//! (`MADV_POPULATE_WRITE`). If a store would fault, this call returns an error. One page is enough, because all pages of a span have the same
+//! protection key.
 //!
-//! If the system refuses to close a span, the span stays on the list. As long as it is open, the system reports its pages as writable, and does not
-//! show the protection that they had before. So a later span that lies in an open span takes its protection from the open span. A span never lies
-//! partly in an open span.
+//! If the system refuses to close a span, the span stays on the list and stays open. The system reports the pages of an open span as writable, and no
+//! longer shows the protection that they had before. So a later span that lies in an open span takes that protection from the open span. A later span
+//! never lies only partly in an open span.
 //!
-//! When the writer meets a mapping for the first time, it opens the whole mapping, makes one page of it ready, and closes the whole mapping. The code
-//! below calls such a mapping *opened*. If a mapping was not opened first, each single flip would leave two more mappings, because the part that it
-//! wrote to would never merge with the rest again. There are two reasons. If a part of a private file mapping was ever writable, Linux accounts for
-//! that part in another way than for the
-//! rest. And if a part was ever written to, it has its own `anon_vma`, and Linux before 6.16 does not merge it with a part that has no `anon_vma`
-//! (`is_mergeable_anon_vma`).
+//! When the writer meets a mapping for the first time, it makes the whole mapping writable, makes one page of the mapping ready for stores, and
+//! closes the mapping again. The code below calls such a mapping *opened*. Without this, each flip of a single site would leave two more mappings in
+//! the process, because the kernel would never again merge the part that was written to with the rest. There are two reasons for that. If a part of a
+//! private file mapping was ever writable, Linux accounts for the memory of that part differently. And if a part was ever written to, it has its own
+//! `anon_vma`, and Linux before 6.16 does not merge it with a part that has no `anon_vma` (`is_mergeable_anon_vma`).
 
 use rustix::mm::{Advice, MprotectFlags};
 
@@ -49,16 +49,16 @@ impl Open for Mprotect {
     }
 }
 
-/// The open spans, including those that could not be closed, and the mappings that were opened.
+/// The spans of the current transaction, the spans that could not be closed, and the mappings that were opened.
 static SPANS: Guarded<Spans> = Guarded::new(Spans { list: List::new(), opened: Opened { list: [(0, 0); 64], len: 0 } });
 
-/// Closes the spans that are still open. A span can be open because the system refused to close it, or because this process was forked while the
-/// parent had it open. Returns false if a span stays open.
+/// Closes the spans that are still open. Returns false if a span stays open. Spans can be open because the system refused to close them, or because
+/// this process was forked while the parent had them open.
 pub(crate) fn close_remaining(held: &mut Held) -> bool {
     SPANS.get(held).close()
 }
 
-/// Forgets everything about `addresses`, because they are about to be unmapped. Something else can lie there at the next flip.
+/// Forgets all spans and mappings at `addresses`, because these are about to be unmapped, and something else can lie there at the next flip.
 pub(crate) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
     let spans = SPANS.get(held);
     let is_other = |start: usize, end: usize| end <= addresses.start || addresses.end <= start;
@@ -68,7 +68,7 @@ pub(crate) fn unload(addresses: &core::ops::Range<usize>, held: &mut Held) {
     spans.opened.retain(is_other);
 }
 
-/// Frees the memory of the list, because this instance of the library is about to be unloaded. Keeps the list if a span is still open.
+/// Frees the memory of the list of spans, because this instance of the library is about to be unloaded. Keeps the memory if a span is still open.
 pub(crate) fn stop(held: &mut Held) {
     let spans = SPANS.get(held);
     if spans.list.is_empty() {
@@ -79,7 +79,8 @@ pub(crate) fn stop(held: &mut Held) {
 impl Writer for Mprotect {
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         for write in writes {
-            // SAFETY: the write is to pages that are open, and a word is aligned.
+            // SAFETY: the caller guarantees that the write is to extents that this writer was opened for, so the pages are writable. The patcher
+            // aligns a word for a single store.
             unsafe { write.store() };
             events::log(events::Event::Store(write.address));
         }
@@ -103,7 +104,7 @@ struct Span {
 }
 
 impl Span {
-    /// A span that is the page of `address`. It is used if the system does not show the mapping (there is no /proc, or /proc is an emulator's).
+    /// A span that consists of the page of `address`, for the case that the system does not show the mapping (without /proc, or under an emulator).
     /// Such a span does not grow beyond its page.
     fn page(address: usize) -> Span {
         let start = pages::floor(address);
@@ -111,34 +112,37 @@ impl Span {
     }
 
     fn protect(&self, protection: MprotectFlags) -> Result<(), Refusal> {
-        // SAFETY: the pages have verified sites, or lie between such pages in the same mapping. They are executable before and after.
+        // SAFETY: all pages lie in one mapping of code, in which the writer's extents lie. They stay executable for the threads that run them.
         unsafe { pages::protect(self.start, self.end - self.start, protection) }
     }
 
     #[inline(never)]
     fn open(&mut self) -> Result<(), Refusal> {
-        // The flag is set before the call, because a child that is forked during the call must close the span. The write is volatile, because
-        // the compiler sees no other reader of the flag. SAFETY: the flag is a field of `self`.
+        // SAFETY: the flag is a field of `self`, which is borrowed mutably.
+        //
+        // The flag is set before the call of `protect`, because a child that is forked during that call must close the span. The write is volatile,
+        // because the compiler sees no other reader of the flag.
         unsafe { (&raw mut self.open).write_volatile(true) };
         let result = self.protect(self.protection | MprotectFlags::READ | MprotectFlags::WRITE | MprotectFlags::EXEC);
         self.open = result.is_ok();
         result
     }
 
-    /// Opens the pages, and makes the first one ready for stores.
+    /// Makes the pages writable, and makes the first page ready for stores.
     fn open_for_stores(&mut self) -> Result<(), Refusal> {
         self.open()?;
         ready(self.start).map(drop)
     }
 
-    /// Restores the protection of the pages. Returns false if the span stays open.
+    /// Restores the protection of the pages, if the span is open. Returns false if the span stays open.
     fn close(&mut self) -> bool {
         self.open = self.open && self.protect(self.protection).is_err();
         !self.open
     }
 }
 
-/// The spans of a transaction, after the spans that earlier transactions could not close.
+/// The spans on which the writer works, and the mappings that were opened. In `list`, the spans that earlier transactions could not close come first,
+/// and then the spans of the current transaction.
 struct Spans {
     list: List<Span>,
     opened: Opened,
@@ -150,11 +154,11 @@ impl Spans {
         self.list.push(span, &PLATFORM).map_err(|_| rustix::io::Errno::NOMEM.into())
     }
 
-    /// Puts spans on the list, so that they cover `extents`. Each span lies in one mapping.
+    /// Adds spans to the list that cover the pages of `extents`. Each span lies in one mapping.
     fn find(&mut self, extents: &[Extent]) -> Result<(), Refusal> {
         let gap = SPAN_GAP_PAGES * pages::size();
         let mut maps = None;
-        // The last span on the list can grow up to this address.
+        // The address up to which the last span on the list can grow.
         let mut limit = 0;
         for extent in extents {
             let end = pages::ceil(extent.end);
@@ -176,22 +180,23 @@ impl Spans {
         Ok(())
     }
 
-    /// The part of the mapping at `address` to which a span there can grow, with the protection that the part has while it is closed.
+    /// The largest span that can contain `address`, with the protection that it has while it is closed. Opens the mapping at `address` first, if that
+    /// was not done before.
     fn bounds(&mut self, maps: &mut Option<Result<Maps, Refusal>>, address: usize) -> Result<Span, Refusal> {
         let found = match maps.get_or_insert_with(Maps::open).as_ref().map(|maps| maps.find(address, &mut [])) {
             Ok(Err(NOT_PROCFS)) | Err(_) => Mapping::unknown(pages::is_shared(address)),
             Ok(found) => found?,
         };
         if found.shared {
-            return Err(rustix::io::Errno::ACCESS.into()); // A write would change the file, in every process that maps it.
+            return Err(rustix::io::Errno::ACCESS.into()); // A store would change the file for every process that maps it.
         }
         if !found.is_text() {
             return Ok(self.own(Span::page(address), address));
         }
         let protection = found.protection | bti::protection(address);
         let bounds = self.own(Span { start: found.start, end: found.end, protection, open: false }, address);
-        // The mapping is on the list while it is open, because the process can be forked during that time. If it cannot be closed, it stays on
-        // the list.
+        // The mapping is on the list while it is open, because a child that is forked during that time must close it. A mapping that cannot be closed
+        // stays on the list.
         self.push(bounds)?;
         let opened = &mut self.opened;
         if self.list.as_mut_slice().last_mut().is_none_or(|mapping| opened.open_once(mapping, address)) {
@@ -200,8 +205,8 @@ impl Spans {
         Ok(bounds)
     }
 
-    /// Returns the largest part of `bounds` around `address` that lies in one open span, or in none, with the protection that the part has while it
-    /// is closed. For pages in an open span, that protection comes from the span, because the system does not show it.
+    /// The largest part of `bounds` that contains `address` and lies either in one open span or in none, with the protection that this part has while
+    /// it is closed. If the part lies in an open span, that protection comes from the span, because the system does not show it.
     #[inline(never)]
     fn own(&self, mut bounds: Span, address: usize) -> Span {
         for span in self.list.iter().filter(|span| span.open) {
@@ -217,12 +222,12 @@ impl Spans {
         bounds
     }
 
-    /// Opens all spans that are not open. After a refusal, `close` closes those that were opened, and leaves the others as they are.
+    /// Opens all spans that are not open. If the system refuses one, the caller closes those that were opened, with [`close`](Self::close).
     fn open(&mut self) -> Result<(), Refusal> {
         self.list.as_mut_slice().iter_mut().filter(|span| !span.open).try_for_each(Span::open_for_stores)
     }
 
-    /// Closes all spans. If a span cannot be closed, it stays on the list for the next flip, and the result is false.
+    /// Closes all spans. Returns false if a span cannot be closed. Such a span stays on the list for the next flip.
     #[inline(never)]
     fn close(&mut self) -> bool {
         for span in self.list.as_mut_slice() {
@@ -232,7 +237,7 @@ impl Spans {
         self.list.is_empty()
     }
 
-    /// Keeps the spans that are open. Drops a span that lies inside a span before it on the list.
+    /// Drops from the list the spans that are closed, and those that lie inside an earlier span of the list.
     #[inline(never)]
     fn keep_open(&mut self) {
         self.list.retain(|span, kept| {
@@ -242,38 +247,40 @@ impl Spans {
     }
 }
 
-/// Makes the page of `address` ready for stores. Returns false if the kernel has no call for that; then the first store makes the page ready.
+/// Makes the page of `address` ready for stores, or returns the error that tells why a store there would fault. Returns false, and does nothing, if
+/// the kernel has no call for that (before Linux 5.14). The first store then makes the page ready.
 #[inline(never)]
 fn ready(address: usize) -> Result<bool, Refusal> {
     pages::populate(pages::floor(address), pages::size(), Advice::LinuxPopulateWrite)
 }
 
-/// The mappings that were opened.
+/// The beginning and the end of each mapping that was opened.
 struct Opened {
     list: [(usize, usize); 64],
     len: usize,
 }
 
 impl Opened {
-    /// Opens all of `mapping` for a moment, and makes its page at `address` ready for stores. Returns false if the mapping was opened, but could
-    /// not be closed again.
+    /// Makes all of `mapping` writable for a moment, and its page at `address` ready for stores, unless that was done before. Returns false if the
+    /// mapping could not be closed again.
     fn open_once(&mut self, mapping: &mut Span, address: usize) -> bool {
         let known = self.list.iter().take(self.len).any(|&(start, end)| start <= mapping.start && mapping.end <= end);
         if known || mapping.end - mapping.start <= pages::size() {
             return true;
         }
-        // If the system refuses one of these calls, the spans will get the same refusal, and report it.
+        // A refusal here is not reported: the system will also refuse the spans in this mapping, and that is reported.
         if mapping.open().is_err() {
             return true;
         }
         if ready(address).is_err() {
             return mapping.close();
         }
-        // For kernels and emulators that have no call to make a page ready. SAFETY: the word lies in a page of text, in a mapping that is open,
-        // and a store to it does not fault.
+        // SAFETY: the aligned word lies in the mapping, which is writable now. `ready` has not found that a store there would fault.
+        //
+        // This store makes the page ready on kernels and emulators that have no call for that.
         unsafe { arch::touch_word(address & !3) };
         if self.len == self.list.len() {
-            self.len = 0; // The list is full, because many objects were loaded and unloaded. Opening a mapping again does no harm.
+            self.len = 0; // The list is full, so this forgets all of it. That does no harm: a mapping may be opened again.
         }
         if let Some(place) = self.list.get_mut(self.len) {
             *place = (mapping.start, mapping.end);

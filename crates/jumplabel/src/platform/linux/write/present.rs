@@ -1,6 +1,6 @@
-//! Finds out which pages of a mapping are present, by the `PAGEMAP_SCAN` ioctl (Linux 6.7). `PROCMAP_QUERY` (6.11) gives the end of the mapping.
-//! The kernel only looks through the page table, so 300 pages cost less than two of the questions of [`readable`](super::readable). A page with a
-//! guard does not count as present, nor does a page after the end of its file.
+//! Finds out which pages of a mapping are present, by the `PAGEMAP_SCAN` ioctl (Linux 6.7). `PROCMAP_QUERY` (Linux 6.11) tells where the mapping
+//! ends. The kernel only looks through the page table, so a scan of 300 pages costs less than two of the single questions of
+//! [`readable`](super::readable). A page that has a guard, or lies after the end of its file, does not count as present.
 
 use rustix::fs::OFlags;
 use rustix::ioctl::{self, Opcode, opcode};
@@ -9,11 +9,11 @@ use super::maps::Maps;
 use crate::platform::linux::pages;
 use crate::platform::linux::procfs::open;
 
-/// For fewer pages than this, a question for each page costs less, because the scan needs two files.
+/// For fewer pages than this, [`readable`](super::readable) asks in its other ways, which cost less: the scan opens two files.
 const MANY_PAGES: usize = 64;
 
-/// Follows the present pages after `page`, without a gap and within one mapping. Returns the address after the last of them, but at most `end`.
-/// `None` if the kernel does not say, or if there are too few pages.
+/// The end of the row of present pages that begins with `page`: the first address that is not present, is `end`, or lies in another mapping. `None`
+/// if `page` is not present, if the kernel does not answer, or if there are fewer than [`MANY_PAGES`] pages.
 pub(super) fn after(page: usize, end: usize) -> Option<usize> {
     if end - page < MANY_PAGES * pages::size() {
         return None;
@@ -22,9 +22,9 @@ pub(super) fn after(page: usize, end: usize) -> Option<usize> {
     let pagemap = open(c"/proc/self/pagemap", OFlags::RDONLY).ok()?;
     let mut region = [0; 3];
     let mut scan = Scan::new(page, end, &mut region);
-    // SAFETY: PAGEMAP_SCAN reads and writes one `pm_scan_arg`, and writes one region to the place that the argument names.
+    // SAFETY: PAGEMAP_SCAN reads and writes one `struct pm_scan_arg`, which `scan` is, and writes at most one region, for which `region` has room.
     unsafe { ioctl::ioctl(&pagemap, ioctl::Updater::<PAGEMAP_SCAN, Scan>::new(&mut scan)) }.ok()?;
-    // If no page is present, the region keeps its old value.
+    // If the kernel found no present page, the region is still all zeros.
     let [start, end, _] = region;
     (start == page as u64).then_some(end as usize)
 }
@@ -50,7 +50,7 @@ struct Scan {
 }
 
 impl Scan {
-    /// A request for the first region of present pages.
+    /// A request to find the first row of present pages in `start..end`, and to store it in `region`.
     fn new(start: usize, end: usize, region: &mut [u64; 3]) -> Scan {
         Scan {
             size: size_of::<Scan>() as u64,

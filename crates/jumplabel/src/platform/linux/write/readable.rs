@@ -1,13 +1,13 @@
-//! Whether the program can read its code. There are three reasons why it may not: the text was linked or protected as execute-only
-//! (`mprotect(PROT_EXEC)` on a processor with protection keys), a protection key forbids access, or the text has `PROT_NONE`.
+//! Finds out which code the program can read. There are three reasons why code cannot be read: it was linked or protected as execute-only
+//! (`mprotect(PROT_EXEC)` on a processor with protection keys), a protection key forbids access, or it has `PROT_NONE`.
 //!
-//! The library finds that out by `rt_sigprocmask`. This system call copies the new mask before it looks at the operation. For an operation that
-//! it does not know, it answers EFAULT if it cannot read the mask, and EINVAL if it can. The kernel reads the mask by the same rules as a load.
-//! Filters of system calls allow `rt_sigprocmask`, because each flip also calls it to block signals.
+//! For a single page, the library asks by `rt_sigprocmask`, with an address on the page as the new mask, and with an unknown operation. This system
+//! call reads the mask first, by the same rules as a load of the program. So its error is EFAULT if the page cannot be read, and EINVAL if it can. A
+//! seccomp filter that allows flips also allows this call, because each flip uses it to block signals.
 //!
-//! Each such question is about one page. All of a mapping has the same protection and the same protection key. But a page of it can have a guard
-//! (`MADV_GUARD_INSTALL`), or lie beyond the end of a file that was truncated. Two calls answer for many pages. [`present`] finds present pages of
-//! one mapping: if one of them can be read, all can. `madvise(MADV_POPULATE_READ)` answers for the other pages.
+//! For many pages, two other calls cost less. All pages of a mapping have the same protection and the same protection key, but single pages can have
+//! a guard (`MADV_GUARD_INSTALL`), or lie beyond the end of a truncated file. [`present`] finds the pages of a mapping that are present, and these
+//! have neither problem: if one of them can be read, all can. `madvise(MADV_POPULATE_READ)` answers for the other pages.
 
 use core::ops::Range;
 
@@ -16,11 +16,13 @@ use rustix::mm::Advice;
 use super::present;
 use crate::platform::linux::{libc, pages};
 
-/// For at most this number of pages, a question for each page costs less. A question about several pages costs as much as four single questions,
-/// and nearly as much again for each page.
+/// The number of pages up to which one question for each page costs less than a question about all of them. A question about all pages costs as much
+/// as four single questions, and in addition nearly as much as one single question for each page.
 const FEW_PAGES: usize = 16;
 
-/// The readable pages at the start of `addresses`: all of them, or as many as can be read. Empty if the first address cannot be read.
+/// A range of readable pages that begins with the page of `addresses.start`. Empty if `addresses.start` cannot be read. The range covers `addresses`
+/// if all these pages can be read. It is shorter if one of them cannot be read, or if there are more than [`FEW_PAGES`] and the kernel is too old to
+/// answer for all of them (before Linux 5.14). A shorter range may leave out pages that can be read.
 pub(crate) fn around(addresses: Range<usize>) -> Range<usize> {
     if !can_read(addresses.start) {
         return 0..0;
@@ -39,15 +41,15 @@ pub(crate) fn around(addresses: Range<usize>) -> Range<usize> {
         match pages::populate(known, end - known, Advice::LinuxPopulateRead) {
             Ok(true) => break,
             Ok(false) => end = known,
-            // At least one page cannot be read, perhaps one without a site.
+            // At least one of these pages cannot be read, perhaps one without a site. So this asks about the first half of them.
             Err(_) => end = known + pages::floor((end - known) / 2),
         }
     }
     page..end
 }
 
-/// Whether the eight aligned bytes that contain `address` can be read. If a filter of system calls refuses the question, whether anything is mapped
-/// there. True if a filter refuses that question, too.
+/// Whether the eight aligned bytes that contain `address` can be read. If a seccomp filter refuses this question, the answer is whether anything is
+/// mapped there; if a filter refuses that question, too, the answer is true.
 #[inline(never)]
 pub(super) fn can_read(address: usize) -> bool {
     use rustix::io::Errno;

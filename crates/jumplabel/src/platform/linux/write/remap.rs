@@ -1,5 +1,6 @@
-//! The `remap` writer. It never modifies a page that is being executed. It copies each run of pages into a private mapping of the same file
-//! and offset, edits the copy, and moves the copy over the text with `mremap`. Each thread runs either the old page or the new one.
+//! The `remap` writer, which never modifies a page that is being executed. It copies each *run*, which is a row of adjacent pages, into a private
+//! mapping of the same file and offset. It edits the copy, and moves the copy over the text by `mremap`. So each thread runs either the old page or
+//! the new one.
 //!
 //! ```text
 //!   text      [ old ]                  [ new ]   /proc/self/maps still shows the file's name
@@ -7,14 +8,14 @@
 //!   backward  [ copy ] r-x ── moved over the text if a later run is refused; if not, unmapped
 //! ```
 //!
-//! Each site lies in one run. The kernel first removes the old pages of a run, then interrupts the processors that use them, and only then puts
-//! the new pages in their place. So a thread never fetches one half of a site from an old page and the other half from a new one.
+//! A thread never fetches one half of a site from an old page and the other half from a new one, because each site lies in one run. The kernel first
+//! removes the old pages of a run, then interrupts the processors that use them, and only then puts the new pages in their place.
 //!
-//! Before the first move, the writer makes every request that the system can refuse: for both copies, for their protection, and for the four
-//! mappings that the kernel wants to have in reserve for the way back. The new pages are not locked in memory (`mlock`), and have no advice, even
-//! if the old pages had.
+//! Before the first move, the writer makes all other requests that the system may refuse: for the two copies, for their protection, and for mappings
+//! that the writer holds in reserve. The kernel demands room for several mappings in its table before each move, and the release of the reserve makes
+//! this room for the way back. The new pages are not locked in memory (`mlock`) and have no advice (`madvise`), even if the old pages had.
 //!
-//! [`page_run`] says what happens to uprobes during a move.
+//! [`page_run`] explains what happens to uprobes during a move.
 
 mod page_run;
 
@@ -37,7 +38,7 @@ pub(super) struct Remap {
 }
 
 impl Open for Remap {
-    #[inline(never)] // Not inlined: the other writers do not need its several KiB of stack.
+    #[inline(never)] // This takes several KiB of stack. If it were inlined, the other writers would take them, too.
     unsafe fn open(extents: &[Extent], _: &mut Held, body: &mut Body<'_>) -> Result<(), Failure> {
         let mut remap = Remap { runs: List::new() };
         remap.copy(extents).map_err(Failure::Refused)?;
@@ -53,7 +54,7 @@ impl Remap {
         self.runs.as_mut_slice()
     }
 
-    /// Copies the pages of `extents`.
+    /// Divides the pages of `extents` into runs, and makes the two copies of each run.
     fn copy(&mut self, extents: &[Extent]) -> Result<()> {
         let maps = Maps::open()?;
         let mut path = [0_u8; PATH_MAX];
@@ -61,7 +62,7 @@ impl Remap {
         while let Some(extent) = rest.first() {
             let mut start = pages::floor(extent.first);
             let mut end = start;
-            // The run continues as long as the next extent touches it.
+            // This row of pages continues as long as the next extent begins where it ends, or before.
             let mut count = 0;
             while let Some(extent) = rest.get(count).filter(|extent| pages::floor(extent.first) <= end) {
                 (end, count) = (pages::ceil(extent.end), count + 1);
@@ -70,21 +71,21 @@ impl Remap {
             rest = others;
             while start < end {
                 let mapping = maps.find(start, &mut path[..PATH_MAX - 1])?;
-                // A private copy of a shared mapping would no longer belong to the file. A copy of a writable mapping would lack the writes that
-                // come between the copy and the move.
+                // A private copy of a shared mapping would no longer be shared with other processes. A copy of a writable mapping would lack what
+                // other threads write to the mapping between the copy and the move.
                 if mapping.shared || mapping.protection.contains(MprotectFlags::WRITE) {
                     return Err(rustix::io::Errno::ACCESS.into());
                 }
                 let stop = end_of(&mapping, &maps, end)?;
                 let bytes = stop - start;
-                // If this cut an extent in two, it would also cut a site in two. Between two moves, one half of that site would be old and the
-                // other new.
+                // A run must not end inside of an extent of several pages, because a site lies across two of these pages. Between two moves, one half
+                // of that site would be old and the other new.
                 if run.iter().any(|extent| pages::floor(extent.first) < stop && stop < pages::ceil(extent.end)) {
                     return Err(rustix::io::Errno::FAULT.into());
                 }
                 let file = File::of(&mapping, start, &mut path)?;
                 let protection = if mapping.is_text() { mapping.protection } else { TEXT } | bti::protection(start);
-                // The run is put on the list before its copies are made, because only copies on the list are unmapped.
+                // The run is put on the list before its copies are made, because only the copies of runs on the list are unmapped at the end.
                 let run = PageRun { text: start, bytes, protection, forward: 0, backward: 0, copied: 0 };
                 self.runs.push(run, &PLATFORM).map_err(|_| rustix::io::Errno::NOMEM)?;
                 self.runs().last_mut().map_or(Ok(()), |run| run.copy(&file))?;
@@ -94,7 +95,7 @@ impl Remap {
         Ok(())
     }
 
-    /// Moves all forward copies over the text, or none.
+    /// Moves the forward copies of all runs over the text. If a move is refused, moves the text of the earlier runs back.
     fn commit(&mut self) -> Result<(), Failure> {
         let reserve = Reserve::take().map_err(Failure::Refused)?;
         self.runs().iter().try_for_each(|run| run.protect(run.forward)).map_err(Failure::Refused)?;
@@ -111,14 +112,14 @@ impl Remap {
         Ok(())
     }
 
-    /// Called when the move of the run at `refused` was refused: moves the backward copies of the earlier runs over the text. Does the same for the
-    /// refused run, if the kernel unmapped its text before it refused.
+    /// Moves the backward copies of the earlier runs over the text, after the move of run number `refused` was refused. Also moves that of the
+    /// refused run if the kernel has unmapped the run's text before it refused. `refusal` is the reason of the refusal.
     fn take_back(&mut self, refused: usize, refusal: Refusal) -> Result<(), Failure> {
         let (moved, others) = self.runs().split_at_mut_checked(refused + 1).unwrap_or_default();
-        others.iter_mut().for_each(PageRun::unmap); // This makes room in the kernel's table of mappings.
+        others.iter_mut().for_each(PageRun::unmap); // This makes room in the kernel's table of mappings for the moves.
         for run in moved.iter_mut().rev() {
             if run.forward != 0 && run.is_mapped() {
-                continue; // This run was refused, and its text is still there.
+                continue; // This is the refused run, and its text is still mapped.
             }
             run.move_over(run.backward).map_err(|_| Failure::Stuck { address: run.text, refusal })?;
             run.backward = 0;
@@ -127,8 +128,8 @@ impl Remap {
     }
 }
 
-/// The end of the run that begins in `first`, but at most `wanted`. Earlier moves and changes of protection have cut mappings in two. If two parts
-/// continue each other in one file, they still move together, because a thread can be fetching a site that lies across the cut.
+/// The end of the run that begins in the mapping `first`, at most `wanted`. The run goes on into the next mapping if that continues `first` in the
+/// same file: earlier moves and changes of protection may have cut one mapping in two, and a site that lies across the cut must move as a whole.
 fn end_of(first: &Mapping, maps: &Maps, wanted: usize) -> Result<usize> {
     let mut end = first.end;
     while end < wanted {
@@ -155,7 +156,7 @@ impl Writer for Remap {
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
         let mut runs = &*self.runs;
         for (number, write) in writes.iter().enumerate() {
-            // Each site lies in one run, and the writes come in the order of the runs.
+            // Each write lies in one run, and the writes are in the order of the runs.
             while let [run, others @ ..] = runs
                 && run.text + run.bytes <= write.address
             {
@@ -164,19 +165,20 @@ impl Writer for Remap {
             let run = runs.first().filter(|run| run.text <= write.address);
             let run = run.ok_or((number, rustix::io::Errno::FAULT.into()))?;
             let (copy, bytes) = (run.forward + (write.address - run.text), write.bytes());
-            // SAFETY: the bytes are inside the run's copy. The copy is writable until it is moved, and no thread runs it before that.
+            // SAFETY: the bytes lie in the forward copy of the run, which is writable until `commit`, and which no other thread uses before that.
             unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), copy as *mut u8, bytes.len()) };
         }
         Ok(())
     }
 
-    /// Does nothing. The steps need no core sync between them, because no thread runs the copies.
+    /// Does nothing: between the steps no core sync is needed, because no thread runs the copies.
     fn sync(&mut self) -> Result<()> {
         Ok(())
     }
 }
 
-/// Mappings that the writer holds while it moves runs. Their release makes room in the kernel's table of mappings for the way back.
+/// Mappings that the writer holds while it moves runs. If a move is refused, the writer releases them, to make room in the kernel's table of mappings
+/// for the way back.
 struct Reserve(NonNull<u8>);
 
 impl Reserve {
@@ -185,11 +187,11 @@ impl Reserve {
     fn take() -> Result<Reserve> {
         let memory = pages::allocate(Self::PAGES * pages::size()).ok_or(rustix::io::Errno::NOMEM)?;
         let reserve = Reserve(memory);
-        // Every second page gets another protection, so that neighbours do not merge into one mapping.
+        // Every second page gets another protection, so that each page is a mapping of its own.
         let page = pages::size();
         for number in (1..Self::PAGES).step_by(2) {
             let address = memory.as_ptr() as usize + number * page;
-            // SAFETY: this is one page of the mapping made above.
+            // SAFETY: this is a page of the memory that was allocated above, which nothing uses.
             unsafe { pages::protect(address, page, MprotectFlags::empty()) }?;
         }
         Ok(reserve)
@@ -199,7 +201,7 @@ impl Reserve {
 impl Drop for Reserve {
     #[inline(never)]
     fn drop(&mut self) {
-        // SAFETY: the memory came from `take`.
+        // SAFETY: `take` allocated the memory with this size, and nothing uses it.
         unsafe { pages::release(self.0, Self::PAGES * pages::size()) };
     }
 }

@@ -1,11 +1,10 @@
 //! Core sync: `membarrier(PRIVATE_EXPEDITED_SYNC_CORE)` interrupts every processor that runs a thread of this process, and makes the processor
 //! serialise. (Intel SDM volume 3, 9.1.3, and AMD APM volume 2, 7.6.1, demand that after code was modified.)
 //!
-//! The system can refuse membarrier. (On loongarch64 it always does: Linux 7.2 has no membarrier there that serialises.) For that case, a
-//! program can opt in to core sync by a signal to each thread. The library installs no handler for the signal: the program does, and calls
-//! [`core_sync_handler`] in it. If the program does not opt in, a flip of primed sites reports
-//! [`Visibility::Eventual`](crate::Visibility::Eventual), and a flip of pristine sites needs the `remap` writer or a process with a single
-//! thread.
+//! The system can refuse membarrier. (On loongarch64 it always does, because Linux 7.2 has no membarrier there that serialises.) For that case, a
+//! program can opt in to core sync by signal: a signal to each thread. The library installs no handler for that signal. The program installs one,
+//! which calls [`core_sync_handler`]. If membarrier is refused and the program has not opted in, a flip of primed sites reports
+//! [`Visibility::Eventual`](crate::Visibility::Eventual), and a flip of pristine sites needs the `remap` writer or a process with a single thread.
 
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering, fence};
 use core::time::Duration;
@@ -21,22 +20,22 @@ use crate::platform::linux::{libc, pages};
 
 /// Whether a core sync since the last [`reset`] was refused.
 static REFUSED: AtomicBool = AtomicBool::new(false);
-/// False if the last core sync was refused. True if it succeeded, or if none was tried.
+/// False if the last core sync of this process was refused. True if it succeeded, or if none was tried yet.
 static SYNCED: AtomicBool = AtomicBool::new(true);
 
-/// Forgets earlier refusals. Called before the first write of a transaction.
+/// Forgets earlier refusals, for [`visibility`]. Called before the first write of a transaction.
 pub(crate) fn reset() {
     REFUSED.store(false, Ordering::Relaxed);
 }
 
-/// Registers this process in advance, so that its first core sync need not do it. Costs milliseconds if there are several threads.
+/// Registers this process for membarrier, so that the first core sync need not do that. Costs milliseconds if the process has several threads.
 pub(crate) fn register() -> Result<(), Refusal> {
     Ok(membarrier(MembarrierCommand::RegisterPrivateExpeditedSyncCore)?)
 }
 
-/// Calls membarrier, and registers the process before that if necessary. If the process is not registered, the kernel answers EPERM. So no
-/// comparison of process numbers is needed to notice a forked child, which is not registered. After the registration, membarrier interrupts the
-/// other processors as if the process had always been registered.
+/// Does a core sync by membarrier. If the process is not registered, the kernel answers EPERM; then this registers the process and calls membarrier
+/// again. So the library need not remember whether this process, or the one that it was forked from, was registered. After the registration,
+/// membarrier interrupts the other processors as if the process had been registered from the beginning.
 fn membarrier_sync() -> Result<(), Refusal> {
     match membarrier(MembarrierCommand::PrivateExpeditedSyncCore) {
         Err(rustix::io::Errno::PERM) => {
@@ -47,17 +46,17 @@ fn membarrier_sync() -> Result<(), Refusal> {
     }
 }
 
-/// When other threads see the writes that came after [`reset`].
+/// The moment at which other threads see the writes since [`reset`].
 pub(super) fn visibility() -> Visibility {
     if REFUSED.load(Ordering::Relaxed) { Visibility::Eventual } else { Visibility::Immediate }
 }
 
-/// False if the last core sync was refused.
+/// False if the last core sync of this process was refused.
 pub(crate) fn is_synced() -> bool {
     SYNCED.load(Ordering::Relaxed)
 }
 
-/// Makes all other threads serialise. An error if the system refuses.
+/// Does a core sync: makes all other threads of this process serialise. Returns an error if the system refuses.
 #[inline(never)]
 pub(crate) fn core_sync() -> Result<(), Refusal> {
     let done = serialise_others();
@@ -76,7 +75,7 @@ fn serialise_others() -> Result<(), Refusal> {
         return Ok(());
     }
     let Err(refused) = membarrier_sync() else { return Ok(()) };
-    // SAFETY: the pointer is null, or leads to `ROUND`.
+    // SAFETY: the pointer is null, or leads to the static `ROUND`.
     let round = unsafe { BY_SIGNAL.load(Ordering::Relaxed).as_ref() };
     match (round, SIGNAL.load(Ordering::Relaxed)) {
         _ if pages::single_threaded() => Ok(()),
@@ -86,7 +85,7 @@ fn serialise_others() -> Result<(), Refusal> {
 }
 
 /// Calls `riscv_flush_icache` for all threads. After that, all threads fetch the stored instructions, whatever processor they run on later. Returns
-/// false if the system refuses; on newer kernels (6.10), membarrier then does the same.
+/// false if the system refuses. The caller then uses membarrier, which does the same since Linux 6.10.
 #[cfg(target_arch = "riscv64")]
 fn flush_all() -> bool {
     const SYS_RISCV_FLUSH_ICACHE: core::ffi::c_long = 259;
@@ -95,45 +94,47 @@ fn flush_all() -> bool {
 }
 
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
-/// The address of [`ROUND`] if the program has opted in; null before that. If no program opts in, the linker drops the code of [`signal_all`].
+/// The address of [`ROUND`] if the program has called [`core_sync_by_signal`], otherwise null. The call of [`signal_all`] goes through this pointer,
+/// so that a program that never opts in does not contain that function.
 static BY_SIGNAL: AtomicPtr<Round> = AtomicPtr::new(core::ptr::null_mut());
 type Round = fn(i32) -> Result<(), Refusal>;
 static ROUND: Round = signal_all;
 static PENDING: AtomicU32 = AtomicU32::new(0);
 
-/// Allows core sync by signal if membarrier is refused. A flip then sends `signal` to each other thread, and waits for all answers. If `signal`
-/// is 0, forbids it again. At the start of the program it is forbidden. Costs about 7 us for each thread.
+/// Allows core sync by signal, for flips for which the system refuses membarrier. Such a flip sends `signal` to each other thread, and waits until
+/// all threads have answered. That costs about 7 us for each thread. A `signal` of 0 forbids core sync by signal again, which is the state at the
+/// start of the program.
 ///
-/// If a thread blocks the signal for a second, the flip stops waiting, reports [`Visibility::Eventual`](crate::Visibility::Eventual), and
-/// forbids core sync by signal from then on.
+/// If a thread has not answered after a second, for example because it blocks the signal, the core sync counts as refused, and core sync by signal is
+/// forbidden from then on. A flip of primed sites then reports [`Visibility::Eventual`](crate::Visibility::Eventual).
 ///
 /// # Safety
-/// A handler for `signal` is installed, and calls [`core_sync_handler`]. Nothing else sends the signal.
+/// The program has installed a handler for `signal` that calls [`core_sync_handler`]. Nothing else sends that signal.
 pub unsafe fn core_sync_by_signal(signal: i32) {
     SIGNAL.store(signal, Ordering::Relaxed);
-    // `black_box` hides the value from the compiler. If the compiler knew that the pointer is either null or this value, it would replace the
-    // pointer by a flag, and call `signal_all` directly. Then the linker could never drop that function.
+    // `black_box` hides the value from the compiler. Otherwise the compiler could replace the pointer by a flag, and call `signal_all` directly. The
+    // linker could then not drop `signal_all` from a program that never opts in.
     BY_SIGNAL.store(core::hint::black_box((&raw const ROUND).cast_mut()), Ordering::Relaxed);
 }
 
-/// Core sync by signal: the handler for the signal of [`core_sync_by_signal`] calls this function. Either this function serialises, or the return
-/// from the handler does (x86: `iret`). Async-signal-safe.
+/// Answers a flip that does a core sync by signal. The program's handler for the signal of [`core_sync_by_signal`] must call this function. The
+/// thread serialises in this function or, on x86, at the return from the handler (`iret`). Async-signal-safe.
 ///
 /// # Safety
-/// Call it exactly once each time the signal arrives. A second call would count as the answer of a thread that has not answered.
+/// The handler calls this function exactly once each time the signal arrives. A second call would count as the answer of another thread.
 pub unsafe fn core_sync_handler() {
     fence(Ordering::SeqCst);
-    // SAFETY: serialising only drops instructions that were fetched ahead.
+    // SAFETY: this only makes the processor serialise, which changes no data.
     unsafe { Native::act(Act::Serialise) };
     if PENDING.fetch_sub(1, Ordering::Release) == 1 {
         let _ = futex::wake(&PENDING, futex::Flags::PRIVATE, 1);
     }
 }
 
-/// Sends the signal to each other thread, and waits for all answers. After a failed round, late answers can still come, and would count for the
-/// next round. So a failed round is the last one.
+/// Sends the signal to each other thread, and waits for all answers. After a failure, forbids core sync by signal: late answers can still come, and
+/// would count for the next round.
 fn signal_all(signal: i32) -> Result<(), Refusal> {
-    // `PENDING` begins at 1, so that it does not reach 0 before the signal was sent to all threads.
+    // `PENDING` counts the missing answers. It begins at 1, so that it cannot reach 0 before the signal was sent to all threads.
     PENDING.store(1, Ordering::Relaxed);
     let answered = send(signal).and_then(|()| {
         PENDING.fetch_sub(1, Ordering::AcqRel);
@@ -142,6 +143,8 @@ fn signal_all(signal: i32) -> Result<(), Refusal> {
     answered.inspect_err(|_| SIGNAL.store(0, Ordering::Relaxed)).map_err(Refusal::from)
 }
 
+/// Sends the signal to each other thread, and counts these threads in [`PENDING`]. Returns an error if the threads cannot be listed, or if one of
+/// them cannot get the signal.
 fn send(signal: i32) -> rustix::io::Result<()> {
     use rustix::fs::{OFlags, RawDir};
 
@@ -165,7 +168,7 @@ fn send(signal: i32) -> rustix::io::Result<()> {
             continue;
         }
         PENDING.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: tgkill takes three integers.
+        // SAFETY: `tgkill` takes three integers. The caller of `core_sync_by_signal` guarantees that a handler for the signal is installed.
         if unsafe { libc::syscall(libc::SYS_TGKILL, process, thread, signal) } != 0 {
             PENDING.fetch_sub(1, Ordering::Relaxed);
             if !has_ended(&tasks, entry.file_name())? {
@@ -173,12 +176,12 @@ fn send(signal: i32) -> rustix::io::Result<()> {
             }
         }
     }
-    // If /proc belongs to another pid namespace, its entries have the numbers of other threads.
+    // If this thread is not among the entries, /proc belongs to another pid namespace, and the numbers are those of other threads.
     if found_me { Ok(()) } else { Err(rustix::io::Errno::SRCH) }
 }
 
-/// Whether a thread has ended, even if it is still there as a zombie. The first thread of a process can be a zombie: after its end it stays until
-/// the process ends, and answers no signal.
+/// Whether a thread does not exist or is a zombie, and so answers no signal. The first thread of a process can be a zombie: after its end, it stays
+/// until the process ends.
 fn has_ended(tasks: &rustix::fd::OwnedFd, thread: &core::ffi::CStr) -> rustix::io::Result<bool> {
     use rustix::fs::OFlags;
 
@@ -187,7 +190,7 @@ fn has_ended(tasks: &rustix::fd::OwnedFd, thread: &core::ffi::CStr) -> rustix::i
         .and_then(|task| open_at(task, c"stat", OFlags::RDONLY))
         .and_then(|file| rustix::io::read(&file, &mut stat));
     match read {
-        // The file holds `tid (name) state ...`. The name can contain anything, even parentheses.
+        // The file contains `tid (name) state ...`. The name can contain anything, even parentheses, so this looks for the last one.
         Ok(length) => {
             let behind_name = stat[..length].iter().rposition(|&byte| byte == b')').map(|at| at + 2);
             Ok(matches!(behind_name.and_then(|at| stat.get(at)), Some(b'Z' | b'X')))
@@ -197,6 +200,7 @@ fn has_ended(tasks: &rustix::fd::OwnedFd, thread: &core::ffi::CStr) -> rustix::i
     }
 }
 
+/// Waits until all threads have answered. Returns the error ETIMEDOUT if they have not within a second.
 fn wait_for_answers() -> rustix::io::Result<()> {
     const PATIENCE: Duration = Duration::from_secs(1);
     let limit = rustix::fs::Timespec { tv_sec: PATIENCE.as_secs() as _, tv_nsec: 0 };

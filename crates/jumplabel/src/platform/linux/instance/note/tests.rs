@@ -1,4 +1,4 @@
-//! Notes that lead to a runtime, and notes that lead nowhere, in an object that the tests make.
+//! Tests with notes that lead to a `Runtime`, and notes that lead nowhere, in an object that each test makes.
 
 use super::{HEAD, MAGIC, NAME, PT_NOTE, Segments, VERSION, is_of_record, notes, runtime_at, runtime_of};
 use crate::format::Runtime;
@@ -7,18 +7,18 @@ use core::mem::offset_of;
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 use std::vec::Vec;
 
-/// The largest page of any system. An address that begins a page of this size begins a page on every system.
+/// The size of the largest pages of any system. So a multiple of this size is the beginning of a page on every system.
 const PAGE: usize = 1 << 16;
 const PAGES: usize = 16;
-/// These pages are in no segment, and cannot be read.
+/// The pages that are in no segment and cannot be read.
 const HOLE: core::ops::Range<usize> = 6 * PAGE..8 * PAGE;
 const NOTE: usize = 0x200;
 const HERE: usize = 9 * PAGE + 0x40;
 const RUNTIME: usize = 10 * PAGE + 0x80;
 const NOTE_HEADER: usize = 2;
 
-/// An object with the note of an instance, the pointer and the runtime to which the note leads, and nothing else. The object lies between pages
-/// that cannot be read. It is linked to address 0, and begins with its header.
+/// An object that contains the note of an instance, the pointer and the `Runtime` that the note leads to, and nothing else. The pages before and
+/// after the object cannot be read. The object is linked to address 0, and begins with its ELF header.
 struct Object {
     memory: *mut core::ffi::c_void,
     base: usize,
@@ -64,7 +64,7 @@ impl Object {
         object
     }
 
-    /// Writes the words by which a runtime is recognised.
+    /// Writes the words by which a `Runtime` is recognised.
     fn put_runtime(&self, at: usize) {
         for (word, value) in MAGIC.into_iter().enumerate() {
             self.put_word(at + word * 4, value);
@@ -92,7 +92,7 @@ impl Object {
         self.put_word(at + HEAD + 4, header);
     }
 
-    /// Moves the note, without a change of its words.
+    /// Moves the note to `to`, with the same two words, as patchelf does.
     fn move_note(&mut self, to: usize) {
         let words = [HEAD, HEAD + 4].map(|word| self.segments().words::<1>(self.base + NOTE + word).unwrap()[0]);
         self.put(NOTE, &[b'X'; HEAD + 8]);
@@ -106,7 +106,7 @@ impl Object {
     }
 
     fn segments(&self) -> Segments<'_> {
-        // SAFETY: all bytes of the segments can be read.
+        // SAFETY: `new` has mapped the two loadable segments, and they stay mapped until the drop. No test changes the bounds of these two.
         unsafe { Segments::new(self.base, &self.headers) }
     }
 
@@ -131,7 +131,7 @@ impl Drop for Object {
 fn leads_to_the_runtime() {
     let mut object = Object::new();
     assert_eq!(object.found(), [RUNTIME]);
-    // The note is found by its address, or by its place in the file.
+    // The note is found by its address, and also by its offset in the file.
     object.headers[NOTE_HEADER].p_vaddr = 0;
     assert_eq!(object.found(), [RUNTIME]);
     object = Object::new();
@@ -162,13 +162,13 @@ fn of_a_record() {
 #[test]
 fn leads_there_from_where_it_was_moved_to() {
     for to in [0x400, HOLE.start - HEAD - 8, HOLE.end + 4, PAGES * PAGE - HEAD - 8] {
-        // The header is at the beginning of the object, or a page or two after it.
+        // The ELF header lies at the beginning of the object, or one or two pages later.
         for page in [0, 1, 2] {
             let mut object = Object::new();
             object.put_word(NOTE + HEAD + 4, (page * PAGE).wrapping_sub(NOTE + HEAD + 4) as u32);
             object.move_note(to);
             assert_eq!(object.found(), [RUNTIME], "{to:#x} {page}");
-            // Broken twins: a reader that uses only the first word, and a header that does not begin a page.
+            // Controls that must find nothing: a reader that uses only the first word, and a header that does not lie at the beginning of a page.
             let here = (object.base + to + HEAD).wrapping_add(HERE.wrapping_sub(NOTE + HEAD));
             assert_eq!(runtime_at(&object.segments(), here), None);
             object.put_word(to + HEAD + 4, 4 + (page * PAGE).wrapping_sub(NOTE + HEAD + 4) as u32);
@@ -177,7 +177,7 @@ fn leads_there_from_where_it_was_moved_to() {
     }
 }
 
-/// Each of these objects has one mistake.
+/// Each of these objects has one mistake, so its note leads nowhere.
 #[test]
 fn leads_nowhere() {
     type Damage = fn(&mut Object);
@@ -196,11 +196,11 @@ fn leads_nowhere() {
         |object| object.move_segment(HOLE.start),
         |object| object.move_segment(usize::MAX - object.base - 3),
         |object| object.headers[NOTE_HEADER].p_type = 5,
-        |object| object.headers[1].p_flags = 2, // the segment to which the note leads cannot be read
+        |object| object.headers[1].p_flags = 2, // the segment that the note leads to cannot be read
         |object| object.put(HERE, &0_usize.to_ne_bytes()),
         |object| object.put(HERE, &(object.base + HOLE.start).to_ne_bytes()),
         |object| {
-            object.put_runtime(PAGES * PAGE - 16); // the object ends in the middle of the runtime
+            object.put_runtime(PAGES * PAGE - 16); // the object ends in the middle of the `Runtime`
             object.put(HERE, &(object.base + PAGES * PAGE - 16).to_ne_bytes());
         },
         |object| object.put(HERE, &(object.base + RUNTIME + 4).to_ne_bytes()),
@@ -220,7 +220,7 @@ fn leads_nowhere() {
     assert!(object.found().is_empty());
 }
 
-/// Shows the effect that the other tests would see if the reader trusted a note.
+/// Shows that a reader that trusted the notes of the other tests would be killed by SIGSEGV.
 #[test]
 fn a_reader_that_believes_dies() {
     let object = Object::new();
@@ -242,7 +242,7 @@ fn a_reader_that_believes_dies() {
     }
 }
 
-/// Numbers near something in the object, and arbitrary numbers.
+/// Offsets near something in the object, small numbers, and arbitrary numbers.
 fn number() -> impl Strategy<Value = usize> {
     let places = [0, NOTE, HERE, RUNTIME, HOLE.start, HOLE.end, PAGES * PAGE, usize::MAX, i32::MAX as usize];
     prop_oneof![
@@ -253,8 +253,8 @@ fn number() -> impl Strategy<Value = usize> {
 }
 
 proptest! {
-    /// For any note, any program header of it, and any words to which the note leads: the reader reads nothing outside the segments, and finds
-    /// nothing except a runtime.
+    /// Damages the note, its program header, and the words that the note leads to, in arbitrary ways. The reader then reads nothing outside the
+    /// segments, and finds nothing except the `Runtime`.
     #[test]
     fn any_note(
         words in proptest::collection::vec((0..12_usize, number()), 0..4),
@@ -282,7 +282,7 @@ proptest! {
         assert!(found.iter().all(|&runtime| runtime == RUNTIME), "{found:x?}");
     }
 
-    /// Like `any_note`, but with arbitrary bytes in place of the note.
+    /// Puts arbitrary bytes in place of the note. The reader then reads nothing outside the segments, and finds nothing except the `Runtime`.
     #[test]
     fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..4000), start in 0..HOLE.start, align in 0..9_usize) {
         let mut object = Object::new();

@@ -1,16 +1,17 @@
-//! A run of pages that the `remap` writer moves together, and its two copies, which are private mappings of the text's file.
+//! A run of adjacent pages that the `remap` writer moves together, and the two copies of the run, which are private mappings of the text's file.
 //!
-//! While the writer works, the kernel can set or remove a uprobe on the pages (kernel/events/uprobes.c). It puts a probe into each mapping of the
-//! file that can be executed and not written. It does that when the probe is set, and when the mapping is made (`valid_vma`, `uprobe_mmap`). When
-//! it removes the probe, it can overlook pages that are being moved at that moment (`build_map_info`). A breakpoint that stays would kill the
-//! program. So:
+//! While the writer works, someone can set or remove a uprobe on the pages (kernel/events/uprobes.c). The kernel puts the breakpoint of a uprobe into
+//! each mapping of the file that can be executed and not written. It does so when the probe is set, and when such a mapping is made (`valid_vma`,
+//! `uprobe_mmap`). When the kernel removes the probe, it can overlook pages that are being moved at that moment (`build_map_info`). A breakpoint that
+//! it overlooked would kill the program. To avoid that, the writer takes two precautions:
 //!
-//! * If something in the text looks like a probe, the writer makes a mapping that can be executed. If the kernel puts a probe there, the writer
-//!   refuses the move. If not, the kernel may be removing the probe: the writer waits, and copies again. If the bytes stay, the writer refuses the
-//!   move, because the removal can take 200 ms on a busy machine. But if a debugger is attached, the bytes are probably the debugger's, and the
-//!   writer copies them.
-//! * Right before the move, the writer compares the text with what it has copied. If the text has changed, the writer refuses the move. The kernel
-//!   sets a probe in the text and in both copies, once they cannot be written. So the writer compares sums, not the text with a copy.
+//! * If bytes of the text look like a probe, the writer maps the same pages of the file executable. If the kernel puts a probe into that mapping, the
+//!   writer refuses the move. If not, the kernel may be removing the probe, so the writer waits and copies again, for 100 ms at most. If the bytes
+//!   are still there, the writer refuses the move, because the removal can take 200 ms on a busy machine. There is one exception: if a debugger is
+//!   attached, the bytes are probably the debugger's breakpoint, and the writer copies them.
+//! * Right before the move, the writer checks that the text is still as it was copied. If not, the writer refuses the move. The writer compares
+//!   checksums for that, and not the text with a copy, because the kernel also sets a new probe in the copies, once they are executable and not
+//!   writable.
 
 use core::ffi::{CStr, c_void};
 use core::ops::Range;
@@ -32,28 +33,29 @@ type Result<T, E = Refusal> = core::result::Result<T, E>;
 
 const INT3: u8 = 0xcc;
 
-/// The possible first bytes of a probe: `int3`, and the call into which Linux 6.18 turns it.
+/// The bytes with which a probe can begin: `int3`, and the opcode of the call by which Linux 6.18 replaces an `int3`.
 const PROBES: &[u8] = if cfg!(any(target_arch = "x86_64", target_arch = "x86")) { &[INT3, 0xe8] } else { &[] };
 
-/// Pages that the writer moves together.
+/// A run, and the state of its copies.
 #[derive(Clone, Copy)]
 pub(super) struct PageRun {
     pub(super) text: usize,
     pub(super) bytes: usize,
     pub(super) protection: MprotectFlags,
-    /// The copy that is edited. 0 if it was not made yet, or was moved.
+    /// The address of the copy that the writer edits. 0 if the copy was not made yet, or was moved over the text.
     pub(super) forward: usize,
-    /// The copy for the way back. 0 in the same cases.
+    /// The address of the copy for the way back. 0 in the same two cases.
     pub(super) backward: usize,
     /// The [`sum`] of the text when it was copied.
     pub(super) copied: u64,
 }
 
 impl PageRun {
-    /// Makes both copies. The forward copy is writable. Refuses with `EBUSY` if a uprobe is on the pages, or a breakpoint that is no debugger's.
+    /// Makes both copies. The forward copy is writable. Returns the error `EBUSY` if the pages have a uprobe, or if no debugger is attached and bytes
+    /// that look like a probe stay for 100 ms.
     #[inline(never)]
     pub(super) fn copy(&mut self, file: &File) -> Result<()> {
-        /// The number of looks. The writer waits for half a millisecond after each.
+        /// The number of times that the writer looks for a probe. It waits for half a millisecond after each time.
         const LOOKS: usize = 200;
         for number in 1..=LOOKS {
             self.forward = file.map(self.bytes, ProtFlags::READ | ProtFlags::WRITE)?;
@@ -72,7 +74,8 @@ impl PageRun {
         Err(rustix::io::Errno::BUSY.into())
     }
 
-    /// Refuses with `EBUSY` if the kernel puts a uprobe into a new mapping of these pages.
+    /// Returns the error `EBUSY` if the pages have a uprobe: the kernel puts the probe into an executable mapping of these pages, but not into a
+    /// writable one, so two new mappings differ.
     #[cold]
     #[inline(never)]
     fn demand_no_probe(&self, file: &File) -> Result<()> {
@@ -85,29 +88,29 @@ impl PageRun {
         if has_none? { Ok(()) } else { Err(rustix::io::Errno::BUSY.into()) }
     }
 
-    /// Moves a copy over the text.
+    /// Moves the copy at `copy` over the text of the run.
     pub(super) fn move_over(&self, copy: usize) -> Result<()> {
-        // SAFETY: the copy has the same length and, except for verified sites, the same content. Threads that run there during the move fault,
-        // and wait in the kernel.
+        // SAFETY: the copy has the same length and, except at verified sites, the same content. A thread that runs this text during the move faults,
+        // and waits in the kernel for the end of the move.
         unsafe { libc::mremap_fixed(copy as *mut c_void, self.bytes, self.text as *mut c_void) }
     }
 
-    /// Gives a copy the protection of the text.
+    /// Gives the copy at `copy` the protection of the text.
     #[inline(never)]
     pub(super) fn protect(&self, copy: usize) -> Result<()> {
-        // SAFETY: this is a copy that the writer has made.
+        // SAFETY: this is a copy that the writer has made, and that no other code uses.
         unsafe { pages::protect(copy, self.bytes, self.protection) }
     }
 
-    /// Copies those bytes of the text that differ from the file to both copies. Returns whether some seem to be a probe.
+    /// Copies the bytes of the text that differ from the file to both copies. Returns true if some of these bytes look like a probe.
     fn copy_changes(&self, file: &File) -> bool {
-        /// The number of bytes that are compared at once. Pages consist of such chunks.
+        /// The number of bytes that are compared at a time. The size of a page is a multiple of this number.
         const CHUNK: usize = 64;
-        // The kernel puts probes only into mappings of files.
+        // The kernel puts uprobes only into mappings of files.
         let probes = if matches!(file, File::None) { &[] } else { PROBES };
         let mut seems_probed = false;
         for start in (0..self.bytes).step_by(CHUNK) {
-            // SAFETY: the bytes lie in text that can be read, and in a copy of it.
+            // SAFETY: the bytes lie in the run, whose text and copy have `self.bytes` bytes that can be read.
             let [text, copy] = [self.text, self.backward]
                 .map(|copy| unsafe { slice::from_raw_parts((copy + start) as *const u8, CHUNK) });
             if text != copy {
@@ -117,18 +120,18 @@ impl PageRun {
         seems_probed
     }
 
-    /// [`copy_changes`](Self::copy_changes) for a part of the bytes. `probes` are the possible first bytes of a probe.
+    /// Does the work of [`copy_changes`](Self::copy_changes) for the bytes with these numbers. `probes` are the possible first bytes of a probe.
     #[inline(never)]
     fn copy_changed(&self, bytes: Range<usize>, probes: &[u8]) -> bool {
         let (mut seems_probed, mut was_equal) = (false, true);
         for at in bytes {
             let [text, forward, backward] = [self.text, self.forward, self.backward].map(|copy| (copy + at) as *mut u8);
-            // SAFETY: the byte lies in text that can be read, and in the two copies, which only this writer uses.
+            // SAFETY: the byte lies in the run: in text that can be read, and in two writable copies that only this writer uses.
             unsafe {
                 let now = text.read_volatile();
                 let is_equal = backward.read() == now;
                 if !is_equal {
-                    // A probe changes the first byte of an instruction. The byte before it is as in the file, or the last byte of a site.
+                    // A probe changes the first byte of an instruction. So the byte before a probe is as in the file, unless it belongs to a site.
                     let is_first = || was_equal || can_be_ours(text as usize - 1, NO_PROBE);
                     seems_probed |= probes.contains(&now) && !can_be_ours(text as usize, now) && is_first();
                     forward.write(now);
@@ -140,15 +143,15 @@ impl PageRun {
         seems_probed
     }
 
-    /// Returns the error `EAGAIN` if someone else has changed the text since it was copied.
+    /// Returns the error `EAGAIN` if the text was changed after it was copied.
     pub(super) fn demand_unchanged(&self) -> Result<()> {
         let is_same = sum(self.bytes_at(self.text)) == self.copied;
         if is_same { Ok(()) } else { Err(rustix::io::Errno::AGAIN.into()) }
     }
 
-    /// The bytes of the text, or of a copy.
+    /// The bytes of the run at `start`, which is the address of the text or of a copy.
     fn bytes_at(&self, start: usize) -> &[u8] {
-        // SAFETY: the text can be read, and so can the copies, which have the same length.
+        // SAFETY: the caller passes the address of the text or of a copy. All of these have `self.bytes` bytes, and can be read.
         unsafe { slice::from_raw_parts(start as *const u8, self.bytes) }
     }
 
@@ -161,7 +164,7 @@ impl PageRun {
     pub(super) fn unmap(&mut self) {
         for copy in [core::mem::take(&mut self.forward), core::mem::take(&mut self.backward)] {
             if copy != 0 {
-                // SAFETY: this is a copy that the writer has made, and it was not moved.
+                // SAFETY: this copy was made by the writer and was not moved, because its address is not 0. No other code uses it.
                 let _ = unsafe { munmap(copy as *mut c_void, self.bytes) };
             }
         }
@@ -171,14 +174,15 @@ impl PageRun {
 /// A byte with which no probe begins.
 const NO_PROBE: u8 = 0;
 
-/// Whether `byte` at `address` can be the library's own: the address lies in a site, and the site can hold that byte there.
+/// Whether the library itself can have written `byte` to `address`: the address lies in a site that can contain this byte there.
 #[inline(never)]
 fn can_be_ours(address: usize, byte: u8) -> bool {
-    /// No site is longer. This is compared first, because few entries pass.
+    /// The number of bytes of the longest site, or more. This is compared first, because few entries are as close to the address.
     const LONGEST: usize = 8;
-    // A call's site is its displacement, which can begin with any byte. No operation begins with `int3`, and no other site with a probe.
+    // The site of a call is the call's displacement, so it can begin with any byte. The site of an operation can begin with any byte except `int3`.
+    // No other site begins with a byte of `PROBES`.
     let can_begin = |kind| kind == CALL_SITE || !PROBES.contains(&byte) || kind == OP && byte != INT3;
-    // SAFETY: writers work while the lock is held, which keeps all instances loaded.
+    // SAFETY: a writer works only while its thread holds the lock, which keeps all instances on the list loaded.
     for runtime in unsafe { instances::from(PLATFORM.runtimes()) } {
         for object in runtime.objects() {
             for entry in object.table() {
@@ -192,18 +196,19 @@ fn can_be_ours(address: usize, byte: u8) -> bool {
     false
 }
 
-/// A sum of all bytes that differs if one word differs, and almost certainly if several do. Pages consist of whole words.
+/// A checksum of `bytes`, whose length is a multiple of eight. Texts that differ in exactly one word of eight bytes always have different checksums.
+/// Texts that differ in several words almost certainly do, too.
 #[inline(never)]
 fn sum(bytes: &[u8]) -> u64 {
     let words = bytes.as_chunks().0.iter().map(|&word| u64::from_ne_bytes(word));
     words.fold(0, |sum, word| (sum ^ word).wrapping_mul(0x100_0000_01b3)) // FNV-1a's prime.
 }
 
-/// Whether a debugger is attached to this thread, as far as this system shows it: none of another pid namespace. [`Maps`](super::Maps) has made sure
-/// that /proc is the kernel's.
+/// Whether a debugger is attached to this thread. Also false if the debugger is not visible in this process's pid namespace. [`Maps`](super::Maps)
+/// has already made sure that /proc is the kernel's.
 #[inline(never)]
 fn is_traced() -> bool {
-    // The lines in front of this one have some 100 bytes.
+    // The line `TracerPid:` comes after some 100 bytes.
     let mut text = [0_u8; 256];
     let Ok(file) = open(c"/proc/thread-self/status", OFlags::RDONLY) else { return false };
     let _ = rustix::io::read(&file, &mut text);
@@ -216,31 +221,32 @@ fn nap() {
     let _ = futex::wait(&AtomicU32::new(0), futex::Flags::PRIVATE, 0, Some(&time));
 }
 
-/// A path to the program's file, even if another file has its name now: an upgrade replaces the files of running programs.
+/// A path to the program's file. It leads to that file even if an upgrade has given the file's name to another file since the program was started.
 const PROGRAM: &CStr = c"/proc/thread-self/exe";
 
 /// The file from which a run is mapped.
 pub(super) enum File {
-    /// There is no file, because the program made the code at run time.
+    /// The run has no file, because the program made the code at run time.
     None,
     Open(rustix::fd::OwnedFd, u64),
 }
 
 impl File {
-    /// The file of `mapping`. An error if another file has its path now. `path` contains the path.
+    /// The file of `mapping`, from the offset that belongs to the address `start` on. `path` contains the path of the file. Returns an error if
+    /// another file has this path now, unless the file is the program's.
     pub(super) fn of(mapping: &Mapping, start: usize, path: &mut [u8]) -> Result<File> {
         if mapping.inode == 0 {
             return Ok(File::None);
         }
         let end = path.get_mut(mapping.path_len).ok_or(rustix::io::Errno::NAMETOOLONG)?;
         *end = 0;
-        // SAFETY: the buffer has a zero.
+        // SAFETY: the line above has put a zero into the buffer.
         let name = unsafe { CStr::from_ptr(path.as_ptr().cast()) };
         let offset = mapping.offset + (start - mapping.start) as u64;
         File::open(name, mapping.inode, offset).or_else(|_| File::open(PROGRAM, mapping.inode, offset))
     }
 
-    /// Opens the file at this path. An error if the file has another inode, or is not longer than `offset`.
+    /// Opens the file at the path `name`. Returns an error if that file has another inode number, or is not longer than `offset`.
     #[inline(never)]
     fn open(name: &CStr, inode: u64, offset: u64) -> Result<File> {
         let file = open(name, OFlags::RDONLY)?;
@@ -249,8 +255,8 @@ impl File {
         if is_same { Ok(File::Open(file, offset)) } else { Err(rustix::io::Errno::STALE.into()) }
     }
 
-    /// Makes a private mapping of the file or, if there is no file, of zeros. All its pages are present at once. (If a writable page were read
-    /// first, the first write to it would interrupt the processors that run threads of the program.)
+    /// Makes a private mapping of the file or, if there is no file, of zeros. The kernel makes all pages of a file's mapping present now. (Otherwise
+    /// the first write to a page that was read before would interrupt the processors that run threads of the program.)
     #[inline(never)]
     fn map(&self, bytes: usize, protection: ProtFlags) -> Result<usize> {
         let anywhere = core::ptr::null_mut();
@@ -263,7 +269,8 @@ impl File {
                 }
             }
         };
-        // EAGAIN says that the program may lock no more memory, and that new mappings are locked. Of this writer, EAGAIN means that the text changed.
+        // The kernel answers EAGAIN if new mappings are to be locked in memory and the program may lock no more. This becomes ENOMEM, because EAGAIN
+        // from this writer means that the text has changed.
         let copy =
             copy.map_err(|errno| if errno == rustix::io::Errno::AGAIN { rustix::io::Errno::NOMEM } else { errno })?;
         Ok(copy as usize)
