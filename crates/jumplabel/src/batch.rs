@@ -39,9 +39,9 @@ pub use raw::{RawChange, Stay, commit_all, commit_all_by, set_ops};
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// On an error, nothing has changed. When `commit` returns `Ok`, every check that starts later takes its new arm. While `commit` runs, a thread can
-/// meet some sites in their new state and others in their old state. The whole batch costs one core sync, or three if it changes pristine sites,
-/// static calls or modes. If a key is named twice, the last change wins.
+/// On any error except [`Error::RollbackFailed`], nothing has changed. When `commit` returns `Ok`, every check that starts later takes its new arm.
+/// While `commit` runs, a thread can meet some sites in their new state and others in their old state. The whole batch costs one core sync, or three
+/// if it changes pristine sites, static calls or modes. If a key is named twice, the last change wins.
 ///
 /// A batch has room for `N` changes (32 by default), and allocates nothing. [`set_all`] takes any number of changes. A build without sites and
 /// without `std` has no memory for more than 32 changes, and refuses more with [`Error::OutOfMemory`].
@@ -51,7 +51,7 @@ pub use raw::{RawChange, Stay, commit_all, commit_all_by, set_ops};
 pub struct Batch<'key, const N: usize = 32> {
     /// The changes. The first `len` of them are initialised.
     requests: [MaybeUninit<Request<'key>>; N],
-    /// The number of changes. If it is more than `N`, only the first `N` changes are in the list.
+    /// The number of changes. If this number is more than `N`, only the first `N` changes are in the list.
     len: usize,
     /// The error of the first change that could not become a request.
     error: Option<Error>,
@@ -85,7 +85,7 @@ impl<'key, const N: usize> Batch<'key, N> {
         self.push(Request::of_key(key, Change::Disable))
     }
 
-    /// Turns a key on or off, leads a static call to a target, or changes a mode.
+    /// Sets `patchable` to `value`: turns a key on or off, leads a static call to a target, or changes a mode.
     #[inline(always)]
     pub fn set<S: Settable>(mut self, patchable: &'key S, value: S::Value) -> Self {
         match patchable.request(value) {
@@ -118,7 +118,7 @@ impl<'key, const N: usize> Batch<'key, N> {
     /// The changes for which the batch had room.
     #[inline(always)]
     fn listed(&self) -> &[Request<'key>] {
-        // SAFETY: `push` has initialised the first `len` elements, as far as there are that many.
+        // SAFETY: `push` has initialised the first `len` elements or, if `len` is more than `N`, all elements.
         unsafe { initialised(&self.requests, self.len.min(N)) }
     }
 }
@@ -165,14 +165,14 @@ fn commit_listed(listed: &[Request<'_>], wanted: usize, error: Option<Error>) ->
 /// memory from the platform; the function never calls the program's allocator. Safe in signal handlers, if the iterator is safe there.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`] if there is no memory for the list; and the errors of [`RawKey::enable`]. On any error, no key and no site has
-/// changed.
+/// [`Error::OutOfMemory`] if there is no memory for the list; and the errors of [`RawKey::enable`]. On any error except [`Error::RollbackFailed`], no
+/// key and no site has changed.
 pub fn set_all<'key>(keys: impl IntoIterator<Item = (&'key RawKey, bool)>) -> Result<Outcome, Error> {
     commit_each(PROGRAM, keys.into_iter().map(|(key, on)| Ok(Request::of_key(key, Change::to(on)))))
 }
 
-/// [`prepare`](crate::prepare) for some keys only. The function patches those sites of the keys that load and should fall through: all of these
-/// sites, or none. Sites of other keys stay as they are. [`Outcome::sites`] is the number of patched sites.
+/// Like [`prepare`](crate::prepare), but patches only sites of `keys`: those that load and should fall through. It patches all of these sites, or
+/// none. [`Outcome::sites`] is the number of patched sites.
 ///
 /// A library calls this for its own keys declared `or_load`, and leaves other keys to the program. A site that loads and should jump continues to
 /// load until its key is flipped: see [`OrLoadKey`](crate::OrLoadKey).
@@ -209,8 +209,8 @@ fn commit_each<'patchable, E: From<Error>>(
     refused.map_or(outcome.map_err(E::from), Err)
 }
 
-/// Calls `run` with all requests. Does nothing if there are none, or if one is `None`. The types of the iterator and of a request's error are not
-/// known here. So one copy of this code serves the three sorts of arrays in C and the keys that are prepared.
+/// Calls `run` with all requests. Does nothing if there are none, or if one is `None`. The iterator is a trait object, so one copy of this code
+/// serves all types of iterators: those of the C API, of `set_all` and of `prepare_keys`.
 fn with_all<'patchable>(
     requests: &mut dyn Iterator<Item = Option<Request<'patchable>>>,
     by: By,

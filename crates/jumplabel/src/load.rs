@@ -4,10 +4,10 @@
 //! ```text
 //!   when an object is
 //!     loaded       its constructor locates it, starts the platform if it is the first object of this instance, links it into the list,
-//!                  and catches up with keys that were flipped before
+//!                  and sets its sites to the states of keys that were flipped before
 //!     unloaded     its destructor unlinks it, forgets everything that leads into it, and stops the platform if it was the last object
 //!   when the process
-//!     is forked    the child puts its sites right, if another thread was possibly flipping
+//!     is forked    the child corrects its sites, if another thread may have been flipping
 //!     ends         objects that could be unloaded stay loaded, because other threads go on flipping while destructors run
 //! ```
 
@@ -47,10 +47,12 @@ pub unsafe fn set_platform(platform: &'static &'static dyn Platform) {
 #[cfg(jumplabel_sites)]
 static CALLBACKS: Callbacks = Callbacks { forked, ending };
 
-/// Links `object` into the list. The object's constructor calls this. It allocates nothing, takes no lock and makes no system call, with two
-/// exceptions. First, if the object has sites of keys in other objects, or if the process has flipped before, it takes the lock and sets the
-/// object's sites to the state of their keys before any thread can run them. Second, if the object has elements of a list with a hook, it calls
-/// the hook.
+/// Links `object` into the list. The object's constructor calls this function. It allocates nothing, takes no lock and makes no system call, with
+/// three exceptions:
+/// * The object is the first one of this instance: then the function starts the platform.
+/// * The object has sites of keys in other objects, or sites that `jumplabel link` should have changed, or the process has flipped before: then the
+///   function takes the lock and sets the object's sites to the state of their keys. No thread can run these sites earlier.
+/// * The object has elements of a list with a hook: then the function calls the hook.
 ///
 /// # Safety
 /// `object` is the record of a loaded object.
@@ -80,8 +82,8 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
 
 #[cfg(jumplabel_sites)]
 fn link_and_catch_up(object: *mut Object, record: &Object) {
-    // The object is linked under the lock. So each flip either finds the object, or is over: then this constructor sees the key's new state. A
-    // constructor cannot report an error. If a site cannot be brought up to date, the next flip of its key repairs it.
+    // The object is linked under the lock. So each flip either comes later and finds the object, or is over, and this constructor sees the key's new
+    // state. A constructor cannot report an error. If a site cannot be set to the state of its key, the next flip of the key repairs the site.
     let lock = Lock::take_anyway();
     link(object, record);
     #[cfg(not(jumplabel_short_engine))]
@@ -96,7 +98,7 @@ fn link_and_catch_up(object: *mut Object, record: &Object) {
             patch::tell_others(&lock);
             patch::demand_right(record, tried, &lock.objects)
         });
-        // To abort is better than to let a check take the wrong arm.
+        // The process aborts, because otherwise a check would take the wrong arm.
         match right {
             Err(error) if record.is_unlinked() => crate::platform::abort(object as usize, error),
             _ => {}
@@ -152,12 +154,12 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     }
     let Ok(mut lock) = lock else { return };
     index::discard(record, &lock.objects);
-    // If the platform does not know the object's bounds, the library forgets everything, wherever it leads.
+    // If the platform does not know the object's bounds, the library forgets what it knows about all addresses.
     let addresses = record.image(&lock.objects).map_or(0..usize::MAX, |image| image.bounds());
     if addresses.start != 0
         && let Some(sender) = notices::sender(lock.platform())
     {
-        // SAFETY: the code and data at these addresses are about to be unloaded.
+        // SAFETY: the object at these addresses is about to be unloaded.
         unsafe { (sender.gone)(addresses.start, addresses.end) };
     }
     patch::unload(&addresses, &mut lock);
@@ -173,7 +175,8 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     }
 }
 
-/// Called in a forked child. `in_mid_flip` is true if another thread of the parent may have been flipping at the time of the fork.
+/// Corrects the library's state in a forked child. The platform calls this function there. `in_mid_flip` is true if another thread of the parent may
+/// have been flipping at the time of the fork.
 #[cfg(jumplabel_sites)]
 fn forked(in_mid_flip: bool) {
     #[cfg(jumplabel_threads)]
@@ -188,14 +191,14 @@ fn forked(in_mid_flip: bool) {
         unsafe { (sender.gone)(0, 0) };
     }
     if in_mid_flip {
-        // The first thread that takes the lock repairs the sites. An error cannot be reported here, but the next flip gets it again.
+        // The first thread that takes the lock repairs the sites. An error cannot be reported here, but the next flip meets the same error.
         drop(Lock::take_anyway());
     }
 }
 
-/// Keeps each object that is loaded now from ever being unloaded. An object that is loaded later is unloaded like any other. If the process ends in
-/// the handler of a fault in the patcher, the lock cannot be taken. Then this does nothing, and the destructors unlink all objects except the
-/// program.
+/// Makes sure that the objects that are registered now are never unloaded. The platform calls this function when the process ends. An object that is
+/// loaded later can be unloaded as usual. If the process ends in the handler of a fault in the patcher, the lock cannot be taken. Then this function
+/// does nothing, and the destructors unlink all objects except the program.
 #[cfg(jumplabel_sites)]
 fn ending(keep: fn(usize) -> bool) {
     let (mut last, mut kept) = (0, false);
@@ -204,9 +207,9 @@ fn ending(keep: fn(usize) -> bool) {
     }
 }
 
-/// The lowest address above `last` at which an object other than the program has its record; `None` if there is none. In this order each record
-/// comes once, even if objects are loaded and unloaded in between. If `kept` is true, marks the object whose record is at `last` as one that is
-/// never unloaded.
+/// The address of the next record after the one at `last`, in the order of addresses; `None` if there is none. Leaves out the program's record. In
+/// this order each record comes once, even if objects are loaded and unloaded in between. If `kept` is true, marks the object whose record is at
+/// `last` as one that is never unloaded.
 #[cfg(jumplabel_sites)]
 #[inline(never)]
 fn other_behind(last: usize, kept: bool) -> Option<usize> {
@@ -224,8 +227,8 @@ fn other_behind(last: usize, kept: bool) -> Option<usize> {
     (next != usize::MAX).then_some(next)
 }
 
-// The object that contains this instance needs a record, a constructor and a destructor, even if the object has no keys and no sites. The
-// constructor announces this instance to the others. The destructor takes this instance off the list of instances before it is unloaded.
+// The object that contains this instance needs a record, a constructor and a destructor, even if the object has no keys and no sites. The constructor
+// announces this instance to the others. The destructor takes this instance off the list of instances before the instance is unloaded.
 #[cfg(all(jumplabel_sites, not(jumplabel_windows)))]
 core::arch::global_asm!(crate::__object_asm!());
 
@@ -234,7 +237,8 @@ unsafe extern "C" {
     static __jumplabel_object: core::cell::UnsafeCell<Object>;
 }
 
-/// Registers the object that contains this instance. A kernel needs that if it runs no constructors. On Windows, the loader causes that.
+/// Registers the object that contains this instance. A kernel that runs no constructors needs this. On Windows, `called_by_loader` (load/windows.rs)
+/// calls this function.
 #[cfg(jumplabel_sites)]
 fn register_own() {
     // SAFETY: this is the record of this object, which the assembler above emits.

@@ -1,17 +1,17 @@
 //! Cache maintenance: the acts after which a processor can fetch, as code, the bytes that were stored as data.
 //!
 //! ```text
-//!   step       what is true afterwards
+//!   stage      what is true afterwards
 //!   store      this processor's data cache has the new instruction
-//!   clean      the memory that instruction caches read has it, too      for each site, then wait
-//!   invalidate no instruction cache has the old instruction             for each site, then wait
-//!   serialise  this processor has not fetched the old instruction ahead
-//!   core sync  no other processor has fetched it ahead (see `platform`)
+//!   clean      the memory that instruction caches read has the new one  an act for each site, then wait
+//!   invalidate no instruction cache has the old instruction             an act for each site, then wait
+//!   serialise  this processor no longer has the old instruction fetched ahead
+//!   core sync  no other processor has it fetched ahead (see `platform`)
 //! ```
 //!
-//! All instruction sets take these steps in this order, so the order is here. The arch file says which steps an instruction set needs, and which
-//! instructions carry them out. If an instruction set needs any step, its sites never lie across two cache lines. So one act on the site's
-//! address is enough.
+//! The order is the same on all instruction sets, so it is defined here. The arch file says which stages between the store and core sync an
+//! instruction set needs, and which instructions carry them out. If an instruction set needs one of these stages, its sites never lie across two
+//! cache lines. So one act on the site's address is enough for each site.
 
 /// The cache maintenance that a processor needs before it can fetch stored instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

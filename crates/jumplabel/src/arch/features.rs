@@ -10,7 +10,7 @@ const EBX: u8 = 2;
 /// Defines the table of features, and a macro that turns a feature's name into its number in the text of an `asm!`.
 macro_rules! features {
     ($($number:literal $name:ident: $leaf:literal $register:ident $bit:literal $keeps:literal,)*) => {
-        /// Turns the name of a feature into its number, which an alternative's arm has as its mode.
+        /// Turns the name of a feature into the feature's number. An arm of an alternative has this number as its mode.
         #[doc(hidden)]
         #[macro_export]
         macro_rules! __alternative_feature {
@@ -21,8 +21,9 @@ macro_rules! features {
             $(Feature { number: $number, leaf: $leaf, register: $register, bit: $bit, keeps: $keeps },)*
         ];
 
-        /// The names of the features, in the order of the table, each with a blank behind it. (A linker cannot leave out unused constants of 4 or
-        /// 8 bytes, which many of the names would be: compilers put all of one size into one section.)
+        /// The names of the features, in the order of the table, each with a blank after it. (As separate constants, many names would have 4 or 8
+        /// bytes. Compilers put all constants of 4 bytes into one section, and all of 8 bytes into another, so the linker could not leave out unused
+        /// ones.)
         const NAMES: &str = concat!($(stringify!($name), " ",)*);
     };
 }
@@ -80,7 +81,7 @@ features! {
     39 rdtscp: 0x80000001 EDX 27 0x0,
 }
 
-/// The features of this processor, with a bit for each. Bit 0 is set once the code has asked the processor.
+/// The features of this processor: one bit for each. Bit 0 is set once the processor has been asked.
 static PRESENT: AtomicU64 = AtomicU64::new(0);
 
 /// Whether the processor has the feature with this number. Every processor has feature 0. No processor has a feature whose number this
@@ -123,7 +124,8 @@ fn word(leaf: u32, register: u8) -> u32 {
     [found.ecx, found.edx, found.ebx][usize::from(register)]
 }
 
-/// The low word of XCR0: the bits of the registers that the system saves for each thread. 0 if the system saves none beyond SSE.
+/// The low word of XCR0: the bits of the registers that the system saves for each thread. 0 if the system has not enabled `xsave`, and so saves no
+/// registers beyond SSE.
 #[allow(unused_unsafe)]
 fn state() -> u32 {
     const OSXSAVE: u32 = 27;

@@ -5,11 +5,11 @@ use jumplabel_format::Code;
 /// Stores `bytes` at `address`. If `single_store` is set and there are four bytes, one store writes them.
 ///
 /// # Safety
-/// The bytes are writable. A word must be aligned; on x86, it need only lie within eight aligned bytes.
+/// The bytes are writable. Four bytes for a single store are aligned or, on x86, lie within eight aligned bytes.
 #[inline]
 pub unsafe fn store(address: usize, bytes: &[u8], single_store: bool) {
     if let (true, &[a, b, c, d]) = (single_store, bytes) {
-        // SAFETY: the caller says that the word is writable. It is aligned; on x86, it lies in eight aligned bytes.
+        // SAFETY: the caller says that the word is writable, and that it is aligned or, on x86, lies within eight aligned bytes.
         return unsafe { store_word(address, u32::from_ne_bytes([a, b, c, d])) };
     }
     // Most writes have only one byte.
@@ -27,10 +27,10 @@ pub unsafe fn store(address: usize, bytes: &[u8], single_store: bool) {
 /// write is not lost.
 ///
 /// # Safety
-/// The word is writable.
+/// The word is writable and aligned.
 #[cfg_attr(not(jumplabel_linux), allow(dead_code))]
 pub(crate) unsafe fn touch_word(address: usize) {
-    // SAFETY: the caller passes an aligned word that is writable. This is in assembler for the reason that `store_word` gives.
+    // SAFETY: the caller passes an aligned word that is writable. The instruction is in assembler for the reason that `store_word` gives.
     unsafe {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         core::arch::asm!("lock or dword ptr [{}], 0", in(reg) address, options(nostack));
@@ -51,8 +51,8 @@ pub(crate) unsafe fn touch_word(address: usize) {
     }
 }
 
-/// The number of sites by which a loop looks ahead when it asks for cache lines. These lines are in the caches of the processors that execute the
-/// sites, so each access would be a miss without the hint.
+/// The number of sites by which a loop over many sites looks ahead: the loop asks for the cache line of the site that comes this number of sites
+/// later. These lines are in the caches of the processors that execute the sites. So without the hint, each access to a site would be a cache miss.
 pub(crate) const AHEAD: usize = 16;
 
 /// Asks for the cache line at `address`, in order to read it. This is a hint: it changes nothing and never fails.
@@ -91,11 +91,10 @@ pub(crate) fn prefetch_to_write(address: usize) {
     let _ = address;
 }
 
-/// Stores a word. On x86 this is assembler, because the word need not be aligned. It is also assembler on the instruction sets on which
-/// ThreadSanitizer is most used. The sanitizer records each store that the compiler knows of, and a process dies if a store to code is
-/// recorded.
+/// Stores a word. On x86 the store is in assembler, because the word need not be aligned. On aarch64 it is in assembler because of ThreadSanitizer,
+/// as on x86-64: the sanitizer records each store that the compiler knows of, and the process dies if a store to code is recorded.
 unsafe fn store_word(address: usize, word: u32) {
-    // SAFETY: `store` passes a word that is writable. It is aligned; on x86, it lies in eight aligned bytes.
+    // SAFETY: `store` passes a word that is writable, and that is aligned or, on x86, lies within eight aligned bytes.
     unsafe {
         #[cfg(all(target_arch = "aarch64", not(miri)))]
         core::arch::asm!("str {:w}, [{}]", in(reg) word, in(reg) address, options(nostack, preserves_flags));
@@ -106,7 +105,7 @@ unsafe fn store_word(address: usize, word: u32) {
     }
 }
 
-/// Stores a byte. On x86-64 this is assembler, because of ThreadSanitizer: see `store_word`.
+/// Stores a byte. On x86-64 the store is in assembler, because of ThreadSanitizer: see `store_word`.
 unsafe fn store_byte(address: usize, byte: u8) {
     // SAFETY: `store` passes a byte that is writable.
     unsafe {
@@ -120,23 +119,23 @@ unsafe fn store_byte(address: usize, byte: u8) {
 /// The contents of the site at `address`, which has `bytes` bytes.
 ///
 /// # Safety
-/// `bytes` is 1, 4, 5, 6 or 7. In builds with `jumplabel_short_engine` it can also be 2. At least `bytes` bytes of text are mapped at `address`.
-/// If `bytes` is 1, four bytes are mapped there.
+/// `bytes` is 1, 4, 5, 6 or 7 or, in builds with `jumplabel_short_engine`, 2. This number of bytes of text can be read at `address`; if `bytes` is 1,
+/// four bytes can be read there.
 #[inline]
 pub(crate) unsafe fn read_code(kind: u8, address: usize, bytes: usize) -> Code {
     #[cfg(jumplabel_short_engine)]
     if bytes == 2 {
-        // SAFETY: the caller says that two bytes of text are mapped there.
+        // SAFETY: the caller says that two bytes of text can be read there.
         let two = u16::from_le_bytes(unsafe { (address as *const [u8; 2]).read() });
         return Code::of_parts(kind, 2, u64::from(two));
     }
-    // This does not use `read_volatile`, which uses one load for each byte. The lock keeps this program from writing there. If a debugger
-    // writes at the same time, the read may return a part of the debugger's bytes, which then count as foreign bytes. SAFETY: the caller
-    // says that at least four bytes of text are mapped there.
+    // SAFETY: the caller says that at least four bytes of text can be read there. The lock keeps other threads of this program from writing there. If
+    // a debugger writes at the same time, the read may return a part of the debugger's bytes, which then count as foreign bytes. (`read_volatile`
+    // would use one load for each byte.)
     let four = u32::from_le_bytes(unsafe { (address as *const [u8; 4]).read() });
     let mut word = u64::from(if bytes == 1 { four & 0xff } else { four });
     for at in 4..bytes {
-        // SAFETY: the caller says that `bytes` bytes of text are mapped there.
+        // SAFETY: the caller says that `bytes` bytes of text can be read there.
         word |= u64::from(unsafe { ((address + at) as *const u8).read() }) << (at * 8);
     }
     Code::of_parts(kind, bytes, word)
@@ -148,6 +147,6 @@ pub(crate) unsafe fn read_code(kind: u8, address: usize, bytes: usize) -> Code {
 /// The contract of [`read_code`].
 #[inline(never)]
 pub(crate) unsafe fn read_one(kind: u8, address: usize, bytes: usize) -> Code {
-    // SAFETY: the caller says that these bytes of text are mapped there.
+    // SAFETY: the caller says that these bytes of text can be read there.
     unsafe { read_code(kind, address, bytes) }
 }

@@ -5,7 +5,7 @@
 //!   asm        by instruction set: cache instructions, assembler macros
 //!   machine    the contract of a processor: what it needs after stores to code
 //!   caches     the acts of cache maintenance, in their order
-//!   memory     stores to code, and reads of it
+//!   memory     stores to code, and reads of code
 //!   features   the features of the processor, by name
 //!   no_sites   stands for an instruction set in a build without sites
 //!   thread     a variable of each thread, without std

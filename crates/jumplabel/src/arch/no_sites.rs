@@ -1,5 +1,5 @@
-//! Builds without sites (`cfg(jumplabel_fallback)`, Miri, instruction sets without an arch file). There a check is a load, a test and a
-//! jump. The table is empty, so no code ever asks the type in this file to encode anything.
+//! [`Fallback`] stands for an instruction set in builds without sites (`cfg(jumplabel_fallback)`, Miri, instruction sets without an arch file). There
+//! a check is a load, a test and a jump. All tables are empty, so no code ever asks `Fallback` to encode anything.
 
 use jumplabel_format::{Arch, Branch, Code, Jump, Naked, Op, State};
 

@@ -1,5 +1,5 @@
-//! A variable of each thread, for programs without std, where stable Rust has no such variables. The code accesses it as compilers access a
-//! thread-local variable of C in code that may lie anywhere (the general dynamic model; on aarch64, with descriptors). In a program, the linker
+//! A variable of each thread, for programs without std, where stable Rust has no such variables. The code accesses this variable as compilers access
+//! a thread-local variable of C in code that may lie anywhere (the general dynamic model; on aarch64, with descriptors). In a program, the linker
 //! turns the access into one or two instructions. In a shared library, which may be loaded at any time, the access remains a call.
 
 use core::arch::{asm, global_asm};
@@ -38,7 +38,7 @@ pub(crate) fn variable() -> *const () {
             clobber_abi("C"),
         );
     }
-    // SAFETY: this is the call that the ABI defines for thread-local variables. It changes no other register.
+    // SAFETY: this is the call that the ABI defines for thread-local variables. The call changes only the registers that are named here.
     #[cfg(target_arch = "aarch64")]
     unsafe {
         asm!(

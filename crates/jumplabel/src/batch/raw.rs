@@ -1,4 +1,4 @@
-//! Changes without types: for the C API, and for requests of operators.
+//! Changes without types, for the C API and for requests of operators.
 
 use super::commit_each;
 use crate::call::RawCall;
@@ -20,7 +20,7 @@ pub enum RawChange<'patchable> {
     Dec(&'patchable RawKey),
     Call(&'patchable RawCall, usize),
     Mode(&'patchable RawMode, usize),
-    /// A change of a key for a while, or the end of such a change. If someone else has set the key in between, the end changes nothing.
+    /// A change of a key for a while, or the end of such a change. If the program has set the key in between, the end changes nothing.
     For(Stay, &'patchable RawKey, bool),
     ModeFor(Stay, &'patchable RawMode, usize),
 }
@@ -42,7 +42,7 @@ impl Stay {
     }
 }
 
-/// [`set_all`] for keys, static calls and modes. Takes all items before it changes anything, so if an item is an error, nothing changes.
+/// Like [`set_all`], for keys, static calls and modes. Reads all items before it changes anything, so if an item is an error, nothing changes.
 ///
 /// # Errors
 /// The errors of [`set_all`]; [`Error::NoSuchMode`]; or the first error among the items.
@@ -53,11 +53,11 @@ impl Stay {
 pub unsafe fn commit_all<'patchable, E: From<Error>>(
     changes: impl IntoIterator<Item = Result<RawChange<'patchable>, E>>,
 ) -> Result<Outcome, E> {
-    // SAFETY: the caller says that each address beside a call is a function of the call's type, or 0.
+    // SAFETY: the caller says that each number beside a call is the address of a function of the call's type, or 0.
     unsafe { commit_all_by(AskedBy::Program, changes) }
 }
 
-/// [`commit_all`] for a caller that says who asks for the change.
+/// Like [`commit_all`]. The caller says who asks for the change.
 ///
 /// # Errors
 /// The errors of [`commit_all`].

@@ -11,7 +11,8 @@ use crate::arch::Demand;
 use crate::error::Error;
 use crate::platform::{Failure, Held, Warnings, WriteReport, Writer, WriterKind};
 
-/// Schedules the plan. After this, only a writer can still refuse.
+/// Shows the requests' settings to threads that are at a site in the middle of its change, and schedules the plan. After this, only a writer can
+/// still refuse.
 #[inline(never)]
 pub(super) fn schedule(plan: &mut Plan, requests: &[PendingRequest<'_>], held: &mut Held) -> Result<(), Error> {
     requests.iter().for_each(PendingRequest::expose);
@@ -21,7 +22,8 @@ pub(super) fn schedule(plan: &mut Plan, requests: &[PendingRequest<'_>], held: &
     Ok(())
 }
 
-/// Writes a scheduled plan. If the system refuses, but each site also does the wanted action by loading its key, leaves the sites as they are.
+/// Writes a scheduled plan. If the system refuses, but each site also does the wanted action by loading its key, leaves the sites as they are, and
+/// returns `Ok`.
 #[inline(never)]
 pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
     // The phase changes only here, after the plan was sorted, because a half-sorted plan must never be undone.
@@ -29,7 +31,8 @@ pub(super) fn carry_out(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
     if write(plan, held) { Ok(()) } else { again(plan, held) }
 }
 
-/// Called after all writers have refused. If the plan may leave out some sites, tries the others. If all sites load instead, that is a success.
+/// Called after all writers have refused. If the plan may leave out some sites, tries again without these. If all sites load their keys instead,
+/// returns `Ok`. Otherwise returns the error.
 #[cold]
 #[inline(never)]
 fn again(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
@@ -40,7 +43,7 @@ fn again(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
         _ => None,
     };
     if demand.is_some_and(|demand| plan.leave_out(demand, error)) {
-        in_flight::collecting(); // The plan will be sorted next.
+        in_flight::collecting(); // The plan is sorted next, and must not be undone meanwhile.
         return match plan.schedule(held.platform())? {
             true => carry_out(plan, held),
             false => {
@@ -57,12 +60,12 @@ fn again(plan: &mut Plan, held: &mut Held) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether a plan that was refused need not be carried out, because its sites load their keys.
+/// Whether a plan that was refused with `error` still counts as a success, because all its sites load their keys instead.
 #[cold]
 fn loads_instead(error: Error, plan: &Plan) -> bool {
     match error {
         Error::Denied { .. } | Error::MultiThreaded { .. } => plan.findings.can_load_instead,
-        // Some sites were written. That is right if no site is between two steps.
+        // Some sites were written, and some were not. All of them do the wanted action if no site is between two steps.
         Error::RollbackFailed { .. } => plan.findings.can_load_instead && plan.changes.iter().all(is_one_step),
         _ => false,
     }
@@ -81,16 +84,16 @@ fn leave(loading: usize, plan: &mut Plan, held: &mut Held) {
     plan.facts.fate = Fate::Unwritten { loading, warnings };
 }
 
-/// Writes a scheduled plan with the first writer that succeeds. Returns false if all writers have refused: [`Met`] has their reasons.
+/// Writes a scheduled plan with the first writer that succeeds. Returns false if all writers have refused; `plan.met` has their reasons.
 fn write(plan: &mut Plan, held: &mut Held) -> bool {
-    // If other threads run, and must not execute the sites while they change, only `remap` may write.
+    // If other threads run, and must not execute the sites while the sites change, only `remap` may write.
     plan.facts.summary.unsynced = is_crowded(plan.facts.demand, held);
     plan.met = Met::NOTHING;
     'list: loop {
         plan.met.writers = held.platform().writers(&plan.facts.summary, held);
         for place in 0.. {
             let Some(kind) = plan.met.writers.nth(place) else { return false };
-            // SAFETY: the changes of the plan are of verified sites of loaded objects.
+            // SAFETY: the changes of the plan are of verified sites of loaded objects, and are scheduled.
             match unsafe { attempt(kind, plan, held) } {
                 Ok(report) => {
                     plan.facts.fate = Fate::Written { writer: kind, report };
@@ -152,7 +155,8 @@ fn is_crowded(demand: Demand, held: &mut Held) -> bool {
     demand >= Demand::Unexecuted && !held.platform().is_alone(held)
 }
 
-/// The error of a transaction that all writers have refused. `unsynced` says whether core sync was refused, too.
+/// The error of a transaction that all writers have refused. `unsynced` says whether only writers that never write to running code were allowed
+/// ([`Summary::unsynced`](crate::platform::Summary)).
 #[cold]
 #[inline(never)]
 pub(super) fn refusal(&Met { stuck, core_sync, refused, writers }: &Met, unsynced: bool) -> Error {

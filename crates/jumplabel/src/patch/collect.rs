@@ -9,8 +9,8 @@ use crate::platform::{Held, Objects};
 use crate::site::{index, readable};
 
 impl Plan {
-    /// Adds the changes that set the sites of `object` as the settings of their patchables ask. Skips a site for which that is impossible, and
-    /// continues with the others. The next change of that site's patchable reports the error.
+    /// Adds the changes that set the sites of `object` to the states that the settings of their patchables ask for. If that is impossible for a site,
+    /// skips the site. The next change of its patchable then reports the error.
     pub(super) fn collect_object(
         &mut self,
         object: &Object,
@@ -34,7 +34,8 @@ impl Plan {
                 self.findings.skipped = true;
                 continue;
             };
-            // A site that can stay as it is waits for the next change of its patchable.
+            // If a site already does the wanted action by a longer way, it stays as it is until the next change of its patchable. (The exception is
+            // `Purpose::Prepare`, which writes sites that load and should fall through.)
             let due = purpose.writes(entry, &compared, true);
             #[cfg(jumplabel_alternatives)]
             if entry.is_alternative() && purpose != Purpose::RepairAll {

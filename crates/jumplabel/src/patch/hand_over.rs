@@ -10,19 +10,19 @@ use crate::platform::{Write, Writer};
 /// The number of writes that a writer gets at once.
 const BLOCK: usize = 16;
 
-/// The writes that a writer gets at once. They are a part of the plan, and not on the stack, because a signal handler or a thread of a kernel can
-/// have a small stack. The lock protects the plan.
+/// The writes that a writer gets at once. These writes are kept in the plan, and not on the stack, because a signal handler or a thread of a kernel
+/// can have a small stack. The lock protects the plan.
 pub(super) type Block = [Write; BLOCK];
 
 pub(super) const EMPTY: Block = [Write::NONE; BLOCK];
 
-/// The bytes that a change writes in step `number`. If `back` is true, the bytes that undo that step. `None` if there are none.
+/// The bytes that a change writes in step `number`. If `back` is true, the bytes that undo that step. `None` if nothing has to be written.
 #[inline(never)] // Called rarely: most changes of a large batch write the same bytes as the change before.
 fn step_bytes(change: CodeChange, number: u8, back: bool) -> Option<StepBytes> {
     if back { change.undo::<Native>(number) } else { change.step::<Native>(number) }
 }
 
-/// The steps that a change takes: a bit for each.
+/// The steps that a change takes: one bit for each step.
 pub(super) fn steps_of(change: CodeChange) -> u8 {
     steps_and_demand(change).0
 }
@@ -31,7 +31,7 @@ pub(super) fn steps_of(change: CodeChange) -> u8 {
 #[inline(never)]
 pub(super) fn steps_and_demand(change: CodeChange) -> (u8, Demand) {
     let (mut steps, mut demand) = (0, Demand::Nothing);
-    // A change of the first byte alone takes a single step, which is the last one. Most changes are of that kind.
+    // The loop begins with the last step. Most changes are of the first byte alone, and take no other step.
     for number in (0..Native::STEPS).rev() {
         if let Some(step_bytes) = step_bytes(change, number, false) {
             steps |= 1 << number;
@@ -44,8 +44,9 @@ pub(super) fn steps_and_demand(change: CodeChange) -> (u8, Demand) {
     (steps, demand)
 }
 
-/// Hands to the writer what step `number` writes for each of `changes`; if `back` is true, what undoes that step. If the writer refuses a write,
-/// the error has the position of that write's change in `changes`, and the reason. The changes in `alike` have the same pattern.
+/// Hands the writes of step `number` of all `changes` to the writer. If `back` is true, hands over the writes that undo this step. If the writer
+/// refuses a write, the error has the position in `changes` of the change that makes this write, and the reason. The changes in `alike` have the same
+/// [`pattern`](CodeChange::pattern).
 pub(super) fn hand_over(
     changes: &[SiteChange],
     alike: &Range<usize>,
@@ -59,11 +60,11 @@ pub(super) fn hand_over(
     // the previous change, as for a site at address 0. `count` is 1 if the previous change writes anything in this step; otherwise 0.
     let (mut like, mut template, mut count) = (0, Write::NONE, 0);
     for edits_here in changes.chunks(BLOCK) {
-        // While this block is made and stored, the processor fetches the cache lines of the next block.
+        // The processor fetches the sites of the next block into its cache while this block is made and written.
         let later = changes.get(done + BLOCK..).unwrap_or_default();
         later.iter().take(BLOCK).for_each(|later| arch::prefetch_to_write(later.address));
         let mut len = 0;
-        // If the previous change and all changes of this block are in `alike`, they all write the same bytes.
+        // If the previous change and all changes of this block are in `alike`, all of them write the same bytes.
         let is_known = like != 0 && alike.start < done && done + edits_here.len() <= alike.end;
         if is_known {
             block.iter_mut().zip(edits_here).for_each(|(place, change)| *place = template.at(change.address));

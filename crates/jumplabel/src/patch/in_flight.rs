@@ -1,6 +1,6 @@
-//! Records the transaction that is being carried out, so that another thread or process can finish or undo it. That is needed in two cases. A child
-//! was made by a raw `clone` in the middle of the transaction. Or a process that shares this memory was killed in the middle of it; then the next
-//! thread that takes the lock finds the transaction.
+//! Records the transaction that is being carried out, so that another thread or process can finish or undo it. That is needed in two cases. Either
+//! this process was made by a raw `clone` in the middle of a transaction of its parent. Or a process that shares this memory was killed in the middle
+//! of a transaction. In both cases the next thread that takes the lock finds the transaction.
 //!
 //! ```text
 //!            begin                  writing              publishing             done
@@ -11,11 +11,12 @@
 //! If a flip fails and cannot be undone, the phase stays at WRITING until an undo succeeds.
 //!
 //! The phase is a part of the instance's `Runtime`. A thread that takes the lock finishes or undoes the unfinished transactions of all instances of
-//! the library. For that it needs the lists of changes and requests. Each instance keeps these lists in its own memory, because the stack of the
-//! thread that flipped can be gone.
+//! the library. For that, the thread needs the lists of changes and requests. Each instance keeps these lists in its own memory, because the stack of
+//! the thread that flipped can be gone.
 //!
-//! `fork` waits for the lock (`platform::linux::instance::fork` has the exceptions), so its child always sees the phase NOTHING. If a process
-//! was forked in another way, the phase alone is not enough: see `repair_after_fork` (patch/objects.rs).
+//! `fork` waits for the lock, so its child sees the phase NOTHING. (A fork can go on without the lock, for example after it has waited for a
+//! second: see `platform/linux/instance`.) If the process was forked without the lock, the phase alone is not enough: see `repair_after_fork`
+//! (patch/objects.rs).
 
 use core::sync::atomic::Ordering;
 
@@ -33,14 +34,14 @@ use crate::site::object;
 const COLLECTING: u32 = 1;
 const WRITING: u32 = 2;
 const PUBLISHING: u32 = 3;
-// A tool leaves the phase `FORCED`, which is none of the phases here.
+// A tool that changes a process from outside can leave the phase `FORCED` in a `Runtime`. No phase here has that number.
 const _: () = assert!(PUBLISHING < process::FORCED);
 
 fn set_phase(phase: u32) {
     RUNTIME.phase.store(phase, Ordering::Release);
 }
 
-/// The lists that are kept between transactions. If a transaction is interrupted, its changes and requests are still here.
+/// The lists of this instance's transactions. If a transaction is interrupted, its changes and requests are still here.
 pub(super) struct Transaction {
     pub(super) plan: Plan,
     pub(super) in_flight: InFlight,
@@ -49,10 +50,10 @@ pub(super) struct Transaction {
 pub(super) static TRANSACTION: Guarded<Transaction, Patch> =
     Guarded::new(Transaction { plan: Plan::new(), in_flight: InFlight::new() });
 
-/// The number of requests for which the list has room from the beginning. A platform without sites has only one block of memory, which has this
-/// size.
+/// The number of requests for which the list has room from the beginning. A build without sites and without std has only one block of memory for this
+/// list (platform/portable.rs), with room for this number.
 const FEW: usize = 32;
-// That block has room for 32 requests of six words. The platform gives it only to a caller that asks for exactly this number of bytes.
+// That block has room for 32 requests of six words. A caller gets it only by asking for exactly this number of bytes.
 const _: () = assert!(FEW * size_of::<PendingRequest<'_>>() == 32 * 6 * size_of::<usize>());
 
 /// The requests of the transaction that is being carried out.
@@ -63,14 +64,14 @@ impl InFlight {
         InFlight(List::new())
     }
 
-    /// Makes the list of `requests`. If several requests are for one patchable, the last one counts.
+    /// Fills the list with `requests`. If several requests are for one patchable, only the last one is kept.
     #[inline(never)]
     pub(super) fn list(&mut self, requests: &[Request<'_>], platform: &dyn Platform) -> Result<(), Error> {
         self.0.truncate(0);
         self.0.reserve(requests.len().max(FEW), platform)?;
         requests.iter().zip(0..).try_for_each(|(request, order)| {
-            // SAFETY: a patchable outlives the transaction. If the transaction is found unfinished, the patchable can still be used, because its
-            // object must not be unloaded during the change.
+            // SAFETY: the caller's borrow keeps the patchable until the transaction is over. If the transaction is found unfinished, the patchable
+            // still exists, because its object must not be unloaded during a change.
             let request = unsafe { core::mem::transmute::<Request<'_>, Request<'static>>(*request) };
             self.0.push(PendingRequest::new(request, order), platform)
         })?;
@@ -84,7 +85,7 @@ impl InFlight {
         self.0.as_mut_slice()
     }
 
-    /// Makes room for the requests of a transaction: a page of them, and at least [`FEW`].
+    /// Makes room for the requests of a transaction in advance: for at least [`FEW`].
     pub(super) fn prepare(&mut self, platform: &dyn Platform) -> Result<(), Error> {
         self.0.reserve(FEW, platform)
     }
@@ -103,7 +104,7 @@ impl InFlight {
     }
 }
 
-/// Records that a transaction begins, with the requests in the list. Its plan is still empty.
+/// Records that a transaction begins, with the requests in the list. The plan is still empty.
 pub(super) fn collecting() {
     RUNTIME.set_recover(recover_here);
     set_phase(COLLECTING);
@@ -124,12 +125,13 @@ pub(super) fn done() {
     set_phase(NOTHING);
 }
 
-/// The address of the first site that an earlier transaction has changed, if that transaction still cannot be undone. Otherwise `None`.
+/// If an earlier transaction is still not undone: the address of the first site in its plan. Otherwise `None`.
 pub(super) fn stuck_at(plan: &Plan) -> Option<usize> {
     if RUNTIME.phase.load(Ordering::Acquire) == WRITING { plan.first() } else { None }
 }
 
-/// Undoes or finishes the transaction that this instance of the library began. The caller holds the lock.
+/// Undoes or finishes the transaction that this instance of the library began. [`Runtime::recover`](crate::format::Runtime) calls this function, with
+/// the lock held.
 extern "C" fn recover_here() {
     // SAFETY: the thread that takes the lock calls this before this instance has a `Lock`.
     let mut lock = unsafe { Lock::borrowed() };
@@ -142,7 +144,7 @@ extern "C" fn recover_here() {
 #[cold]
 fn finish(phase: u32, lock: &mut Lock) -> bool {
     let platform = lock.platform();
-    // Nothing else changes the lists: the thread that changed them is not in this process, or no longer exists.
+    // No other thread uses the lists: the thread that began the transaction is not in this process, or no longer exists.
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
     if phase == PUBLISHING {
         in_flight.0.iter().for_each(|request| request.publish(None));
@@ -160,14 +162,14 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
             Ok(true) if !plan.changes.iter().all(SiteChange::can_be_read) => false,
             Ok(true) => {
                 platform.writers(&plan.facts.summary, held).iter().any(|kind| {
-                    // SAFETY: the changes were verified, in this process or in the one that it was forked from.
+                    // SAFETY: the changes were verified, in this process or in the process from which it was forked.
                     unsafe { undo::undo(kind, plan, held) }.is_ok()
                 })
             }
         };
     }
-    // All requests are abandoned, even those whose `effect` is `None`: the process may have been forked after `begin` changed a counter and
-    // before it set the `effect`.
+    // All requests are abandoned, even those whose `effect` is `None`: the process may have been forked after a counter was changed and before the
+    // `effect` was stored.
     in_flight.0.iter().for_each(|request| request.patchable.abandon());
     if !undone {
         in_flight.stuck();

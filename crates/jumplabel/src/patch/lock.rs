@@ -1,4 +1,4 @@
-//! The process-wide lock, as its holder sees it: a user, or the library.
+//! [`Lock`]: the process-wide lock, while a user or the library holds it.
 
 #[cfg(jumplabel_prefixes)]
 use crate::error::{Error, Refusal};
@@ -12,15 +12,15 @@ use core::mem::ManuallyDrop;
 ///
 /// Take the lock to do several flips and queries without flips of others in between. (For a set of changes that must be all or nothing, use a
 /// [`Batch`](crate::Batch).) While you hold the lock, flip with [`RawKey::enable_locked`](crate::RawKey::enable_locked) and similar functions.
-/// Functions that take the lock themselves return [`Error::Reentrant`](crate::Error::Reentrant) on this thread. On other threads they wait for
-/// the lock.
+/// Functions that take the lock themselves return [`Error::Reentrant`](crate::Error::Reentrant) on this thread. On other threads, these functions
+/// wait for the lock.
 ///
-/// Do not call the dynamic loader while you hold the lock: constructors wait for this lock while they hold the loader's lock. A forked child does
-/// not hold the lock, and must neither use nor drop it.
+/// Do not call the dynamic loader while you hold the lock: constructors wait for this lock while they hold the loader's lock. A forked child does not
+/// hold the lock, and must neither use nor drop its copy of the `Lock`.
 ///
-/// On Linux, taking and dropping the lock costs three system calls. While a thread holds the lock, all its signals except SIGSYS are blocked, and
-/// the thread cannot be cancelled. They stay blocked in a forked child until the child unblocks them, so fork before you take the lock. If a thread
-/// ends without dropping the lock, a thread that waits for the lock takes it over after 100 ms.
+/// On Linux, taking and dropping the lock costs three system calls. While a thread holds the lock, all signals of that thread except SIGSYS are
+/// blocked, and the thread cannot be cancelled. The signals stay blocked in a forked child until the child unblocks them, so fork before you take the
+/// lock. If a thread ends without dropping the lock, a thread that waits takes the lock over after 100 ms.
 pub struct Lock {
     token: Token,
     pub(crate) objects: Held<Objects>,
@@ -32,13 +32,13 @@ pub struct Lock {
 pub(super) static NOTICES: Guarded<Notices, Objects> = Guarded::new(Notices::new());
 
 impl Lock {
-    /// A `Lock` for this instance of the library, while another instance holds the lock and calls this one. The result must not be dropped, because
-    /// that would release the lock.
+    /// A `Lock` for code that is called with the lock held, usually by another instance of the library. The result must not be dropped, because that
+    /// would release the lock.
     ///
     /// # Safety
     /// The lock is held as long as the result is used. During that time this instance uses no other `Lock`.
     pub(super) unsafe fn borrowed() -> ManuallyDrop<Lock> {
-        // SAFETY: the caller says that another instance holds the lock during this time, and that this instance uses no other `Lock`.
+        // SAFETY: the caller says that the lock is held during this time, and that this instance uses no other `Lock`.
         ManuallyDrop::new(unsafe { Lock::new(platform::platform(), [0; 2]) })
     }
 
@@ -66,7 +66,7 @@ impl Lock {
     /// Makes the next flip read the tables of all objects again. Call this function if the bounds of an object ([`Platform::image`]) have changed.
     /// For example, code may have been freed; its sites must then never be written again.
     ///
-    /// Frees the index of each object, and takes no memory. The next flip builds the indexes again, so it costs as much as the first flip.
+    /// Frees the index of each object, and allocates nothing. The next flip builds the indexes again, so that flip costs as much as the first flip.
     pub fn read_tables_anew(&mut self) {
         #[cfg(jumplabel_sites)]
         crate::site::object::all(&self.objects).for_each(|object| crate::site::index::discard(object, &self.objects));

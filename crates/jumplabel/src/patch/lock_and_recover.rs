@@ -46,8 +46,8 @@ impl Lock {
         Lock::by(Platform::lock)
     }
 
-    /// Waits for the lock, and takes it even if signals cannot be blocked. This is for work that must be done, such as the work of a destructor. If
-    /// a signal handler runs meanwhile and flips, it gets [`Error::Reentrant`].
+    /// Waits for the lock, and takes it even if signals cannot be blocked. Use this function only for work that must be done, such as the work of a
+    /// destructor. If a signal handler then runs on this thread and flips, its flip returns [`Error::Reentrant`].
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))] // Without sites, no object registers.
     pub(crate) fn take_anyway() -> Result<Lock, Error> {
         Lock::by(Platform::lock_anyway)
@@ -61,11 +61,11 @@ impl Lock {
             demand_registered()?;
         }
         let token = lock(platform)?;
-        // SAFETY: the lock is held.
+        // SAFETY: this thread has just taken the lock, and has made no `Lock` of it yet.
         unsafe { recover_all(platform) };
         // SAFETY: this thread holds the lock until the drop, and every `Lock` that `recover_all` made is gone.
         let mut lock = unsafe { Lock::new(platform, token) };
-        // A thread that no longer exists may have left notices.
+        // A thread that ended while it held the lock may have left notices. They are dropped.
         *NOTICES.get(&mut lock.objects) = Notices::new();
         #[cfg(jumplabel_sites)]
         if platform.was_forked(&mut lock.platform_state) {

@@ -1,20 +1,22 @@
-//! Changes code: no other module does. Start with [`transaction`], which calls the functions of the other files in this order.
+//! Transactions. A transaction changes keys, static calls and modes, and the code at their sites, all or nothing. Other modules change sites only
+//! through transactions. Start with [`transaction`]. These are the stages of a flip, in their order:
 //!
 //! ```text
-//!  lock      there is one for the process; it blocks signals; if a thread takes it twice, the second time is an error
+//!  lock      the thread blocks its signals and takes the lock of the process; if it already holds the lock, that is an error
 //!  begin     each key's counter says whether its sites must change; while a key turns off, its `inc` and `dec` need the lock, too
-//!  collect   the sites of all keys, from the index, merged, sorted by address, deduplicated
-//!  verify    all bytes of each site are those of one of its legal states, else ForeignBytes; nothing is written yet
+//!  collect   the index lists the sites of each key; each site is compared with what it must hold, and its change is added to the plan;
+//!            if the site is in none of its states, the error is ForeignBytes; nothing is written yet
+//!  schedule  the changes are sorted by address, and duplicates are removed
 //!  open      the writer makes all pages writable (mprotect), or opens its own descriptor (procmem), or copies the pages (remap)
-//!  steps     for each step, its writes, then a core sync: one step, or three if a site is pristine;
+//!  steps     for each step, its writes, then a core sync: one step, or up to three if a site is pristine;
 //!            if a write is refused, the steps before it are undone, and the next writer is tried
 //!  close     the writer puts the protections back
-//!  publish   counts change only now
+//!  publish   the keys' counts, the calls' targets and the modes change
 //!  notify    when the lock is released, functions of the program are called for the keys and modes that have changed
 //! ```
 //!
-//! If something fails after `begin`, counts and sites are as before, unless the error is `RollbackFailed`. Between `open` and `close` this
-//! module allocates nothing, does not call the dynamic loader, and does not run the program's code.
+//! If a flip fails, keys and sites are as before, unless the error is `RollbackFailed`. Between `open` and `close` this module allocates nothing,
+//! does not call the dynamic loader, and does not run the program's code.
 
 mod carry_out;
 #[cfg(jumplabel_sites)]
@@ -67,24 +69,27 @@ pub(crate) use verify::{restore_pristine, verify_one};
 #[cfg(jumplabel_sites)]
 use crate::platform::notices::NOBODY;
 
-/// Called by another instance of the library through [`Runtime::tell`](crate::format::Runtime), under the lock. (This function is in this file
-/// because files of a folder must not use each other in a circle: `patchable` refers to it, and it calls `commit_locked`, which uses `patchable`.)
+/// The function that [`Runtime::tell`](crate::format::Runtime) of this instance calls. The caller is an instance of the library, usually another one,
+/// and holds the lock.
 ///
 /// If `end` is 0, sets the sites of all objects to the state of their patchables.
 ///
-/// Otherwise, the object at `start..end` is about to be unloaded. Each static call that leads into the object is set to its default. If the
-/// system refuses that, the call stays as it is, because no caller here waits for an error.
+/// Otherwise, the object at `start..end` is about to be unloaded. Sets each static call that leads into the object to its default. If the system
+/// refuses that, the call stays as it is, because no caller here waits for an error.
+///
+/// This function is not in objects.rs, because files of a folder must not use each other in a circle: `patchable` refers to this function, which
+/// calls `commit_locked`, which uses `patchable`.
 #[cfg(jumplabel_sites)]
 extern "C" fn told(start: usize, end: usize) {
-    // SAFETY: the instance that calls this holds the lock, and has borrowed nothing that the lock protects.
+    // SAFETY: the instance that calls this function holds the lock. If the caller is this instance, it does not use its own `Lock` during the call.
     let mut lock = unsafe { Lock::borrowed() };
     if end == 0 {
         return objects::catch_up_all(&mut lock);
     }
-    // From here on, the holder of the lock makes no change for the program: an object is loaded or unloaded, or the process was forked.
+    // The library makes the changes below for itself, because an object is unloaded. So no notices are sent for them.
     lock::NOTICES.get(&mut lock.objects).by = NOBODY;
     let mut refused = 0;
-    // Few static calls lead into another object, so a transaction for each of them is cheap enough.
+    // There is one transaction for each call. That is cheap enough, because few static calls lead into another object.
     while let Some(go_home) = patchable::go_home(&(start..end), refused, &lock.objects) {
         refused += usize::from(commit_locked(&[go_home], &mut lock).is_err());
     }

@@ -1,5 +1,5 @@
 //! Sets sites to the states of their keys after an object was loaded or a process was forked. When an object is unloaded, forgets everything that
-//! leads into it.
+//! leads into that object.
 
 use core::ops::Range;
 
@@ -12,24 +12,24 @@ use crate::format::{Object, Runtime};
 use crate::platform::RUNTIME;
 use crate::site::object;
 
-/// Sets the sites of a newly loaded object to the state of their keys. Some sites must not change while another thread could execute them. If
-/// other threads run, such a site changes only if `remap` can write it. Otherwise it stays as it is.
+/// Sets the sites of a newly loaded object to the state of their keys. Some sites must not change while another thread could execute them. If other
+/// threads run, and `remap` cannot write these sites, the sites stay as they are.
 #[inline(never)]
 pub(crate) fn catch_up(object: &Object, lock: &mut Lock) -> Result<Outcome, Error> {
     transaction(&[], lock, &|_, plan, held| plan.collect_object(object, Purpose::CatchUp, held))
 }
 
-/// Repairs a process that was forked while another thread could flip. Fork copies memory page by page, so the phase, the counts and the sites in
-/// the child can be from different moments. The counts decide: this sets the sites to agree with them. If that fails for a site, the next flip of
-/// its key meets the same error.
+/// Repairs a process that was forked while another thread could flip. Fork copies memory page by page, so the phase, the counts and the sites in the
+/// child can be from different moments. The counts decide: this function makes the sites agree with the counts. If that fails for a site, the next
+/// flip of its key meets the same error.
 #[cold]
 pub(super) fn repair_after_fork(lock: &mut Lock) {
     catch_up_all(lock);
     tell_others(lock);
 }
 
-/// Makes the other instances of the library set the sites of all objects to the states of their patchables, because this instance may not know all
-/// kinds of patchables. An instance does that only if it knows a kind other than keys.
+/// Makes the other instances of the library set the sites of all objects to the states of their patchables. This instance may not know all kinds of
+/// patchables, but another one may. (An instance that knows only keys does nothing when it is told.)
 #[inline(never)]
 pub(crate) fn tell_others(lock: &Lock) {
     let others = object::runtimes(&lock.objects).filter(|runtime| !core::ptr::eq(*runtime, &raw const RUNTIME));
@@ -50,13 +50,13 @@ pub(crate) fn release_lists(lock: &mut Lock) {
     state.in_flight.free(platform);
 }
 
-/// Called when the object at `addresses` is about to be unloaded. The object's record is already off the list. Drops from the plan the sites of this
-/// object that a failed flip could not restore. Then tells the instances of the library, which set static calls that lead into the object to their
-/// defaults. (If the object's bounds are not known, it tells them nothing.)
+/// Forgets the object at `addresses`, which is about to be unloaded. The object's record is already off the list. If the plan still has sites of the
+/// object that a failed flip could not restore, drops them. Then tells the instances of the library, which set static calls that lead into the object
+/// to their defaults. (If the object's bounds are not known, the instances are not told.)
 pub(crate) fn unload(addresses: &Range<usize>, lock: &mut Lock) {
     TRANSACTION.get(&mut lock.patch).plan.retain(&|change| !addresses.contains(&change.address));
     if addresses.start != 0 {
-        // Each instance makes its own `Lock` in this call, and so does this one. That `Lock` borrows nothing that is borrowed here.
+        // Each instance, also this one, makes its own `Lock` in this call. The `Lock` of this instance borrows nothing that is borrowed here.
         object::runtimes(&lock.objects).for_each(|runtime| runtime.tell(addresses.start, addresses.end));
     }
 }

@@ -1,4 +1,4 @@
-//! Turns requests into changes of sites: the plan that a transaction will carry out. Nothing is written here.
+//! The plan of a transaction: the changes of sites that carry out its requests. This file makes the plan, and writes no code.
 
 use core::ops::Range;
 use core::time::Duration;
@@ -15,14 +15,15 @@ use crate::platform::list::List;
 use crate::platform::{Extent, Held, Objects, Platform};
 use crate::site::{index, object};
 
-/// The largest number of bytes in both lists of a plan with which the lists keep their memory between transactions.
+/// The largest number of bytes that the two lists of a plan keep between transactions. If the lists have more, [`Plan::shrink`] frees their memory.
 const KEPT_BYTES: usize = 384 * 1024;
 
 /// The changes of a transaction, and the pages on which they are.
 pub(super) struct Plan {
     /// The changes, in the order of their addresses once they are scheduled.
     pub(super) changes: List<SiteChange>,
-    /// The position in `changes` of the longest [`Run`] of sites that all change alike. Empty as soon as `changes` may have been sorted.
+    /// The position in `changes` of the longest [`Run`] of sites that all change alike. Empty once the plan was scheduled, because that may sort the
+    /// changes.
     run: Range<usize>,
     pub(super) extents: List<Extent>,
     pub(super) facts: Facts,
@@ -39,7 +40,7 @@ pub(super) struct Plan {
 pub(super) enum Manner {
     /// All sites change, or none.
     Whole,
-    /// All sites change, or none, except those that already do the wanted action by a longer way: they stay as they are.
+    /// All sites change, or none, except those that already do the wanted action by a longer way: these sites stay as they are.
     WithoutShortcuts,
     /// Sites that cannot be changed stay as they are. All others change.
     AsFarAsPossible,
@@ -47,19 +48,19 @@ pub(super) enum Manner {
 
 /// Facts that were found while the plan was made.
 pub(super) struct Findings {
-    /// Whether any site will load its key after the plan was carried out.
+    /// Whether any site loads its key once the plan is carried out.
     pub(super) loads: bool,
     /// Whether all sites do the wanted action even if the plan is not carried out, because each change is of a site that loads its key.
     pub(super) can_load_instead: bool,
-    /// Whether any call in the plan could also stay as it is, because it already leads to the right place by a longer way.
+    /// Whether any call in the plan could also stay as it is, because the call already leads to the right place by a longer way.
     pub(super) shortcuts: bool,
     /// Whether any site is not in the plan because it cannot be read, or because it is in none of its states.
     #[cfg(jumplabel_sites)]
     pub(super) skipped: bool,
-    /// Whether any alternatives have strayed. They are not in the plan.
+    /// Whether any alternatives have strayed. Alternatives are not in the plan.
     #[cfg(jumplabel_alternatives)]
     pub(super) alternatives: bool,
-    /// The error because of which [`Plan::leave_out`] took sites out of the plan; `None` if it took none out.
+    /// The error because of which [`Plan::leave_out`] took sites out of the plan. `None` if no site was taken out.
     pub(super) left_out: Option<Error>,
 }
 
@@ -98,9 +99,12 @@ impl Plan {
         (self.manner, self.findings) = (Manner::Whole, Findings::NONE);
     }
 
-    /// Called if the plan was refused with `error`. The cause may be the changes whose demand is at least `demand`: either no other thread may
-    /// execute these sites while they change, but other threads run, or no writer that can change them by a single store is allowed. Takes these
-    /// changes out of the plan, if the plan's manner allows that. Returns whether it took any out and the rest is worth a try.
+    /// Called when all writers have refused the plan with `error`. If the plan's manner is [`AsFarAsPossible`](Manner::AsFarAsPossible), takes the
+    /// changes that may be the cause out of the plan: those whose demand is at least `demand`. If `demand` is `Unexecuted`, other threads run, but
+    /// must not execute the sites of these changes meanwhile. If `demand` is `SingleStore`, no allowed writer can write these sites by a single store
+    /// each.
+    ///
+    /// Returns true if the rest is worth a try: a change was taken out, and another one is left or `demand` is `Unexecuted`.
     #[inline(never)]
     pub(super) fn leave_out(&mut self, demand: Demand, error: Error) -> bool {
         let all = self.changes.len();
@@ -108,7 +112,7 @@ impl Plan {
             self.retain(&|change| hand_over::steps_and_demand(change.code).1 < demand);
         }
         self.findings.left_out = Some(error).filter(|_| self.changes.len() < all);
-        // If no writer at all may write, `error` is the result of the transaction.
+        // If no change is left, possibly no writer may write at all. Then the transaction returns `error`.
         self.findings.left_out.is_some() && (demand != Demand::SingleStore || !self.changes.is_empty())
     }
 
@@ -151,8 +155,8 @@ impl Plan {
         object::all(held).try_for_each(|object| self.add(object, &mut 0, patchable, patchable.setting(), purpose, held))
     }
 
-    /// Adds the changes that set the sites of `patchable` in `object` to `setting`. Sites that have both the same kind and the same `Entry::arm`
-    /// all go to the same state. `place` is passed on to [`index::entries_behind`]. The caller has called [`index::demand`].
+    /// Adds the changes that set the sites of `patchable` in `object` to `setting`. `place` is passed on to [`index::entries_behind`]. The caller has
+    /// called [`index::demand`].
     #[inline(never)]
     fn add(
         &mut self,
@@ -196,9 +200,9 @@ impl Plan {
         Ok(())
     }
 
-    /// Adds the changes of the entries from `at` on, as long as their sites are like the site of the entry before `at`. (Most sites are of the same
-    /// kind and in the same state.) Returns the place of the first entry whose site is not. `states` are the present state and the wanted state of
-    /// the site before `at`.
+    /// Adds the changes of the entries from `at` on, as long as their sites are like the site of the entry before `at`: of the same kind, with the
+    /// same `Entry::arm`, and in the same state. (Most sites are.) Returns the position of the first entry that was not added. `holds` is the state
+    /// of the site before `at`, and `wanted` is the state that this site must have.
     ///
     /// # Safety
     /// The entries are from the index, and the lock is held.

@@ -10,16 +10,17 @@ use crate::error::Error;
 use crate::platform::{Held, Summary, WriterKind};
 use crate::site::{index, object};
 
-/// Does in advance the work that the first flip of a process does besides flipping. It makes the state of the process, registers for core sync
-/// (this takes milliseconds if there are several threads), builds the index of each loaded object, makes room for the list of changes, and tries
-/// the writers for few sites and for many sites. Flips work without this function; it is for programs whose first flip must be fast.
+/// Does in advance the work that the first flip of a process does besides flipping: makes the state that the instances of the library in the process
+/// share, registers for core sync (this takes milliseconds if there are several threads), builds the index of each loaded object, makes room for the
+/// list of changes, and tries the writers for few sites and for many sites. Flips work without `prepare`, which is for programs whose first flip must
+/// be fast.
 ///
-/// It also patches some sites of keys declared `or_load`: the sites that still load and should fall through. From then on they cost as much as
-/// other sites. [`prepare_keys`](crate::prepare_keys) does this for some keys, and [`loading`](crate::loading) counts the sites that load.
+/// `prepare` also patches some sites of keys declared `or_load`: the sites that still load and should fall through. From then on, these sites cost as
+/// much as other sites. [`prepare_keys`](crate::prepare_keys) does this for some keys, and [`loading`](crate::loading) counts the sites that load.
 ///
-/// After that, the first flip only makes a private copy of each page that it changes. Call this function again in a forked child, because the
-/// child inherits everything except the registration. Call it again after another object was loaded, because that object has no index yet. If
-/// there is nothing to do, the call costs little.
+/// After `prepare`, the first flip has only one thing more to do than later flips: it makes a private copy of each page that it changes. Call this
+/// function again in a forked child, because the child inherits everything except the registration. Call it again after another object was loaded,
+/// because that object has no index yet. If there is nothing to do, the call costs little.
 ///
 /// # Errors
 /// [`Error::Denied`] if the system refuses all writers, so that flips would fail; [`Error::NoWriter`], [`Error::UnknownWriter`],
@@ -37,7 +38,7 @@ pub fn prepare() -> Result<Outcome, Error> {
     Ok(Outcome::default())
 }
 
-/// [`prepare`], which patches only sites of the keys in `requests`.
+/// Like [`prepare`], but patches only sites of the keys in `requests`.
 pub(crate) fn prepare_these(requests: &[Request<'_>]) -> Result<Outcome, Error> {
     let mut lock = locked(requests)?;
     if !get_ready(&mut lock)? {
@@ -49,7 +50,8 @@ pub(crate) fn prepare_these(requests: &[Request<'_>]) -> Result<Outcome, Error> 
     })
 }
 
-/// Does the part of the first flip's work that is the same for every flip. Returns whether a flip can write anything at all.
+/// Does the part of the first flip's work that does not depend on the flipped key. Returns false if no object has a site, so that no flip writes
+/// anything.
 fn get_ready(lock: &mut Lock) -> Result<bool, Error> {
     let platform = lock.platform();
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
@@ -71,8 +73,8 @@ fn get_ready(lock: &mut Lock) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Tries the writer that a flip of one site would use, and returns the writer if it works. The writer changes only a function of the library, and
-/// no site of the program. This is for programs that want to know in advance whether the system allows flips.
+/// Tries the writers that a flip of one site would try, and returns the first one that works. The try changes only a function of the library, and no
+/// site of the program. `probe` is for programs that want to know in advance whether the system allows flips.
 ///
 /// Costs as much as two flips the first time, and next to nothing later, because a writer that worked is not tried again. So if the program
 /// later loses the right to write code, its next flip reports that, but this function does not.

@@ -29,14 +29,15 @@ impl<'a> PendingRequest<'a> {
         Ok(())
     }
 
-    /// Called when only a writer can still refuse.
+    /// Shows the new setting to threads that execute a site in the middle of its change: [`Patchable::expose`]. Called before the sites are written.
     pub(super) fn expose(&self) {
         if let Effect::New(setting) | Effect::Same(setting) = self.effect {
             self.patchable.expose(setting);
         }
     }
 
-    /// Called when the sites are patched. `visibility` says when other threads see the new bytes; `None` if that is not known.
+    /// Publishes the request. Called after the sites were patched. `visibility` says when other threads see the new bytes; `None` if that is not
+    /// known.
     #[inline(never)]
     pub(super) fn publish(&self, visibility: Option<Visibility>) {
         match visibility {
@@ -60,13 +61,13 @@ pub(super) fn add_notices(requests: &[PendingRequest<'_>], notices: &mut Notices
     }
 }
 
-/// If several requests are for one patchable, keeps only the last of them. Returns the number of requests that it kept. They come first, in the
-/// order of the patchables' addresses.
+/// If several requests are for one patchable, keeps only the last of them. Returns the number of kept requests. Afterwards, these are the first ones
+/// in `requests`, in the order of the patchables' addresses.
 pub(super) fn last_wins(requests: &mut [PendingRequest<'_>]) -> usize {
     if requests.len() < 2 {
         return requests.len();
     }
-    // Two requests are for the same patchable if its address is the same, even if their references to it have different types.
+    // Two requests are for the same patchable if the address is the same, even if the types of the two references differ.
     let address = |request: &PendingRequest<'_>| core::ptr::from_ref(request.patchable).cast::<u8>();
     sort_unstable_by(requests, |a, b| (address(a), a.order) < (address(b), b.order));
     // The last request for a patchable replaces those before it.

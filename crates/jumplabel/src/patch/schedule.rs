@@ -1,4 +1,4 @@
-//! The order, the pages and the steps in which the writers carry out the changes of a plan.
+//! Schedules the changes of a plan: sorts them, and finds the pages to open and the steps to take.
 
 use core::ops::Range;
 
@@ -13,9 +13,9 @@ use crate::sort::sort_unstable_by;
 /// Facts about all changes together, and the fate of the changes.
 pub(super) struct Facts {
     pub(super) summary: Summary,
-    /// The position of the longest run of changes with the same pattern. Empty if the changes had to be sorted.
+    /// The position of a run of changes that all have the same [`pattern`](CodeChange::pattern). Empty if the changes had to be sorted.
     pub(super) alike: Range<usize>,
-    /// The steps that at least one site takes: a bit for each.
+    /// The steps that at least one site takes: one bit for each step.
     pub(super) steps: u8,
     /// The number of sites that take several steps.
     pub(super) several: usize,
@@ -27,7 +27,8 @@ pub(super) struct Facts {
 /// The fate of the changes of a plan.
 #[derive(Clone, Copy)]
 pub(super) enum Fate {
-    /// Nothing was written. Either there were no changes, or they were left out, because this number of sites load their keys instead.
+    /// Nothing was written. If `loading` is 0, the plan had no changes, or all of them were left out. Otherwise the system refused, and `loading`
+    /// sites go on loading their keys.
     Unwritten {
         loading: usize,
         warnings: Warnings,
@@ -38,7 +39,7 @@ pub(super) enum Fate {
     },
 }
 
-/// The refusals that the writers met.
+/// The refusals that a transaction has met so far.
 #[derive(Clone, Copy)]
 pub(super) struct Met {
     /// The first site that a writer could not restore.
@@ -46,7 +47,7 @@ pub(super) struct Met {
     /// The reason why core sync was refused.
     pub(super) core_sync: Refusal,
     pub(super) refused: Refusals,
-    /// The writers that were to be tried.
+    /// The writers to try, in order.
     pub(super) writers: WriterList,
 }
 
@@ -56,7 +57,7 @@ impl Met {
 }
 
 impl Facts {
-    /// All zeros, so that a static with this value takes no room in a file.
+    /// The facts of an empty plan. All fields are zero, so that a static with this value takes no room in a file.
     pub(super) const NONE: Facts = Facts {
         summary: Summary { sites: 0, pages: 0, spans: 0, steps: 0, single_store: false, unsynced: false },
         alike: 0..0,
@@ -97,8 +98,8 @@ impl Facts {
         // steps, and otherwise 0.
         let (mut before, mut like, mut at) = (0, 0, 0);
         while let Some(change) = changes.get(at) {
-            // The index has the sites of one patchable in one object in order. But there may be several patchables or objects, and then the changes
-            // may need sorting.
+            // The changes are not in order, because they are of several patchables or objects. (The index has the sites of one patchable in one
+            // object in order.) So the function sorts all changes, and begins again.
             if change.address <= before {
                 sort(changes);
                 run = 0..0;

@@ -14,8 +14,8 @@ pub(super) struct SiteChange {
 }
 
 impl SiteChange {
-    /// Whether the site can be read. When a plan is made, all its sites can be read. But if a flip fails and cannot be undone, its plan is used
-    /// again later.
+    /// Whether the site can be read. All sites of a plan can be read when the plan is made. But if a flip fails and cannot be undone, the library
+    /// uses its plan again later.
     #[cold]
     pub(super) fn can_be_read(&self) -> bool {
         readable::can_read(self.address, self.code.old.len())
@@ -31,10 +31,10 @@ impl SiteChange {
     }
 }
 
-/// Sites with the same kind and the same [`arm`](Entry::arm), which all change from one state to another, or all stay in one state.
+/// A run of sites: their entries have the same [`traits`](Entry::traits), and they all change from one state to another, or all stay in one state.
 pub(super) struct Run {
     traits: u32,
-    /// The byte in front of each site. `None` if no byte in front belongs to the sites.
+    /// The byte in front of each site. `None` if no byte in front belongs to the sites' instructions.
     front: Option<u8>,
     from: Template,
     to: Template,
@@ -44,7 +44,8 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// The run of sites that have the same traits as `entry`. `None` if the site of `entry` has an unusual number of bytes.
+    /// A run of sites that are like the site of `entry`, and change from state `from` to state `to`. `None` if these sites have an unusual number of
+    /// bytes, or if no [`Template`] can make the instructions of these states.
     ///
     /// # Safety
     /// The contract of [`Comparison::at`](super::patchable::Comparison::at), which found no fault with the site of `entry`.
@@ -65,13 +66,13 @@ impl Run {
         self.from.is_like(self.to)
     }
 
-    /// Adds changes to `changes`: one for each entry from `at` on, up to the first entry that ends the run. Returns the place of that
-    /// entry.
+    /// Adds the changes of the entries from `at` on to `changes`, up to the first entry that ends the run. If the sites stay in their state, only
+    /// checks them, and adds nothing. Returns the position of the entry that ends the run.
     ///
-    /// An entry ends the run if its site does not belong to the run, or if its address is not above that of the previous entry. The run also
+    /// An entry ends the run if its site does not belong to the run, or if the site's address is not above that of the previous site. The run also
     /// ends when `changes` has no more room.
     ///
-    /// Each read of a site is slow, because other processors execute it. All else in this function must cost less than the read.
+    /// The read of a site is slow, because other processors execute the site. The rest of the loop must cost less than that read.
     ///
     /// # Safety
     /// The contract of [`Comparison::at`](super::patchable::Comparison::at).
@@ -108,7 +109,8 @@ mod tests {
 
     type X86 = jumplabel_format::arch::x86::X86<64>;
 
-    /// With one certain displacement, a jump differs from the nop only in the first byte. The other jumps of its run differ in more bytes.
+    /// With the displacement 0x441f, a jump differs from the nop only in the first byte. With other displacements, more bytes differ. So sites that
+    /// change from the nop to a jump are not alike.
     #[test]
     fn one_site_does_not_speak_for_sites_that_change_in_another_way() {
         let template = |state| Template::of::<X86>(state).unwrap();

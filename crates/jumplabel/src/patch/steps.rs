@@ -1,13 +1,14 @@
 //! Carries out the steps of a transaction.
 //!
 //! ```text
-//!   there: for each step of the arch             back (`undo`): for each step that was begun, the last one first
-//!     write its bytes at every site                write what undoes it at every site that has taken it
-//!     core sync, if anything was written           core sync; if it is refused, a site of several steps stays at this step
+//!   forward: for each step, the first one first  back (`undo`): for each step that was begun, the last one first
+//!     write the step's bytes at every site         undo the step at every site that has taken it
+//!     core sync                                    core sync; if it is refused, a site that takes several steps stays at this step
 //! ```
 //!
-//! On x86, a flip of a key whose sites are all primed takes one step, which writes one byte at each site. On other instruction sets, every flip
-//! of a key takes one step. The steps are in the module `arch`.
+//! On x86, a flip of a key whose sites are all primed takes one step, which writes one byte at each site. On other instruction sets, a flip of a key
+//! takes one step. There is one exception: on s390x, a jump that loaded the key may have to lead to another place, which takes three steps. The crate
+//! jumplabel-format defines the steps (`CodeChange::step`).
 
 use core::ops::Range;
 
@@ -16,8 +17,8 @@ use super::site_change::SiteChange;
 use super::undo::take_back;
 use crate::platform::{Failure, Writer};
 
-/// Carries out the changes. Those in `alike` have the same pattern. `steps` has a bit for each step to take. If a step is refused, undoes all
-/// steps. Then all sites are as before, unless the undo is refused, too.
+/// Carries out the changes. The changes in `alike` have the same [`pattern`](crate::arch::CodeChange::pattern). `steps` has one bit for each step to
+/// take. If a step is refused, undoes all steps. Then all sites are as before, unless the undo is refused, too.
 pub(super) fn run(
     changes: &[SiteChange],
     alike: &Range<usize>,
@@ -35,8 +36,8 @@ pub(super) fn run(
         }
         let Err(refusal) = writer.sync() else { continue };
         if rest != 0 {
-            // Without a core sync, a thread can still run instructions that it fetched before this step. So the next step must not be taken.
-            // This step can be undone, which is as safe as the step was.
+            // Without a core sync, a thread can still run instructions that it fetched before this step. So the next step must not be taken. To undo
+            // this step is as safe as the step was.
             take_back(changes, number, changes.len(), writer, block)?;
             return Err(Failure::Unsynced(refusal));
         }

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! If a key lies in no registered object, and a flip finds no site of it, there are two cases. Either the flip comes too early, or the key has no
-//! sites, because the program made it at run time or no check of it was linked. Only the dynamic loader can distinguish these cases: it finds the
-//! object of the key. An object that has a record, and so will be registered, also has a note. The loader is never called under the lock. A flip of
-//! a key with known sites, or of a key in a registered object, does not ask the loader.
+//! sites, because the program made it at run time or no check of it was linked. Only the dynamic loader can distinguish these cases: the loader finds
+//! the object of the key. An object that has a record, and so will be registered, also has a note. The loader is never called under the lock, so the
+//! lock is released before the loader is asked. A flip of a key with known sites, or of a key in a registered object, does not ask the loader.
 
 use super::{Lock, Request};
 use crate::error::Error;
@@ -35,7 +35,7 @@ pub(crate) fn locked(requests: &[Request<'_>]) -> Result<Lock, Error> {
         let lock = Lock::take()?;
         let mut rest = requests.iter().enumerate().skip(first);
         let Some((place, request)) = rest.find(|(_, request)| !is_known(request, &lock)) else { return Ok(lock) };
-        // The loader has already said that this patchable's object has a record, but the object is still not registered.
+        // The loader has said that this patchable's object has a record. The lock was taken again since then, but the object is still not registered.
         if has_record && place == first {
             return Err(Error::TooEarly);
         }
@@ -53,9 +53,9 @@ pub(crate) fn locked(_: &[Request<'_>]) -> Result<Lock, Error> {
     Lock::take()
 }
 
-/// Whether the patchable has sites in a registered object, or lies in one. (Sites are enough, because the loader may have copied a key of a library
-/// into the program, or the program may override the key. Then the library can change the key before the program is registered.) For each object,
-/// this asks the index first, because the change needs the index anyway, but the bounds cost a look at program headers.
+/// Whether the patchable has sites in a registered object, or lies in one. (Sites are enough: if the loader has copied a library's key into the
+/// program, or the program overrides the key, the library can change the key before the program is registered.) For each object, the index is asked
+/// first: the change needs the index anyway, but the object's bounds cost a look at program headers.
 #[cfg(all(jumplabel_sites, not(target_os = "none")))]
 #[inline(never)]
 fn is_known(request: &Request<'_>, lock: &Lock) -> bool {

@@ -1,4 +1,5 @@
-//! A transaction: from requests to published counts or, if something fails, back to the earlier state.
+//! Carries out a transaction. If the transaction succeeds, its requests are published. If it fails, keys and sites are as before, unless the error is
+//! `RollbackFailed`.
 
 use super::carry_out::{carry_out, schedule};
 use super::in_flight::{self, TRANSACTION, Transaction};
@@ -17,10 +18,10 @@ pub(crate) fn commit(requests: &[Request<'_>]) -> Result<Outcome, Error> {
     commit_by(requests, PROGRAM)
 }
 
-/// [`commit`] for a change that `by` asked for, who need not be the program.
+/// Like [`commit`]. The notices of the change say that `by` asked for the change.
 #[inline(never)]
 pub(crate) fn commit_by(requests: &[Request<'_>], by: By) -> Result<Outcome, Error> {
-    // The lock stays where it was made, and is not moved out of the result.
+    // The lock is used inside the result, because a move out of the result would copy the lock.
     match &mut locked(requests) {
         Ok(lock) => {
             NOTICES.get(&mut lock.objects).by = by;
@@ -30,13 +31,14 @@ pub(crate) fn commit_by(requests: &[Request<'_>], by: By) -> Result<Outcome, Err
     }
 }
 
-/// [`commit`] for a caller that holds the lock.
+/// Like [`commit`], for a caller that holds the lock.
 #[inline(never)]
 pub(crate) fn commit_locked(requests: &[Request<'_>], lock: &mut Lock) -> Result<Outcome, Error> {
     attempts(requests, lock)
 }
 
-/// Carries out `requests`. If that is refused, but some calls could also stay as they are, tries once more without these calls.
+/// Carries out `requests`. If the system refuses, tries once more without those calls, listed by `jumplabel link`, that lead to their trampoline:
+/// these calls reach the new target through the trampoline, and need not change.
 #[inline(always)]
 fn attempts(requests: &[Request<'_>], lock: &mut Lock) -> Result<Outcome, Error> {
     let outcome = transaction(requests, lock, &collect_whole);
@@ -47,27 +49,27 @@ fn attempts(requests: &[Request<'_>], lock: &mut Lock) -> Result<Outcome, Error>
     outcome
 }
 
-/// The second of the [`attempts`].
+/// The second attempt of [`attempts`]. Calls that already reach the right target by a longer way stay as they are.
 #[cold]
 #[inline(never)]
 fn without_shortcuts(requests: &[Request<'_>], lock: &mut Lock) -> Result<Outcome, Error> {
     transaction(requests, lock, &|requests, plan, held| plan.collect(requests, Manner::WithoutShortcuts, held))
 }
 
-/// Collects the changes of sites for the first of the [`attempts`].
+/// Collects the changes of sites for the first attempt of [`attempts`].
 fn collect_whole(requests: &[PendingRequest<'_>], plan: &mut Plan, held: &Held<Objects>) -> Result<(), Error> {
     plan.collect(requests, Manner::Whole, held)
 }
 
-/// A function that fills the plan. [`transaction`] calls it through a pointer, so that a program contains one `transaction`, and not one for each
-/// caller.
+/// A function that fills the plan. [`transaction`] calls the function through a pointer, so that a program contains one `transaction`, and not one
+/// for each caller.
 type Collect<'a> = dyn Fn(&[PendingRequest<'_>], &mut Plan, &Held<Objects>) -> Result<(), Error> + 'a;
 
-/// Collects the changes and writes them. Then publishes the requests or, on an error, abandons them. It calls one function after the other, and
-/// none inside another, because each needs much of the stack.
+/// Begins `requests`, collects the changes of sites that `collect` finds, and writes them. Then publishes the requests or, on an error, abandons
+/// them. Each of these parts is a function that returns before the next one is called, because each needs much of the stack.
 #[inline(never)]
 pub(super) fn transaction(requests: &[Request<'_>], lock: &mut Lock, collect: &Collect<'_>) -> Result<Outcome, Error> {
-    // There is one variable for all results, because each variable takes room on the stack.
+    // All results are in one variable, because each variable takes room on the stack.
     let mut done = demand(requests, &lock.objects);
     if done.is_ok() {
         done = begin(requests, lock);
@@ -90,7 +92,7 @@ pub(super) fn transaction(requests: &[Request<'_>], lock: &mut Lock, collect: &C
     end(done, lock)
 }
 
-/// Empties the plan, and makes a list of the requests.
+/// Empties the plan, lists the requests, and makes room for their notices. Returns an error if an earlier transaction is still not undone.
 #[inline(never)]
 fn begin(requests: &[Request<'_>], lock: &mut Lock) -> Result<(), Error> {
     let platform = lock.platform();
@@ -106,8 +108,8 @@ fn begin(requests: &[Request<'_>], lock: &mut Lock) -> Result<(), Error> {
     Ok(())
 }
 
-/// Builds the indexes that are missing. Returns an error if the library cannot rely on an entry of one of the patchables. (This runs first, because
-/// it needs much of the stack. Later, when the entries are needed, the stack already holds more.)
+/// Builds the indexes that are missing. Returns an error if the library cannot rely on an entry that belongs, or may belong, to one of the
+/// patchables. (This runs first, because building an index needs much of the stack, and the stack is fuller when the entries are needed.)
 #[inline(never)]
 pub(super) fn demand(requests: &[Request<'_>], held: &Held<Objects>) -> Result<(), Error> {
     for object in object::all(held) {
@@ -118,7 +120,7 @@ pub(super) fn demand(requests: &[Request<'_>], held: &Held<Objects>) -> Result<(
     Ok(())
 }
 
-/// Begins the changes that are requested.
+/// Calls [`PendingRequest::begin`] for each request, up to the first error.
 #[inline(never)]
 fn begin_changes(requests: &mut [PendingRequest<'_>], held: &Held<Objects>) -> Result<(), Error> {
     requests.iter_mut().try_for_each(|request| request.begin(held))
@@ -131,7 +133,8 @@ fn end(done: Result<(), Error>, lock: &mut Lock) -> Result<Outcome, Error> {
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
     let (requests, held) = (in_flight.requests(), &mut lock.platform_state);
     if let Err(error) = done {
-        // If sites were undone without a core sync, other threads can for a while still execute the bytes that these sites held in mid-flip.
+        // If sites were restored without a core sync, other threads can for a while still execute the bytes that these sites held in mid-flip. So the
+        // patchables are marked as eventual.
         if matches!(error, Error::Denied { .. } | Error::RollbackFailed { .. }) && !platform.is_synced() {
             requests.iter().for_each(|request| request.patchable.set_eventual(true));
         }
@@ -145,8 +148,8 @@ fn end(done: Result<(), Error>, lock: &mut Lock) -> Result<Outcome, Error> {
     }
     in_flight::publishing();
     let mut outcome = plan.facts.outcome();
-    // Sites that load their key see the count as soon as it is published. So a core sync follows, as after a step. Until it has succeeded, the key
-    // is marked as eventual, so that an `inc` that takes no lock waits for the core sync, too.
+    // A site that loads its key takes the new arm as soon as the count is published. So a core sync follows, as after a step. Until the core sync has
+    // succeeded, the key is marked as eventual, so that an `inc` without the lock waits for the core sync, too.
     let loads = plan.findings.loads;
     if loads {
         outcome.visibility = Visibility::Eventual;
@@ -166,20 +169,20 @@ fn end(done: Result<(), Error>, lock: &mut Lock) -> Result<Outcome, Error> {
     Ok(outcome)
 }
 
-/// Records that the transaction is over.
+/// Records that the transaction is over, and frees the plan's memory if it is large.
 #[inline(never)]
 fn over(plan: &mut Plan, platform: &dyn Platform) {
     in_flight::done();
     plan.shrink(platform);
 }
 
-/// Makes all threads see the bytes that the sites of this patchable hold now. Does a core sync if the last change of the sites had none. Returns
-/// [`Visibility::Eventual`] if the core sync is refused. Called under the lock.
+/// Makes all threads see the bytes that the sites of this patchable hold now. For that, does a core sync if the last change of the sites had none.
+/// Returns [`Visibility::Eventual`] if the core sync is refused. Called under the lock.
 pub(crate) fn sync_again(patchable: &dyn Patchable, held: &mut Held) -> Visibility {
     sync_all(&[PendingRequest::new(Request::new(patchable, 0), 0)], held)
 }
 
-/// [`sync_again`] for several patchables.
+/// Does [`sync_again`] for the patchables of several requests.
 #[inline(never)]
 fn sync_all(requests: &[PendingRequest<'_>], held: &mut Held) -> Visibility {
     if !requests.iter().any(|request| request.patchable.is_eventual()) {

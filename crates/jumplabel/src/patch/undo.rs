@@ -1,4 +1,4 @@
-//! Takes back the steps before one that was refused. The figure in [`steps`](super::steps) has the way there and the way back.
+//! Undoes the steps of a transaction after a writer has refused. The figure in [`steps`](super::steps) shows the steps and the way back.
 
 use super::hand_over::{Block, hand_over, steps_of};
 use super::plan::Plan;
@@ -7,8 +7,8 @@ use crate::arch::{Arch, Native};
 use crate::platform::{Failure, Held, Writer, WriterKind};
 
 /// Undoes all steps at all sites, however many steps each site has taken. If a site never took a step, undoing that step there does no harm
-/// ([`Arch::undo`]). The writer is opened only for that. The sites are as before only if this function returns `Ok`: a writer that writes to copies
-/// of pages can still refuse to put the copies in place.
+/// ([`Arch::undo`]). Opens the writer `kind`, and closes it again. The sites are as before only if this function returns `Ok`: a writer that writes
+/// to copies of pages can still refuse to put the copies in place.
 ///
 /// # Safety
 /// The changes of the plan are of verified sites of loaded objects, and are scheduled.
@@ -22,8 +22,8 @@ pub(super) unsafe fn undo(kind: WriterKind, plan: &mut Plan, held: &mut Held) ->
 
 /// Undoes step `last` at the first `count` sites, and the steps before it at all sites.
 ///
-/// If a core sync is refused on the way back, a site that takes several steps stays between two steps. There it does what it did before the
-/// transaction. A site that takes a single step is restored nevertheless, because undoing a single step needs no earlier core sync.
+/// If a core sync is refused on the way back, a site that takes several steps stays between two steps. In that state, the site does what it did
+/// before the transaction. A site that takes a single step is restored nevertheless, because undoing a single step needs no earlier core sync.
 #[cold]
 #[inline(never)]
 pub(super) fn take_back(

@@ -1,6 +1,6 @@
 //! Objects whose sites were built as plain jumps, and that `jumplabel link` has not changed. Some of these sites should fall through at first, but
-//! still jump. Before a thread runs such a site, the library sets it to the state of its key. (It does the same for sites whose keys are in other
-//! objects.) If that fails, no thread may run the site.
+//! still jump. The object's constructor sets these sites to the states of their keys before a thread can run them. If that fails, the constructor
+//! aborts the process, because a thread would take the wrong arm.
 
 use super::patchable;
 use super::patchable::{Comparison, complaint, nothing};
@@ -9,9 +9,9 @@ use crate::format::Object;
 use crate::platform::{Held, Objects};
 use crate::site::{index, readable};
 
-/// Checks the sites of `object` that were still to be linked, after the library tried to set them to the states of their keys; `tried` is the
-/// result of that. Returns `Ok` if each of them does what its key says. Otherwise returns the error in `tried`, or the error of the first site that
-/// does not do what its key says.
+/// Checks the sites of `object` that `jumplabel link` should have changed, after the library tried to set them to the states of their keys. `tried`
+/// is the result of that try. Returns `Ok` if each of these sites does what its key says. Otherwise returns the error in `tried` or, if `tried` is
+/// not an error, the error of the first site that does not do what its key says.
 pub(crate) fn demand_right<T>(object: &Object, tried: Result<T, Error>, held: &Held<Objects>) -> Result<(), Error> {
     let lost = index::unsound(object, held).find(|entry| entry.is_unlinked());
     if let Some(entry) = lost {

@@ -1,5 +1,5 @@
-//! `verify`, and other transactions in which no key, call or mode changes. They set sites to what their patchables say, or to the states that the
-//! compiler emits.
+//! `verify`, and other transactions in which no key, call or mode changes. These transactions set sites to the states that their patchables ask for,
+//! or to the states that the compiler emits.
 
 #[cfg(jumplabel_sites)]
 use super::in_flight::TRANSACTION;
@@ -19,14 +19,13 @@ use {
 /// Looks at the sites of all keys, static calls and modes in the process. If something outside the library has changed a site, repairs it: the
 /// site then does again what its key, call or mode says. [`Outcome::sites`] is the number of repaired sites.
 ///
-/// After each of three events, a site holds the bytes of its object's file again: a uprobe was removed, the program called
-/// `madvise(MADV_DONTNEED)`, or the same file was mapped again. The bytes in the file are always one of the site's states. If the key has changed
-/// since the object was loaded, that is the wrong state. `enable`, `disable`, `set` and `update` look at the sites of the key, mode or call that
-/// they change, even if it already has the wanted state. A program that changes nothing can call `verify` instead: after such an event, or from
-/// time to time.
+/// After each of three events, a site holds the bytes of its object's file again: a uprobe was removed, the program called `madvise(MADV_DONTNEED)`,
+/// or the same file was mapped again. The bytes in the file are always one of the site's states. If the key has changed since the object was loaded,
+/// that state is wrong. `enable`, `disable`, `set` and `update` look at the sites of the key, mode or call that they change, even if this key, mode
+/// or call is already as wanted. A program that changes nothing can call `verify` instead: after such an event, or from time to time.
 ///
-/// A site that holds foreign bytes (a breakpoint, a uprobe that is still set) is left alone. Two sorts of sites are right as they are: sites of
-/// keys declared `or_load` that still load, and listed calls (by `jumplabel link`) that lead to their trampoline.
+/// A site that holds foreign bytes (a breakpoint, a uprobe that is still set) is left alone. Two sorts of sites are right, and are also left alone:
+/// sites of keys declared `or_load` that still load, and calls listed by `jumplabel link` that lead to their trampoline.
 ///
 /// Costs a read of each site, and a flip if there is something to repair. Blocks while another thread flips. Safe in signal handlers,
 /// constructors, and before and after `fork`. If you change the mapping of code, hold a [`Lock`] while you do it: the bytes of a site must not
@@ -63,7 +62,7 @@ pub fn verify() -> Result<Outcome, Error> {
     }
 }
 
-/// Sets the sites of all objects to what their patchables say. Leaves out sites for which that is impossible.
+/// Sets the sites of all objects to the states that their patchables ask for. Leaves out sites for which that is impossible.
 #[cfg(jumplabel_sites)]
 fn repair(purpose: Purpose, lock: &mut Lock) -> Result<Outcome, Error> {
     transaction(&[], lock, &|_, plan, held| {
@@ -71,8 +70,8 @@ fn repair(purpose: Purpose, lock: &mut Lock) -> Result<Outcome, Error> {
     })
 }
 
-/// Repairs alternatives, if any have strayed. Called after all other sites were repaired, with the outcome of that. Returns an error if
-/// alternatives have strayed and other threads run.
+/// Repairs alternatives, if any have strayed. Called after all other sites were repaired; `outcome` is the outcome of that repair. Returns the
+/// outcome of both repairs, or an error if alternatives have strayed and other threads run.
 #[cfg(jumplabel_alternatives)]
 fn repair_alternatives(outcome: Outcome, lock: &mut Lock) -> Result<Outcome, Error> {
     if !TRANSACTION.get(&mut lock.patch).plan.findings.alternatives {
@@ -87,15 +86,15 @@ fn repair_alternatives(outcome: Outcome, lock: &mut Lock) -> Result<Outcome, Err
     })
 }
 
-/// The error that says why at least one site of `object` may not do what its patchable says. Either the table is damaged or, if `has_skipped` is
-/// true, a site cannot be read or is in none of its states. `None` if neither is so.
+/// The error that says why a site of `object` may not do what its patchable says: the table is damaged or, if `has_skipped` is true, a site cannot be
+/// read or is in none of its states. `None` if all sites are right.
 #[cfg(jumplabel_sites)]
 fn missed_in(object: &Object, has_skipped: bool, held: &Held<Objects>) -> Option<Error> {
     let of_table = index::build(object, held).and_then(|()| index::demand_sound(object, None, |_| true, held)).err();
     of_table.or_else(|| has_skipped.then(|| missed_site(object, held))?)
 }
 
-/// The error because of which a site of `object` was skipped. If several were, that of the first one.
+/// The error because of which the first skipped site of `object` was skipped. `None` if no site was skipped.
 #[cfg(jumplabel_sites)]
 fn missed_site(object: &Object, held: &Held<Objects>) -> Option<Error> {
     index::sound(object, held).find_map(|(entry, address)| {
@@ -111,14 +110,14 @@ fn missed_site(object: &Object, held: &Held<Objects>) -> Option<Error> {
     })
 }
 
-/// Sets the sites of `patchable` to what the patchable says.
+/// Sets the sites of `patchable` to the states that its present setting asks for.
 pub(crate) fn verify_one(patchable: &dyn Patchable) -> Result<Outcome, Error> {
     carry_out(patchable, Purpose::Repair)
 }
 
-/// Sets the sites of a patchable to the states that the compiler emits for what they do now.
+/// Sets the sites of `patchable` to the states that the compiler emits for its present setting.
 pub(crate) fn restore_pristine(patchable: &dyn Patchable) -> Result<Outcome, Error> {
-    // Restoring a site also takes several steps, but it is the opposite of priming.
+    // Restoring a site takes several steps, which `primed` would count. But restoring is the opposite of priming.
     Ok(Outcome { primed: 0, ..carry_out(patchable, Purpose::RestorePristine)? })
 }
 

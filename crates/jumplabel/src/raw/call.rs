@@ -4,8 +4,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::flags::Flags;
 
-/// The number that a transaction gets in place of a new target if the present target is about to be unloaded. No target can have this number,
-/// because no code has this address.
+/// The number that a transaction gets instead of a new target if the present target is about to be unloaded. No code has this number as its address.
 pub(crate) const UNLOADED: usize = usize::MAX;
 
 /// A static call without its type, as table entries and batches refer to it.
@@ -24,10 +23,10 @@ pub struct RawCall {
 impl RawCall {
     const SEALED: u32 = 1 << 0;
     const EVENTUAL: u32 = 1 << 1;
-    /// A flag that only C sets: the call is allowed to lead nowhere.
+    /// A flag that only C sets: C may update the call to NULL.
     const OPTIONAL: u32 = 1 << 2;
-    /// A flag that only C sets: C has defined the call. In a build without trampolines, the target of such a call is the function itself. (The
-    /// target of another call is then a word that holds the function's address.)
+    /// A flag that only C sets: the call was defined in C. In a build without trampolines, the target of a call of C is the address of the function,
+    /// and the target of a call of Rust is the address of a word that holds the function's address.
     const OF_C: u32 = 1 << 3;
 
     #[allow(clippy::new_without_default)] // `Default` is not const, and a call must be a static.
@@ -52,7 +51,8 @@ impl RawCall {
         if cfg!(jumplabel_trampolines) || target == 0 || self.is_of_c() {
             return target;
         }
-        // SAFETY: `target` is the address of a word in `pointers`, and that word never changes.
+        // SAFETY: in a build without trampolines, the target of a call of Rust is the address of a word (`call::pointers`), and that word never
+        // changes.
         unsafe { *(target as *const usize) }
     }
 
@@ -94,7 +94,7 @@ impl RawCall {
         self.flags.set(Self::SEALED, true);
     }
 
-    /// Whether C has defined the call as one that is allowed to lead nowhere.
+    /// Whether the call was defined in C, as one that may be updated to NULL.
     #[must_use]
     pub fn is_optional(&self) -> bool {
         self.flags.has(Self::OPTIONAL)

@@ -17,7 +17,7 @@
 //! (kernel/jump_label.c, `static_key_slow_inc`, `static_key_slow_dec`). Here the count is published after the patch in both directions. So
 //! `is_enabled` never changes before the sites, and -1 is needed only while a key is being turned off.
 //!
-//! This file does not patch code and does not take the lock. It has only the transitions of the counter, so the model check can run these same
+//! This file has only the transitions of the counter. It does not patch code and does not take the lock, so the model check can run the same
 //! functions.
 
 use super::atomic::{AtomicI32, Ordering};
@@ -27,7 +27,7 @@ const LEAVING: i32 = -1;
 /// The work that a change of one key needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transition {
-    /// No work: nothing has to be patched, and if the change asks for another count, [`begin`] has already changed it.
+    /// No work: nothing has to be patched. If the change asks for another count, [`begin`] has already stored that count.
     Done,
     /// Turn the sites on; then call [`publish`].
     TurnOn,
@@ -109,7 +109,7 @@ pub fn fast(word: &AtomicI32, change: Change) -> Option<()> {
             Change::Dec if now > 1 => now - 1,
             _ => return None,
         };
-        // Acquire: a thread that sees that the key is on also sees that its sites are on. Release: everything that a user did happens before it
+        // Acquire: a thread that sees that the key is on also sees that its sites are on. Release: everything that a user did happens before the user
         // leaves.
         match word.compare_exchange_weak(now, new, Ordering::AcqRel, Ordering::Relaxed) {
             Ok(_) => return Some(()),
@@ -118,8 +118,8 @@ pub fn fast(word: &AtomicI32, change: Change) -> Option<()> {
     }
 }
 
-/// The word before a change. If the process was forked in the middle of a flip, the word still has the value of that flip. The last user of the key
-/// has not left, so that flip is abandoned. Called under the lock.
+/// The word before a change. If the process was forked while the key was being turned off, the word can still be -1. That flip was never finished in
+/// this process. So this function first abandons the flip, and the last user stays. Called under the lock.
 fn before_change(word: &AtomicI32) -> i32 {
     let now = word.load(Ordering::Acquire);
     if now != LEAVING {
@@ -129,8 +129,8 @@ fn before_change(word: &AtomicI32) -> i32 {
     word.load(Ordering::Acquire)
 }
 
-/// Begins a change. If it returns [`Transition::TurnOff`], [`fast`] does nothing for this key until [`publish`] or [`abandon`]. Called under the
-/// lock.
+/// Begins a change, and returns the work that it needs. If that is [`Transition::TurnOff`], [`fast`] returns `None` for this key until [`publish`] or
+/// [`abandon`] is called. Called under the lock.
 pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
     let mut now = before_change(word);
     loop {
@@ -164,8 +164,8 @@ pub fn publish(word: &AtomicI32, transition: Transition) {
     let _ = word.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed);
 }
 
-/// Takes back a change that [`begin`] began. Does nothing unless the key was about to go off. Called under the lock, when the sites are as they
-/// were.
+/// Takes back a change for which [`begin`] returned [`Transition::TurnOff`]. Does nothing after any other change. Called under the lock, when the
+/// sites are as they were.
 pub fn abandon(word: &AtomicI32) {
     // The word is read first, because a sealed key may lie in read-only memory.
     if word.load(Ordering::Relaxed) == LEAVING {
@@ -173,8 +173,8 @@ pub fn abandon(word: &AtomicI32) {
     }
 }
 
-/// Whether a deferred dec is not due any more after a successful change. `Enable` takes the place of the user that has left. A change that turns
-/// the key off has counted that user off. Called under the lock, after the change.
+/// Whether no deferred dec is due after a successful change. That is so after `Enable`, which takes the place of the user that has left, and after a
+/// change that turned the key off, which has counted that user off. Called under the lock, after the change.
 #[must_use]
 pub const fn clears_due(change: Change, transition: Transition) -> bool {
     matches!(change, Change::Enable) || matches!(transition, Transition::TurnOff)

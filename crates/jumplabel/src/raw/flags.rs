@@ -15,8 +15,8 @@ impl Flags {
         self.0.load(Ordering::Relaxed) & flag != 0
     }
 
-    /// Sets or clears a flag. Writes nothing if the flag already has that value, because the flags may lie in read-only memory. Called under the
-    /// lock.
+    /// Sets or clears a flag. If the flag already has the wanted value, writes nothing, because the flags may lie in read-only memory. Called under
+    /// the lock.
     pub(crate) fn set(&self, flag: u32, on: bool) {
         let flags = self.0.load(Ordering::Relaxed);
         if (flags & flag != 0) != on {

@@ -1,4 +1,4 @@
-//! A key as tables and transactions see it: a counter and flags, without a type. The functions that flip it are in `key::flip`.
+//! A key as tables and transactions see it: a counter and flags, without a type. The functions that flip a key are in `key::flip`.
 
 use core::sync::atomic::{AtomicI32, Ordering};
 
@@ -7,7 +7,7 @@ use super::flags::Flags;
 use crate::error::Error;
 use crate::format::KEY_BYTES;
 
-/// A key without its type, as tables and batches refer to it. `struct static_key` in C.
+/// A key without its type, as tables and batches refer to it. C calls it `struct static_key`.
 #[repr(C, align(8))]
 pub struct RawKey {
     word: AtomicI32,
@@ -52,7 +52,7 @@ impl RawKey {
         self.flags.has(Self::EVENTUAL)
     }
 
-    /// Sets the answer of [`is_eventual`](Self::is_eventual). Called under the lock, before the count is published: an `inc` without the lock
+    /// Sets the answer of [`is_eventual`](Self::is_eventual). Called under the lock, before the count is published, because an `inc` without the lock
     /// that finds the new count must also see the flag.
     pub(crate) fn set_eventual(&self, eventual: bool) {
         self.flags.set(Self::EVENTUAL, eventual);
@@ -86,7 +86,7 @@ impl RawKey {
         self.flags.has(Self::DEFAULT_TRUE)
     }
 
-    /// Whether the key is on (Linux: `static_key_enabled`). One load, no barrier; safe anywhere. The result becomes true after all sites
+    /// Whether the key is on (Linux: `static_key_enabled`). Costs one load, and is no barrier. Safe anywhere. The result becomes true after all sites
     /// are on, and false after all sites are off. Another thread may flip the key as soon as this returns, unless the caller prevents that.
     #[must_use]
     #[inline]
@@ -94,7 +94,7 @@ impl RawKey {
         self.word.load(Ordering::Relaxed) & i32::MAX != 0
     }
 
-    /// The number of users (Linux: `static_key_count`). One load; safe anywhere. As with [`Self::is_enabled`], another thread can change the
+    /// The number of users (Linux: `static_key_count`). Costs one load. Safe anywhere. As with [`Self::is_enabled`], another thread can change the
     /// number as soon as this returns.
     #[must_use]
     #[inline]
@@ -102,8 +102,8 @@ impl RawKey {
         count::users(self.word.load(Ordering::Relaxed))
     }
 
-    /// Adds a user to a key that is already on (Linux: `static_key_fast_inc_not_disabled`). Returns false if the key is off, going off, sealed,
-    /// or has the largest possible number of users. Never patches and never blocks. Unlike [`inc`](Self::inc), it does not return a
+    /// Adds a user to a key that is already on (Linux: `static_key_fast_inc_not_disabled`). Returns false if the key is off, going off, sealed, or
+    /// has the largest possible number of users. Never patches and never blocks. Unlike [`inc`](Self::inc), this function does not return a
     /// [`Visibility`](crate::Visibility).
     #[must_use]
     pub fn fast_inc_not_disabled(&self) -> bool {

@@ -1,8 +1,8 @@
-//! Keys, static calls, modes and tables of operations without their types. These are words in memory. Programs declare them, table entries point
-//! to them, and transactions change them.
+//! Keys, static calls, modes and tables of operations without their types. Each of these is a few words in memory, which a program declares. Table
+//! entries lead to the words, and transactions change them.
 //!
-//! The modules for users (`key`, `call`, `switch`, `ops`) give these words types. `patch` makes the code agree with the words. This module uses
-//! none of those modules.
+//! The modules for users (`key`, `call`, `switch`, `ops`) give these words types. The module `patch` makes the code agree with the words. This module
+//! uses neither `patch` nor the modules for users.
 
 #[cfg(jumplabel_alternatives)]
 pub(crate) mod alternatives;

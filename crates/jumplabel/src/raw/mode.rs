@@ -7,8 +7,8 @@ use super::flags::Flags;
 /// A static mode without its type, as table entries and batches refer to it.
 #[repr(C, align(8))]
 pub struct RawMode {
-    /// The mode for a thread that executes a site in the middle of the site's change. The stubs load this byte. It is the first one, so the stubs
-    /// use the address of the `RawMode`.
+    /// The mode whose arm a thread takes if it executes a site in the middle of the site's change. The stubs load this byte. `shown` is the first
+    /// byte, so the stubs use the address of the `RawMode`.
     shown: AtomicU8,
     mode: AtomicU8,
     count: u8,

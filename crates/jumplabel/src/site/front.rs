@@ -1,11 +1,12 @@
-//! The byte in front of a site: [`jumplabel_format::front`]. Only x86 has one.
+//! Reads and checks the byte in front of a site, which belongs to the site's instruction. Only x86 has such a byte. [`jumplabel_format::front`] says
+//! which bytes can be there.
 
 use crate::error::Error;
 use crate::format::Entry;
 
 impl Entry {
-    /// The address where the site's instruction begins: the byte in front of the site or, without such a byte, the site. The library reads from
-    /// there on.
+    /// The address where the site's instruction begins: the byte in front of the site or, without such a byte, the site. When the library reads a
+    /// site, it reads from this address on.
     #[inline(never)]
     pub(crate) fn start(&self) -> usize {
         self.code().wrapping_sub(self.bytes_in_front())
@@ -18,8 +19,8 @@ mod x86 {
     use crate::arch::Code;
     use jumplabel_format::front::{built_in_front, is_in_front};
 
-    /// The byte in front of the site of `entry`. `None` if no byte in front belongs to the site's instruction. Other sites with the same
-    /// [`traits`](Entry::traits) may have the same byte.
+    /// The byte in front of the site of `entry`. `None` if no byte in front belongs to the site's instruction. Most sites with the same
+    /// [`traits`](Entry::traits) have the same byte.
     ///
     /// # Safety
     /// The byte in front of the site can be read, if the entry says that it belongs to the site's instruction.
@@ -29,9 +30,8 @@ mod x86 {
         (entry.bytes_in_front() != 0).then(|| unsafe { byte_in_front(entry.code()) })
     }
 
-    /// Whether the byte in front of the site of `entry` is `same`, or at least not foreign. `address` is the address of the site. This is
-    /// [`foreign_byte`] for loops over many sites. The caller passes as `same` the result of [`byte`] for a site that has the same traits and no
-    /// foreign byte.
+    /// Whether the site of `entry` has no foreign byte in front of it. In a loop over many sites, this is faster than [`foreign_byte`]. `same` is the
+    /// result of [`byte`] for another site, which has the same traits and no foreign byte. `address` is the address of the site of `entry`.
     ///
     /// # Safety
     /// The contract of [`byte`].
@@ -41,6 +41,8 @@ mod x86 {
         same.is_none_or(|same| unsafe { byte_in_front(address) == same || foreign_byte(entry).is_none() })
     }
 
+    /// The byte in front of the site at `address`.
+    ///
     /// # Safety
     /// The byte in front of the site can be read.
     unsafe fn byte_in_front(address: usize) -> u8 {
@@ -48,7 +50,7 @@ mod x86 {
         unsafe { (address as *const u8).wrapping_sub(1).read() }
     }
 
-    /// The byte in front of the site, if it is foreign: someone else wrote it there. Otherwise `None`.
+    /// The byte in front of the site if it is foreign: no build puts it there, and it is no breakpoint. Otherwise `None`.
     ///
     /// # Safety
     /// The contract of [`byte`].

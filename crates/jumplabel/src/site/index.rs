@@ -1,5 +1,5 @@
-//! The index of an object lists the entries of its table in another order: by key, then by address. It has four bytes for each entry: the
-//! entry's number in the table. The first flip builds the index in private memory. The table is never written.
+//! The index of an object lists the entries of the object's table in another order: by key, then by address. For each entry, the index has four
+//! bytes: the entry's number in the table. The first flip builds the index in private memory. The table is never written.
 //!
 //! ```text
 //!   what an entry names                       in the index    which flips are refused, and how
@@ -13,7 +13,7 @@
 //!   a site in code of which a copy runs       yes             flips of that key, as CopiedCode
 //!   a kind that nobody knows                  yes             flips of that key, as UnknownKind
 //!   arms that cannot be read now              yes             flips of that key, as Unreadable, until the arms can be read
-//!   no place where a key can be               no              as DamagedTable, flips of all keys that the entry can belong to: those
+//!   no place where a key can be               no              flips of all keys that the entry can belong to, as DamagedTable: the keys
 //!                                                             in its object or, if the slot of the key's address is lost, all keys
 //! ```
 //!
@@ -32,7 +32,7 @@ use crate::format::{Entry, Object};
 use crate::platform::{Held, Image, Objects};
 use crate::sort::sort_unstable_by;
 
-/// The entries of `object` whose key is at `key`, in the order of their addresses.
+/// The entries of `object` whose key is at `key`, in the order of their sites' addresses.
 pub(crate) fn entries<'held>(
     object: &'held Object,
     key: usize,
@@ -50,8 +50,9 @@ pub(crate) fn demand(object: &Object, key: usize, held: &Held<Objects>) -> Resul
     if object.damaged.load(Ordering::Relaxed) == 0 { Ok(()) } else { demand_sound(object, Some(key), |_| true, held) }
 }
 
-/// Like [`entries`], for a caller that asks for one key after the other, in the order of the keys' addresses. `place` is the position in the index
-/// at which the previous key was found. It is 0 at first, and this function updates it. The caller has called [`demand`].
+/// Like [`entries`], for a caller that asks for one key after the other, in the order of the keys' addresses. `place` is the position in the index at
+/// which the previous key was found. The caller sets `place` to 0 before the first key, and this function updates it. The caller has called
+/// [`demand`].
 pub(crate) fn entries_behind<'held>(
     place: &mut usize,
     object: &'held Object,
@@ -69,8 +70,8 @@ pub(crate) fn count(object: &Object, key: usize, held: &Held<Objects>) -> Result
     Ok(numbers(&mut 0, object, key, held)?.len())
 }
 
-/// The position in an index at which the last key was found. A flip searches for its key several times, and the next flip is often a flip of the
-/// same key. The position is only a guess, so it does no harm if it belongs to another index.
+/// The position in an index at which the last key was found. A flip searches for its key several times, and the next flip is often a flip of the same
+/// key. The position is only a guess, so a position in the index of another object does no harm.
 static LAST: AtomicUsize = AtomicUsize::new(0);
 
 fn numbers<'held>(
@@ -111,13 +112,13 @@ fn order<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'h
         return make(object, held);
     }
     let len = object.index_bytes.load(Ordering::Relaxed) / size_of::<u32>();
-    // SAFETY: `make` has allocated and published memory for `len` numbers. It is freed under the lock, when the object is unloaded.
+    // SAFETY: `make` has allocated and published memory for `len` numbers. Only `discard` frees it, under the lock, when no slice of it is in use.
     Ok(unsafe { core::slice::from_raw_parts(built, len) })
 }
 
 /// Builds the index of `object`.
 #[cold]
-#[inline(never)] // Not inlined: an `Image` is large, and would be on the stack of each flip.
+#[inline(never)] // If this were inlined, the `Image`, which is large, would be on the stack of each flip.
 fn make<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'held [u32], Error> {
     let table = object.table();
     let image = object.image(held);
@@ -141,8 +142,8 @@ fn make<'held>(object: &'held Object, held: &'held Held<Objects>) -> Result<&'he
     Ok(order)
 }
 
-/// Looks at all entries before the library relies on any of them. If an entry makes all flips impossible, stores the address of one such entry in
-/// `object`. Returns the number of entries that name a key.
+/// Looks at all entries before the library relies on any of them. Returns the number of entries that name a key. If some entries are damaged, so that
+/// flips may be refused, stores the address of one of them in `object.damaged`; otherwise stores 0.
 fn examine(object: &Object, image: Option<&Image>) -> usize {
     let (mut len, mut damaged) = (0, 0);
     for entry in object.table() {
@@ -156,8 +157,8 @@ fn examine(object: &Object, image: Option<&Image>) -> usize {
     len
 }
 
-/// Returns an error if `object` has an entry that meets three conditions: the library cannot rely on it now; `is_one` returns true for it; and it
-/// belongs, or may belong, to the key at `key`. If `key` is `None`, the third condition is left out.
+/// Returns an error if `object` has an entry on which the library cannot rely now. Looks only at entries that belong, or may belong, to the key at
+/// `key` and for which `is_one` returns true. If `key` is `None`, looks at the entries of all keys.
 #[cold]
 #[inline(never)]
 pub(crate) fn demand_sound(
@@ -185,7 +186,7 @@ pub(crate) fn demand_sound(
     Ok(())
 }
 
-/// The sound entries of `object`: those that lead to its code and to a key. Each comes with the key's address.
+/// The sound entries of `object`, each with the address of its key. A sound entry leads to code of the object and to a key.
 #[cfg(jumplabel_sites)]
 pub(crate) fn sound<'held>(
     object: &'held Object,
@@ -198,10 +199,10 @@ pub(crate) fn sound<'held>(
     })
 }
 
-/// The sound entries of all objects.
+/// The sound entries of all objects, each with the address of its key.
 #[cfg(jumplabel_sites)]
 pub(crate) fn all_sound(held: &Held<Objects>) -> impl Iterator<Item = (&Entry, usize)> {
-    // A `flat_map` would have room for two images.
+    // A `flat_map` would take room on the stack for two images.
     let (mut objects, mut entries) = (object::all(held), None);
     object::Outlined(core::iter::from_fn(move || {
         loop {
@@ -230,7 +231,8 @@ pub(crate) fn unsound<'held>(
 pub(crate) fn discard(object: &Object, held: &Held<Objects>) {
     let built = object.index.swap(core::ptr::null_mut(), Ordering::AcqRel);
     if let Some(memory) = core::ptr::NonNull::new(built) {
-        // SAFETY: the memory came from `allocate`, with this size. No slice of it is in use, because this thread holds the lock.
+        // SAFETY: the memory came from `allocate`, with this size. The lock keeps other threads from using slices of it, and the caller of `discard`
+        // has none.
         unsafe { held.platform().release(memory.cast(), object.index_bytes.load(Ordering::Relaxed)) };
     }
 }

@@ -10,10 +10,11 @@
 //!  key: a static with a count ◄───────┘  └────────────────────────────────────┘
 //! ```
 //!
-//! Each of these three words holds the distance from its own address (`here`). So a table needs no relocation and no work at start-up, and is
-//! never written. The first flip builds the [`index`], which finds the sites of a key. The format is in docs/table-format.md.
+//! Each of these three words holds the distance from its own address (`here`) to the thing that it leads to. So a table needs no relocation and no
+//! work at start-up, and is never written. The first flip builds the [`index`], which finds the sites of a key. The format is in
+//! docs/table-format.md.
 //!
-//! No function here takes the lock, because the caller holds it. Users call the functions of [`inspect`](crate::inspect), which take the lock.
+//! No function here takes the lock: the caller holds it. Users call the functions of [`inspect`](crate::inspect), which take the lock.
 
 pub(crate) mod front;
 pub mod index;
@@ -59,14 +60,14 @@ impl<'held> Entries<'held> {
 }
 
 impl Entry {
-    /// Whether the site jumps while its key is on (`enabled` is true) or off. This is Linux's `enabled ^ branch`. The site of a naked key is a
-    /// function, and [`arm`](Entry::arm) is false for it: it "jumps" while it returns true.
+    /// Whether the site jumps while its key is on (`enabled` is true) or off. This is Linux's `enabled ^ branch`. The site of a naked key is in a
+    /// function, and "jumps" while that function returns true. (For such a site, [`arm`](Entry::arm) is false.)
     #[must_use]
     pub fn jumps(&self, enabled: bool) -> bool {
         enabled != self.arm()
     }
 
-    /// The kind of the site. An error if this version of the library does not know the kind.
+    /// The kind of the site. Returns an error if this version of the library does not know the kind.
     pub(crate) fn known_kind(&self) -> Result<Kind, Error> {
         let unknown = Error::UnknownKind { entry: core::ptr::from_ref(self) as usize, kind: self.kind() };
         Kind::of(self.kind()).ok_or(unknown)

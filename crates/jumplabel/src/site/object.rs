@@ -1,4 +1,5 @@
-//! Objects are executables and shared libraries. Each object has its own table, and is registered with one of the [`instances`] of this library.
+//! Objects are executables and shared libraries. Each object has its own table, and is registered with one of the [`instances`] of this library in
+//! the process.
 
 use core::sync::atomic::Ordering;
 
@@ -18,8 +19,7 @@ impl Object {
         (table.start as usize..table.end as usize).contains(&address)
     }
 
-    /// The distance by which the object was moved when it was loaded: from the addresses that its linker wrote to the addresses at run time. 0
-    /// if the platform does not know it, or if the object lies at the address for which it was linked.
+    /// The distance from the addresses for which the object was linked to its addresses at run time. 0 if the platform does not know the distance.
     pub(super) fn base(&self) -> usize {
         self.place[0].load(Ordering::Relaxed)
     }
@@ -27,7 +27,7 @@ impl Object {
     /// The bounds of the object in memory. `None` if the platform does not know them.
     #[inline(never)]
     pub(crate) fn image<Of>(&self, held: &Held<Of>) -> Option<Image> {
-        // SAFETY: these are the object's own words, and it is loaded, because it is in the list.
+        // SAFETY: these are the object's own words, and the object is loaded, because it is in the list.
         unsafe { held.platform().image(self.place()) }
     }
 
@@ -36,7 +36,7 @@ impl Object {
     pub(crate) fn locate(&self, platform: &dyn Platform) {
         let place = platform.place(core::ptr::from_ref(self) as usize);
         if place.words == [0; 3] && self.place() != [0; 3] {
-            return; // This platform does not know the object's position. The previous platform did, so its answer stays.
+            return; // This platform does not know the object's position. The answer of the previous platform stays.
         }
         self.place.iter().zip(place.words).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
         let flag = |flag, is_set| if is_set { flag } else { 0 };
@@ -53,7 +53,7 @@ pub(crate) fn runtimes(held: &Held<Objects>) -> impl Iterator<Item = &'static Ru
 
 /// All objects of all instances. The lock keeps them loaded.
 pub(crate) fn all<'held>(held: &'held Held<Objects>) -> impl Iterator<Item = &'held Object> {
-    // A `flat_map` would take twice as much of the stack.
+    // A `flat_map` would take twice as much room on the stack.
     let (mut runtimes, mut objects) = (runtimes(held), None);
     Outlined(core::iter::from_fn(move || {
         loop {
@@ -66,7 +66,7 @@ pub(crate) fn all<'held>(held: &'held Held<Objects>) -> impl Iterator<Item = &'h
     }))
 }
 
-/// An iterator whose `next` is never inlined. So a program contains its code once, however many functions use it.
+/// An iterator whose `next` is never inlined. So a program contains the code of `next` once, however many functions use the iterator.
 pub(crate) struct Outlined<I>(pub(crate) I);
 
 impl<I: Iterator> Iterator for Outlined<I> {
@@ -84,7 +84,7 @@ pub(crate) fn contains_code(address: usize, held: &Held<Objects>) -> bool {
     all(held).any(|object| object.image(held).as_ref().is_none_or(|image| image.contains_code(address, Native::SIZE)))
 }
 
-/// Whether a function can lie at `address`: `address` is code of an object with a table, or the platform says that it is code.
+/// Whether a function can lie at `address`: `address` is code of an object with a table, or the platform says that code is there.
 #[inline(never)]
 pub(crate) fn is_code(address: usize, held: &Held<Objects>) -> bool {
     let lies_in = |object: &Object| object.image(held).as_ref().is_some_and(|image| image.contains_code(address, 1));

@@ -1,16 +1,16 @@
 //! Finds out whether sites can be read. Code can be execute-only. A load from such code faults, and ends the program, because a flip blocks the
-//! signal that would report the fault. So code that reads a site or arms must first ask here. A *stretch* is a range of addresses that the platform
-//! says can be read. It is one page or, if the caller will ask about many addresses after it, several pages.
+//! signal that would report the fault. So the library asks here before it reads a site or arms. A *stretch* is a range of addresses that the platform
+//! says can be read. A stretch is one page or, if the caller will ask about many addresses after the first, several pages.
 //!
 //! ```text
-//!   platform    [page][page]   [======= pages =======][======= pages =======]   the last stretch since `forget`; one that goes on
-//!   entries       .    .         first . . . . . . . . . . . . . .  last        where the last one ends makes that one longer
+//!   platform    [page][page]   [======= pages =======][======= pages =======]   only the last stretch is remembered; if the next one
+//!   entries       .    .         first . . . . . . . . . . . . . .  last        begins where it ends, the two become one
 //! ```
 //!
-//! The caller asks about entries in the order of their addresses: if the stretch contains the first and the last, it contains all. Arms and the
-//! words in front of stubs have their own stretch, because they can lie far from their sites.
+//! The caller asks about entries in the order of their addresses. If the stretch contains the first entry's site and the last one's, it contains all
+//! sites in between. Arms and the words in front of stubs have their own stretch, because they can lie far from their sites.
 //!
-//! All of this is called under the lock. Protections can change between two flips, so each transaction starts without any known stretch.
+//! All functions here are called under the lock. Protections can change between two flips, so each transaction first forgets the stretches.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -19,11 +19,11 @@ use crate::error::Error;
 use crate::format::{Entry, LOADING, OP, SWITCH};
 use crate::platform::platform;
 
-/// The number of times in a transaction that the library asks the platform for a single page. After that, it asks for a stretch of [`FAR`]
-/// bytes, which costs more. (The caller is then looking at arms or stubs, or at all sites of an object, and most of these lie close together.)
+/// The number of times in a transaction that the library asks the platform about a single page. After that, the library asks about [`FAR`] bytes at
+/// once, which costs more. (The caller is then looking at arms or stubs, or at all sites of an object, and most of these lie close together.)
 const CHEAP: usize = 8;
 const FAR: usize = 128 * 1024;
-/// A patchable has many sites if it has more than this. If its sites then lie close together, the library asks the platform for all of them at
+/// A patchable has many sites if it has more sites than this. If these sites lie close together, the library asks the platform about all of them at
 /// once.
 const MANY: usize = 32;
 /// Sites lie close together if there are at most this many bytes for each of them. Otherwise most pages between them have no site.
@@ -32,9 +32,9 @@ const CLOSE: usize = 8192;
 /// The beginning and the end of a stretch.
 type Stretch = [AtomicUsize; 2];
 
-/// The last stretch that was asked for because of a site. Callers ask about sites in the order of their addresses, so one stretch is enough.
+/// The last stretch that the platform returned for a site. Callers ask about sites in the order of their addresses, so one stretch is enough.
 static SITES: Stretch = [const { AtomicUsize::new(0) }; 2];
-/// The last stretch that was asked for because of arms, or of words in front of stubs.
+/// The last stretch that the platform returned for arms, or for words in front of stubs.
 static OTHERS: Stretch = [const { AtomicUsize::new(0) }; 2];
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
@@ -50,11 +50,11 @@ fn known(stretch: &Stretch) -> [usize; 2] {
     [start.load(Ordering::Relaxed), end.load(Ordering::Relaxed)]
 }
 
-/// The end of a stretch that contains `address`. 0 if `address` cannot be read. If no known stretch contains it, asks the platform, and stores
-/// the answer in `stretch`. The caller will ask about `bytes` bytes, or about as many as it must look through.
+/// The end of a stretch that contains `address`. 0 if `address` cannot be read. If no known stretch contains the address, asks the platform about the
+/// next `bytes` bytes, and stores the answer in `stretch`.
 #[inline(never)]
 fn end_of(address: usize, bytes: usize, stretch: &Stretch) -> usize {
-    // Without a loop: it would keep both on the stack, and this is the deepest point of a first flip.
+    // There is no loop over the two stretches, because a loop would keep both on the stack, and the stack of a first flip is deepest here.
     let end_in = |stretch: &Stretch| {
         let [start, end] = known(stretch);
         (start <= address && address < end).then_some(end)
@@ -119,8 +119,8 @@ pub(crate) fn demand(entries: Entries<'_>) -> Result<(), Error> {
     }
 }
 
-/// Whether the library already knows that all sites of `entries` can be read. False if it would have to ask the platform, or if `entries` have arms
-/// or stubs. The caller passes entries of one patchable, in the order of their sites.
+/// Whether the library already knows that all sites of `entries` can be read. False if the library would have to ask the platform, or if `entries`
+/// have arms or stubs. The caller passes entries of one patchable, in the order of their sites.
 #[inline(always)] // Called for each key, in each flip.
 fn are_known(entries: Entries<'_>) -> bool {
     let Some(first) = entries.get(0) else { return true };
@@ -131,13 +131,13 @@ fn are_known(entries: Entries<'_>) -> bool {
     start <= from && last.code().wrapping_add(8) <= end && !has_more(first) && !has_more(last)
 }
 
-/// The result of [`hidden`] for the first entry of which a part cannot be read. `None` if all can be read. The caller passes entries of one
-/// patchable, in the order of their sites.
+/// The result of [`hidden`] for the first entry that has a part that cannot be read. `None` if all parts of all entries can be read. The caller
+/// passes entries of one patchable, in the order of their sites.
 #[inline(never)]
 fn first_hidden(entries: Entries<'_>) -> Option<usize> {
     let last = entries.get(entries.len() - 1)?;
     let last_end = last.code().wrapping_add(8);
-    // The number of bytes up to the last site, at most, for which the library asks at once.
+    // If at most this number of bytes are left up to the end of the last site, the library asks about all of them at once.
     let most = if entries.len() > MANY { CLOSE * entries.len() } else { 0 };
     for entry in entries.iter() {
         let start = entry.start();
@@ -145,7 +145,7 @@ fn first_hidden(entries: Entries<'_>) -> Option<usize> {
         let end = end_of(start, if bytes <= most { bytes } else { 1 }, &SITES);
         // A site has seven bytes at most.
         let hidden = if !has_more(entry) && entry.code().wrapping_add(8) <= end { None } else { hidden(entry) };
-        // If this entry can be read, and its stretch also contains the last site, the entries in between need no look.
+        // If this site can be read, and its stretch also contains the last site, the sites in between can be read, too.
         if hidden.is_some() || (!has_more(entry) && !has_more(last) && last_end <= end) {
             return hidden;
         }
@@ -169,8 +169,8 @@ fn has_arms(entry: &Entry) -> bool {
 }
 
 /// Whether the library reads more than the entry's site: arms, or the word in front of a stub. Either all entries of a patchable have arms, or none
-/// has. The same holds for stubs, with one exception: C's checks without a type never have stubs, whatever the key is. The stubs of such a key's
-/// other checks lie among the sites, or directly after them.
+/// has. The same holds for stubs, with one exception: C's checks without a type never have stubs, even if other checks of the same key do. Those
+/// stubs lie among the sites, or directly after them.
 fn has_more(entry: &Entry) -> bool {
     matches!(entry.kind(), SWITCH | OP | LOADING)
 }

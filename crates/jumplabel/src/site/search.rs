@@ -1,9 +1,9 @@
-//! Finds a key in the index of an object. In this file, `numbers` is a part of the index: numbers of entries in `table`, in the order of their
-//! keys.
+//! Finds a key in the index of an object. In this file, `numbers` is a part of the index: the numbers of entries of `table`, in the order of the
+//! entries' keys.
 
 use crate::format::Entry;
 
-/// Returns the same as [`below`], but is faster if the result is small.
+/// The number of entries whose key lies below the address `limit`, like [`below`]. This function is faster if the result is small.
 #[inline(never)]
 pub(super) fn near_below(numbers: &[u32], table: &[Entry], limit: usize) -> usize {
     // The keys of all entries before `from` are below the limit.

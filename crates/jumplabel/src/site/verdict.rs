@@ -1,18 +1,19 @@
-//! Whether the library can rely on an entry of a table. The figure at the top of [`index`](super::index) shows the consequences.
+//! [`Verdict`]: says whether the library can rely on an entry of a table. The figure at the top of [`index`](super::index) shows the consequences.
 
 use super::readable;
 use crate::arch::{Kind, Native, Target};
 use crate::format::{self, Arm, Entry, KEY_BYTES, Object, entry};
 use crate::platform::Image;
 
-/// Whether the library can rely on an entry. If the platform does not know the object's bounds, only NULL and unknown kinds are noticed.
+/// Whether the library can rely on an entry. If the platform does not know the object's bounds, every entry counts as `Sound`, except those with a
+/// NULL key or an unknown kind and, in a PE file, those in which the linker has written 0 for a dropped site or key.
 #[derive(Clone, Copy)]
 pub(super) enum Verdict {
     /// As far as the library can see, the entry is right. The number is the address of its key.
     Sound(usize),
     /// The key is NULL: the symbol is weak, and nobody defines it.
     Nobodys,
-    /// The site lies in code that was freed. In a PE file, it may also be that the linker dropped the site or the key.
+    /// The site lies in code that was freed or, in a PE file, the linker dropped the site or the key.
     Freed,
     /// The site or the target is not code of the object, or the arms cannot be read now. The number is the address of the key.
     Damaged(usize),
@@ -20,13 +21,15 @@ pub(super) enum Verdict {
     Copied(usize),
     /// The library does not know the kind. The number is the address of the key.
     Unknown(usize),
-    /// The entry does not lead to a key. If `anywhere`, it may belong to any key; otherwise, to any key that lies in its object.
+    /// The entry does not lead to a key. If `anywhere` is true, the entry may belong to any key; otherwise, to any key that lies in the entry's
+    /// object.
     Lost { anywhere: bool },
 }
 
 impl Verdict {
-    /// Judges `entry`, an entry of `object`. If there is an `image`, this reads the slot, the arms, and the word in front of a stub, each only after
-    /// a check that it lies in the object. Without an `image`, this reads only the entry and, if the entry is indirect, its slot, without a check.
+    /// The verdict on `entry`, an entry of `object`. If there is an `image`, this function checks that the entry's slot, its arms, and the word in
+    /// front of its stub lie in the object, and then reads them. Without an `image`, the function reads only the entry and, if the entry is indirect,
+    /// its slot, without a check.
     pub(super) fn of(entry: &Entry, object: &Object, image: Option<&Image>) -> Verdict {
         #[cfg(jumplabel_windows)]
         if entry.is_dropped() {
@@ -50,9 +53,9 @@ impl Verdict {
                 return Verdict::Nobodys;
             }
         } else if is_null(word) || word.wrapping_sub(object.base()) < HEADERS {
-            return Verdict::Nobodys; // The linker wrote NULL, address 0. At run time this has become the address at which the object is loaded.
+            return Verdict::Nobodys; // The linker wrote NULL, address 0. At run time, the word leads to the address at which the object is loaded.
         } else if !image.contains_key(word) || object.table_contains(word) {
-            // In a PE file, the linker may lead a word to a key of another object ("auto-import"): then the entry may belong to any key.
+            // In a PE file, the linker may lead a word to a key of another object ("auto-import"). So the entry may belong to any key.
             return Verdict::Lost { anywhere: cfg!(jumplabel_windows) };
         }
         let key = entry.key();
@@ -74,7 +77,7 @@ impl Verdict {
         if entry.known_kind().is_ok() { Verdict::Sound(key) } else { Verdict::Unknown(key) }
     }
 
-    /// Whether the entry belongs, or may belong, to the key at `key`. True if that is `None`.
+    /// Whether the entry belongs, or may belong, to the key at `key`. True if `key` is `None`.
     #[inline(never)] // Inlined, the loop around it would exist once with a key, and once without.
     pub(super) fn concerns(self, key: Option<usize>, image: Option<&Image>) -> bool {
         key.is_none_or(|key| match self {
@@ -91,8 +94,8 @@ impl Verdict {
     }
 }
 
-/// Whether the target of an entry is code of the object. For a list of arms, the list and each arm must be; for a stub, the word in front of it
-/// and the arm must be. False if the arms, or that word, cannot be read.
+/// Whether the target of an entry is code of the object. If the target is a list of arms, the list and each arm must be code of the object. If the
+/// target is a stub, the word in front of the stub and the arm must be. False if the list, or the word in front of the stub, cannot be read.
 fn leads_into(entry: &Entry, image: &Image) -> bool {
     let target = entry.target();
     let word = size_of::<u32>();

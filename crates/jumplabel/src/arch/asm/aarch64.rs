@@ -14,7 +14,8 @@ impl Machine for Native {
 
     /// Carries out one act of cache maintenance (Arm ARM B2.4.4).
     unsafe fn act(act: Act) {
-        // SAFETY: the caller passes sites, mapped and readable. This only changes caches, and drops instructions that were fetched ahead.
+        // SAFETY: the caller passes the address of a site, which is mapped and readable. The instructions only change caches, and drop instructions
+        // that were fetched ahead.
         unsafe {
             match act {
                 Act::Clean(site) => core::arch::asm!("dc cvau, {}", in(reg) site, options(nostack, preserves_flags)),

@@ -20,8 +20,8 @@ impl Machine for Native {
 
 /// A check's site. No instruction that the site can hold changes a register or flags.
 ///
-/// The stub of a key declared `or_load` uses r0 and r1, which it first saves on the stack. It saves the flags in r1. This ABI has no red
-/// zone, so the stub steps over none.
+/// The stub of a key declared `or_load` uses r0 and r1, which it first saves on the stack. The stub saves the flags in r1. This ABI has no red zone,
+/// so the stub steps over none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {

@@ -1,5 +1,5 @@
-//! The assembler of a static call's trampoline, for all instruction sets. The instructions are in the arch file: `__trampoline!`. The first
-//! target of the trampoline's jump is the symbol `.L{key}.default`, which the function `__define` sets to the default function.
+//! The assembler of a static call's trampoline, for all instruction sets. The instructions are in the arch file: `__trampoline!`. The trampoline's
+//! jump first leads to the symbol `.L{key}.default`. The function `__define` sets this symbol to the call's default function; the table shows why.
 //!
 //! ```text
 //!   where           operand  what the operand names
@@ -7,8 +7,9 @@
 //!   in asm!         sym f    the function that `f as fn(..)` leads to: f, or the compiler's shim that adds that argument
 //! ```
 //!
-//! The compiler puts an `inline(always)` function into the object file that mentions it. So the text of `__define` and the text of the
-//! trampoline are in one object file. Otherwise the linker would not find a symbol. No code calls `__define`, and the linker drops it.
+//! Therefore an `asm!` sets the symbol, in the function `__define`. A `.L` symbol is known only in its object file, so `__define` must be in the
+//! object file of the trampoline. `__define` is `inline(always)`, because the compiler puts an `inline(always)` function into each object file that
+//! mentions the function. No code calls `__define`, and the linker drops it.
 
 /// Makes the function `$function`, the trampoline of `$call`, with its table entry. `$record` is the assembler text of the
 /// record that the call's declaration leaves.
@@ -54,8 +55,8 @@ macro_rules! __trampoline_asm {
     };
 }
 
-/// The target in a trampoline's table entry: the symbol of the default function, as in the trampoline's jump. On RISC-V, it is a stub
-/// after the site.
+/// The target in a trampoline's table entry, which is also the first target of the trampoline's jump: the symbol of the default function. On RISC-V:
+/// a stub after the site.
 #[doc(hidden)]
 #[macro_export]
 #[cfg(not(any(

@@ -1,8 +1,8 @@
 //! LoongArch, 64 bits: cache maintenance, and the assembler of sites, constructors and naked functions. The instructions of a site are in
 //! [`jumplabel_format::arch::loongarch64`].
 //!
-//! `IBAR` works for the calling processor only, and Linux (7.2) has no membarrier that makes other processors execute it. So other
-//! processors see a flip soon, but not at once. They see it at once if the program opts in to core sync by signal.
+//! `IBAR` works for the calling processor only, and Linux (7.2) has no membarrier that makes other processors execute it. So other processors see a
+//! flip soon, but not at once. They see the flip at once if the program opts in to core sync by signal.
 
 use crate::arch::{Act, Caches, Machine, Native};
 
@@ -68,8 +68,8 @@ macro_rules! __trampoline {
     };
 }
 
-/// The check of a naked key: calls the key's function, `$function`, which writes a0. The call changes the return address register. It is
-/// two instructions, and reaches as far as rustc's own calls. A linker that relaxes makes one `bl` of the two.
+/// The check of a naked key: calls the key's function, `$function`, which writes a0. The call changes the return address register. The call is two
+/// instructions, and reaches as far as rustc's own calls. A linker that relaxes makes one `bl` of the two.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_call {

@@ -1,22 +1,21 @@
-//! The parts of a target that are not its encodings: cache instructions, and the assembler macros that `static_key!`, the checks and `naked_key!`
-//! use.
+//! The parts of an instruction set that are not encodings of sites: cache instructions, and the assembler macros that declarations and checks use.
 //!
 //! The file of an instruction set implements [`Machine`](super::Machine) and defines these macros (tests/contract.rs checks that):
 //!
 //! | macro | meaning |
 //! |---|---|
-//! | `__site_options` | a site and its table entry: the options of the inline assembly, the jump and the nop in one line each |
+//! | `__site_options` | a site and its table entry: the options of the inline assembly, the stub that loads, the jump and the nop |
 //! | `__nop_asm` | the site as a nop that can become a jump to a target, aligned, after a label |
 //! | `__jump_asm` | the site as a jump to a target, aligned, after a label |
 //! | `__return_asm` | a C function's return of a number |
-//! | `__constructor_asm` | a constructor: calls a function of one argument with the object's record |
-//! | `__naked_asm` | the function of a naked key: its site, after a label, and what it returns |
-//! | `__trampoline` | a static call's trampoline: its site after label 2, and the way by the slot |
-//! | `__switch_options` | an N-way switch: the options of the inline assembly, the jump, the test of the stub and what is after the site |
+//! | `__constructor_asm` | the body of a constructor: calls a function with the address of the object's record |
+//! | `__naked_asm` | the body of a naked key's function, with its site after label 2 |
+//! | `__trampoline` | a static call's trampoline: its site after label 2, and the jump through the slot |
+//! | `__switch_options` | an N-way switch: the options of the inline assembly, the jump, the stub's test, and the code after the site |
 //! | `__naked_call` | the check of a naked key: calls the key's function |
 //!
 //! Code for all instruction sets is in files of its own:
-//! * a site and its table entry in `site` (for sites that are built as plain jumps, `x86/short.rs`),
+//! * a site and its table entry in `site` (in `x86/short.rs` for sites that are built as plain jumps),
 //! * the object's record and the contents of the sections of an ELF file in `object`; for PE files, in `pe`,
 //! * the table entry of a naked key's function in `naked`,
 //! * the byte in front of a site in `x86/site_prefix.rs`,

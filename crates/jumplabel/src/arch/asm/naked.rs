@@ -1,11 +1,11 @@
 //! The assembler of a naked key's function and of its check, for all instruction sets. The instructions are in the arch file:
 //! `__naked_asm!`, `__naked_call!`.
 
-/// The text of a naked key's function, `$function`, with its table entry.
+/// Makes the function of a naked key, `$function`, with its table entry.
 ///
-/// The function's section has a relocation whose only purpose is to name the key. Without it, a linker that folds identical functions (`--icf`)
-/// would merge the functions of two keys. The `.balign 8` after the function also aligns the section. So a function that has a section of its
-/// own begins at a multiple of 8 bytes, and the bytes that a flip writes never lie across two cache lines.
+/// The function's section has a relocation whose only purpose is to name the key. Without this relocation, a linker that folds identical functions
+/// (`--icf`) would merge the functions of two keys. The `.balign 8` after the function also aligns the section. So a function that has a section of
+/// its own begins at a multiple of 8 bytes, and the bytes that a flip writes never lie across two cache lines.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_function_asm {
@@ -33,8 +33,8 @@ macro_rules! __naked_function_asm {
     };
 }
 
-/// The function of a naked key, for instruction sets whose arch file does not define it. Its site (label 2) is a nop or a jump, like that
-/// of a check. If the site falls through, the function returns 0. The site jumps to label 3, where the function returns 1.
+/// The function of a naked key, for instruction sets whose arch file does not define `__naked_asm`. The function's site (label 2) is a nop or a jump,
+/// like the site of a check. If the site falls through, the function returns 0. If the site jumps, to label 3, the function returns 1.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "x86", target_arch = "riscv32", target_arch = "riscv64")))]
 #[doc(hidden)]
 #[macro_export]
@@ -55,8 +55,8 @@ macro_rules! __naked_asm {
     };
 }
 
-/// The check of a naked key. `$call` is the text that calls `$function`. The call writes all bits of a `$type` to `$result`, and may change
-/// each register in `$written`. The arch file gives `$option`, the options of the inline assembly.
+/// The check of a naked key. `$call` is the text that calls `$function`. The call writes a whole `$type`, its result, to the register `$result`, and
+/// may change each register in `$written`. The arch file gives `$option`, the options of the inline assembly.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_check {

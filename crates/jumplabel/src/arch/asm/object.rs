@@ -1,7 +1,7 @@
 //! The assembler of an object's record, its constructor and its destructor, for all instruction sets, in ELF files. The body of a constructor
 //! is in the arch file: `__constructor_asm!`.
 
-/// The object's record, constructor and destructor. An object has one of each, however many files it is made of.
+/// The object's record, constructor and destructor. An object has one of each, even if many of its files contain this text (COMDAT).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_asm {
@@ -77,7 +77,7 @@ macro_rules! __object_asm {
     };
 }
 
-/// A note in the file that leads to the object's record. It can be read before any constructor runs.
+/// An empty note, which says that the object has a record. The library can find the note before the object's constructor has run.
 #[cfg(jumplabel_linux)]
 #[doc(hidden)]
 #[macro_export]
@@ -98,8 +98,8 @@ macro_rules! __record_note_asm {
     };
 }
 
-/// Refers to the object's record, wherever the object has a key or a site. The record is in one file of the library's archive, and the
-/// linker takes that file because of this reference.
+/// Refers to the object's record. Each assembler file that has keys or sites contains this reference. Because of the reference, the linker takes the
+/// file with the record from the library's archive.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]
@@ -109,7 +109,7 @@ macro_rules! __once_asm {
     };
 }
 
-/// Emits the object's record. In this build, a reference would not do, because the library may be in another object.
+/// Emits the object's record. In this build, a reference would not be enough, because the library may be in another object.
 #[cfg(jumplabel_dylib)]
 #[doc(hidden)]
 #[macro_export]
@@ -119,9 +119,9 @@ macro_rules! __once_asm {
     };
 }
 
-/// Defines a key in the object itself, for sites that are changed together: lock prefixes, or alternatives. An assembler file defines the
-/// key only once, however often it uses this macro. The label is in a macro of the assembler, because otherwise the compiler would take it
-/// for the user's label.
+/// Defines a key in the object itself, for sites that are changed together: lock prefixes, or alternatives. An assembler file defines the key only
+/// once, however often it uses this macro. The label is in a macro of the assembler, because otherwise the compiler would take the label for one of
+/// the user's.
 #[cfg(jumplabel_prefixes)]
 #[doc(hidden)]
 #[macro_export]
@@ -155,8 +155,9 @@ macro_rules! __own_key_asm {
     };
 }
 
-/// Begins the table entry of a function that has a site of its own. The entry's section is tied to the function's. The only purpose of the
-/// relocation is to name the key.
+/// Begins the table entry of a function that is one site: a trampoline, or the function of a naked key. The entry's section is tied to the function's
+/// section. The relocation changes no bytes. The relocation names the key, so that a linker that folds identical code does not fold the functions of
+/// two keys.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __function_entry_asm {
@@ -174,7 +175,7 @@ macro_rules! __record_section_asm {
     };
 }
 
-/// Inline assembly that makes no instruction.
+/// Inline assembly without instructions: directives only.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __asm_without_code {
@@ -215,7 +216,7 @@ macro_rules! __pointer_asm {
     };
 }
 
-/// Hides the symbol, so that each object calls its own instance of this library, whatever symbols other objects export.
+/// Hides the library's two functions, so that each object calls those of its own instance, whatever symbols other objects export.
 #[cfg(not(jumplabel_dylib))]
 #[doc(hidden)]
 #[macro_export]

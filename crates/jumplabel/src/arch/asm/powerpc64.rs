@@ -11,7 +11,8 @@ impl Machine for Native {
 
     /// Carries out one act of cache maintenance (Power ISA book II, 1.8).
     unsafe fn act(act: Act) {
-        // SAFETY: the caller passes sites, mapped and readable. This only changes caches, and drops instructions that were fetched ahead.
+        // SAFETY: the caller passes the address of a site, which is mapped and readable. The instructions only change caches, and drop instructions
+        // that were fetched ahead.
         unsafe {
             match act {
                 Act::Clean(site) => core::arch::asm!("dcbst 0, {}", in(reg) site, options(nostack, preserves_flags)),
@@ -27,9 +28,9 @@ impl Machine for Native {
 
 /// A check's site. No instruction that the site can hold changes a register or flags.
 ///
-/// The stub of a key declared `or_load` saves r11, r12 and the link register on the stack. A leaf may use the 288 bytes under the stack
-/// pointer, so the stub saves below these bytes. It saves the condition in r12. It gets its own address from the link register, because r2
-/// may not be this function's TOC.
+/// The stub of a key declared `or_load` saves r11, r12 and the link register on the stack. A leaf may use the 288 bytes under the stack pointer, so
+/// the stub saves below these bytes. The stub saves the condition in r12. The stub gets its own address from the link register, because r2 may not be
+/// this function's TOC.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_options {

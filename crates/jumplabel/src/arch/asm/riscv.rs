@@ -47,8 +47,8 @@ macro_rules! __site_options {
     };
 }
 
-/// A pristine site after `$label`. The alignment stands before the line that forbids compressed instructions. Otherwise the linker would
-/// not know that it must keep the alignment when it deletes earlier code.
+/// A pristine site after `$label`. The alignment stands in front of the line that forbids compressed instructions. Otherwise the linker would not
+/// keep the alignment when it deletes earlier code.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __nop_asm {
@@ -84,8 +84,8 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// The function of a naked key, with its site at label 2. The site is one of the two `li`, and never a jump. It is a whole word, because it
-/// is not compressed. The function returns through t0, so that the caller's own return address stays in ra.
+/// The function of a naked key, with its site at label 2. The site is `li a0, 0` or `li a0, 1`, and never a jump. The `li` is not compressed, so it
+/// is a whole word. The function returns through t0, so that the caller's own return address stays in ra.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_asm {
@@ -98,8 +98,8 @@ macro_rules! __naked_asm {
     };
 }
 
-/// The body of a static call's trampoline. The site's jump does not reach far, so its first target is a stub. The slot
-/// has the size of a pointer.
+/// The body of a static call's trampoline. The site's jump does not reach far, so it first leads to a stub, which jumps to the default. The load of
+/// the slot differs between 64 and 32 bits.
 #[cfg(target_arch = "riscv64")]
 #[doc(hidden)]
 #[macro_export]

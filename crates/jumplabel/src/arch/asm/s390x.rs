@@ -79,9 +79,9 @@ macro_rules! __trampoline {
     };
 }
 
-/// The site of an N-way switch. While the site has a mask of 0, execution continues after the site, where a jump leads to the stub. The
-/// stub compares the mode with the number of each arm. If no number is equal, it starts again, because the mode may have changed between
-/// two comparisons. The stub saves the register that it uses, but it changes the condition.
+/// The site of an N-way switch. In the middle of a change, the site has a mask of 0. Execution then continues after the site, where a jump leads to
+/// the stub. The stub compares the mode with the number of each arm. If no number is equal, the stub starts again, because the mode may have changed
+/// between two comparisons. The stub saves the register that it uses, but it changes the condition.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_options {

@@ -38,7 +38,7 @@ unsafe extern "C" {
     fn __jumplabel_self_test_target();
 }
 
-/// Stands for the function in builds without sites. They have no self-test, so no code calls it.
+/// Stands for the function in builds without sites. Such builds have no self-test, so no code calls this function.
 #[cfg(not(jumplabel_sites))]
 extern "C" fn __jumplabel_self_test() -> u32 {
     0

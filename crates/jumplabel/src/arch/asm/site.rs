@@ -1,11 +1,11 @@
-//! The assembler of a site, for all instruction sets: the instruction, its table entry, and the part that each assembler file has once. The
-//! instruction itself is in the arch file: `__site_options!`.
+//! The assembler of a site, for all instruction sets: the instruction, its table entry, and the text that each assembler file has once. The
+//! instructions themselves are in the arch file: `__site_options!`.
 //!
-//! Rust's inline assembly is LLVM's on every target, so one set of directives is enough for all. The text here uses `%progbits` (`@` would begin
-//! a comment on Arm), words that hold the distance from their own address, and a counter of the assembler for unique labels.
+//! Rust's inline assembly is LLVM's on every target, so one set of directives is enough for all. The text uses `%progbits` (`@` would begin a comment
+//! on Arm), words that are relative to their own address, and a counter of the assembler for unique labels.
 //!
-//! The compiler works through this text for each check in a program, so its work for one check matters. The work grows with the length of the
-//! text, the number of its lines, its operands (the borrow checker treats each constant as a function of its own), the macros on the way, and
+//! The compiler works through this text for each check in a program, so the text must cost little compile time. The cost grows with the length of the
+//! text, and with the numbers of lines, of operands (the borrow checker treats each constant as a function of its own), of nested macros and of
 //! attributes. So there is one constant, and the text is short and has few lines. tests/compile_cost.rs counts them.
 //!
 //! ```text
@@ -38,14 +38,14 @@
 //!  .popsection
 //! ```
 //!
-//! * A stub is in the section of its site, so the linker keeps or drops it with the site. In this section it lies after all functions, so
-//!   the processor does not fetch it together with them. The stub preserves all registers, because the compiler does not know which checks
-//!   have a stub.
+//! * A stub is in the section of its site, so the linker keeps or drops it with the site. In this section, the stub lies after all functions, so the
+//!   processor does not fetch the stub together with them. The stub preserves all registers, because the compiler does not know which checks have a
+//!   stub.
 //! * The entry's section is tied to the site's section (link order) through a label, which a counter makes unique.
-//! * The relocation changes no bytes. Without it, functions that check different keys could look alike to a linker that folds identical
+//! * The relocation changes no bytes. Without the relocation, functions that check different keys could look alike to a linker that folds identical
 //!   code (`--icf`), and the linker would leave one site for both.
-//! * The macro mentions `{t}` only once. Each mention would be a separate label, and an instrumented build (coverage) gives each label a
-//!   separate block. So with two mentions, the jump and the table would name different addresses.
+//! * The macro mentions `{t}` only once. Each mention would be a separate label, and an instrumented build (coverage) gives each label a separate
+//!   block. So if `{t}` were mentioned twice, the jump and the table would name different addresses.
 
 /// A check's site: one instruction, one table entry. `$arm` is the value of the check if execution falls through (likely: true). `$sym` is
 /// the key's static: the key itself, or a static that contains the key. The macro calls the function `[$word]` with a reference to each
@@ -58,11 +58,11 @@ macro_rules! __site_text {
         ($($once:tt)*), $key:literal, ($($option:tt)*), $load:literal, $jump:literal, $nop:literal,
         $arm:expr, $sym:path, [$($word:tt)*] $(($($argument:tt)*))+, $($outside:tt)*
     ) => { 'site: {
-        // This is outside the unsafe block, because it contains the user's own expression.
+        // The user's own expression is in `$outside`, and so is not in the unsafe block.
         $($outside)*
-        // This makes no code. Clippy thinks that it is a call, and so does not complain that a loop with this condition never ends.
+        // This line makes no code. Clippy takes it for a call, and so does not complain that a loop with this condition never ends.
         let _ = ::core::option::Option::Some(());
-        // SAFETY: this falls through or jumps to the label. It writes nothing but flags, if the arch's options allow that.
+        // SAFETY: this falls through or jumps to the label. It preserves all registers, and changes flags only if the arch's options allow that.
         unsafe {
             ::core::arch::asm!(
                 ".ifndef .Ljump_sites;.set .Ljump_sites,0",
@@ -107,7 +107,8 @@ macro_rules! __site_asm {
     };
 }
 
-/// A site whose key may be in another object: the key's word leads to the GOT, and the key's offset is in the entry's meta word.
+/// A check's site whose key may be in another object. The entry's key word leads to a slot of the GOT. The key's offset from the address in that slot
+/// is in the meta word.
 #[cfg(all(jumplabel_dylib, not(any(jumplabel_short_sites, jumplabel_windows))))]
 #[doc(hidden)]
 #[macro_export]

@@ -19,9 +19,9 @@
 //! The arms are in the section of their site, so the linker keeps or drops them with the site. The rest is the same as for a check: see
 //! [`site`](super::site).
 
-/// The site of an N-way switch of `$mode`: yields one of `$arm`. The mode is `$default` at first, and there are `$count` modes. The arch
-/// file gives `$option` (the options of the inline assembly), `$align` (aligns a site), `$jump` (the jump to an arm), `$test` (one
-/// comparison in the stub) and `$behind` (what comes after the site and the stub). `$once` and `$key` differ in a `dylib`.
+/// The site of an N-way switch of `$mode`. The macro's value is the mode of the arm that was taken. The mode is `$default` at first, and there are
+/// `$count` modes. The arch file gives `$option` (the options of the inline assembly), `$align` (aligns a site), `$jump` (the jump to an arm),
+/// `$test` (one comparison in the stub) and `$behind` (the code after the site, and the end of the stub). `$once` and `$key` differ in a `dylib`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_text {
@@ -30,7 +30,7 @@ macro_rules! __switch_text {
         $mode:path, $default:expr, $count:expr, $($arm:ident),+
     ) => { 'switch: {
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: this jumps to one of the labels. It writes nothing but flags, if the arch's options allow that.
+        // SAFETY: this jumps to one of the labels. It preserves all registers, and changes flags only if the arch's options allow that.
         unsafe {
             ::core::arch::asm!(
                 ".ifndef .Ljump_switches;.set .Ljump_switches,0",
@@ -63,7 +63,7 @@ macro_rules! __switch_text {
     } };
 }
 
-/// The assembler line of one arm. It takes the next two operands: the arm's mode and its label.
+/// The assembler line of one arm. The line uses the next two operands of the `asm!`: the arm's mode and its label.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_arm_asm {

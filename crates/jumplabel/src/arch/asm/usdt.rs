@@ -1,4 +1,5 @@
-//! The assembler of an SDT note: a nop, and a note with the addresses of the nop and of its arguments. The format is that of `<sys/sdt.h>`.
+//! The assembler of a tracepoint's SDT probe: a nop, and a note with the address of the nop and the places of the tracepoint's arguments. The format
+//! of the note is that of `<sys/sdt.h>`.
 //!
 //! ```text
 //!   2:  nop                   where tracers put a uprobe
@@ -14,14 +15,14 @@
 //!   riscv64          a nop        8@0(a0)    -4@16(a0)        a0
 //! ```
 //!
-//! The arguments are words in memory, and one register leads to them. So any number of arguments of any types takes only one register. And a
-//! string, which has two words, needs no more text in the note than a number does.
+//! The arguments are words in memory, and one register holds their address. So any number of arguments of any types takes only one register. A string
+//! is two words, its address and its length.
 //!
 //! The options lack `nostack` because of x86-64: kernels from 6.18 on turn a nop of five bytes into a call. The call writes below the stack
 //! pointer, where the compiler could otherwise keep words of a function that calls nothing.
 //!
-//! The relocation at the nop changes no bytes. Without it, functions with the same arguments look alike to a linker that folds identical code
-//! (`--icf`).
+//! The relocation at the nop changes no bytes. Without the relocation, functions with the same arguments look alike to a linker that folds identical
+//! code (`--icf`).
 
 /// The inline assembly of a note, for this instruction set: see [`__usdt_asm`](crate::__usdt_asm).
 #[cfg(all(jumplabel_usdt, target_arch = "x86_64"))]
@@ -71,9 +72,9 @@ macro_rules! __usdt_note {
     };
 }
 
-/// The note for `$nop`, with the provider and the name. For each argument it has a separator, the name of an operand that holds the argument's
-/// size (16: two words), and the offsets of its words from `$register`. `$before` and `$after` around an offset make a place. The text names two
-/// more operands, which are symbols: `semaphore` and `function`.
+/// The nop `$nop` and its note, with the provider and the name. The macro takes four things for each argument of the tracepoint: the name and the
+/// value of an operand, which is the argument's size (16: two words); a separator; and the offsets of the argument's words from `$register`. An
+/// offset between `$before` and `$after` is a place.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]
@@ -101,7 +102,7 @@ macro_rules! __usdt_asm {
     };
 }
 
-/// Defines the symbol that the second address in a note, its base, leads to. Each file has the symbol once.
+/// Defines the symbol `_.stapsdt.base`, the base that a note names. Each linked file has the symbol once (COMDAT).
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]
@@ -112,9 +113,9 @@ macro_rules! __usdt_base_asm {
     };
 }
 
-/// The note for `$nop`, with names that the compiler has put together. `$text` is a constant of the type
-/// [`Text`](crate::trace::usdt::text::Text), and the semaphore is `$offset` bytes after the symbol `$semaphore`. There are few operands, because
-/// each costs the compiler time: first the whole words of the names, then the remaining bytes.
+/// The nop `$nop` and its note, with names that the compiler has put together. `$text` is a constant of the type
+/// [`Text`](crate::trace::usdt::text::Text), and the semaphore is `$offset` bytes after the symbol `$semaphore`. There are few operands, because each
+/// costs the compiler time: first the whole words of the names, then the remaining bytes.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]

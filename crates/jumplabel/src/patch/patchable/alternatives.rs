@@ -56,7 +56,8 @@ impl Patchable for RawAlternatives {
     }
 }
 
-/// The arms whose instructions the site can hold. If the site jumps to its new arms, that is only the arm with the instructions in the file.
+/// The arms whose instructions the site can hold. If the site jumps to its new arms, the site can hold only the instructions of one arm: those in the
+/// file.
 fn here(entry: &Entry) -> impl Iterator<Item = &Arm> {
     let (_, is_far) = entry.changes();
     entry.arms().iter().filter(move |arm| !is_far || arm.mode() == 0)
@@ -72,7 +73,8 @@ fn literals(entry: &Entry) -> impl Iterator<Item = Literal> {
         .filter_map(|arm| Some(Literal { state: State::IN_PLACE, code: code(arm, entry)?, action: arm.address() }))
 }
 
-/// Returns an error for an alternative if the instructions of one of its arms would do something else at the site.
+/// Returns an error if the alternative `entry` has an arm whose instructions the library does not know, or that would do something else at the
+/// address of the site.
 fn examine(entry: &Entry) -> Result<(), Error> {
     if here(entry).all(|arm| code(arm, entry).is_some()) {
         return Ok(());
@@ -80,12 +82,12 @@ fn examine(entry: &Entry) -> Result<(), Error> {
     Err(Error::UnfitAlternative { address: entry.code() })
 }
 
-/// Makes this instance of the library know alternatives.
+/// Registers the kind of alternatives, so that [`of`](super::of) finds their patchables.
 pub(super) fn know() {
     ALTERNATIVES.register();
 }
 
 // SAFETY: the macro leads the entries of this kind to a `RawAlternatives`. `in_fork` finds no state, because the process is never forked while
-// alternatives change: it has only one thread then.
+// alternatives change: the process has only one thread then.
 static ALTERNATIVES: OptionalKind =
     unsafe { OptionalKind::new(ALTERNATIVE, |address| &*(address as *const RawAlternatives), |_, _| None) };

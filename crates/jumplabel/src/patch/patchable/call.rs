@@ -1,5 +1,5 @@
-//! Static calls as patchables. The number of a change is the address of the new target, or 0 for the default. The number `UNLOADED` also stands for
-//! the default, but works even for a sealed call. The setting is the address of the present target, or 0 for the default.
+//! Static calls as patchables. The number of a change is the address of the new target, or 0 for the default. The number `UNLOADED` also leads the
+//! call to its default, even if the call is sealed. The setting is the address of the present target, or 0 for the default.
 
 #[cfg(jumplabel_sites)]
 use super::OptionalKind;
@@ -107,21 +107,21 @@ static TRAMPOLINES: OptionalKind = unsafe { OptionalKind::new(JUMP, of, Kind::le
 // SAFETY: a tool leads the entries of this kind to a `RawCall`, and `of` takes a `RawCall`.
 static CALL_SITES: OptionalKind = unsafe { OptionalKind::new(CALL_SITE, of, Kind::leads_somewhere::<Native>) };
 
-/// Makes this instance of the library know trampolines and listed calls.
+/// Registers the kinds of trampolines and of listed calls, so that [`of`](super::of) finds their patchables.
 #[cfg(jumplabel_sites)]
 pub(super) fn know() {
     TRAMPOLINES.register();
     CALL_SITES.register();
 }
 
-/// Stores in each static call the address of its default. Otherwise only an update stores it, so a call that was never updated does not have it.
-/// But `jumplabel link` may have led the listed calls straight to the default. To compare such a call, the library needs the default.
+/// Stores in each static call the address of its default. (Apart from this function, only an update stores that address.) The library needs the
+/// default to compare a listed call that `jumplabel link` has led straight there.
 #[cfg(jumplabel_sites)]
 pub(super) fn know_defaults(held: &Held<Objects>) {
     for (entry, address) in index::all_sound(held).filter(|(entry, _)| entry.kind() == JUMP) {
         // SAFETY: the macro leads such an entry to a `RawCall`, and the index found the entry sound. Its object is loaded.
         let call = unsafe { &*(address as *const RawCall) };
-        // Stores the default only if another one is there, because a sealed call may lie in read-only memory.
+        // A store of the same value is avoided, because a sealed call may lie in read-only memory.
         if call.default() != entry.target() {
             call.set_default(entry.target());
         }
@@ -129,18 +129,18 @@ pub(super) fn know_defaults(held: &Held<Objects>) {
 }
 
 /// # Safety
-/// `address` is the address of the patchable of an entry of these kinds.
+/// `address` is the address of the patchable of a trampoline or of a listed call.
 #[cfg(jumplabel_sites)]
 unsafe fn of(address: usize) -> &'static dyn Patchable {
-    // SAFETY: the caller passes the address of the patchable of an entry of these kinds, and that patchable is a call.
+    // SAFETY: the caller passes the address of the patchable of a trampoline or of a listed call, which is a `RawCall`.
     unsafe { &*(address as *const RawCall) }
 }
 
-/// Compares a call that a table lists. It can hold one literal: a call of the trampoline.
+/// Compares a listed call. Such a site can hold one literal: a call of the trampoline.
 #[cfg(jumplabel_sites)]
 #[inline(never)] // Not in `compare`, because it needs much of the stack.
 fn compare_listed(wanted: &Wanted<'_>, code: Code) -> Result<Comparison, usize> {
-    // There is no torn state. On x86, the four bytes of a call that change lie on one page, and so do those of a trampoline.
+    // No listed call can be torn. On x86, the four bytes of a call that change lie on one page, and so do those of a trampoline.
     wanted.compare_among(code, || home(wanted.entry).into_iter(), None)
 }
 
@@ -165,12 +165,12 @@ fn trampoline(call: usize, held: &Held<Objects>) -> Result<Option<&Entry>, Error
     Ok(None)
 }
 
-/// A trampoline begins at most this number of bytes in front of its site, because it can begin with `endbr64`.
+/// The largest number of bytes between the start of a trampoline and its site: the length of an `endbr64`.
 #[cfg(jumplabel_sites)]
 const LANDING_PAD: usize = 4;
 
-/// A request that leads a static call to its default, because the call leads into `addresses`. If several static calls lead there, skips the first
-/// `skipped` of them. `None` if no call is left.
+/// A request that leads a static call to its default. The call is one that leads into `addresses`: if there are several, the one after the first
+/// `skipped`. `None` if there is no such call.
 #[cfg(jumplabel_sites)]
 pub(in crate::patch) fn go_home(
     addresses: &Range<usize>,

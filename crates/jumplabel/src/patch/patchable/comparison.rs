@@ -1,5 +1,5 @@
-//! Compares the bytes that a site holds now with the bytes that it must hold for a setting of its patchable. If a site is in none of its states,
-//! the result is an error.
+//! Compares the bytes that a site holds now with the bytes that the site must hold for a setting of its patchable. If the site is in none of its
+//! states, the result is an error.
 
 use super::Patchable;
 use crate::arch::{Arch, Code, CodeChange, Kind, Leads, Native, State, read_one};
@@ -24,22 +24,22 @@ pub(crate) struct Comparison {
     pub(in crate::patch) holds: State,
     /// The state that the site must hold.
     pub(in crate::patch) wanted: State,
-    /// The change from the present state to `wanted`. `None` if the site already holds it.
+    /// The change from the present bytes to those of `wanted`. `None` if nothing has to change.
     pub(in crate::patch) change: Option<SiteChange>,
-    /// Whether the site already does the wanted action, but by a longer way: it leads to the entry's target, which leads on to the right place. The
-    /// target is a trampoline or, at a check that can load, the stub that loads.
+    /// Whether the site already does the wanted action, but by a longer way: the site leads to the entry's target, which leads on to the right place.
+    /// The target is a trampoline or, at a check that can load, the stub that loads.
     pub(in crate::patch) can_stay: bool,
     /// Whether the site, in the wanted state, leads to the entry's target, because a jump does not reach the place itself.
     pub(in crate::patch) leads_on: bool,
 }
 
 impl Comparison {
-    /// Compares the bytes of the site of `entry` with the bytes that it must hold for `setting` of `patchable`. If `as_emitted` is true, the site
-    /// must hold the state that the compiler emits for that setting. If the site is in none of its states, `otherwise` can still name a state for
-    /// its bytes.
+    /// Compares the bytes of the site of `entry` with the bytes that the site must hold for `setting` of `patchable`. If `as_emitted` is true, the
+    /// site must hold the state that the compiler emits for that setting. If the site is in none of its states, `otherwise` can still name a state
+    /// for its bytes.
     ///
     /// # Errors
-    /// The setting that the site does not fit. It is the patchable's present setting if the site is in none of its states, and `setting` if the
+    /// The setting that the site does not fit. This is the patchable's present setting if the site is in none of its states, and `setting` if the
     /// site has no state for `setting`.
     ///
     /// # Safety
@@ -63,7 +63,7 @@ impl Comparison {
     }
 }
 
-/// An `otherwise` for [`Comparison::at`] that never names a state.
+/// An argument `otherwise` for [`Comparison::at`] that never names a state.
 pub(in crate::patch) fn nothing(_: Kind, _: Code) -> Option<State> {
     None
 }
@@ -88,8 +88,8 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// [`Comparison::at`] for a site that holds `code`. The first literal is the one that the site holds now, and the second one is the one that it
-    /// must hold. Each is `None` if these bytes are not a literal.
+    /// The comparison of a site that holds `code`. `literal` is the literal that the site holds now, and `literal_then` is the literal that it must
+    /// hold. Each is `None` if these bytes are not a literal.
     #[inline(always)] // Most patchables have no literals, so most of this code goes away.
     pub(in crate::patch) fn compare(
         &self,
@@ -109,8 +109,8 @@ impl Wanted<'_> {
             if told.is_some() {
                 break (told, at);
             }
-            // Something outside the library may have restored the bytes of the file. They lead to the action that the compiler chose. So this tries
-            // each action that the compiler may have chosen.
+            // Something outside the library may have restored the bytes of the file. These bytes lead to the action that the compiler chose. So the
+            // loop tries each action that the compiler may have chosen.
             match actions.next().and_then(|number| patchable.emitted(entry, number)) {
                 Some(action) => leads_to = action,
                 None => break (None, at),
@@ -140,13 +140,14 @@ impl Wanted<'_> {
         Ok(Comparison { holds: state, wanted: to, change, can_stay, leads_on })
     }
 
-    /// [`compare`](Self::compare) for a site that holds no literal, and must hold none. A function of its own, because it needs much of the stack.
+    /// Like [`compare`](Self::compare), for a site that holds no literal, and must hold none. This is a function of its own, because it needs much of
+    /// the stack.
     #[inline(never)]
     pub(in crate::patch) fn compare_states(&self, code: Code) -> Result<Comparison, usize> {
         self.compare(code, [None; 2])
     }
 
-    /// [`compare`](Self::compare) for a site that holds `torn`, and must hold no literal.
+    /// Like [`compare`](Self::compare), for a site that holds `torn`, and must hold no literal.
     #[cfg(jumplabel_sites)]
     #[cold]
     #[inline(never)]
@@ -164,7 +165,7 @@ impl Wanted<'_> {
     ) -> Result<Comparison, usize> {
         let action = self.patchable.action(self.setting, self.entry);
         let then = all().find(|literal| literal.action == action);
-        // Several literals can have the same bytes. If one of them is the literal that the site must hold, the site holds that one.
+        // Several literals can have the same bytes. If the literal that the site must hold is among them, the site counts as holding that one.
         let now = then.filter(|literal| literal.code == code).or_else(|| all().find(|literal| literal.code == code));
         let now = now.or(torn);
         self.compare(code, [now, then])
@@ -172,7 +173,7 @@ impl Wanted<'_> {
 }
 
 /// The displacement from the site of `entry` to the place where the site leads if it does `action`. `None` if that place is out of reach, or if the
-/// site leads nowhere.
+/// action is 0 for a site that leads to its action.
 #[inline(never)]
 pub(super) fn displacement(kind: Kind, entry: &Entry, action: usize) -> Option<i32> {
     // A displacement counts from the site's end, but `Native` counts it from the end of a site of the usual size.
@@ -187,8 +188,8 @@ pub(super) fn displacement(kind: Kind, entry: &Entry, action: usize) -> Option<i
     }
 }
 
-/// The state of a check that can load, if the site is torn: it lies across two pages, and one of them has the bytes of the file again. Otherwise
-/// `None`. (For other checks, torn is one of the states of their kind.)
+/// The state of a check that can load, if the site is torn: the site lies across two pages, and one of them has the bytes of the file again.
+/// Otherwise `None`. (For other checks, torn is one of the states of their kind.)
 #[cold]
 #[inline(never)]
 fn torn(kind: Kind, entry: &Entry, code: Code) -> Option<State> {
@@ -196,8 +197,8 @@ fn torn(kind: Kind, entry: &Entry, code: Code) -> Option<State> {
     entry.loads().then(|| State::torn_loading::<Native>(code, to(entry.target()), to(entry.arm_address())))?
 }
 
-/// The error for a site that does not fit `setting`, as [`Comparison::at`] found. Either the site is in none of its states, or it has no state for
-/// `setting`.
+/// The error for a site that does not fit `setting`, as [`Comparison::at`] found. Either the site is in none of its states, or no state of its kind
+/// does what `setting` asks for.
 ///
 /// # Safety
 /// The contract of [`Comparison::at`].

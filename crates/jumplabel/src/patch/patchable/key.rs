@@ -1,5 +1,6 @@
-//! Keys as patchables. The number of a change is that of a [`Change`]. The setting is 1 for on, and 0 for off. An action is 1 for a jump, and 0 to
-//! fall through. A site that can load can jump to two places, so its action is the address of its arm instead of 1.
+//! Keys as patchables. The number of a change is a [`Change`] as a number. The setting is 1 for on, and 0 for off. An action is 1 for a jump, and 0
+//! to fall through. A site that can load can jump to two places, its stub and its arm. So its action for a jump is the address of its arm instead of
+//! 1.
 
 use super::{Effect, Patchable};
 use crate::error::Error;
@@ -34,8 +35,8 @@ impl Patchable for RawKey {
         }
     }
 
-    /// A site that can load begins as a jump to its stub: that is number 0. Number 1 is a jump to its arm: a site of a process that was forked in
-    /// mid-change can have that, although its key says that the site falls through.
+    /// For a site that can load: number 0 is the jump to its stub, as the compiler emits it. Number 1 is the jump to its arm. In a process that was
+    /// forked in mid-change, a site can hold that jump although its key says that the site falls through.
     fn emitted(&self, entry: &Entry, number: usize) -> Option<usize> {
         (number < 2 && entry.loads()).then(|| if number == 0 { entry.target() } else { entry.arm_address() })
     }

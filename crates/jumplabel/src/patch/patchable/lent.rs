@@ -8,7 +8,7 @@
 //!   neither         is the program's own; if the program asks for a state, even for the present one, the patchable is lent no more
 //! ```
 //!
-//! The mark is a flag in the patchable, so that every instance of the library sees it. It changes only under the lock.
+//! A flag in the patchable says that the patchable is lent, so every instance of the library sees that. The flag changes only under the lock.
 
 use super::{Effect, Patchable};
 use crate::error::Error;
@@ -27,13 +27,14 @@ pub(crate) const fn number(change: usize) -> usize {
     change & !(LENT | RETURNED)
 }
 
-/// Whether a change has nothing to do, because it would end a loan that has already ended. (A loan ends when the program asks for a state.)
+/// Whether a change has nothing to do: the change would end a loan, but the loan has already ended. (A loan also ends when the program asks for a
+/// state.)
 pub(crate) const fn is_over(change: usize, is_lent: bool) -> bool {
     change & RETURNED != 0 && !is_lent
 }
 
 /// Whether the patchable is lent after a change. `before` says whether it was lent before. `takes` says whether this change has changed the
-/// patchable's state. `asks` says whether such a change ends a loan if the program makes it.
+/// patchable's state. `asks` says whether the change asks for a state, so that it ends a loan if the program makes it.
 pub(crate) const fn is_lent(change: usize, before: bool, takes: bool, asks: bool) -> bool {
     match change {
         _ if change & LENT != 0 => before || takes,
@@ -42,7 +43,7 @@ pub(crate) const fn is_lent(change: usize, before: bool, takes: bool, asks: bool
     }
 }
 
-/// A key as a patchable for changes that lend it. (The program's own changes use `RawKey`. They end a loan, but need none of the code here.)
+/// A key as a patchable for changes that lend the key. (The program's own changes use `RawKey`. They end a loan, but need none of the code here.)
 #[repr(transparent)]
 pub(crate) struct LentKey(RawKey);
 

@@ -1,6 +1,6 @@
-//! Patchables, the things that a transaction can patch: a key, a static call, a mode, a table of operations, the alternatives of an object. Each
-//! sort of [`Patchable`] has a file here. Every program has entries of keys, so [`of`] always knows the kinds of these entries. The file of each
-//! other patchable has an [`OptionalKind`]; the patchable's `begin` adds it to the kinds that `of` knows.
+//! Patchables: the things that a transaction can change. A patchable is a key, a static call, a mode, a table of operations, or the alternatives of
+//! an object. Each sort of [`Patchable`] has a file here. Every program has entries of keys, so [`of`] always knows the kinds of these entries. The
+//! file of each other sort has an [`OptionalKind`]. The patchable's `begin` adds the `OptionalKind` to those that `of` knows.
 //!
 //! ```text
 //!   Patchable      key          call            mode, table of operations   alternatives
@@ -24,7 +24,7 @@
 //! ```text
 //!   begin     returns the Effect of the change: none, a new setting, or the present setting
 //!   action    returns what the site of an entry shall do for that setting
-//!   compare   compares what the site holds with what it shall hold, if the site can hold a Literal
+//!   compare   compares what the site holds with what it shall hold
 //!   expose    the sites are about to be patched
 //!   publish   the sites are patched: the patchable has the new setting from now on
 //!   abandon   instead of publish, if the change has failed: the sites are as they were
@@ -68,13 +68,13 @@ use {
 pub(crate) enum Effect {
     /// No site has to change. Only a count changes, or nothing does.
     None,
-    /// The setting stays as it is: this one. The sites are compared nevertheless, because something outside the library may have changed them.
+    /// The setting keeps this value. The sites are compared nevertheless, because something outside the library may have changed them.
     Same(usize),
-    /// The setting becomes this one.
+    /// The setting gets this new value.
     New(usize),
 }
 
-/// A bit that marks the number of a mode in notices. No address of a key or a mode has it.
+/// A bit that marks the number of a mode in notices. No address of a key or a mode has this bit.
 pub(crate) const MODE: usize = 1;
 
 /// A thing that entries name, and that a transaction changes: a key, a call, a mode, a table of operations, the alternatives of an object.
@@ -86,31 +86,31 @@ pub(crate) trait Patchable: Sync {
     /// lock, after [`index::demand`](crate::site::index::demand).
     fn begin(&self, change: usize, held: &Held<Objects>) -> Result<Effect, Error>;
 
-    /// The setting after the last change. The sites follow it now.
+    /// The present setting: the one after the last change that was published.
     fn setting(&self) -> usize;
 
     /// The action that the site of `entry` must do under this setting of the patchable. For a kind whose sites lead to the target of their entry,
     /// all sites with the same [`arm`](Entry::arm) must have the same action, because a run of changes relies on that.
     fn action(&self, setting: usize, entry: &Entry) -> usize;
 
-    /// The comparison of a site that holds `code`. Patchables whose sites can hold a [`Literal`] have a function of their own.
+    /// Compares a site that holds `code` with the state that it must hold. Patchables whose sites can hold a [`Literal`] replace this function by
+    /// their own.
     fn compare(&self, wanted: &Wanted<'_>, code: Code) -> Result<Comparison, usize> {
         wanted.compare_states(code)
     }
 
-    /// The bytes of the literal that does this action at the site of `entry`. `None` if no literal does it.
+    /// The bytes of the literal that does this action at the site of `entry`. `None` if no literal does this action.
     fn literal(&self, _entry: &Entry, _goal: usize) -> Option<Code> {
         None
     }
 
-    /// The actions for which the compiler may have emitted the site: returns the one with this number, or `None` if there are no more. Only kinds
-    /// whose sites lead to their action need this. (For other kinds, the compiler always emits one of the states.)
+    /// Number `number` of the actions for which the compiler may have emitted the site. `None` if there are no more. Only kinds whose sites lead to
+    /// their action need this. (For other kinds, the compiler always emits one of the states.)
     fn emitted(&self, _entry: &Entry, _number: usize) -> Option<usize> {
         None
     }
 
-    /// Shows the new setting to threads that execute a site in the middle of its change. Called under the lock, when only a writer can still
-    /// refuse.
+    /// Shows the new setting to threads that execute a site in the middle of its change. Called under the lock, before the sites are written.
     fn expose(&self, _aim: usize) {}
 
     /// Publishes the change. `setting` is the new setting, or `None` if the setting stays the same. A second call does nothing. Called under the
@@ -132,7 +132,7 @@ pub(crate) trait Patchable: Sync {
     fn set_eventual(&self, eventual: bool);
 }
 
-/// The patchable that `entry` names, which lies at `address`. `None` if this instance of the library does not know the entry's kind: it has
+/// The patchable that `entry` names, which lies at `address`. `None` if this instance of the library does not know the entry's kind: the instance has
 /// never changed a patchable of that kind, and never called [`know_all`].
 ///
 /// # Safety
@@ -140,7 +140,7 @@ pub(crate) trait Patchable: Sync {
 #[cfg(jumplabel_sites)]
 pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Patchable> {
     match entry.kind() {
-        // SAFETY: the macros lead an entry of these kinds to a raw key, and the caller keeps its object loaded.
+        // SAFETY: the macros lead an entry of this kind to a raw key, and the caller keeps its object loaded.
         #[cfg(jumplabel_short_engine)]
         crate::format::SHORT => Some(unsafe { &*(address as *const crate::raw::key::RawKey) }),
         // SAFETY: the macros lead an entry of these kinds to a raw key, and the caller keeps its object loaded.
@@ -152,8 +152,8 @@ pub(super) unsafe fn of<'a>(entry: &Entry, address: usize) -> Option<&'a dyn Pat
     }
 }
 
-/// The `kind` of the [`OptionalKind`] of alternatives. It cannot be the kind of their entries, because the entries of operations have that kind,
-/// too. No entry has this number as its kind.
+/// The `kind` of the [`OptionalKind`] of alternatives. No entry has this number as its kind. (The entries of alternatives have the same kind as those
+/// of operations, so that kind cannot tell them apart.)
 #[cfg(jumplabel_sites)]
 const ALTERNATIVE: u8 = u8::MAX;
 
@@ -164,8 +164,8 @@ pub(super) struct OptionalKind {
     next: AtomicPtr<OptionalKind>,
     /// Returns the patchable at an address.
     of: unsafe fn(usize) -> &'static dyn Patchable,
-    /// For a process that was forked in mid-change. If the kind's `decode` does not know the bytes of a site, this function returns the state in
-    /// which that change may have left the site. It returns `None` if the bytes are no such state either.
+    /// Decodes a site of a process that was forked in mid-change, if the kind's `decode` does not know the site's bytes. Returns the state in which
+    /// the change may have left the site. `None` if no state fits the bytes.
     in_fork: fn(Kind, Code) -> Option<State>,
 }
 
@@ -176,7 +176,7 @@ static OPTIONAL: AtomicPtr<OptionalKind> = AtomicPtr::new(null_mut());
 #[cfg(jumplabel_sites)]
 impl OptionalKind {
     /// # Safety
-    /// The macros, or a tool, lead each entry of this kind to a patchable that `of` takes.
+    /// The macros, or a tool, lead each entry of `kind` to a patchable of the type that `of` takes.
     const unsafe fn new(
         kind: u8,
         of: unsafe fn(usize) -> &'static dyn Patchable,
@@ -195,7 +195,7 @@ impl OptionalKind {
         })
     }
 
-    /// Puts this kind on the list, if it is not there. Called under the lock.
+    /// Puts this kind on the list of optional kinds, unless it is there already. Called under the lock.
     fn register(&'static self) {
         if OptionalKind::all().all(|other| other.kind != self.kind) {
             self.next.store(OPTIONAL.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -209,7 +209,7 @@ impl OptionalKind {
     }
 }
 
-/// Makes this instance know the patchables of all kinds, as if it had changed one of each.
+/// Registers all optional kinds, and stores the defaults of static calls. Then [`of`] finds every patchable, and each can be compared with its sites.
 #[cfg(jumplabel_sites)]
 pub(super) fn know_all(held: &Held<Objects>) {
     call::know();
@@ -220,7 +220,7 @@ pub(super) fn know_all(held: &Held<Objects>) {
     alternatives::know();
 }
 
-/// An `otherwise` for [`Comparison::at`], for a process that was forked in mid-change.
+/// The argument `otherwise` of [`Comparison::at`], for a process that was forked in mid-change: asks the kind's [`OptionalKind::in_fork`].
 #[cfg(jumplabel_sites)]
 pub(super) fn in_fork(kind: Kind, code: Code) -> Option<State> {
     (OptionalKind::of_kind(kind.number())?.in_fork)(kind, code)

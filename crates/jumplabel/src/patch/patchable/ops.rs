@@ -77,19 +77,19 @@ fn literals(entry: &Entry) -> impl Iterator<Item = Literal> {
     })
 }
 
-/// Returns an error for an operation if one of its arms is not a single instruction that is fit for the site.
+/// Returns an error if an arm of the operation `entry` is not a single instruction that is fit for the site.
 #[cfg(jumplabel_sites)]
 fn examine(entry: &Entry) -> Result<(), Error> {
     if instructions(entry).all(|arm| Native::examine(arm.bytes()).is_ok()) {
         return Ok(());
     }
     let name = entry.arms().iter().find(|arm| arm.mode() == NAME).map_or(&[] as &[u8], Arm::bytes);
-    // SAFETY: the name stays where it is as long as the object is loaded. The documentation of the error says how long the name lives.
+    // SAFETY: the name stays valid as long as its object is loaded. The documentation of [`Error::UnfitOp`] tells users that.
     let name: &'static [u8] = unsafe { &*core::ptr::from_ref(name) };
     Err(Error::UnfitOp { op: core::str::from_utf8(name).unwrap_or("(a name that is damaged)") })
 }
 
-/// Makes this instance of the library know tables of operations.
+/// Registers the kind of operations, so that [`of`](super::of) finds their patchables.
 #[cfg(jumplabel_sites)]
 pub(super) fn know() {
     OPS.register();

@@ -95,7 +95,7 @@ impl RawMode {
     }
 }
 
-/// Makes this instance of the library know switches.
+/// Registers the kind of switches, so that [`of`](super::of) finds their patchables.
 #[cfg(jumplabel_sites)]
 pub(super) fn know() {
     MODES.register();

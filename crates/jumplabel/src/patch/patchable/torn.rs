@@ -1,8 +1,8 @@
-//! Recognises a torn site: a site with arms that lies across two pages, of which only one has the bytes of the file again.
+//! Recognises torn sites. A site with arms is torn if it lies across two pages, and only one of these pages has the bytes of the file again.
 //!
-//! If something gives one of the two pages back to the system, or replaces it, the site holds the beginning of one of its instructions and the end
-//! of another one. The library repairs a torn site in the same way as a site that holds only bytes of the file. (The site of a check can be torn,
-//! too; [`decode`](crate::arch::Branch::decode) recognises that.)
+//! If something gives one of the two pages back to the system, or replaces that page, the site holds the beginning of one of its instructions and the
+//! end of another one. The library repairs a torn site like a site that holds all bytes of the file again. (The site of a check can be torn, too;
+//! [`decode`](crate::arch::Branch::decode) recognises that.)
 
 use super::Patchable;
 use super::comparison::{Literal, displacement};
@@ -20,8 +20,8 @@ pub(super) fn literal(entry: &Entry, patchable: &dyn Patchable, code: Code) -> O
     if Native::SINGLE_STORE || on_first >= code.len() { None } else { mixture(on_first, entry, patchable, code) }
 }
 
-/// [`literal`] for a site that has `on_first` bytes on its first page. A function of its own, because it needs much of the stack, and few sites lie
-/// across two pages.
+/// Does the work of [`literal`] for a site that has `on_first` bytes on its first page. This is a function of its own, because it needs much of the
+/// stack, and few sites lie across two pages.
 #[cold]
 #[inline(never)]
 fn mixture(on_first: usize, entry: &Entry, patchable: &dyn Patchable, code: Code) -> Option<Literal> {

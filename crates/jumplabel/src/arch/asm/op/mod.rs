@@ -11,16 +11,16 @@
 //!    8804: count; mode and address of each arm  the list of arms
 //! ```
 //!
-//! The labels are numeric, so that each reference means the nearest label. This is needed because a function may contain several operations, and
-//! may inline one operation several times.
+//! The labels are numeric, so that each reference means the nearest label: a function may contain several operations, and may inline one operation
+//! several times.
 
 #[cfg(not(jumplabel_in_place))]
 mod elsewhere;
 #[cfg(all(jumplabel_sites, any(target_arch = "aarch64", target_arch = "riscv64")))]
 mod word;
 
-/// The text in front of an operation: gives the operation a number, and defines the assembler's macros that make its label and its table
-/// entry.
+/// The text in front of an operation: gives the operation a number and a label. The first operation of an assembler file also defines the assembler's
+/// macros for labels and table entries.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_begin_asm {

@@ -2,7 +2,7 @@
 //! because on these instruction sets no stub saves registers and calls a function. If an arm has no template, the operation is a static
 //! call.
 
-/// Yields the first tokens if a template is for this instruction set, and the second tokens if it is for another instruction set.
+/// Expands to the first tokens if a template is for this instruction set, and to the second tokens if it is for another one.
 #[cfg(target_arch = "aarch64")]
 #[doc(hidden)]
 #[macro_export]
@@ -32,7 +32,7 @@ macro_rules! __op_if_in_place {
     };
 }
 
-/// Makes an operation in place if each other arm has a template or is `nothing`. Otherwise makes a static call.
+/// Makes an operation in place if each arm after the first has a template or is `nothing`. Otherwise makes a static call.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_all_in_place {
@@ -44,15 +44,15 @@ macro_rules! __op_if_all_in_place {
     ([$arm:tt $($others:tt)*] $in_place:tt $op:tt [$($call:tt)*] $called:tt) => { $($call)*! $called };
 }
 
-/// Passes the operands on to the macro `$then`. On x86-64, the macro of this name adds operands.
+/// Passes its arguments on to the macro `$then`. (On x86-64, the macro of this name also adds operands.)
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_operands {
     ([$($then:tt)*] $($operands:tt)*) => { $($then)*! { $($operands)* } };
 }
 
-/// The text around a site's instruction, in three parts: before the instruction and its label; after the instruction; and the jump back from a
-/// stub. The alignment stands before the line that forbids compressed instructions, as at a check's site.
+/// The text around a site's instruction, in three parts: before the instruction and its label; after the instruction; and the jump back from a stub.
+/// On RISC-V, the alignment stands in front of the line that forbids compressed instructions, for the reason that `__nop_asm` gives.
 #[cfg(target_arch = "aarch64")]
 #[doc(hidden)]
 #[macro_export]
@@ -82,7 +82,7 @@ macro_rules! __op_instruction_asm {
     };
 }
 
-/// Checks the length of a native instruction: `wrong` is the condition for an error, `message` the text of that error.
+/// The check of a native instruction's length, in two parts: `wrong` is the condition for an error, and `message` is the text of the error.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_length_asm {

@@ -1,8 +1,8 @@
 //! The assembler for PE files (Windows): the names of sections, the object's record, and the differences from ELF at sites and switches.
 //!
 //! ```text
-//!   .rsrc_jt$m     the table's entries       kept by the linker, and keeps nothing itself
-//!   .vectors$jkm   records of declarations   kept, with the statics that they lead to
+//!   .rsrc_jt$m     the table's entries       the linker keeps them, but keeps no site or key because of them
+//!   .vectors$jkm   records of declarations   the linker keeps them, and the statics that they lead to
 //!   .vectors$jlm   elements of lists         the same
 //!   .vectors$jfm   marks of objects, by C    the same
 //!   .vectors$jo    a word that leads to the object's record, for each assembler file
@@ -13,21 +13,21 @@
 //! * The linker joins the sections whose names agree up to the `$`, and sorts them by the rest of the name. So the labels in `$a` and `$z`, or
 //!   in `$jka` and `$jkz`, are the bounds.
 //! * On ELF, link order ties an entry to the section of its site. PE files have no link order. They also have no relocation without bytes
-//!   (`BFD_RELOC_NONE`). GNU ld drops sections that no relocation leads to. It never drops a section whose name begins with `.rsrc`, but
-//!   such a section does not keep others. So an entry stays even if its site is dropped, and the linker then writes 0 into the words that
-//!   led to the site. lld, which links the output of C compilers, leaves in these words what the assembler wrote: the distance of the label
-//!   from the beginning of its section. Such a word leads to a place after the entry, where there is no code. The library recognises both
-//!   (`site::verdict`). The linker keeps a section whose name begins with `.vectors`, and the sections that it leads to (bfd/cofflink.c:
-//!   `bfd_coff_gc_sections`, `coff_gc_sweep`).
+//!   (`BFD_RELOC_NONE`). GNU ld drops sections that no relocation leads to. GNU ld never drops a section whose name begins with `.rsrc`. But it drops
+//!   a section if only relocations of `.rsrc` sections lead there. So an entry stays even if its site is dropped, and GNU ld then writes 0 into the
+//!   words that led to the site. lld, which links the output of C compilers, leaves in these words what the assembler wrote: the distance of the
+//!   label from the beginning of its section. Each word then leads to a place after the entry, where there is no code. The library recognises both
+//!   sorts of dropped sites (`site::verdict`). GNU ld keeps a section whose name begins with `.vectors`, and the sections that this section leads to
+//!   (bfd/cofflink.c: `bfd_coff_gc_sections`, `coff_gc_sweep`).
 //! * All words are distances (`IMAGE_REL_AMD64_REL32`), so the loader has nothing to relocate.
-//! * In Intel syntax, inline assembly loses each `$`. So the blocks here are in AT&T syntax, and all instructions are bytes.
+//! * In Intel syntax, inline assembly loses each `$`. So the blocks here are in AT&T syntax, and all instructions are written as bytes.
 //! * A trampoline and the function of a naked key leave the stack as it was. Windows assumes that of every function without unwind information.
 
 mod site;
 mod switch;
 
-/// The object's record, after the words by which another instance of the library finds this one. The record is in one file of the library's
-/// archive.
+/// The object's record. In front of it are the words by which another instance of the library finds this one. The record is in one file of the
+/// library's archive.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_asm {
@@ -72,7 +72,7 @@ macro_rules! __once_asm {
     };
 }
 
-/// Begins the table entry of a function that has a site of its own.
+/// Begins the table entry of a function that is one site: a trampoline, or the function of a naked key.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __function_entry_asm {
@@ -99,7 +99,7 @@ macro_rules! __unwind_asm {
     };
 }
 
-/// Inline assembly that makes no instruction.
+/// Inline assembly without instructions: directives only.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __asm_without_code {

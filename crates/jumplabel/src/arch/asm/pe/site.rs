@@ -1,7 +1,7 @@
-//! A site in a PE file. Only the sections differ from those of [`site`](super::super::site), and how functions that check different keys are kept
-//! apart. On ELF, a relocation without bytes does that; here there is none. GNU ld does not fold identical code in PE files, so it needs nothing.
-//! MSVC's linker and lld-link do (`/OPT:ICF`, which rustc asks for in optimised builds). For them, the arm to which a site jumps begins with a nop
-//! whose address is the key's.
+//! A site in a PE file. There are two differences from ELF files ([`site`](super::super::site)): the sections, and the way in which the linker is
+//! kept from folding functions that check different keys. On ELF, a relocation without bytes keeps such functions different, but PE files have no
+//! such relocation. GNU ld does not fold identical code in PE files. MSVC's linker and lld-link do (`/OPT:ICF`, which rustc asks for in optimised
+//! builds). So for these linkers, the arm to which a site jumps begins with a nop whose operand is the key's address.
 
 /// A site, its table entry and, for a key declared `or_load`, its stub.
 #[doc(hidden)]
@@ -11,11 +11,11 @@ macro_rules! __site_asm {
         ($($option:tt)*), $load:literal, $jump:literal, $nop:literal,
         $arm:expr, $sym:path, [$($word:tt)*] $(($($argument:tt)*))+, $($outside:tt)*
     ) => { 'site: {
-        // This is outside the unsafe block, because it contains the user's own expression.
+        // The user's own expression is in `$outside`, and so is not in the unsafe block.
         $($outside)*
-        // This makes no code. Clippy thinks that it is a call, and so does not complain that a loop with this condition never ends.
+        // This line makes no code. Clippy takes it for a call, and so does not complain that a loop with this condition never ends.
         let _ = ::core::option::Option::Some(());
-        // SAFETY: this falls through or jumps to the label. It writes nothing but flags.
+        // SAFETY: this falls through or jumps to the label. It preserves all registers, and changes only flags, as the options allow.
         unsafe {
             ::core::arch::asm!(
                 ".ifndef .Ljump_sites;.set .Ljump_sites,0",
@@ -39,7 +39,7 @@ macro_rules! __site_asm {
     } };
 }
 
-/// Keeps linkers from folding functions that check different keys and otherwise look alike: one nop, in the arm to which the site jumps.
+/// A nop in the arm to which the site jumps. It keeps linkers from folding functions that check different keys and otherwise look alike.
 #[cfg(target_env = "msvc")]
 #[doc(hidden)]
 #[macro_export]

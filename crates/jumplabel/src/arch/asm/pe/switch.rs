@@ -1,15 +1,15 @@
 //! An N-way switch in a PE file. Only the sections differ from those of [`switch`](super::super::switch).
 
-/// A switch of `$mode`: yields one of `$arm`. The mode is `$default` at first, and there are `$count` modes. While the site holds `a9`,
-/// execution continues after the site, where a jump leads to the stub. For each arm, the stub has `cmp byte ptr [mode], number` and `je`.
-/// It starts again after the last one. The word after the stub makes the linker keep the arms: the site leads to the stub, and the stub
-/// leads to the arms.
+/// A switch of `$mode`. The macro's value is the mode of the arm that was taken. The mode is `$default` at first, and there are `$count` modes. In
+/// the middle of a change, the site holds `a9`. Execution then continues after the site, where a jump leads to the stub. For each arm, the stub has
+/// `cmp byte ptr [mode], number` and `je` to the arm. After the last arm, the stub starts again. After the stub is a word that leads to the arms. So
+/// the linker keeps the arms with the stub, and the stub with the site.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __switch_options {
     ($mode:path, $default:expr, $count:expr, $($arm:ident),+) => { 'switch: {
         #[allow(clippy::undocumented_unsafe_blocks)]
-        // SAFETY: this jumps to one of the labels. It writes nothing but flags.
+        // SAFETY: this jumps to one of the labels. It preserves all registers, and changes only flags, as the options allow.
         unsafe {
             ::core::arch::asm!(
                 ".ifndef .Ljump_switches;.set .Ljump_switches,0",

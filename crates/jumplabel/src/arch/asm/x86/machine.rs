@@ -9,14 +9,15 @@ impl Machine for Native {
         Caches::Coherent
     }
 
-    /// Does nothing. Caches need no acts, and a processor serialises when it returns from an interrupt or a signal (`iret`).
+    /// Does nothing. Caches need no acts. No act `Serialise` is needed, because a processor serialises when it returns from an interrupt or a signal
+    /// (`iret`).
     unsafe fn act(_: Act) {}
 }
 
-/// A check's site. A jump changes no flags. A primed site changes flags, and so does a stub.
+/// A check's site. A primed site (`test`) and a stub change flags, so the options lack `preserves_flags`.
 ///
-/// The stub of a key declared `or_load` has `test dword ptr [key], 0x7fffffff`, then `jnz` to the target, then a `jmp` to the address after
-/// the site. If the check falls through when the key is on, the stub has `jz` instead of `jnz`.
+/// The stub of a check of a key declared `or_load` is: `test dword ptr [key], 0x7fffffff`; `jnz` to the target; `jmp` to the address after the site.
+/// If the check falls through while the key is on, the stub has `jz` instead of `jnz`.
 #[cfg(all(target_arch = "x86_64", not(jumplabel_dylib)))]
 #[doc(hidden)]
 #[macro_export]
@@ -112,7 +113,7 @@ macro_rules! __constructor_asm {
     };
 }
 
-/// The function of a naked key, with its site at label 2. The site is one of the two `mov`, and never a jump.
+/// The function of a naked key, with its site at label 2. The site is `mov eax, 0` or `mov eax, 1`, and never a jump.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __naked_asm {
@@ -158,9 +159,9 @@ macro_rules! __trampoline {
     };
 }
 
-/// The site of an N-way switch. While the site holds `a9`, execution continues after the site, where a jump leads to the stub. For each
-/// arm, the stub has `cmp byte ptr [mode], number` and `je` to the arm. After the last arm the stub starts again, because the mode may have
-/// changed between two comparisons.
+/// The site of an N-way switch. In the middle of a change, the site holds `a9`. Execution then continues after the site, where a jump leads to the
+/// stub. For each arm, the stub has `cmp byte ptr [mode], number` and `je` to the arm. After the last arm the stub starts again, because the mode may
+/// have changed between two comparisons.
 #[cfg(all(target_arch = "x86_64", not(any(jumplabel_dylib, jumplabel_windows))))]
 #[doc(hidden)]
 #[macro_export]

@@ -1,5 +1,5 @@
-//! The parts of x86 that are not its encodings. `machine` has the parts that every instruction set has. `op` and `thunk` have operations in place,
-//! `short` has sites that are built as plain jumps, and `site_prefix` has the byte in front of a site. `short` and `site_prefix` define their
+//! The parts of x86 that are not encodings of sites. `machine` has the parts that every instruction set has. `op` and `thunk` have operations in
+//! place, `short` has sites that are built as plain jumps, and `site_prefix` has the byte in front of a site. `short` and `site_prefix` define their
 //! macros for all instruction sets.
 
 #[cfg(all(jumplabel_sites, any(target_arch = "x86_64", target_arch = "x86")))]

@@ -1,7 +1,7 @@
-//! Operations in place on x86-64: stubs, and the unwind information of stubs. If a stub calls its backend, code in `thunk` preserves the
-//! registers.
+//! Operations in place on x86-64: stubs, and the unwind information of stubs. A *closed* arm has a template: its stub is the template. An *open* arm
+//! has none: its stub calls the backend's function, and code in `thunk` preserves the registers.
 
-/// Yields the first tokens if a template is for this instruction set, and the second tokens if it is for another instruction set.
+/// Expands to the first tokens if a template is for this instruction set, and to the second tokens if it is for another one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_if_here {
@@ -9,7 +9,7 @@ macro_rules! __op_if_here {
     ($other:ident $here:tt { $($elsewhere:tt)* }) => { $($elsewhere)* };
 }
 
-/// Decides whether an operation is in place or a static call. It is in place if its first arm has a template or is `nothing`. If the first
+/// Decides whether an operation is in place or a static call. An operation is in place if its first arm has a template or is `nothing`. If the first
 /// arm is `nothing`, the site holds a nop that is long enough.
 #[doc(hidden)]
 #[macro_export]
@@ -22,7 +22,7 @@ macro_rules! __op_if_in_place {
     };
 }
 
-/// Passes the operands on to the macro `$then`, and adds the operands that an open arm needs.
+/// Passes its arguments on to the macro `$then`, and adds the operands that an open arm needs.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_operands {
@@ -41,7 +41,7 @@ macro_rules! __op_instruction_asm {
     };
 }
 
-/// Checks the length of a native instruction: `wrong` is the condition for an error, `message` the text of that error.
+/// The check of a native instruction's length, in two parts: `wrong` is the condition for an error, and `message` is the text of the error.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_length_asm {
@@ -53,9 +53,8 @@ macro_rules! __op_length_asm {
     };
 }
 
-/// The code of an arm that does nothing, with its row in the list of arms: a nop as long as the native instruction. The length of the nop
-/// follows from its own bytes, whatever comes after it. No nop has more than 10 bytes. For a longer instruction, this is a stub that jumps
-/// back.
+/// The code of an arm that does nothing, with its row in the list of arms: a nop as long as the native instruction. The length of the nop follows
+/// from the bytes of the nop alone. No nop has more than 10 bytes. If the native instruction is longer, the code is a stub that jumps back.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_nothing_asm {
@@ -68,8 +67,8 @@ macro_rules! __op_nothing_asm {
     };
 }
 
-/// The stub of a backend that has a template: at most 64 bytes. If it is longer, the assembler reports the line of the `.org`, and so shows the
-/// comment on that line.
+/// The stub of a closed arm: at most 64 bytes. If the stub is longer, the assembler reports the line of the `.org`, and so shows the comment on that
+/// line.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_closed_asm {
@@ -85,8 +84,8 @@ macro_rules! __op_closed_asm {
     };
 }
 
-/// The stub of a backend whose function is called; it also has the label 8806. The stub steps over the red zone. It passes the operands to
-/// `__op_thunk`, which calls the backend's function and preserves the other registers.
+/// The stub of an open arm. The stub also has the label 8806, to which a closed arm jumps for its slow path. The stub steps over the red zone, and
+/// passes the operands to `__op_thunk`, which calls the backend's function and preserves all other registers.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_open_asm {
@@ -126,9 +125,9 @@ macro_rules! __op_result_asm {
     };
 }
 
-/// The unwind information of the stub at labels 8811 to 8813 (DWARF 5, 6.4). To an unwinder the stub is a function with an empty frame that
-/// was called from the place after the site. The stub's last jump leads to that place, and the expression reads its target from the jump.
-/// `$mask` belongs to the stub's alignment.
+/// The unwind information of the stub at labels 8811 to 8813 (DWARF 5, 6.4). To an unwinder the stub is a function with an empty frame that was
+/// called from the place after the site. The stub's last jump leads to that place, and an expression in the unwind information computes the place
+/// from the jump. `$mask` rounds an address in the stub down to the stub's alignment.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __op_unwind_asm {

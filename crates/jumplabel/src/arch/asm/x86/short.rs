@@ -7,14 +7,14 @@
 //!   meta word of the entry: the arm; kind 7 if 3b - 2b is 2; bit 7 if the first state falls through
 //! ```
 //!
-//! Assemblers choose the size of a jump, but cannot make a nop of the size that the jump would have. So a site that falls through in its first
-//! state is also built as a jump, and is wrong at first. A word marks an object with such sites. Because of this mark, the object's constructor
-//! sets the sites to the state of their keys, unless `jumplabel link` has done that in the file. The site of a key declared `or_load` is a jump
-//! to a stub. This jump always has five bytes, because the stub jumps back to the address five bytes after the site's start.
+//! Assemblers choose the size of a jump, but cannot make a nop of the size that the jump would have. So a site that falls through in its first state
+//! is also built as a jump, which is wrong at first. A word marks an object that has such sites. If the object has this mark, its constructor sets
+//! the sites to the state of their keys, unless `jumplabel link` has done that in the file. The site of a key declared `or_load` is a jump to a stub.
+//! This jump always has five bytes, because the stub jumps back to the address five bytes after the site's start.
 //!
-//! The assembler computes the kind from the distance of the labels 2 and 3, which it knows once the jump has its size. The 28 is kind 7,
-//! shifted over the two lowest bits. An assembler can put padding in front of the jump (gas: `-mbranches-within-32B-boundaries`). Then the
-//! distance is not the length of either jump, and the library never writes to the site.
+//! The assembler computes the kind from the distance of the labels 2 and 3, which the assembler knows once it has chosen the size of the jump. The 28
+//! is the number of kind 7 in the meta word: 7, shifted by two bits. An assembler can put padding in front of the jump (gas:
+//! `-mbranches-within-32B-boundaries`). Then the bytes after label 2 are in no state of the kind, and the library never writes to the site.
 
 /// A site in a build in which each object contains all keys of its sites.
 #[cfg(all(jumplabel_short_sites, not(jumplabel_dylib)))]

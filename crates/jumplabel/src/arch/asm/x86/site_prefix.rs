@@ -9,9 +9,9 @@
 //!        └ the address that the table has for the site
 //! ```
 //!
-//! Compilers often put a check first in a function, and people put probes at the start of functions. To remove a uprobe, Linux writes the bytes
-//! that the *file* has there: the first byte, or all five bytes if a thread ran into the uprobe at a nop of five bytes (6.18). Without the site
-//! prefix, this would damage the site of a key that was turned on. The site would hold the nop again, or the first byte of the nop and then a
+//! Compilers often put a check first in a function, and people put probes at the start of functions. To remove a uprobe, Linux writes the bytes that
+//! the *file* has there: the first byte, or all five bytes if a thread ran into the uprobe at a nop of five bytes (6.18). Without the site prefix,
+//! this write would damage the site of a key that was turned on. The site would hold the nop again, or the first byte of the nop and then a
 //! displacement, which is another instruction. docs/safety.md has the details for each version of the kernel.
 //!
 //! | in front of | is | why not another |
@@ -25,8 +25,8 @@
 //! same in all states: the function of a naked key (`b8`), the trampoline of a static call (`endbr64`; on i686 `e9`), a call that a table lists
 //! (`e8`).
 //!
-//! `--cfg jumplabel_no_site_prefix` leaves the prefix out. The entry says whether there is one
-//! ([`PREFIXED`](crate::format::PREFIXED)), and a flip looks at it: [`front`](crate::site::front).
+//! `--cfg jumplabel_no_site_prefix` leaves the prefix out. The entry says whether there is a prefix ([`PREFIXED`](crate::format::PREFIXED)), and a
+//! flip checks the prefix: [`front`](crate::site::front).
 
 /// The site prefix of a check or a switch: one line of assembler, or nothing.
 #[cfg(all(jumplabel_site_prefix, target_arch = "x86_64", not(jumplabel_short_sites)))]
@@ -72,7 +72,7 @@ macro_rules! __op_prefix_asm {
     };
 }
 
-/// The flag that says that an alternative has a site prefix. It stands after the meta word of the entry.
+/// The text after an alternative's meta word that adds the flag of the site prefix, or nothing.
 #[cfg(all(jumplabel_site_prefix, target_arch = "x86_64"))]
 #[doc(hidden)]
 #[macro_export]

@@ -1,8 +1,8 @@
 //! The code that preserves registers on x86-64 when an open arm calls its backend's function.
 //!
-//! A C function may write x87, SSE, AVX and AVX-512. `xsave` and `xrstor` preserve all of these, and take some hundred cycles. Ordinary
-//! instructions take a tenth of that time for the same number of registers. `xgetbv` with ecx = 1 tells which components are in use (XINUSE). A
-//! component that is not in use holds its initial values (Intel SDM volume 1, 13.6; AMD64 APM volume 2, 11.5).
+//! A C function may write x87, SSE, AVX and AVX-512. `xsave` and `xrstor` preserve all of these, and take some hundred cycles. Ordinary instructions
+//! take a tenth of that time for the same number of registers. `xgetbv` with ecx = 1 says which components (groups of registers) are in use (XINUSE).
+//! A component that is not in use holds its initial values (Intel SDM volume 1, 13.6; AMD64 APM volume 2, 11.5).
 //!
 //! ```text
 //!  in use before the call          kept by                  after the call
@@ -12,19 +12,19 @@
 //!  (a processor without xsave)     fxsave                   fxrstor
 //! ```
 //!
-//! * Opmask and zmm16 to zmm31 have a row of their own because C libraries use them in functions like `strlen`, and `vzeroupper` does not clear
-//!   them. So on a processor with AVX-512, they are in use from the program's first function on.
-//! * The upper halves of ymm, and of zmm0 to zmm15, are kept by `xsave`. They are seldom in use at a call, because compilers put `vzeroupper` in
-//!   front of calls and returns.
-//! * A processor may report "in use" for a component that holds its initial values. The code is then slower, but still correct. A component that
-//!   this code does not know (AMX, later ones) also makes it use `xsave`, but `xsave` does not keep such a component.
+//! * Opmask and zmm16 to zmm31 have a row of their own because C libraries use them in functions like `strlen`, and `vzeroupper` does not clear them.
+//!   So on a processor with AVX-512, these registers are in use from the program's first function on.
+//! * The upper halves of ymm, and of zmm0 to zmm15, are kept by `xsave`. These halves are seldom in use at a call, because compilers put `vzeroupper`
+//!   in front of calls and returns.
+//! * A processor may report "in use" for a component that holds its initial values. The code is then slower, but still correct. If a component that
+//!   this code does not know is in use (AMX, later ones), the code also uses `xsave`, but does not keep that component.
 //! * SSE, with MXCSR, is always kept, whatever XINUSE says: keeping SSE takes less time than asking.
 //! * XINUSE may change between the read before the call and the read after it, if the system switches threads or a signal comes. The values do
 //!   not change, and only the values count.
 //!
-//! The area on the stack has at most 2,688 bytes for these components (SDM volume 1, 13.5). If ordinary instructions keep the registers ("by
-//! hand"), only MXCSR and the header are where `xrstor` looks for them. That is enough. `xrstor` loads MXCSR also for AVX, and if the header is
-//! all zeros, it reads nothing else.
+//! The area on the stack has at most 2,688 bytes for these components (SDM volume 1, 13.5). If ordinary instructions keep the registers ("by hand"),
+//! only MXCSR and the header are where `xrstor` looks for them. That is enough: if the header is all zeros, `xrstor` reads nothing else, but loads
+//! MXCSR for AVX, too.
 //!
 //! ```text
 //!  0          24      160            512      576          640                1664
@@ -33,15 +33,15 @@
 
 use core::sync::atomic::AtomicU32;
 
-/// The way in which `__op_thunk` keeps registers. The value has the components of 0xe7 that the system has enabled, and the bit [`BY_HAND`]; or it
-/// is only [`NONE`]. It is 0 until the first call in this instance of the library. The code asks the processor only once, because a hypervisor
-/// answers slowly.
+/// The way in which `__op_thunk` keeps registers: the bits of the components that the system has enabled, as far as they are in 0xe7, and possibly
+/// the bit [`BY_HAND`]; or only [`NONE`]. 0 until the first call in this instance of the library. The code asks the processor only once, because a
+/// hypervisor answers slowly.
 static KEPT: AtomicU32 = AtomicU32::new(0);
 
 /// A value of [`KEPT`]: the processor has no `xsave`.
 const NONE: u32 = 1 << 31;
 
-/// The number of a bit of [`KEPT`]. The bit is set if XINUSE can be read, and ordinary instructions can move all of [`MOVED`]. `xsave`
+/// The number of a bit of [`KEPT`]. The bit is set if XINUSE can be read, and ordinary instructions can save all registers in [`MOVED`]. `xsave`
 /// ignores this bit.
 const BY_HAND: u32 = 30;
 
@@ -74,9 +74,9 @@ macro_rules! each_high {
     };
 }
 
-/// Calls the function in rax. The stack holds the return address, one more word, and above these the arguments of the function, up to six words.
-/// Puts the function's result into the first of these arguments' words. Keeps all registers except rax and the flags. During the call, ebx says
-/// how registers are kept: it is [`KEPT`] without `BY_HAND`, or [`NARROW`] with or without `WIDE`.
+/// Calls the function whose address is in rax. The stack holds the return address, one more word, and above these the arguments of the function, up
+/// to six words. Stores the function's result in the word of the first argument. Keeps all registers except rax and the flags. During the call, ebx
+/// says how registers are kept: it is [`KEPT`] without `BY_HAND`, or [`NARROW`] with or without `WIDE`.
 #[doc(hidden)]
 #[unsafe(naked)]
 pub unsafe extern "C" fn __op_thunk() {
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn __op_thunk() {
         "5: lea rsp,[rbp-72]",
         "pop rbx\npop r11\npop r10\npop r9\npop r8\npop rdi\npop rsi\npop rdx\npop rcx",
         ".cfi_remember_state\npop rbp\n.cfi_def_cfa rsp,8\nret\n.cfi_restore_state",
-        // The way without "by hand": before the call (labels 61, 62), and after it (71, 72).
+        // If registers are not kept by hand: before the call (labels 61, 62), and after the call (71, 72).
         "61: mov eax,ebx\nxor edx,edx\nxsave64 [rsp]\njmp 4b\n62: fxsave64 [rsp]\njmp 4b",
         "71: mov eax,ebx\nxor edx,edx\nxrstor64 [rsp]\njmp 5b\n72: fxrstor64 [rsp]\njmp 5b",
         // The first call asks the processor three things: whether the system has enabled `xsave` (OSXSAVE), and for which components; whether
