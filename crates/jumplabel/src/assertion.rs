@@ -6,12 +6,12 @@ use core::ptr::null_mut;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{Acquire, Release};
 
-/// An assertion that has failed. `Display` shows the message or, if there is none, `assertion failed: CONDITION`.
+/// An assertion that has failed. `Display` shows the message, or `assertion failed: CONDITION` if there is no message.
 #[derive(Clone, Copy, Debug)]
 pub struct Assertion<'a> {
-    /// The condition, as the source has it.
+    /// The source text of the condition.
     pub condition: &'static str,
-    /// The message, which replaces the condition in the text.
+    /// The message, if the assertion has one. `Display` then does not show the condition.
     pub message: Option<Arguments<'a>>,
     /// The source file of the assertion.
     pub file: &'static str,
@@ -30,34 +30,35 @@ impl Display for Assertion<'_> {
     }
 }
 
-/// A function that gets each assertion that fails. If it returns, the program continues after the assertion.
+/// A function that is called with each assertion that fails. If the function returns, the program continues after the assertion.
 pub type Hook = fn(&Assertion<'_>);
 
 static HOOK: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
-/// Sets the hook of the process, for all assertions of Rust in this instance of the library. With `None`, the default, an assertion that fails
-/// panics.
+/// Sets the hook: the function that is called when an assertion of Rust in this instance of the library fails. Without a hook (`None`, the default),
+/// such an assertion panics.
 ///
-/// The hook runs in the thread whose assertion has failed, outside all locks of the library. It may panic, flip keys and replace itself. Costs
-/// one atomic store. Safe in signal handlers and after a fork.
+/// The hook runs in the thread whose assertion has failed. The library takes no lock to call the hook, so the hook may panic, flip keys and replace
+/// itself. Setting the hook costs one atomic store. Safe in signal handlers and after a fork.
 pub fn set_hook(hook: Option<Hook>) {
     HOOK.store(hook.map_or(null_mut(), |hook| hook as *mut ()), Release);
 }
 
-/// Passes `assertion` to the hook. Returns false if there is no hook.
+/// Calls the hook with `assertion`. Returns false if there is no hook.
 #[doc(hidden)]
 #[cold]
 #[inline(never)]
 pub fn __is_told(assertion: &Assertion<'_>) -> bool {
-    // SAFETY: null is `None`. Any other value in HOOK was a `Hook` (`set_hook`).
+    // SAFETY: HOOK holds null, which is `None`, or an address that `set_hook` took from a `Hook`.
     let hook = unsafe { transmute::<*mut (), Option<Hook>>(HOOK.load(Acquire)) };
     hook.map(|hook| hook(assertion)).is_some()
 }
 
 /// Defines the key of the assertions in this module. Write it once in each module that uses [`key_assert!`](crate::key_assert).
 ///
-/// The key is named `assert:FILE`, with the path that rustc was given, and starts off. `JUMPLABEL='assert:*=on'` turns all of them on in a
-/// program with `jumplabel_agent::startup!()`; an agent can do that later. Costs the same as any [`static_key!`](crate::static_key).
+/// The key starts off. Its name is `assert:FILE`, where FILE is the path of the source file as rustc got it. `JUMPLABEL='assert:*=on'` turns the keys
+/// of all files on when a program with `jumplabel_agent::startup!()` starts; an agent can do that later. Costs the same as any
+/// [`static_key!`](crate::static_key).
 #[macro_export]
 macro_rules! assertions {
     () => {
@@ -69,7 +70,7 @@ macro_rules! assertions {
     };
 }
 
-/// An assertion that an operator turns on in the release build. (Linux has `VM_WARN_ON` and similar macros, which are compiled in or out.)
+/// An assertion that an operator can turn on in the release build. (Linux has `VM_WARN_ON` and similar macros, but these are compiled in or out.)
 ///
 /// ```
 /// use jumplabel::{assertions, key_assert};
@@ -90,17 +91,17 @@ macro_rules! assertions {
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// `key_assert!(in KEY; condition)` is for a group of assertions across modules. The key is any key that
-/// [`static_branch_unlikely!`](crate::static_branch_unlikely) takes. A good name for such a key is `assert:tree`: the pattern `assert:*` then
-/// chooses it with the others.
+/// `key_assert!(in KEY; condition)` uses another key, for a group of assertions in several modules. KEY is anything that
+/// [`static_branch_unlikely!`](crate::static_branch_unlikely) takes. A good name for such a key is `assert:tree`, because the pattern `assert:*` then
+/// also selects this key.
 ///
-/// *Off*: one nop; neither the condition nor the message is evaluated. Costs 16 bytes of table, and an arm after the function. *On, if it
-/// fails*: the hook of [`set_hook`] is called; without a hook, the assertion panics. Safe in signal handlers if the condition, the message and
-/// the hook are safe there.
+/// If the key is off, an assertion is one nop, and neither the condition nor the message is evaluated. It costs 16 bytes of table, and an arm after
+/// the function. If the key is on, the condition is evaluated; if it is false, the hook of [`set_hook`] is called, or the assertion panics if there
+/// is no hook. Safe in signal handlers if the condition, the message and the hook are safe there.
 #[macro_export]
 macro_rules! key_assert {
     (in $($rest:tt)+) => { $crate::key_assert!(@key [] $($rest)+) };
-    // The key ends at the semicolon.
+    // The key's tokens end at the semicolon.
     (@key [$($key:tt)+] ; $condition:expr $(,)?) => {
         $crate::key_assert!(@on [$($key)+] $condition, ::core::option::Option::None)
     };
@@ -112,7 +113,7 @@ macro_rules! key_assert {
         if $crate::static_branch_unlikely!($($key)+) {
             let holds: bool = $condition;
             if !holds {
-                // This is a `match` and not a `let`, because the values that the message borrows live as long as the `match`.
+                // A `match`, and not a `let`, because the values that the message borrows live as long as the `match`.
                 match ($crate::assertion::Assertion {
                     condition: ::core::stringify!($condition),
                     message: $message,

@@ -5,7 +5,7 @@
 //!   likely               true                                      false
 //!   unlikely             false                                     true
 //!
-//!   The compiler emits a jump where default != arm. (arm: what the check yields if it falls through)
+//!   The compiler emits a jump where default != arm. (The arm is the value that the check yields if it falls through.)
 //!                        default   arm     emitted
 //!                        false     false   nop          unlikely, starts off
 //!                        false     true    jmp          likely, starts off
@@ -14,17 +14,17 @@
 //!   After a flip, the site holds a jump where enabled != arm.
 //! ```
 //!
-//! A site of a key declared `or_load` begins as a jump in all four rows: to a stub that loads the key's count. After its first flip, it is like any
-//! other site: docs/how-it-works.md, "Where nothing may be patched".
+//! A site of a key declared `or_load` begins as a jump in all four rows. This jump leads to a stub, which loads the key's count. Once a
+//! flip of its key has patched the site, it is like any other: see docs/how-it-works.md, "Where nothing may be patched".
 //!
-//! Linux: `static_branch_likely`, `static_branch_unlikely`, `static_branch_maybe` in include/linux/jump_label.h.
+//! Linux has `static_branch_likely`, `static_branch_unlikely` and `static_branch_maybe` in include/linux/jump_label.h.
 
 use crate::format::{BRANCH, JUMPS, LOADING, OFFSET_SHIFT, meta};
 use crate::key::Key;
 use crate::key_record::declaration::offset_in;
 
-/// The number that the assembler gets for a check of `key`, if `key` is a whole static. The number is the entry's meta word, with one exception:
-/// bit 7 says whether the site's first state is a jump. (The assembler does not copy this bit to the table.) There is only one number, because each
+/// The number that a check of `key` passes to the assembler, if `key` is a whole static. It is the meta word of the table entry, except that bit 7
+/// says whether the site's first state is a jump. (The assembler does not copy this bit to the table.) Everything is in one number, because each
 /// constant costs the compiler as much work as a function.
 #[doc(hidden)]
 #[must_use]
@@ -32,15 +32,15 @@ pub const fn site_word<K: Key>(arm: bool, _key: &K) -> u64 {
     word::<K>(arm, 0)
 }
 
-/// [`site_word`] for a `key` that lies in `symbol`. The bits from 8 on are the key's offset in `symbol`. (Only in a `dylib`, the meta word also has
-/// this offset.)
+/// [`site_word`] for a `key` that is a part of the static `symbol`. The bits from 8 on are the offset of `key` in `symbol`. (The meta word has this
+/// offset only in a build with `jumplabel_dylib`.)
 ///
 /// # Safety
 /// `key` lies in `symbol`.
 #[doc(hidden)]
 #[must_use]
 pub const unsafe fn site_word_in<K: Key, S>(arm: bool, key: &K, symbol: &S) -> u64 {
-    // SAFETY: the caller says that `key` lies in `symbol`.
+    // SAFETY: the caller ensures that `key` lies in `symbol`.
     word::<K>(arm, unsafe { offset_in(key, symbol) })
 }
 
@@ -50,20 +50,19 @@ const fn word<K: Key>(arm: bool, offset: usize) -> u64 {
     meta(arm, kind, offset) as u64 | jumps | (offset as u64) << OFFSET_SHIFT
 }
 
-/// Accepts only keys, so that code that checks something else does not compile. For builds without sites.
+/// Compiles only if its argument is a key. The fallback calls this function, so that a check of anything else is a compile error there, too.
 #[doc(hidden)]
 pub const fn is_key<K: Key>(_: &K) {}
 
 /// Yields whether a key is on. The code for "on" lies in line.
 ///
-/// Takes a static [`StaticKey`](crate::StaticKey) or [`DeferredKey`](crate::DeferredKey), an element with a constant index of a static array, or
-/// a field of a static: `KEY`, `module::KEYS[3]`, `CONFIG.trace`, `CONFIG.hooks[1]`. A reference, a local variable or a parameter is not
-/// allowed: if a key is chosen at run time, ask it with [`is_enabled`](crate::RawKey::is_enabled). `cargo build` reports each element that does
-/// not exist. `cargo check` reports it if the index is a literal.
+/// The key must be a static [`StaticKey`](crate::StaticKey) or [`DeferredKey`](crate::DeferredKey), an element with a constant index of a static
+/// array, or a field of a static: `KEY`, `module::KEYS[3]`, `CONFIG.trace`, `CONFIG.hooks[1]`. It cannot be a reference, a local variable or a
+/// parameter: if a key is chosen at run time, call its [`is_enabled`](crate::RawKey::is_enabled). `cargo build` reports an index that is out of
+/// range. `cargo check` reports it only if the index is a literal.
 ///
-/// A check is one instruction that falls through or jumps: no load, no compare. It writes no register, but the flags change. Safe anywhere,
-/// signal handlers included. The compiler does not vectorise a loop that contains a check. For a loop that should be vectorised, move the check
-/// out of it.
+/// A check is one instruction that falls through or jumps, without a load or a compare. It changes the flags and no register. Safe anywhere, signal
+/// handlers included. The compiler does not vectorise a loop that contains a check. If a loop should be vectorised, move the check out of it.
 #[macro_export]
 macro_rules! static_branch_likely {
     // Most keys are plain names. For them, this rule gives the compiler less work than the next one.
@@ -71,7 +70,8 @@ macro_rules! static_branch_likely {
     ($($key:tt)+) => { $crate::__static_branch!(true, $($key)+) };
 }
 
-/// Yields whether a key is on. The code for "off" lies in line. Otherwise like [`static_branch_likely!`](crate::static_branch_likely).
+/// Yields whether a key is on. The code for "off" lies in line. In all other respects, it is like
+/// [`static_branch_likely!`](crate::static_branch_likely).
 #[macro_export]
 macro_rules! static_branch_unlikely {
     // Most keys are plain names. For them, this rule gives the compiler less work than the next one.
@@ -79,8 +79,8 @@ macro_rules! static_branch_unlikely {
     ($($key:tt)+) => { $crate::__static_branch!(false, $($key)+) };
 }
 
-/// [`static_branch_likely!`](crate::static_branch_likely) if a constant is true, otherwise
-/// [`static_branch_unlikely!`](crate::static_branch_unlikely): `static_branch_maybe!(cfg!(debug_assertions), CHECKS)`.
+/// Yields whether a key is on. It is [`static_branch_likely!`](crate::static_branch_likely) if a constant is true, and
+/// [`static_branch_unlikely!`](crate::static_branch_unlikely) if it is false: `static_branch_maybe!(cfg!(debug_assertions), CHECKS)`.
 #[macro_export]
 macro_rules! static_branch_maybe {
     ($likely:expr, $($key:tt)+) => { $crate::__static_branch!(const { $likely }, $($key)+) };
@@ -88,7 +88,7 @@ macro_rules! static_branch_maybe {
 
 /// Yields one of two blocks: the first in a build with sites, the second in the fallback. The other block is not compiled.
 ///
-/// Use it in a layer that must behave as it would without keys, where a check is only a load:
+/// Use it in a layer over keys, if the layer should do in the fallback what it would do without keys. (A check is only a load there.)
 ///
 /// ```
 /// # use jumplabel::{if_sites, static_branch_unlikely, static_key};
@@ -108,7 +108,7 @@ macro_rules! if_sites {
     ({ $($sites:tt)* } else { $($fallback:tt)* }) => {{ $($fallback)* }};
 }
 
-/// Splits the user's expression for a key into the static that it names, and the place in that static.
+/// Splits the user's expression for a key into two parts: the static that the expression names, and the place of the key in that static.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __static_branch {
@@ -122,7 +122,7 @@ macro_rules! __static_branch {
     ($arm:expr, $($function:ident)::+ ( $($arguments:tt)* ) $($rest:tt)*) => { $crate::__static_branch!(@not "a call") };
     ($arm:expr, $key:path) => { $crate::__site!($arm, $key, [$crate::check::site_word]($key), let _ = &$key;) };
     ($arm:expr, $($key:ident)::+ $(. $field:tt)+) => { $crate::__site_in!($arm, $($key)::+, ($($key)::+ $(. $field)+),) };
-    // The next two rules are for indexes that are literals.
+    // In the next two rules, all indexes are literals.
     ($arm:expr, $key:path $([ $index:literal ] $(. $field:tt)*)+) => {
         $crate::__site_in!($arm, $key, ($key $([ $index ] $(. $field)*)+), const _: () = )
     };
@@ -136,10 +136,10 @@ macro_rules! __static_branch {
     ($arm:expr, $($other:tt)*) => { $crate::__static_branch!(@not "this") };
 }
 
-/// A check of a key that lies somewhere in a static. The expression for the key also stands outside the site, so that the compiler's messages are
-/// clear. If it has indexes, it stands there in a constant. If all indexes are literals, the constant is an item. `cargo check` evaluates items,
-/// and so finds an element that does not exist. Other indexes may use generic parameters, which no item can name. The compiler evaluates their
-/// constants only when it builds the program.
+/// A check of a key that is a part of a static. `__site!` also puts the expression for the key outside the site's assembly, so that the compiler's
+/// messages are clear. If the expression has indexes, it stands in a constant there.
+/// - If all indexes are literals, the constant is an item. `cargo check` evaluates items, and so reports an element that does not exist.
+/// - Other indexes may use generic parameters, which an item cannot name. The compiler evaluates these constants only when it builds the program.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __site_in {
@@ -148,7 +148,7 @@ macro_rules! __site_in {
     };
 }
 
-/// A check, in a build with sites: a site that can be patched.
+/// A check in a build with sites: a site that can be patched.
 #[cfg(jumplabel_sites)]
 #[doc(hidden)]
 #[macro_export]
@@ -156,7 +156,8 @@ macro_rules! __site {
     ($($site:tt)*) => { $crate::__site_options!($($site)*) };
 }
 
-/// A check in the fallback: a load, a test, a jump. It accepts what a site accepts: a static, and constant places in a static.
+/// A check in the fallback: a load, a test and a jump. It accepts the same keys as a check in a build with sites: statics, and constant places in
+/// statics.
 #[cfg(not(jumplabel_sites))]
 #[doc(hidden)]
 #[macro_export]

@@ -1,4 +1,4 @@
-//! Lists keys, static calls and modes from their records, and sites from the tables.
+//! Lists keys, static calls and modes from their records, and sites from the tables of objects.
 
 mod named;
 mod sites;
@@ -25,20 +25,21 @@ use crate::switch::info::ModeInfo;
 use named::each_named;
 pub use sites::{Site, for_each_mode_site, for_each_site, loading};
 
-/// Calls `visit` for each key that has a record, in all loaded objects. `static_key!`, `naked_key!`, `record_key!` and `tracepoint!` leave
-/// records, and so do declarations in C. Then it calls `visit` for each key that a list gives a name to: [`List::names`](crate::List::names).
+/// Calls `visit` for each key that has a record, in all loaded objects. `static_key!`, `naked_key!`, `record_key!` and `tracepoint!` leave records,
+/// and so do declarations in C. After that, calls `visit` for each key to which a list gives a name: see [`List::names`](crate::List::names).
 ///
-/// The function collects the keys under the lock, and visits them after it has released the lock. So `visit` can flip keys. Do not unload an
-/// object while its keys are visited, nor while you use anything that `visit` stored. Costs one binary search for each key in each object.
+/// The function collects the keys under the lock, and calls `visit` after it has released the lock. So `visit` can flip keys. Do not unload an object
+/// while its keys are visited, nor while you use anything that `visit` stored. Costs one binary search for each key in each object.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`]. If the lock cannot be taken, the errors of [`RawKey::seal`].
+/// [`Error::OutOfMemory`]. If the lock cannot be taken, the errors of [`RawKey::seal`]. In the fallback, [`Error::NoRecords`] if no constructors have
+/// run.
 pub fn for_each_key(visit: impl FnMut(KeyInfo)) -> Result<(), Error> {
     each_key(|record| 0..record.declaration().count, |_| true, visit).map(drop)
 }
 
-/// The key that has the name `name`, in any loaded object: `crate::module::NAME`, or `crate::module::NAMES[3]` for an element of an array.
-/// These are the names that [`KeyInfo`] displays.
+/// Returns the key that has the name `name`, in any loaded object. `name` is a name as [`KeyInfo`] displays it, with or without the place:
+/// `crate::module::NAME`, or `crate::module::NAMES[3]` for an element of an array.
 ///
 /// Costs a comparison for each declaration. Do not unload the key's object while you use the result.
 ///
@@ -52,27 +53,28 @@ pub fn find_key(name: &str) -> Result<KeyInfo, Error> {
     }
 }
 
-/// Calls `visit` for each static call that `static_call!` declared and that some code calls, in all loaded objects. Otherwise like
-/// [`for_each_key`]. (The records belong to trampolines. powerpc64le has no trampolines, so this function visits nothing there.)
-///
-/// # Errors
-/// The errors of [`for_each_key`].
-pub fn for_each_call(visit: impl FnMut(CallInfo)) -> Result<(), Error> {
-    // SAFETY: `each_record` passes records of calls.
-    each_record(Record::is_call, |record, sites| unsafe { CallInfo::of(record, sites) }, visit)
-}
-
-/// Calls `visit` for each static mode that `static_mode!` declared and that some code sets, in all loaded objects. Otherwise like
+/// Calls `visit` for each static call that `static_call!` declared, in all loaded objects. A static call that no code calls may be left out, because
+/// the record is in the call's trampoline. On powerpc64le, which has no trampolines, nothing is visited. In all other respects, it is like
 /// [`for_each_key`].
 ///
 /// # Errors
 /// The errors of [`for_each_key`].
+pub fn for_each_call(visit: impl FnMut(CallInfo)) -> Result<(), Error> {
+    // SAFETY: `each_record` passes only records that `Record::is_call` accepts.
+    each_record(Record::is_call, |record, sites| unsafe { CallInfo::of(record, sites) }, visit)
+}
+
+/// Calls `visit` for each static mode that `static_mode!` declared, in all loaded objects. A mode that no code sets may be left out, because the
+/// record is linked with the code that sets the mode. In all other respects, it is like [`for_each_key`].
+///
+/// # Errors
+/// The errors of [`for_each_key`].
 pub fn for_each_mode(visit: impl FnMut(ModeInfo)) -> Result<(), Error> {
-    // SAFETY: `each_record` passes records of modes.
+    // SAFETY: `each_record` passes only records that `Record::is_mode` accepts.
     each_record(Record::is_mode, |record, sites| unsafe { ModeInfo::of(record, sites) }, visit)
 }
 
-/// Computes the `info` of each record that `is` accepts, and calls `visit` with it.
+/// Calls `visit` with the `info` of each record that `is` accepts. The second argument of `info` is the number of sites.
 fn each_record<T: Copy>(
     is: fn(&Record) -> bool,
     info: impl Fn(&Record, usize) -> T,
@@ -82,7 +84,7 @@ fn each_record<T: Copy>(
     let visited = collect(
         |infos, held| {
             for record in key_record::all(held).filter(is) {
-                // SAFETY: a call or a mode has at least one byte.
+                // SAFETY: the record is of a call or a mode, and both have at least one byte.
                 let address = core::ptr::from_ref(unsafe { record.patchable::<u8>(0) }) as usize;
                 infos.push(info(&record, count(address, held)?), held.platform())?;
             }
@@ -101,8 +103,8 @@ fn count(address: usize, held: &Held<Objects>) -> Result<usize, Error> {
     object::all(held).map(|object| index::count(object, address, held)).sum()
 }
 
-/// Visits two sorts of keys: of each record, the elements that `which` returns; and the keys of lists that `is` accepts. Returns how many it
-/// visited.
+/// Visits two groups of keys: first the elements that `which` returns for each record of keys, then the keys of lists that `is` accepts. Returns the
+/// number of visited keys.
 #[cfg(jumplabel_sites)]
 fn each_key(
     which: impl Fn(&Record) -> Range<u32>,
@@ -120,7 +122,7 @@ fn each_key(
     let fill = |keys: &mut List<KeyInfo>, held: &Held<Objects>| {
         for record in key_record::all(held).filter(Record::is_key) {
             for element in which(&record) {
-                // SAFETY: the filter lets only records of keys through.
+                // SAFETY: the filter lets only records of keys through, and `which` returns only elements that the record has.
                 let key: &RawKey = unsafe { record.patchable(element) };
                 let sites = count(key.address(), held)?;
                 keys.push(KeyInfo::of(&record, element, sites, keys.len()), held.platform())?;
@@ -136,7 +138,7 @@ fn each_key(
     collect(fill, &mut visit)
 }
 
-/// [`each_key`] in a build without sites. It takes no lock, so it visits each key at once, and collects nothing.
+/// Does the same as the function above, in a build without sites. It takes no lock, so it visits each key at once, and collects nothing.
 #[cfg(not(jumplabel_sites))]
 fn each_key(
     which: impl Fn(&Record) -> Range<u32>,
@@ -159,8 +161,8 @@ fn each_key(
     Ok(count)
 }
 
-/// Whether any site overlaps the addresses `range`. Another patcher should ask this before it writes there. (Linux: `jump_label_text_reserved`,
-/// whose end is inclusive. The end of a Rust range is not.)
+/// Whether any byte of any site lies in the addresses `range`. Another patcher should call this before it writes there. (Linux:
+/// `jump_label_text_reserved`, whose end is inclusive; the end of a Rust range is not.)
 ///
 /// Costs a scan of all tables. Safe to call anywhere except in the middle of a flip.
 ///
@@ -170,25 +172,27 @@ pub fn text_reserved(range: core::ops::Range<usize>) -> Result<bool, Error> {
     Ok(text_reserved_locked(range, &Lock::take()?))
 }
 
-/// [`text_reserved`] for a caller that holds the lock.
+/// Does the same as [`text_reserved`], for a caller that holds the lock.
 #[must_use]
 pub fn text_reserved_locked(range: core::ops::Range<usize>, lock: &Lock) -> bool {
-    // The index has not checked these tables. An entry can lead anywhere, so the addition saturates.
+    // The index has not checked these entries, so an entry can lead to any address. That is why the addition saturates.
     let end = |entry: &Entry| entry.code().saturating_add(entry.bytes());
     let overlaps = |entry: &Entry| entry.code() < range.end && range.start < end(entry) && !range.is_empty();
     object::all(&lock.objects).any(|object| object.table().iter().any(overlaps))
 }
 
-/// The size of all indexes now, in bytes. Flips allocate this memory, and do not free it.
+/// The present size of all indexes in bytes. A flip allocates the index of each object that has none. The index stays until its object is unloaded,
+/// or until [`Lock::read_tables_anew`].
 ///
 /// # Errors
-/// If the lock cannot be taken, the errors of [`RawKey::seal`](RawKey::seal).
+/// If the lock cannot be taken, the errors of [`RawKey::seal`].
 pub fn index_bytes() -> Result<usize, Error> {
     let lock = Lock::take()?;
     Ok(object::all(&lock.objects).map(|object| object.index_bytes.load(Ordering::Relaxed)).sum())
 }
 
-/// For the fuzzer. Visits the entries of a key in the table of an object, as a flip of the key would find them. The object need not be registered.
+/// Visits the entries of a key in the table of an object, as a flip of the key would find them. Only for the fuzzer. The object need not be
+/// registered.
 ///
 /// # Errors
 /// The errors of a flip.
@@ -201,7 +205,8 @@ pub fn read_table(object: &crate::format::Object, key: usize, visit: impl FnMut(
     result
 }
 
-/// Collects under the lock the items that `fill` finds, releases the lock, and calls `visit` for each item. So `visit` can do anything.
+/// Collects items with `fill` under the lock, releases the lock, and then calls `visit` for each item. So `visit` can do anything. Returns the number
+/// of items.
 fn collect<T: Copy>(
     fill: impl FnOnce(&mut List<T>, &Held<Objects>) -> Result<(), Error>,
     mut visit: impl FnMut(T),

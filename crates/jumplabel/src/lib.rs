@@ -1,5 +1,5 @@
-//! Static keys for ordinary programs and for kernels. A static key is a switch that costs one instruction where it is checked. A flip of
-//! the switch rewrites the code, safely, while other threads run it.
+//! Static keys for ordinary programs and for kernels. A static key is a switch that costs one instruction at each place that checks it. A flip of the
+//! switch rewrites these instructions, safely, while other threads execute them.
 //!
 //! ```
 //! use jumplabel::{static_branch_unlikely, static_key};
@@ -25,39 +25,45 @@
 //! | check a key | [`static_branch_likely!`], [`static_branch_unlikely!`], [`static_branch_maybe!`] |
 //! | call a function that is chosen at run time | [`static_call!`], [`StaticCall::update`] |
 //! | choose among several arms | [`modes!`], [`static_mode!`], [`static_switch!`], [`StaticMode::set`] |
-//! | choose how tiny operations are done; the native way is one instruction in line | [`ops!`], [`Ops::set`] |
+//! | run tiny operations as instructions in line, and choose other code for all of them at run time | [`ops!`], [`Ops::set`] |
 //! | have all checks of a key change at one instant | [`naked_key!`], [`NakedKey::get`] |
 //! | flip a key | [`RawKey::enable`], [`disable`](RawKey::disable), [`inc`](RawKey::inc), [`dec`](RawKey::dec) |
 //! | flip several keys, all or nothing | [`Batch`], [`set_all`] |
 //! | have a key that works where the system refuses to patch code | [`OrLoadKey`] |
 //! | hold a key in a state for a while | [`RawKey::scoped`] |
-//! | be called after flips, whoever asks for them | [`on_change`], [`RawKey::on_change`] |
+//! | have a function called after each change of a key or a mode | [`on_change`], [`RawKey::on_change`] |
 //! | rate-limit a flip | [`DeferredKey`] |
 //! | make the first flip as cheap as a later one | [`prepare()`] |
-//! | know whether flips will be allowed | [`probe`] |
+//! | find out whether the system allows flips | [`probe`] |
 //! | find a key by its name | [`find_key`] |
 //! | give a name to a key that is a field or an element | [`record_key!`] |
 //! | attach data to a key | [`static_key!`], [`KeyInfo::meta`] |
 //! | list keys, static calls, modes and sites | [`for_each_key`], [`for_each_call`], [`for_each_mode`], [`for_each_site`], [`text_reserved`] |
-//! | do something else in the fallback | [`if_sites!`] |
+//! | compile other code for a build without sites | [`if_sites!`] |
 //! | find the statics that a macro makes inside functions | [`list!`], [`list_element!`], [`List`] |
 //! | choose instructions by the processor's features | [`alternative!`], [`alternatives`] |
 //! | keep assertions in the release build | [`assertions!`], [`key_assert!`], [`assertion`] |
 //! | let probes watch a place in the code | [`tracepoint!`], [`emit!`] |
-//! | have tracepoints follow bpftrace and perf | [`usdt`] |
-//! | do without `lock` prefixes while there is one thread | [`up`] |
+//! | turn tracepoints on while bpftrace or perf is attached to them | [`usdt`] |
+//! | run without `lock` prefixes while there is one thread | [`up`] |
 //! | run in a kernel | [`platform::Platform`], [`set_platform`] |
 //!
-//! Costs: a check is one instruction and 16 bytes of read-only table; a key is 8 bytes. If a program never flips, the library's only work is to
-//! link one record for each object at start-up. docs/how-it-works.md explains the mechanism; docs/safety.md has the promises and their limits.
+//! Costs: a check is one instruction and 16 bytes of read-only table; a key is 8 bytes. Keys and sites cost nothing at start-up: each object of the
+//! program (the executable, each shared library) puts one record into a list, and the first of them also starts the library. docs/how-it-works.md
+//! explains the mechanism; docs/safety.md has the promises and their limits.
 //!
-//! Features: `linux` is for Linux user space, for programs with std and without it; programs without std link the C library. `windows` is the
-//! same for Windows (x86_64-pc-windows-gnu). `alloc` adds the parts that need an allocator, a thread of the library's own or a thread-local
-//! variable: tracepoints and deferred keys, on Linux without std on x86-64, aarch64 and riscv64. `std` (default) adds the rest:
-//! [`RawKey::scoped`]. Without these features, the crate depends on nothing outside its repository, and needs a [`platform::Platform`].
+//! Features:
+//! - `linux`: Linux user space, for programs with std and without it. Programs without std link the C library.
+//! - `windows`: the same for Windows (x86_64-pc-windows-gnu).
+//! - `alloc`: `linux`, and tracepoints and deferred keys for programs without std (on Linux on x86-64, aarch64 and riscv64). These parts need an
+//!   allocator, threads and a thread-local variable.
+//! - `std` (default): `alloc` and `windows`, tracepoints and deferred keys on every target, and [`RawKey::scoped`].
 //!
-//! With `--cfg jumplabel_fallback`, under Miri, and on instruction sets without an arch file, a check is a load, a test and a jump, with the
-//! same API. `--cfg jumplabel_dylib` is for Rust `dylib`s: a site finds its key through the GOT.
+//! Without these features, the crate depends on nothing outside its repository, and needs a [`platform::Platform`].
+//!
+//! In the fallback, a check is a load, a test and a jump, with the same API. The fallback is used with `--cfg jumplabel_fallback`, under Miri, and on
+//! targets whose code the library cannot patch, such as macOS and WebAssembly. `--cfg jumplabel_dylib` is for Rust `dylib`s: a site finds its key
+//! through the GOT.
 
 #![no_std]
 

@@ -1,4 +1,5 @@
-//! Sets a key's state for a while. A guard restores the old state. A key has only one guard at a time.
+//! Guards: [`RawKey::scoped`] sets a key's state for a while, and the guard that it returns restores the old state. A key has only one guard at a
+//! time.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -13,41 +14,42 @@ use crate::key::flip::{change, change_locked};
 use crate::patch::{self, Outcome, Request};
 use crate::raw::count::Change;
 
-/// The guards of a process. A forked child makes its own list: another thread of the parent may have held the mutex when the process was forked, and
-/// the guards of such a thread are never dropped in the child.
+/// The guards of one process. A forked child makes a list of its own, for two reasons: another thread of the parent may have held the mutex when the
+/// process was forked, and the guards of such threads are never dropped in the child.
 #[derive(Debug)]
 struct Guards {
     process: Process,
-    /// The address of each key that has a guard, and the thread that made the guard.
+    /// The keys that have a guard: the address of each key, and the thread that made the guard.
     list: Mutex<Vec<(usize, ThreadId)>>,
     gone: Condvar,
 }
 
 static GUARDS: AtomicPtr<Guards> = AtomicPtr::new(null_mut());
 
-/// The number of this process, and the forks that led to it. The number alone can be that of the parent: in a new namespace, both can be 1. The
-/// forks alone do not count those by a raw `clone`, and none in a build without sites.
+/// Identifies a process by two numbers: the number that the system gives it, and the number of forks that led to it. One number is not enough. In a
+/// new namespace, a child can have the same number as its parent, such as 1. And the library does not count forks by a raw `clone`, nor any forks in
+/// a build without sites.
 type Process = (u32, u32);
 
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// WebAssembly has no processes.
+/// The process in which this thread runs. (WebAssembly has no processes.)
 fn process() -> Process {
     (if cfg!(target_family = "wasm") { 0 } else { std::process::id() }, FORKS.load(Ordering::Relaxed))
 }
 
-/// Called in a forked child.
+/// Counts a fork. Called in the child.
 #[cfg(jumplabel_sites)]
 pub(crate) fn forked() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
 impl Guards {
-    /// The guards of this process.
+    /// Returns the guards of this process. If there are none yet, or only those of a parent process, makes a new, empty list.
     fn of_process() -> &'static Guards {
         let mut found = GUARDS.load(Ordering::Acquire);
         loop {
-            // SAFETY: the pointer is null, or leads to a list that is never freed.
+            // SAFETY: the pointer is null, or `of_process` stored it. A stored list is never freed.
             if let Some(guards) = unsafe { found.as_ref() }
                 && guards.process == process()
             {
@@ -56,10 +58,10 @@ impl Guards {
             let new = Guards { process: process(), list: Mutex::new(Vec::new()), gone: Condvar::new() };
             let new = Box::into_raw(Box::new(new));
             match GUARDS.compare_exchange(found, new, Ordering::AcqRel, Ordering::Acquire) {
-                // SAFETY: from here on, nobody frees the list.
+                // SAFETY: `new` came from `into_raw`. It is now in `GUARDS`, and what is stored there is never freed.
                 Ok(_) => return unsafe { &*new },
                 Err(now) => {
-                    // SAFETY: the list came from `into_raw`, and nobody else has seen it.
+                    // SAFETY: `new` came from `into_raw`. The exchange failed, so no other code has seen the pointer.
                     drop(unsafe { Box::from_raw(new) });
                     found = now;
                 }
@@ -72,42 +74,46 @@ impl Guards {
     }
 }
 
-/// Holds a key in a state. When the guard is dropped, even by a panic, the key gets its old state back. [`RawKey::scoped`] makes the guard.
+/// A guard of a key. It has set the state of the key. When the guard is dropped, even by a panic, the key gets its old state back. [`RawKey::scoped`]
+/// makes guards.
 #[derive(Debug)]
 #[must_use = "the key goes back to its state when the guard is dropped"]
 pub struct KeyGuard {
     key: &'static RawKey,
-    /// The state that the guard restores. `None` if it restores nothing.
+    /// The state that the guard will restore; `None` if there is nothing to restore.
     before: Option<bool>,
-    /// The list that has this guard.
+    /// The list in which this guard is.
     guards: &'static Guards,
 }
 
 impl RawKey {
-    /// Turns the key on or off until the guard is dropped: for tests and tools. While one guard of a key exists, another thread that asks for a
-    /// guard of that key waits. (Other processes, and other instances of the library, do not wait.) So tests that need different states of a key
-    /// can run beside each other. `enable`, `inc` and similar functions do not wait for a guard. A program with guards of several keys must take
-    /// them in the same order on all threads: two threads that each wait for the other's key wait for ever.
+    /// Turns the key on or off until the guard is dropped. This is for tests and tools.
     ///
-    /// The guard knows its key only by the address. So the key must be a static, or leaked. Otherwise a forgotten guard could hold another key
-    /// that later lies at the same address.
+    /// Only one thread at a time has a guard of a key: another thread that calls `scoped` for this key waits. (Other processes, and other instances
+    /// of the library, do not wait.) So tests that need different states of a key can run at the same time. `enable`, `inc` and similar functions do
+    /// not wait for a guard. If a program has guards of several keys, all threads must take them in the same order. Otherwise two threads can wait
+    /// for each other for ever.
     ///
-    /// If a deferred dec is due, a user has left, but the count still includes that user. The guard does not count that user. So if the key has
-    /// no other user, the state that the guard restores is "off".
+    /// A guard identifies its key only by the address. So the key must be a static, or leaked. Otherwise another key could later lie at the same
+    /// address, and a guard that was forgotten would count as a guard of that key.
     ///
-    /// A guard belongs to its thread. So in async code, do not keep a guard across an `await`: another task on that thread that asks for a guard
-    /// of the same key gets an error, and does not wait.
+    /// If a deferred dec is due, a user has left the key but is still counted. The guard ignores that user: if the key has no other user, the guard
+    /// restores "off".
     ///
-    /// Costs a lock and an allocation by the program's allocator. If the guard changes the state, that costs a flip, and so does its drop. Not
-    /// safe in signal handlers.
+    /// A guard belongs to its thread. So in async code, do not keep a guard across an `await`: if another task on that thread asks for a guard of the
+    /// same key, it gets an error instead of waiting.
     ///
-    /// In a forked child, nobody waits for a guard that was made before the fork, not even the thread that made it: a second guard of the same key
-    /// is no error there. The guards of the parent's other threads are never dropped there, so their keys stay as they are. Not for a child that
-    /// shares the parent's memory (`vfork`, `clone(CLONE_VM)`): it would take the parent's guards away from the parent.
+    /// Costs a lock and an allocation by the program's allocator. If the guard changes the state, making it costs a flip, and dropping it costs
+    /// another. Not safe in signal handlers.
+    ///
+    /// In a forked child, guards that were made before the fork count no longer: no thread waits for them, and the thread that made such a guard can
+    /// make a second one of the same key. The guards of the parent's other threads are never dropped in the child, so their keys stay as they are. Do
+    /// not call `scoped` in a child that shares the parent's memory (`vfork`, `clone(CLONE_VM)`): the parent's guards would no longer count in the
+    /// parent, either.
     ///
     /// # Errors
-    /// [`Error::Reentrant`] if this thread already has a guard of the key, and the errors of [`enable`](Self::enable) and
-    /// [`disable`](Self::disable). On any error there is no guard, and nothing has changed.
+    /// [`Error::Reentrant`] if this thread already has a guard of the key. The errors of [`enable`](Self::enable) and [`disable`](Self::disable). On
+    /// an error, there is no guard, and nothing has changed.
     pub fn scoped(&'static self, on: bool) -> Result<KeyGuard, Error> {
         let (key, me) = (self.address(), thread::current().id());
         let guards = Guards::of_process();
@@ -120,7 +126,7 @@ impl RawKey {
         }
         list.push((key, me));
         drop(list);
-        // If the flip is refused, this guard is dropped, and restores nothing.
+        // If the flip is refused, the function returns early and drops this guard. It restores nothing then, because `before` is `None`.
         let mut guard = KeyGuard { key: self, before: None, guards };
         let mut lock = patch::locked(&[Request::new(self, 0)])?;
         let before = self.is_held();
@@ -131,7 +137,7 @@ impl RawKey {
 }
 
 impl KeyGuard {
-    /// Restores the old state, as a drop of the guard does, and returns the outcome.
+    /// Restores the old state, as dropping the guard does, and returns the outcome.
     ///
     /// # Errors
     /// The errors of [`RawKey::enable`]. On an error, the key stays as it is. (A drop cannot report the error.)

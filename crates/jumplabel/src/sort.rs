@@ -1,18 +1,18 @@
-//! One sort for everything that this library sorts: requests, site changes, the index.
+//! The one sort function of this library. It sorts requests, site changes and indexes.
 //!
-//! The standard library's sort puts a copy of some six kilobytes into the program for each type that is sorted. This sort does not know the type:
-//! it knows only the positions of entries, and compares and swaps entries through a trait object. So the program contains one copy. The sort works
-//! in place, without memory of its own, in O(n log n):
+//! The standard library's sort adds about six kilobytes of code to the program for each type that is sorted. The function here adds its code only
+//! once, because it does not know the type: through a trait object, it compares and swaps entries by their positions. It sorts in place, without
+//! memory of its own, in O(n log n):
 //!
 //! ```text
-//!   if the input is sorted        one pass: the usual case, because linkers put table entries in the order of addresses
-//!   if not                        quicksort: the entry in the middle is the pivot; it recurses into the smaller part, to save stack
-//!   if a part is cut too often    heapsort of that part, because the pivots are bad
+//!   sorted input               one pass: the usual case, because linkers put table entries in the order of addresses
+//!   other input                quicksort: the pivot is the entry in the middle; recursion into the smaller part only, to save stack
+//!   a part is cut too often    heapsort of that part, because its pivots are bad
 //! ```
 
 use core::ops::Range;
 
-/// A list whose entries can be compared and swapped by their positions. A position that is out of range swaps nothing.
+/// A list whose entries can be compared and swapped by their positions. If a position is out of range, `less` returns false and `swap` does nothing.
 trait Places {
     fn less(&self, a: usize, b: usize) -> bool;
     fn swap(&mut self, a: usize, b: usize);
@@ -48,7 +48,7 @@ pub(crate) fn sort_unstable_by<T>(places: &mut [T], less: impl Fn(&T, &T) -> boo
 fn sort(places: &mut dyn Places, range: Range<usize>) {
     let disordered = range.clone().skip(1).any(|at| places.less(at, at - 1));
     if disordered {
-        // The limit is twice the depth that results if each cut hits the middle.
+        // The limit of cuts is twice the depth of the recursion if every cut is in the middle.
         quicksort(places, range.start, range.end, 2 * range.len().ilog2());
     }
 }
@@ -60,7 +60,7 @@ fn quicksort(places: &mut dyn Places, mut start: usize, mut end: usize, mut cuts
         }
         cuts -= 1;
         let cut = partition(places, start, end);
-        // Recurses into the smaller part, which is at most half. The loop continues with the larger part.
+        // Recurses into the smaller part, which has at most half of the entries. The loop continues with the larger part.
         if cut - start < end - cut {
             quicksort(places, start, cut, cuts);
             start = cut + 1;
@@ -71,13 +71,13 @@ fn quicksort(places: &mut dyn Places, mut start: usize, mut end: usize, mut cuts
     }
 }
 
-/// Moves the entry in the middle to its final position, and returns that position. Then the entries before it are not greater, and the entries
-/// after it are not less.
+/// Moves the entry in the middle (the pivot) to its final position, and returns that position. No entry before the pivot is greater, and no entry
+/// after the pivot is less.
 fn partition(places: &mut dyn Places, start: usize, end: usize) -> usize {
     places.swap(start, start + (end - start) / 2);
     let (mut left, mut right) = (start, end);
     loop {
-        // Both sides stop at an entry that equals the pivot. So if many entries are equal, the cut is in the middle, too.
+        // Both scans stop at an entry that equals the pivot. So the cut is in the middle even if many entries are equal.
         left += 1;
         while left < end && places.less(left, start) {
             left += 1;
@@ -96,8 +96,8 @@ fn partition(places: &mut dyn Places, start: usize, end: usize) -> usize {
 
 fn heapsort(places: &mut dyn Places, start: usize, end: usize) {
     let len = end - start;
-    // The first `len / 2` turns build a heap, from the last node with a child to the root. Each of the other turns takes the greatest entry
-    // off the heap.
+    // The first `len / 2` turns build a heap, from the last node that has a child to the root. Each later turn moves the greatest entry of the heap
+    // to its end, and takes this entry off the heap.
     for turn in (0..len + len / 2).rev() {
         let (mut node, limit) = if turn >= len { (turn - len, len) } else { (0, turn) };
         if turn < len {
@@ -120,14 +120,14 @@ fn heapsort(places: &mut dyn Places, start: usize, end: usize) {
     }
 }
 
-#[cfg(all(test, not(miri)))] // Long input is the point, and Miri would take hours.
+#[cfg(all(test, not(miri)))] // The tests need long inputs, for which Miri would take hours.
 mod tests {
     use core::cell::Cell;
     use std::vec::Vec;
 
     use super::*;
 
-    /// Inputs of `len` entries on which sorts are known to fail.
+    /// Inputs of `len` entries, of shapes that make known sort functions slow or wrong.
     fn inputs(len: u32) -> Vec<(&'static str, Vec<u32>)> {
         let shape = |of: fn(u32, u32) -> u32| (0..len).map(|at| of(at, len)).collect::<Vec<_>>();
         let mut random = 0x9e37_79b9_u32;
@@ -160,7 +160,7 @@ mod tests {
         let mut places: Vec<u32> = (0..len).collect();
         patient(&mut places, &|&a, &b| {
             let mut known = values.take();
-            // If neither entry has a value yet, `b` gets one: it is the pivot, or as good as the pivot.
+            // If neither entry has a value yet, `b` gets the next one: in `partition`, `b` is then the pivot.
             for at in [b, a] {
                 if known[a as usize] == u32::MAX && known[b as usize] == u32::MAX {
                     known[at as usize] = next.replace(next.get() + 1);
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(stumbles(|places, less| sort_unstable_by(places, less)), None);
     }
 
-    /// Sorted input takes one pass. Most tables are sorted.
+    /// Sorted input, as most tables are, takes one pass.
     #[test]
     fn sorted_input_takes_one_pass() {
         let comparisons = Cell::new(0);

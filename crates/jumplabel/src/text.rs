@@ -1,18 +1,18 @@
-//! Texts with numbers in them, made piece by piece. `core::fmt` could make them, too, but with more code than a whole flip has. A program in C, or
-//! a kernel, that needs no other texts than this library's is smaller without `core::fmt`.
+//! Makes texts with numbers in them, piece by piece. `core::fmt` could make these texts, too, but its code is larger than that of a whole flip. So a
+//! program in C, or a kernel, that needs no other texts than this library's is smaller without `core::fmt`.
 //!
 //! ```text
-//!   an error ──► its text: piece, number, piece ──► Pieces ──► a Formatter       Rust: Display
-//!                                                      └─────► a line            C, and what is said before an abort
+//!   an error ──► its text: piece, number, piece ──► Pieces ──► a Formatter       for Display, in Rust
+//!                                                      └─────► a line            for C, and for messages before an abort
 //! ```
 
 use core::ffi::CStr;
 use core::fmt;
 
-/// A function that takes the pieces of a text, one after the other.
+/// A function that is called with the pieces of a text, one after the other.
 pub type Pieces<'a> = &'a mut dyn FnMut(&str);
 
-/// Passes on a number: `-12`.
+/// Passes a number to `pieces`, in decimal: `-12`.
 #[cold]
 #[inline(never)]
 pub fn number(number: i64, pieces: Pieces<'_>) {
@@ -22,14 +22,14 @@ pub fn number(number: i64, pieces: Pieces<'_>) {
     digits(number.unsigned_abs(), 10, pieces);
 }
 
-/// Passes on an address: `0x7f00`.
+/// Passes an address to `pieces`: `0x7f00`.
 #[cold]
 pub fn address(address: usize, pieces: Pieces<'_>) {
     pieces("0x");
     digits(address as u64, 16, pieces);
 }
 
-/// Passes on the bytes of a site: `[0f, 1f]`.
+/// Passes the bytes of a site to `pieces`: `[0f, 1f]`.
 #[cold]
 pub fn bytes(bytes: &[u8], pieces: Pieces<'_>) {
     let mut before = "[";
@@ -44,7 +44,7 @@ pub fn bytes(bytes: &[u8], pieces: Pieces<'_>) {
     pieces(if bytes.is_empty() { "[]" } else { "]" });
 }
 
-/// Passes on a name from the system, with `?` for bytes that are not UTF-8.
+/// Passes a name from the system to `pieces`, with `?` in place of each sequence of bytes that is not UTF-8.
 #[cold]
 pub fn name(name: &CStr, pieces: Pieces<'_>) {
     for chunk in name.to_bytes().utf8_chunks() {
@@ -55,7 +55,7 @@ pub fn name(name: &CStr, pieces: Pieces<'_>) {
     }
 }
 
-#[inline(never)] // Inlined, a kernel would contain it a dozen times: 2.7 kB.
+#[inline(never)] // If this were inlined, a kernel would contain a dozen copies (2.7 kB).
 fn digits(mut number: u64, base: u64, pieces: Pieces<'_>) {
     let mut text = [0; 20];
     let mut length = 0;
@@ -69,11 +69,11 @@ fn digits(mut number: u64, base: u64, pieces: Pieces<'_>) {
         }
     }
     let all = text.get(text.len() - length..).unwrap_or_default();
-    // SAFETY: digits and small letters are ASCII.
+    // SAFETY: `all` has only digits and small letters, which the loop above stored. These are ASCII.
     pieces(unsafe { core::str::from_utf8_unchecked(all) });
 }
 
-/// Passes the pieces from `tell` to a formatter.
+/// Passes the pieces that `tell` makes to a formatter.
 pub(crate) fn format(f: &mut fmt::Formatter<'_>, tell: impl FnOnce(Pieces<'_>)) -> fmt::Result {
     let mut done = Ok(());
     tell(&mut |piece| {
@@ -84,8 +84,8 @@ pub(crate) fn format(f: &mut fmt::Formatter<'_>, tell: impl FnOnce(Pieces<'_>)) 
     done
 }
 
-/// Fills `room` with the pieces from `tell` and with the byte `end`, for which there is always room. Returns what it filled. Text that does not
-/// fit is cut off.
+/// Fills `room` with the pieces that `tell` makes, followed by the byte `end`, and returns the filled part. Text that does not fit is cut off; `end`
+/// always fits, unless `room` is empty.
 #[cold]
 #[inline(never)]
 pub fn line<'room>(room: &'room mut [u8], end: u8, tell: &dyn Fn(Pieces<'_>)) -> &'room [u8] {
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(told(|pieces| name(c"a\xc3\xa4\xffb\xc3", pieces)), "aä?b?");
     }
 
-    /// Each line has its end, the terminator byte, however much of the text is cut off.
+    /// A line always ends with the byte `end`, however much of the text is cut off.
     #[test]
     fn cut_off() {
         let line = |text: &str| String::from_utf8(line(&mut [0; 4], b'\n', &|pieces| pieces(text)).to_vec()).unwrap();

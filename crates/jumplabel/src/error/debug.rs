@@ -4,8 +4,8 @@ use core::fmt;
 
 use super::Error;
 
-/// Prints what a derived `Debug` would print. `unwrap` brings this code into every program. A derived `Debug` is twice as large, because it has
-/// separate code for each name.
+/// Prints the same text as a derived `Debug`, which would take twice as much code, because it has separate code for each name. The size matters
+/// because every program that calls `unwrap` contains this code.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_struct(self.name());
@@ -57,7 +57,7 @@ impl fmt::Debug for Error {
 
 impl Error {
     /// The name of the variant.
-    #[inline(never)] // Inlined, `fmt` would contain a copy of its next steps for each name.
+    #[inline(never)] // If this were inlined, `fmt` would contain a copy of the code after the call for each name.
     const fn name(&self) -> &'static str {
         match self {
             Error::Denied { .. } => "Denied",

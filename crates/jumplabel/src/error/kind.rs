@@ -1,10 +1,10 @@
-//! Errors sorted by what their caller can do about them.
+//! Kinds of errors: a kind says what the caller can do about an error.
 
 use super::Error;
 
-/// A sort of errors. A caller can do the same about all errors of one sort. [`Error::kind`] returns the sort.
+/// The kind of an error: what a caller can do about it. [`Error::kind`] returns the kind.
 ///
-/// An [`Error`] has the details, and its message says what to do. Match on the kind in a program that only decides how to continue: later versions
+/// An [`Error`] has the details, and its message says what to do. A program that only decides how to continue can match on the kind: later versions
 /// will add errors, but hardly any kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -19,11 +19,11 @@ pub enum ErrorKind {
     /// [`Error::UnknownKind`], [`Error::NoBounds`], [`Error::NoRecords`], [`Error::OutOfRange`], [`Error::UnfitOp`],
     /// [`Error::UnfitAlternative`].
     Object,
-    /// It is too early for the call, or this thread is in the middle of another flip: try again later. [`Error::TooEarly`],
+    /// The function was called too early, or while this thread is in the middle of another flip: try again later. [`Error::TooEarly`],
     /// [`Error::NoPlatform`], [`Error::Reentrant`].
     Moment,
-    /// The count of a key, or the seal of a key, call or mode, forbids the change: the users disagree about it. [`Error::Overflow`],
-    /// [`Error::Underflow`], [`Error::Counted`], [`Error::Sealed`].
+    /// The count of a key, or the seal of a key, call or mode, forbids the change: the users of the key, call or mode disagree about its state.
+    /// [`Error::Overflow`], [`Error::Underflow`], [`Error::Counted`], [`Error::Sealed`].
     Count,
     /// The arguments ask for something that does not exist: the program is wrong. [`Error::Circular`], [`Error::NotCode`],
     /// [`Error::NoSuchMode`], [`Error::NoSuchCpu`], [`Error::IsTable`], [`Error::NoWriter`], [`Error::UnknownWriter`], [`Error::NoSuchKey`],
@@ -32,7 +32,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// The sort of this error. It says what the caller can do about the error.
+    /// The kind of this error.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         match self {

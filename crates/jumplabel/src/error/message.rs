@@ -1,4 +1,5 @@
-//! The message of an error: the fact, and what to do about it. It is made of pieces, because programs in C use it without `core::fmt`.
+//! The message of each error: what is wrong, and what to do about it. Messages are made piece by piece, because programs in C use them without
+//! `core::fmt`.
 
 use core::ffi::CStr;
 use core::fmt;
@@ -7,12 +8,12 @@ use super::{Error, Refusal, Refusals, WriterKind};
 use crate::arch::Code;
 use crate::text::{self, Pieces};
 
-/// The bytes with which each breakpoint of a debugger, and each uprobe of Linux, begins.
+/// The bytes that breakpoints of debuggers, and uprobes of Linux, begin with.
 const PROBES: &[&[u8]] = if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
-    // int3, and a call of the trampoline of uprobes
+    // int3; and the call that Linux writes for an optimized uprobe
     &[&[0xcc], &[0xe8]]
 } else if cfg!(target_arch = "aarch64") {
-    // brk 0, brk 5
+    // brk 0, of debuggers; brk 5, of uprobes
     &[&[0, 0, 0x20, 0xd4], &[0xa0, 0, 0x20, 0xd4]]
 } else if cfg!(any(target_arch = "riscv32", target_arch = "riscv64")) {
     // ebreak, c.ebreak
@@ -21,7 +22,7 @@ const PROBES: &[&[u8]] = if cfg!(any(target_arch = "x86_64", target_arch = "x86"
     &[]
 };
 
-/// Whether a site seems to hold a breakpoint or a uprobe. (No instruction that jumplabel writes for a key begins with [`PROBES`].)
+/// Whether the bytes at a site look like a breakpoint or a uprobe. (No instruction that jumplabel writes for a key begins with any of [`PROBES`].)
 fn is_probe(found: &Code) -> bool {
     PROBES.iter().any(|probe| found.starts_with(probe))
 }
@@ -32,8 +33,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// Messages that C's `jumplabel_strerror` also has. A program that has both tables of messages contains these texts only once, because their
-/// bytes are the same.
+/// Messages that are also in C's `jumplabel_strerror`. If a program contains the messages of Rust and of C, it contains these texts only once,
+/// because their bytes are the same.
 #[doc(hidden)] // For the C API.
 pub mod same_in_c {
     use core::ffi::CStr;
@@ -53,7 +54,7 @@ const fn of_c(text: &CStr) -> &str {
     text
 }
 
-/// A number in the middle of a text.
+/// A number in the middle of a message: an address (hexadecimal) or another number (decimal).
 enum Number {
     Address(usize),
     Of(i64),
@@ -61,8 +62,8 @@ enum Number {
 
 use Number::{Address, Of};
 
-/// Passes on a message of three pieces: a text, a number, a text. Most messages have this form.
-#[inline(never)] // Fifteen errors call it.
+/// Passes a message of three parts to `pieces`: a text, a number, a text. Most messages have this form.
+#[inline(never)] // Sixteen errors call it.
 fn around(pieces: Pieces<'_>, before: &str, number: Number, after: &str) {
     pieces(before);
     match number {
@@ -73,7 +74,7 @@ fn around(pieces: Pieces<'_>, before: &str, number: Number, after: &str) {
 }
 
 impl Error {
-    /// Passes on the message, piece by piece: the same text as `Display`.
+    /// Passes the message to `pieces`, piece by piece: the same text as that of `Display`.
     #[doc(hidden)] // For the C API.
     #[cold]
     pub fn tell(&self, pieces: Pieces<'_>) {

@@ -13,9 +13,9 @@ pub struct Refusal(i32); // A number instead of an enum: this makes a program wi
 impl Refusal {
     /// The writer, or core sync, was not tried.
     pub const NOT_TRIED: Refusal = Refusal(0);
-    /// The system call succeeded, but the code did not change. Either memory still holds the old bytes, because the path /proc/self/mem leads to
-    /// another file. Or memory holds the new bytes, but the processor still executes the old instruction: some emulators do that, because they
-    /// cache translated code. The self-test of a writer finds the second case.
+    /// The system call succeeded, but the code did not change. There are two cases. Memory still holds the old bytes, because the path /proc/self/mem
+    /// leads to another file. Or memory holds the new bytes, but the processor still executes the old instruction: some emulators do that, because
+    /// they cache translated code. The self-test of a writer finds the second case.
     pub const NO_EFFECT: Refusal = Refusal(i32::MIN);
 
     /// A refusal with an error number of the system, or of the platform. If the number is 0, this is [`NOT_TRIED`](Self::NOT_TRIED).
@@ -32,7 +32,7 @@ impl Refusal {
 }
 
 impl Refusal {
-    /// The same text as `Display`.
+    /// Passes the text to `pieces`, piece by piece: the same text as that of `Display`.
     #[doc(hidden)] // For the C API.
     #[cold]
     pub fn tell(self, pieces: Pieces<'_>) {
@@ -53,7 +53,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// The mechanism that writes code bytes.
+/// A mechanism that writes code bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriterKind {
@@ -61,7 +61,7 @@ pub enum WriterKind {
     Procmem,
     /// Makes the pages writable for the batch: cheapest for many sites. On Windows, this is the only writer, by `VirtualProtect`.
     Mprotect,
-    /// Edits a private copy of the pages, and moves the copy over the text. So it never modifies a page that is being executed.
+    /// Edits a private copy of the pages, and moves the copy over the text. So it never writes to a page that is being executed.
     Remap,
     /// A writer of another platform, such as a kernel.
     Custom,
@@ -72,7 +72,7 @@ impl WriterKind {
     pub(crate) const ALL: [WriterKind; 4] =
         [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Remap, WriterKind::Custom];
 
-    /// The writer that has this name as a value of `JUMPLABEL_WRITER`. `None` if the name is `auto`. Pass the result to
+    /// The writer whose name is `name`, as in the variable `JUMPLABEL_WRITER`; `None` for `auto`. Pass the result to
     /// [`set_writer`](crate::set_writer).
     ///
     /// # Errors
@@ -81,7 +81,7 @@ impl WriterKind {
         Self::named_by(name.as_bytes())
     }
 
-    /// [`named`](Self::named) for a name that need not be UTF-8.
+    /// Does the same as [`named`](Self::named), for a name that need not be UTF-8.
     #[doc(hidden)] // For the C API.
     pub fn named_by(name: &[u8]) -> Result<Option<WriterKind>, Error> {
         if name == b"auto" {
@@ -92,7 +92,7 @@ impl WriterKind {
         named.map(Some).ok_or(Error::UnknownWriter)
     }
 
-    /// The name of the writer, as `JUMPLABEL_WRITER` takes it.
+    /// The name of the writer. `JUMPLABEL_WRITER` takes all of these names but `custom`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -109,7 +109,7 @@ impl WriterKind {
 pub struct Refusals([Refusal; WriterKind::ALL.len()]);
 
 impl FromIterator<(WriterKind, Refusal)> for Refusals {
-    /// Each writer that is not among `refusals` counts as not tried.
+    /// Collects refusals. A writer that is not among `refusals` counts as not tried.
     fn from_iter<I: IntoIterator<Item = (WriterKind, Refusal)>>(refusals: I) -> Refusals {
         let mut all = Refusals::default();
         refusals.into_iter().for_each(|(kind, refusal)| all.note(kind, refusal));
@@ -128,7 +128,7 @@ impl Refusals {
         }
     }
 
-    /// The writers that refused, each once, with their reasons.
+    /// Each writer that refused, once, with the reason.
     pub fn iter(&self) -> impl Iterator<Item = (WriterKind, Refusal)> {
         let all = WriterKind::ALL.into_iter().map(|kind| (kind, self.of(kind)));
         all.filter(|(_, refusal)| *refusal != Refusal::NOT_TRIED)
@@ -142,7 +142,7 @@ impl Refusals {
 }
 
 impl Refusals {
-    /// The same text as `Display`.
+    /// Passes the text to `pieces`, piece by piece: the same text as that of `Display`.
     #[doc(hidden)] // For the C API.
     #[cold]
     pub fn tell(&self, pieces: Pieces<'_>) {

@@ -1,13 +1,13 @@
-//! Finds the keys of elements of lists, under the names that the lists give them.
+//! Finds the keys in elements of lists ([`List`]), and the names that the lists give them.
 //!
 //! ```text
-//!   for_each_key     under the lock: records ──► keys; __jump_lists ──► lists that give names
-//!                    without it: each element of these ──► the function of the list ──► key, name, place
-//!                    under the lock: how many sites each has
+//!   for_each_key     under the lock      finds the lists that have elements, in __jump_lists
+//!                    without the lock    passes each element to the function of its list, which returns key, name and place
+//!                    under the lock      finds the records of keys, and counts the sites of all these keys
 //! ```
 //!
-//! Such a key has a name without a record. A record would take 40 bytes and its texts. Here the list's function makes the name from data that the
-//! element has anyway, such as a line.
+//! These keys have names without records. A record would cost 40 bytes and its texts. The list's function makes the name from data that the element
+//! has anyway, such as a line number.
 
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -17,13 +17,13 @@ use crate::list::{self, List};
 
 type Each = fn(&'static List<()>, &mut dyn FnMut(NamedKey)) -> Result<(), Error>;
 
-/// The address of [`each_of_all`]; null until a list gives names. A program whose lists give no names does not link that function.
+/// The address of [`each_of_all`]; null until a list gives names. So a program whose lists give no names does not contain that function.
 static EACH_OF_ALL: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
 impl<T: Sync + 'static> List<T> {
-    /// Gives names to the keys of this list's elements. After that, [`for_each_key`](crate::for_each_key), [`find_key`](crate::find_key) and
-    /// agents list and find these keys as if each had a record. `of` returns the key of an element and its name. A second call replaces the
-    /// first function.
+    /// Gives names to the keys in this list's elements. From then on, [`for_each_key`](crate::for_each_key), [`find_key`](crate::find_key) and agents
+    /// list and find these keys as if each had a record. `of` returns the key of an element and the key's name. A second call replaces the function
+    /// of the first.
     ///
     /// ```
     /// use jumplabel::{NamedKey, StaticKeyFalse, list, list_element, static_branch_unlikely};
@@ -48,8 +48,8 @@ impl<T: Sync + 'static> List<T> {
     /// # Ok::<(), jumplabel::Error>(())
     /// ```
     ///
-    /// Costs nothing for each key except the data in its element. `of` runs without the library's lock. A tool that reads the file, and not the
-    /// process, does not see these keys. Does nothing in the fallback.
+    /// Costs nothing for each key except the data in its element. The library does not hold its lock while `of` runs. A tool that reads the program's
+    /// file does not see these keys; only one that asks the process does. Does nothing in the fallback.
     pub fn names(&'static self, of: fn(&'static T) -> NamedKey) {
         self.names.of.store(of as *mut (), Ordering::Release);
         let each: Each = each::<T>;
@@ -59,31 +59,32 @@ impl<T: Sync + 'static> List<T> {
 }
 
 fn each<T: Sync + 'static>(list: &'static List<()>, visit: &mut dyn FnMut(NamedKey)) -> Result<(), Error> {
-    // SAFETY: `names` has stored this function only in lists of this type. The layout of a list does not depend on the type.
+    // SAFETY: `names` has stored `each::<T>` only in a `List<T>`, and lists of all types have the same layout.
     let list = unsafe { &*core::ptr::from_ref(list).cast::<List<T>>() };
-    // SAFETY: `names` has stored a function of this type in `of`, before it stored the function that is running.
+    // SAFETY: `of` holds an `fn(&'static T) -> NamedKey`: `names` stored it before it stored the function that runs here.
     let of: fn(&'static T) -> NamedKey = unsafe { core::mem::transmute(list.names.of.load(Ordering::Acquire)) };
     list.for_each(|element| visit(of(element)))
 }
 
-/// Visits the keys to which lists give names. The caller does not hold the lock.
+/// Visits the keys to which lists give names. The caller must not hold the lock, because this function takes it.
 pub(crate) fn each_named(visit: &mut dyn FnMut(NamedKey)) -> Result<(), Error> {
     let each = EACH_OF_ALL.load(Ordering::Acquire);
     if each.is_null() {
         return Ok(());
     }
-    // SAFETY: `names` has stored this function, which has that type.
+    // SAFETY: the pointer is not null, so `names` has stored `each_of_all`, which has this type.
     let each: fn(&mut dyn FnMut(NamedKey)) -> Result<(), Error> = unsafe { core::mem::transmute(each) };
     each(visit)
 }
 
 fn each_of_all(visit: &mut dyn FnMut(NamedKey)) -> Result<(), Error> {
     for &list in list::addresses()?.list.iter() {
-        // SAFETY: `list_element!` leads to a list, and lists of all types begin with these fields.
+        // SAFETY: the address comes from `list_element!`, which takes it from a `List`. The code below uses only fields that lists of all types have
+        // at the same place.
         let list = unsafe { &*(list as *const List<()>) };
         let each = list.names.each.load(Ordering::Acquire);
         if !each.is_null() {
-            // SAFETY: `names` has stored a function of this type.
+            // SAFETY: the pointer is not null, so `names` has stored an `Each` there.
             let each: Each = unsafe { core::mem::transmute(each) };
             each(list, visit)?;
         }

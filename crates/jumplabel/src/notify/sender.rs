@@ -1,5 +1,5 @@
-//! The sender of notices. It keeps the notices of a flip and, for each of them, calls the registered functions. Only programs that register
-//! functions contain it.
+//! The sender of notices: it collects the notices of a flip and then, for each notice, calls the registered functions. Only programs that register
+//! functions contain this code.
 
 use core::ffi::{c_int, c_void};
 use core::ptr::null;
@@ -11,7 +11,8 @@ use crate::platform::{Platform, platform};
 
 pub(super) static SENDER: Sender = Sender { room, add, send, gone };
 
-/// The number of notices for which the list has room from the beginning. A platform without sites has blocks of this size.
+/// The first time that the list gets memory, it gets room for at least this many notices. A platform without sites has blocks of memory of exactly
+/// this size.
 const FEW: usize = 32;
 
 fn table() -> Option<(&'static dyn Platform, &'static Notifiers)> {
@@ -20,7 +21,7 @@ fn table() -> Option<(&'static dyn Platform, &'static Notifiers)> {
 }
 
 unsafe extern "C" fn room(notices: *mut Notices, more: usize) -> u32 {
-    // SAFETY: the caller passes a `Notices` that only it uses.
+    // SAFETY: the caller passes a valid `Notices` that no other code uses during the call.
     let notices = unsafe { &mut *notices };
     let Some((platform, notifiers)) = table() else { return ROOM };
     if more == 0 || notices.by == NOBODY || notifiers.is_empty() {
@@ -33,15 +34,16 @@ unsafe extern "C" fn room(notices: *mut Notices, more: usize) -> u32 {
 }
 
 unsafe extern "C" fn add(notices: *mut Notices, of: usize, setting: usize) {
-    // SAFETY: the caller passes a `Notices` that only it uses.
+    // SAFETY: the caller passes a valid `Notices` that no other code uses during the call.
     let notices = unsafe { &mut *notices };
-    // If a function was registered after the call of `room`, there is no room, but the function need not be called.
+    // If the first function was registered after the call of `room`, the list has no room. Then nothing is added, and the function need not be called
+    // for this flip.
     let mut notice = Some(Notice { of, setting }).filter(|_| notices.by != NOBODY);
     notices.list.extend(true, || notice.take());
 }
 
 unsafe extern "C" fn send(notices: *mut Notices) {
-    // SAFETY: the caller passes a `Notices` that only it uses.
+    // SAFETY: the caller passes a valid `Notices` that no other code uses during the call.
     let Notices { list, by: [by, uid], .. } = unsafe { &mut *notices };
     let Some((platform, notifiers)) = table() else { return };
     if !list.is_empty() {

@@ -40,8 +40,8 @@ impl Lock {
     ///
     /// # Errors
     /// [`Error::Reentrant`] if this thread already holds the lock, [`Error::OutOfMemory`], [`Error::NoPlatform`] in a kernel that has not called
-    /// [`set_platform`](crate::set_platform), [`Error::TooEarly`] before constructors run, [`Error::Denied`] if the system refuses to block
-    /// signals.
+    /// [`set_platform`](crate::set_platform), [`Error::TooEarly`] before constructors run, [`Error::Denied`] if the system refuses to block signals
+    /// or to tell the thread's number.
     pub fn take() -> Result<Lock, Error> {
         Lock::by(Platform::lock)
     }

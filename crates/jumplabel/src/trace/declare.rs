@@ -21,16 +21,17 @@
 /// # Ok::<(), jumplabel::Error>(())
 /// ```
 ///
-/// Operators see the tracepoint as `group:name`. The macro makes a static, which is a [`Tracepoint`](crate::Tracepoint), and a type. Both have the
-/// second name. All probes get the same arguments. So the type of each argument must be `Copy`; integers and `&` references are. Probes return
-/// nothing. The type of an argument can contain a path, which is looked up where the declaration stands. It cannot contain a type parameter.
+/// Operators see a tracepoint as `group:name`. For each tracepoint, the macro makes a static, which is a [`Tracepoint`](crate::Tracepoint), and a
+/// type; both are called `name`. The type of each argument must be `Copy` (integers and `&` references are), because every probe gets the same
+/// arguments. Probes return nothing. The type of an argument can contain a path, which is looked up where the declaration stands. It cannot contain a
+/// type parameter.
 ///
 /// On Linux (x86-64, aarch64, riscv64), tracers such as bpftrace find the tracepoint in the program's file as `group:name`: see
 /// [`usdt`](crate::usdt).
 ///
-/// Costs 56 bytes of data, a trampoline, and a function that walks the list of probes. If the tracepoint has a note for tracers, it costs one more
-/// function. It also costs the record of a key (one with a name and a `meta`: see [`static_key!`](crate::static_key)) and the record of a static
-/// call. Needs the feature `std` or `alloc`.
+/// Costs 56 bytes of data, a trampoline, and a function that walks the list of probes; with a note for tracers, one more function. Also costs two
+/// records: that of a key with a name and a `meta` (see [`static_key!`](crate::static_key)), and that of a static call. Needs the feature `std` or
+/// `alloc`.
 #[macro_export]
 macro_rules! tracepoint {
     () => {};
@@ -68,7 +69,7 @@ macro_rules! __tracepoint {
                 [::core::module_path!(), "::", ::core::stringify!($name)], ::core::module_path!().len(), ::core::file!()));
             $crate::__static_call_function!(__FUNCTION, $name, fn($($type),*), __walk);
             #[allow(clippy::undocumented_unsafe_blocks)]
-            // SAFETY: the macro makes the type for the call that the static begins with.
+            // SAFETY: the type stands for the static call at the beginning of the static, and `Function` and `Target` are that call's function type.
             unsafe impl $crate::call::Trampoline for $name {
                 type Function = fn($($type),*);
                 const FUNCTION: &'static fn($($type),*) = __FUNCTION;
@@ -81,7 +82,7 @@ macro_rules! __tracepoint {
                 }
             }
             #[allow(clippy::undocumented_unsafe_blocks)]
-            // SAFETY: the default of the trampoline, `__walk`, goes through the list of this static.
+            // SAFETY: the default of the trampoline is `__walk`, which has the type `Target` and calls each probe in the list of this static.
             unsafe impl $crate::trace::Signature for $name {
                 type Closure = dyn ::core::ops::Fn($($type),*) + ::core::marker::Send + ::core::marker::Sync;
                 fn closure(__function: fn($($type),*)) -> $crate::trace::Arc<Self::Closure> {
@@ -92,8 +93,8 @@ macro_rules! __tracepoint {
     };
 }
 
-/// Makes the function that calls all probes. Its parameters have names that the macro chooses, because an argument may have the same name as a
-/// static, such as a tracepoint.
+/// Makes the walk, the function that calls all probes. The macro chooses the names of its parameters, because the name of an argument may be that of
+/// a static (such as a tracepoint), which a parameter cannot have.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tracepoint_walk {
@@ -115,8 +116,8 @@ macro_rules! __tracepoint_walk {
     };
 }
 
-/// Emits the record of the tracepoint's key. The record is in a function, and not in a module as with `record_key!`: if the tracepoint is declared
-/// in a function, a module in that function does not see the static.
+/// Emits the record of the tracepoint's key. `record_key!` puts a record into a module; here, the record is in the function, because a tracepoint may
+/// be declared in a function, and a module in that function does not see the tracepoint's static.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tracepoint_record {
@@ -140,9 +141,9 @@ macro_rules! __tracepoint_record {
 
 /// Calls the probes of a tracepoint: `emit!(packet, data.len(), port)`.
 ///
-/// Without a probe, this is one instruction that falls through, and the arguments are not evaluated. If the only probe is a plain `fn`, `emit!`
-/// calls it through a trampoline. With a closure, or with several probes, it calls a function that goes through the probes. Safe in signal
-/// handlers, if the probes are safe there. Its type is `()`.
+/// Without a probe, this is one instruction that falls through, and the arguments are not evaluated. If the only probe is a plain `fn`, `emit!` calls
+/// it through a trampoline. With a closure, or with several probes, `emit!` calls a function that calls each probe. The value of `emit!` is `()`.
+/// Safe in signal handlers if the probes are safe there.
 ///
 /// If a probe panics, the panic leaves `emit!`, and the probes after that one are not called.
 #[macro_export]

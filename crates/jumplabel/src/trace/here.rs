@@ -1,16 +1,16 @@
-//! The data of a thread about itself: whether, and where, it is counted.
+//! What each thread knows about itself: whether, and where, it is counted as a reader.
 
 use core::cell::Cell;
 
 use super::counting::Word;
 
-/// The thread-local variable of the tracepoints. It starts as zeros.
+/// The thread-local variable of the tracepoints. In a new thread, all its bytes are zero.
 #[repr(C)]
 pub(super) struct Here {
-    /// The number of times that the thread is counted now.
+    /// The number of times that the thread is counted now, as a reader or as one that frees lists.
     pub(super) depth: Cell<u32>,
-    /// Set in a child of a fork that happened in a probe. The child has counted this thread once more, with this word and this generation, until
-    /// the thread has left all probes. Otherwise null.
+    /// Null, except in a child of a fork that happened in a probe. There, the thread was counted once more after the fork, in this word and in
+    /// `generation`. The thread counts this off when it has left all probes.
     pub(super) again: Cell<*const Word>,
     pub(super) generation: Cell<u64>,
 }
@@ -34,6 +34,7 @@ const _: () = assert!(size_of::<Here>() <= crate::arch::thread::BYTES && align_o
 #[inline(always)]
 #[cfg(not(feature = "std"))]
 pub(super) fn here<T>(look: impl FnOnce(&Here) -> T) -> T {
-    // SAFETY: the thread's variable is large enough. It starts as zeros, which are a valid `Here`, and no other code uses it.
+    // SAFETY: the variable is large enough for a `Here`, as the assertion above says, and aligned to 8 bytes. Its bytes start as zeros, which are a
+    // valid `Here`. Only this thread has the address, and only this file uses the variable.
     look(unsafe { &*crate::arch::thread::variable().cast::<Here>() })
 }

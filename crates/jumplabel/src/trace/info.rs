@@ -1,11 +1,11 @@
-//! The description of a tracepoint for introspection.
+//! Descriptions of tracepoints, for programs that list them.
 
 use super::Probes;
 use crate::error::Error;
 use crate::key::info::KeyInfo;
 use crate::key_record::name::Number;
 
-/// A tracepoint, as introspection shows it.
+/// A tracepoint, as [`for_each_tracepoint`] shows it.
 #[derive(Clone, Copy, Debug)]
 pub struct TracepointInfo {
     /// The tracepoint's key. Its name is the tracepoint's name: `net:packet`.
@@ -17,7 +17,7 @@ pub struct TracepointInfo {
 }
 
 impl TracepointInfo {
-    /// The tracepoint of a key. `None` if the key has no tracepoint, or if its object has another instance of the library.
+    /// The tracepoint to which `key` belongs. `None` if the key belongs to no tracepoint, or if its object uses another instance of the library.
     #[must_use]
     pub fn of(key: KeyInfo) -> Option<TracepointInfo> {
         let probes = key.meta::<Probes>()?;
@@ -25,7 +25,7 @@ impl TracepointInfo {
     }
 }
 
-/// Shows the name and the number of probes: `net:packet, 2 probes`. The alternate form (`{:#}`) has the place of the declaration after the name.
+/// Shows the name and the number of probes: `net:packet, 2 probes`. The alternate form (`{:#}`) adds the place of the declaration to the name.
 impl core::fmt::Display for TracepointInfo {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.key.fmt(f)?;
@@ -33,8 +33,9 @@ impl core::fmt::Display for TracepointInfo {
     }
 }
 
-/// Calls `visit` for each tracepoint of the objects that use this instance of the library. Otherwise like [`for_each_key`](crate::for_each_key),
-/// which also lists the keys of tracepoints. [`find_key`](crate::find_key) finds a tracepoint's key by the tracepoint's name.
+/// Calls `visit` for each tracepoint in the objects that use this instance of the library. In all other respects, it is like
+/// [`for_each_key`](crate::for_each_key), which also visits the keys of tracepoints. [`find_key`](crate::find_key) returns the key of a tracepoint
+/// for the tracepoint's name.
 ///
 /// # Errors
 /// The errors of [`for_each_key`](crate::for_each_key).

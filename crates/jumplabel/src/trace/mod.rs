@@ -1,10 +1,10 @@
-//! Tracepoints: places in the code that probes can watch. While it has no probe, such a place is one instruction.
+//! Tracepoints: places in the code at which probes can be attached. A tracepoint without probes is one instruction.
 //!
 //! ```text
-//!   emit!(packet, len(), port())      the site of a key; the arguments are evaluated if the key is on
+//!   emit!(packet, len(), port())      the site of a key; if the key is on, the arguments are evaluated
 //!        │ static call
-//!        ├──► probe                   if there is only one probe, without data: a direct jump to its function
-//!        └──► walk ──► list ──► each  if there are several probes, or a closure: a list that is loaded once
+//!        ├──► probe                   if the only probe is a plain fn: the call leads directly to it
+//!        └──► walk ──► list ──► each  if there are several probes, or a closure: the walk loads the list once, and calls each probe
 //! ```
 //!
 //! ```
@@ -32,24 +32,25 @@
 //!
 //! # Why no probe gets another probe's data, and no call leads to code that is gone
 //!
-//! Linux changes a function and its data at two moments. So a thread could call the function of one probe with the data of another. That
-//! happened when one probe took the place of another (from one probe to none to one), and when all probes but one were removed (from N to two to
-//! one). Linux had to add a wait between the two moments (commits 231264d6927f, 352384d5c84e, f7ec41212563). Here the static call leads only to
-//! two sorts of functions:
+//! Linux changes a function and its data at two moments, so a thread could call the function of one probe with the data of another. That happened
+//! when a probe was removed and another one was added (from one to none to one), and when all probes but one were removed (from N to two to one).
+//! Linux had to add a wait between the two moments (commits 231264d6927f, 352384d5c84e, f7ec41212563). Here, the static call leads only to functions
+//! of two kinds:
 //!
-//! * A plain `fn`, which has no data. A late thread still calls it with the right arguments.
-//! * The walk. It has no data either: it loads one pointer to a list. A list never changes, and in a list each probe forms one object with its
-//!   data. A late thread finds a later list, or none.
+//! * A plain `fn`, which has no data. A thread that calls it late still passes the right arguments.
+//! * The walk. It has no data either: it loads one pointer to a list. A list never changes, and its entry for a probe holds the function and the data
+//!   as one object. A thread that comes late finds a later list, or none.
 //!
-//! So a call is right in any order of the steps. The order serves other promises. To add a probe, one transaction changes the key and the call, and
-//! then the list changes. If the transaction is refused, no thread has seen the probe. Until the new list is in place, the walk goes through the
-//! old list, which has all probes that were added before. A removal takes the same steps. The removal of the last probe turns the key off.
+//! So each call is right, whatever the order in which key, call and list change. The order has another purpose: no probe is called that was not
+//! added. First, one transaction changes the key and the call; then the list changes. If the transaction is refused, no thread has seen the new
+//! probe. Until the new list is in place, the walk goes through the old list, which has all probes that were added before. A removal takes the same
+//! steps. The removal of the last probe turns the key off.
 //!
 //! # When data are freed
 //!
-//! Threads that walk a list count themselves (`readers`). A list that was replaced is retired. Once no thread can be in a retired list, the next
-//! change of any tracepoint frees the list, or [`synchronize_probes`] does. A closure is dropped with the last list that contains it. If the
-//! closure's drop panics, the panic leaves the call that freed the list. If that call was adding a probe, the probe is removed again.
+//! A thread that walks a list counts itself (`readers`). A list that was replaced is *retired*. A retired list is freed once no thread can be in it,
+//! by the next change of any tracepoint, or by [`synchronize_probes`]. A closure is dropped with the last list that contains it. If dropping the
+//! closure panics, the panic leaves the call that freed the list. If that call was adding a probe, the probe is removed again.
 
 mod counting;
 mod declare;
@@ -78,10 +79,10 @@ pub use info::{TracepointInfo, for_each_tracepoint};
 pub use probes::Probes;
 use probes::{Entry, Led};
 
-/// The type that [`tracepoint!`](crate::tracepoint) makes for each tracepoint.
+/// A tracepoint's type, which [`tracepoint!`](crate::tracepoint) makes.
 ///
 /// # Safety
-/// The trampoline's default has the type `Target`, and goes through the list of the tracepoint.
+/// The default of the trampoline is a function of the type `Target`. It calls each probe in the list of the tracepoint.
 #[doc(hidden)]
 pub unsafe trait Signature: Trampoline<Target = <Self as Trampoline>::Function> {
     type Closure: ?Sized + Send + Sync + 'static;
@@ -91,7 +92,7 @@ pub unsafe trait Signature: Trampoline<Target = <Self as Trampoline>::Function> 
 /// A tracepoint. Declare it with [`tracepoint!`](crate::tracepoint), and emit it by [`emit!`](crate::emit).
 #[repr(C)]
 pub struct Tracepoint<S: Signature> {
-    /// The call comes first, because the trampoline's entry names the address of the static.
+    /// The first field, because the trampoline's table entry names the address of the static as the address of the call.
     #[doc(hidden)]
     pub call: StaticCall<S>,
     #[doc(hidden)]
@@ -101,7 +102,7 @@ pub struct Tracepoint<S: Signature> {
 }
 
 impl<S: Signature> Tracepoint<S> {
-    /// A tracepoint that has no probes. Only for [`tracepoint!`](crate::tracepoint).
+    /// Makes a tracepoint without probes. Only for [`tracepoint!`](crate::tracepoint).
     #[doc(hidden)]
     #[must_use]
     #[allow(clippy::new_without_default)] // `Default` is not const, and a tracepoint must be a static.
@@ -109,12 +110,13 @@ impl<S: Signature> Tracepoint<S> {
         Tracepoint { call: StaticCall::new(), key: StaticKey::new(), probes: Probes::new() }
     }
 
-    /// Adds a probe without data. As long as it is the only probe, the static call leads to it, and nothing is counted or loaded.
+    /// Adds a probe without data. While the probe is the only one, the static call leads directly to it, and an emission counts nothing and loads
+    /// nothing.
     ///
     /// When `add` returns, every emission that starts later, on any thread, calls the probe. (For the one exception, see
-    /// [`Visibility`](crate::Visibility).) Probes are called in the order in which they were added. Costs some allocations and three system
-    /// calls for the lock. The first probe and the second also cost a flip. Blocks while another thread flips. A probe can call `add`. Not safe
-    /// in signal handlers, because it allocates.
+    /// [`Visibility`](crate::Visibility).) Probes are called in the order in which they were added. Costs some allocations, and three system calls
+    /// for the lock. The first probe also costs a flip, and so does the second, if the first has no data. Blocks while another thread flips. A probe
+    /// can call `add`. Not safe in signal handlers, because it allocates.
     ///
     /// # Errors
     /// The errors of [`Batch::commit`](crate::Batch::commit). On an error, nothing has changed, and the probe was not called.
@@ -122,8 +124,8 @@ impl<S: Signature> Tracepoint<S> {
         self.insert(S::closure(probe), Some(probe))
     }
 
-    /// Adds a probe with data. After the probe was removed, the data is dropped once no thread is in the probe. Otherwise like
-    /// [`add`](Self::add). With such a probe, an emission costs two atomic changes of a counter, and a call through a pointer for each probe.
+    /// Adds a probe with data, as a closure. After the probe was removed, its data is dropped once no thread is in the probe. An emission then costs
+    /// two atomic changes of a counter, and a call through a pointer for each probe. In all other respects, it is like [`add`](Self::add).
     ///
     /// Code that can be unloaded must add a closure even if it needs no data, because [`synchronize_probes`] waits only for closures.
     ///
@@ -137,8 +139,8 @@ impl<S: Signature> Tracepoint<S> {
         static IDS: AtomicU64 = AtomicU64::new(0);
         let id = IDS.fetch_add(1, Ordering::Relaxed);
         let entry = Entry { id, closure, function };
-        // The `Probe` is made before the change. The change frees old closures. If their drop panics, the `Probe` is dropped, too, and this
-        // removes the new probe.
+        // The `Probe` exists before the change, for this case: the change frees old closures, and the drop of one of them panics. Then the `Probe` is
+        // dropped, too, and this removes the new probe.
         let probe = Probe { point: self, id };
         match self.change(&|probes| probes.push(entry.clone())) {
             Ok(_) => Ok(probe),
@@ -149,25 +151,25 @@ impl<S: Signature> Tracepoint<S> {
         }
     }
 
-    /// The number of probes. The answer can be out of date at once.
+    /// The present number of probes. Another thread can change it at any time. A tracer counts as one.
     #[must_use]
     pub fn probes(&self) -> usize {
         self.probes.count()
     }
 
-    /// The tracepoint's key, which is on as long as there are probes. Use it to list its sites, or to [`prepare`](crate::prepare) it. If you
-    /// seal the key, you can add or remove a probe only if that does not flip the key.
+    /// The tracepoint's key, which is on as long as there are probes. Use it to list its sites, or to [`prepare`](crate::prepare) it. If you seal the
+    /// key, only those probes can be added or removed that do not turn the key on or off.
     #[must_use]
     pub const fn key(&'static self) -> &'static RawKey {
         self.key.raw()
     }
 
-    /// Calls `call` for each probe. The walk of [`tracepoint!`](crate::tracepoint) uses this.
+    /// Calls `call` with each probe. The walk that [`tracepoint!`](crate::tracepoint) makes uses this function.
     #[doc(hidden)]
     #[inline]
     pub fn each(&self, mut call: impl FnMut(&S::Closure)) {
         let Some(_inside) = readers::enter() else { return };
-        // SAFETY: the list has entries of this signature, and this thread is counted.
+        // SAFETY: all entries of this tracepoint's list are `Entry<S>`, and `_inside` counts this thread as long as the entries are used.
         let probes = unsafe { self.probes.get::<Entry<S>>() };
         probes.iter().for_each(|probe| call(&probe.closure));
     }
@@ -177,13 +179,13 @@ impl<S: Signature> Tracepoint<S> {
             edit(probes);
             Ok(())
         };
-        // `leads_to` names the call's default, the walk, which has the tracepoint's record. So a program that adds probes contains the record
-        // even if it emits nothing.
+        // `leads_to` refers to the call's default, the walk, which contains the tracepoint's record. So a program that adds probes contains the
+        // record even if it never emits the tracepoint.
         let direct = |probes: &[Entry<S>]| match probes {
             [Entry { function: Some(function), .. }] => StaticCall::<S>::leads_to(*function),
             _ => 0,
         };
-        // SAFETY: the list has entries of this signature.
+        // SAFETY: all entries of this tracepoint's list are `Entry<S>`.
         unsafe { self.probes.change(&edit, &direct, self.led()) }
     }
 
@@ -191,7 +193,7 @@ impl<S: Signature> Tracepoint<S> {
         Led { key: self.key(), call: self.call.raw(), walk: 0 }
     }
 
-    /// The description of this tracepoint, for a watcher of semaphores.
+    /// The description of this tracepoint for [`usdt::look`], which compares the semaphore with the key.
     #[doc(hidden)]
     #[must_use]
     pub fn describe(&'static self, semaphore: &'static AtomicU16) -> Description {
@@ -205,8 +207,8 @@ impl<S: Signature> core::fmt::Debug for Tracepoint<S> {
     }
 }
 
-/// A probe that was added to a tracepoint. When this value is dropped, the probe is removed. To leave the probe there for ever,
-/// [`forget`](core::mem::forget) the value. [`Tracepoint::add`] returns it.
+/// A probe that [`Tracepoint::add`] has added. Dropping this value removes the probe. To leave the probe attached for ever,
+/// [`forget`](core::mem::forget) the value.
 #[must_use = "the probe is removed when this is dropped"]
 pub struct Probe<S: Signature> {
     point: &'static Tracepoint<S>,
@@ -214,11 +216,11 @@ pub struct Probe<S: Signature> {
 }
 
 impl<S: Signature> Probe<S> {
-    /// Removes the probe, like a drop, and returns the outcome.
+    /// Removes the probe, as dropping this value does, and returns the outcome.
     ///
     /// When `remove` returns, no emission that starts later calls the probe (see [`Visibility`](crate::Visibility)). Threads may still be in the
-    /// probe: [`synchronize_probes`] waits for those threads. The probe's data is dropped when they have left. `remove` costs as much as
-    /// [`Tracepoint::add`], and can be called in the same places.
+    /// probe: [`synchronize_probes`] waits for those in a closure. The probe's data is dropped when all threads have left the probe. `remove` costs
+    /// as much as [`Tracepoint::add`], and can be called in the same places.
     ///
     /// # Errors
     /// The errors of [`Tracepoint::add`]. On an error, the probe stays. (A drop cannot report the error.)
@@ -243,18 +245,18 @@ impl<S: Signature> core::fmt::Debug for Probe<S> {
     }
 }
 
-/// Waits until every thread that is now in a closure of any tracepoint has left it (Linux: `tracepoint_synchronize_unregister`). Also waits
-/// until the data of all probes that were already removed is dropped. This covers the tracepoints of this instance of the library.
+/// Waits until every thread that is in a closure of any tracepoint now has left it (Linux: `tracepoint_synchronize_unregister`). Also waits until the
+/// data of all probes that were removed before is dropped. It covers the tracepoints of this instance of the library.
 ///
-/// It does not wait for a plain `fn` that is the only probe, because an emission calls that `fn` directly and counts nothing. It does not wait for
-/// threads that enter closures during the wait, either. Costs a few system calls, and takes as long as the probes take. Do not call it in signal
+/// It does not wait for threads in a plain `fn` that is the only probe, because an emission calls this `fn` directly and counts nothing. Nor does it
+/// wait for threads that enter a closure during the wait. Costs a few system calls, and takes as long as the probes take. Do not call it in signal
 /// handlers. In a forked child, only the child's own threads count.
 ///
 /// # Errors
-/// [`Error::Reentrant`] in a closure of a tracepoint, or in code that drops a closure: the thread would wait for itself. The same error if this
-/// thread holds the [`Lock`](crate::Lock). Also the errors of [`RawKey::seal`](crate::RawKey::seal).
+/// [`Error::Reentrant`] if this thread is in a closure of a tracepoint, or drops one, because it would wait for itself; also if this thread holds the
+/// [`Lock`](crate::Lock). The errors of [`RawKey::seal`](crate::RawKey::seal).
 pub fn synchronize_probes() -> Result<(), Error> {
-    // This comes before any use of a thread-local variable: in an IFUNC resolver there is none yet.
+    // This check comes before any use of a thread-local variable, because an IFUNC resolver has none yet.
     patch::demand_registered()?;
     if readers::is_inside() {
         return Err(Error::Reentrant);
@@ -279,7 +281,7 @@ pub fn synchronize_probes() -> Result<(), Error> {
     Ok(())
 }
 
-/// The pause between two looks at the other threads. It is short at first, and gets longer.
+/// The pauses between two looks at the other threads. The first pauses are short, and later ones get longer.
 struct Pause(u32);
 
 impl Pause {

@@ -1,11 +1,11 @@
-//! Panics in the drop of closures.
+//! Panics while closures are dropped.
 
-/// With std, each closure is dropped even if the drop of another panics. After that, the panic continues.
+/// With std, all closures are dropped even if dropping one of them panics. Then the first panic continues.
 #[cfg(feature = "std")]
 mod caught {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-    /// The first panic, or `Ok` if there was none.
+    /// The first panic; `Ok` if there was none.
     pub(crate) type Dropped = std::thread::Result<()>;
 
     pub(crate) fn dropped<T>(closure: T) -> Dropped {
@@ -19,7 +19,8 @@ mod caught {
     }
 }
 
-/// Without std, a panic cannot be caught: it ends the program. (A probe of C is a function and a pointer, and its drop calls nothing.)
+/// Without std, a panic cannot be caught, so it ends the program. (For tracepoints of C there is no such panic: a probe is a function and a pointer,
+/// so dropping it calls nothing.)
 #[cfg(not(feature = "std"))]
 mod caught {
     /// Always `Ok`, because no panic is caught.

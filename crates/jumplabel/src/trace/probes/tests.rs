@@ -1,4 +1,4 @@
-//! The moment at which the data of a probe is dropped.
+//! Tests that the data of a probe is dropped neither too early nor too late.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use super::readers::FREES_AT_ONCE;
 
 crate::tracepoint! { test, point(); }
 
-/// Whether data is dropped while a thread is in the probe that uses it.
+/// Returns true if data is dropped while a thread is in the probe that uses the data.
 fn drops_too_early() -> bool {
     static DROPS: AtomicUsize = AtomicUsize::new(0);
     struct Data;
@@ -20,8 +20,8 @@ fn drops_too_early() -> bool {
     let before = DROPS.load(Ordering::SeqCst);
     let (data, (entered, enters)) = (Data, channel());
     let entered = std::sync::Mutex::new(entered);
-    // In the broken twin, the closure is dropped while it runs. The closure uses `GO` after it has reported that it runs. So `GO` is a static,
-    // and not in the closure.
+    // If lists are freed at once (`FREES_AT_ONCE`), the closure is dropped while it runs. The closure uses `GO` after that, so `GO` is a static, and
+    // not a part of the closure.
     static GO: AtomicBool = AtomicBool::new(false);
     GO.store(false, Ordering::SeqCst);
     let closure = move || {
@@ -35,7 +35,7 @@ fn drops_too_early() -> bool {
     let emitter = std::thread::spawn(|| crate::emit!(point));
     enters.recv().unwrap();
     probe.remove().unwrap();
-    // Each of these later changes frees the lists that it can free.
+    // Each of these changes frees the retired lists that can be freed.
     (0..4).for_each(|_| drop(point.add_closure(Arc::new(|| ())).unwrap()));
     let early = DROPS.load(Ordering::SeqCst) != before;
     GO.store(true, Ordering::SeqCst);
@@ -45,7 +45,8 @@ fn drops_too_early() -> bool {
     early
 }
 
-/// If a copy does not become the list, it may be the last one that contains a closure. `synchronize_probes` waits for a thread that drops a copy.
+/// A copy that does not become the list may be the last one that holds a closure. While a thread drops such a copy, it counts as a reader: a call of
+/// `synchronize_probes` in the closure's drop is refused.
 #[test]
 fn what_drops_a_copy_is_counted() {
     crate::tracepoint! { test, changed(); }
@@ -67,7 +68,7 @@ fn what_drops_a_copy_is_counted() {
     assert_eq!((&SAID.lock().unwrap()[..], changed.probes()), (&[Err(crate::Error::Reentrant)][..], 1));
 }
 
-/// The check notices the broken twin, which frees lists at once.
+/// `drops_too_early` returns true for the wrong version of the module, which frees lists at once.
 #[test]
 #[cfg_attr(miri, ignore = "it finds the twin by itself")]
 fn data_stay_while_a_thread_is_in_them() {

@@ -1,13 +1,14 @@
-//! The parts of a tracepoint for tracers: a function with a note, and a semaphore.
+//! The macros that make the parts of a tracepoint for tracers: a function with a note, and a semaphore.
 
-/// Makes the function and the semaphore. The parameters are those of the tracepoint, each with its type and its places in the note.
+/// Makes the function with the note, and the semaphore. The macro gets the parameters of the tracepoint, each with its type and its places in the
+/// note.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __usdt {
     ($group:ident $name:ident $(($parameter:ident: $type:ty, $($place:literal)*))*) => {
-        // Tracers add 1 to the semaphore while they are attached. The kernel does so for a uprobe that names the semaphore; a tool does so through
-        // /proc/PID/mem.
+        // Tracers add 1 to the semaphore while they are attached. For a uprobe that names the semaphore, the kernel does that; a tool can do it
+        // through /proc/PID/mem.
         #[unsafe(link_section = ".probes")]
         static __SEMAPHORE: ::core::sync::atomic::AtomicU16 = ::core::sync::atomic::AtomicU16::new(0);
         #[allow(clippy::too_many_arguments, clippy::undocumented_unsafe_blocks)]
@@ -17,7 +18,7 @@ macro_rules! __usdt {
             #[allow(unused_imports)]
             use $crate::trace::usdt::place::Else as _;
             let __words: &[[u64; 2]] = &[$($crate::trace::usdt::place::Place::<$type>::words(&$parameter)),*];
-            // SAFETY: this is a nop.
+            // SAFETY: the assembly emits a note and one nop, which changes nothing.
             unsafe {
                 $crate::__usdt_note!(
                     ::core::stringify!($group), ::core::stringify!($name), __words.as_ptr(), __SEMAPHORE, __usdt,
@@ -28,7 +29,7 @@ macro_rules! __usdt {
     };
 }
 
-/// Calls the function with the note, if a tracer is attached.
+/// Calls the function with the note if a tracer is attached.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]
@@ -40,7 +41,7 @@ macro_rules! __usdt_emit {
     };
 }
 
-/// Yields the description of the tracepoint, for a watcher of semaphores.
+/// Yields the description of the tracepoint for [`look`](crate::usdt::look).
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]
@@ -50,8 +51,8 @@ macro_rules! __usdt_description {
     };
 }
 
-/// Yields a function that contains the note of a callsite of tracing, `Some(fn(&[u64; 4]))`: see
-/// [`__usdt_note_of_text`](crate::__usdt_note_of_text). The semaphore is `$offset` bytes after the beginning of the static `$callsite`.
+/// Yields `Some(fn(&[u64; 4]))`: a function that contains the note of a callsite of tracing (see
+/// [`__usdt_note_of_text`](crate::__usdt_note_of_text)). The semaphore is `$offset` bytes after the beginning of the static `$callsite`.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]
@@ -63,7 +64,7 @@ macro_rules! __usdt_callsite {
         fn __note(__words: &[u64; 4]) {
             const __TEXT: $crate::trace::usdt::text::Text =
                 $crate::trace::usdt::text::Text::of($target, ::core::line!());
-            // SAFETY: this is a nop.
+            // SAFETY: the assembly emits a note and one nop, which changes nothing.
             unsafe {
                 $crate::__usdt_note_of_text!(__TEXT, __words.as_ptr(), $callsite, $offset, __note);
             }

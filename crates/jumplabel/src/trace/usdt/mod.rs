@@ -1,22 +1,26 @@
-//! USDT: tracers such as bpftrace and perf find tracepoints in the file of the program, and attach to them.
+//! USDT: tracers such as bpftrace and perf find tracepoints in the program's file, and attach to them.
 //!
 //! ```text
 //!   the file      .note.stapsdt: net, packet ──► nop        in a function of its own (Rust), or where the walk begins (C)
 //!                                            ──► semaphore  16 bits, in .probes
-//!   a tracer      sets a uprobe on the nop, and counts the semaphore up
-//!   a look        semaphore above 0: key on, and the call leads to the walk     semaphore 0: as the probes need it
-//!   the walk      nop, if the semaphore is above 0; then each probe of the list
+//!   a tracer      sets a uprobe on the nop, and adds 1 to the semaphore
+//!   a look        semaphore above 0: turns the key on, and leads the call to the walk
+//!                 semaphore 0: sets the key and the call as the probes need them
+//!   the walk      runs the nop if the semaphore is above 0, and then calls each probe of the list
 //! ```
 //!
-//! So a tracer counts as one more probe. The tracepoint is on as long as it has a tracer or any probe. Neither of the two removes anything that the
-//! other needs. A bit in the count of probes says whether a tracer is known. A look sets this bit under the lock, together with the key and the
-//! call. So several looks at the same time, and looks of a forked child, find no unfinished change. The whole look happens under the lock, so other
-//! threads may unload objects at the same time. Nothing here depends on the types of a tracepoint, because code for each type would cost 4 KB and a
-//! fifth of a second of the compiler.
+//! So a tracer counts as one more probe: the tracepoint is on as long as it has a tracer or any other probe. If the tracer leaves, or the program
+//! removes its probes, the other still has what it needs.
 //!
-//! Keys of C's `<jumplabel/sdt.h>` have a semaphore, no probes and no call: the program's own note is after the check. A look flips only the key.
+//! A bit in the count of probes says whether the library knows of a tracer. A look changes this bit under the lock, together with the key and the
+//! call. So two looks at the same time, or a look in a forked child, never find a change that is half done. The whole look happens under the lock, so
+//! other threads may unload objects meanwhile. Nothing here depends on the types of a tracepoint, because code for each tracepoint would cost 4 KB
+//! and a fifth of a second of compile time.
 //!
-//! A process is not informed when a semaphore changes. So [`watch`] looks ten times a second.
+//! The keys of C's `<jumplabel/sdt.h>` have a semaphore, but no probes and no call: the note is the program's own, after the check. For them, a look
+//! flips only the key.
+//!
+//! The system does not tell a process that a semaphore has changed. So [`watch`] looks ten times a second.
 
 mod declare;
 #[doc(hidden)] // For the macros.
@@ -52,13 +56,13 @@ pub use watch::watch;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Looked {
-    /// The number of tracepoints that have a note. It includes keys that follow semaphores of `<sys/sdt.h>`, and callsites of tracing that have
+    /// The number of tracepoints that have a note. This includes keys that follow semaphores of `<sys/sdt.h>`, and callsites of tracing that have
     /// keys.
     pub tracepoints: usize,
-    /// The number of these tracepoints that have a tracer.
+    /// The number of these tracepoints to which a tracer is attached.
     pub traced: usize,
-    /// The reason why one of these tracepoints could not follow its semaphore, such as a refused flip. That tracepoint stays as it was, and the
-    /// next look tries again.
+    /// The error of a tracepoint that could not be set as its semaphore requires, because a flip was refused. That tracepoint stays as it was, and
+    /// the next look tries again. If there were several errors, this is the last one.
     pub error: Option<Error>,
 }
 
@@ -72,13 +76,13 @@ impl Description {
 impl Description {
     /// Whether a tracer is attached. Called under the lock.
     fn is_traced(&self, _: &Lock) -> bool {
-        // SAFETY: this is a static of an object that the lock keeps loaded.
+        // SAFETY: the semaphore is a static of a loaded object, and the lock keeps the object loaded.
         unsafe { &*self.semaphore }.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether the key and the call agree with the semaphore. Called under the lock.
+    /// Whether the library already knows whether a tracer is attached, so that key and call agree with the semaphore. Called under the lock.
     fn follows(&self, lock: &Lock) -> bool {
-        // SAFETY: this is a static of an object that the lock keeps loaded.
+        // SAFETY: the head of the probes is in a static of a loaded object, and the lock keeps the object loaded.
         unsafe { &*self.probes.cast::<Probes>() }.is_traced() == self.is_traced(lock)
     }
 
@@ -89,7 +93,8 @@ impl Description {
         if !is_traced && tests::FORGETS.load(Ordering::Relaxed) {
             return Ok(());
         }
-        // SAFETY: these are statics of an object that the lock keeps loaded.
+        // SAFETY: the head of the probes, the key and the call are statics of a loaded object, and the lock keeps the object loaded. (`call` can be
+        // null.)
         let (probes, key, call) = unsafe { (&*self.probes.cast::<Probes>(), &*self.key, self.call.as_ref()) };
         if let Some(call) = call {
             return probes.trace(is_traced, Led { key, call, walk: 0 }, lock);
@@ -100,8 +105,8 @@ impl Description {
     }
 }
 
-/// A key that follows a semaphore of `<sys/sdt.h>`, as `include/jumplabel/sdt.h` of C lays it out. It has no probes: the head of their list only
-/// notes whether a tracer is known.
+/// A key that follows a semaphore of `<sys/sdt.h>`, in the layout of C's `include/jumplabel/sdt.h`. It has no probes: `probes` only notes whether a
+/// tracer is known.
 #[cfg(jumplabel_usdt)]
 #[repr(C)]
 struct Following {
@@ -128,17 +133,19 @@ impl Following {
 
 #[cfg(jumplabel_usdt)]
 impl Record {
-    /// The parts of the key's tracepoint. `None` if the key has no tracepoint with a note. Called under the lock.
+    /// The parts of the tracepoint whose key this record declares. `None` if the key has no tracepoint with a note. Called under the lock.
     fn tracepoint(&self, _: &Lock) -> Option<Description> {
         if self.describe == 0 {
             return self.meta?().tracepoint;
         }
         if self.declaration().shape & SEMAPHORE != 0 {
-            // SAFETY: the macro of C leads to such a key, in an object that the lock keeps loaded.
+            // SAFETY: the flag says that `describe` is the address of a `Following`, which the C macro makes as a static. The lock keeps its object
+            // loaded.
             return Some(unsafe { &*(self.describe as *const Following) }.describe());
         }
         let mut description = MaybeUninit::uninit();
-        // SAFETY: the C macro leads to a function of this type, which only fills in a description.
+        // SAFETY: without that flag, `describe` is the address of a function of this type, which the C macro makes. The function fills in all of the
+        // description.
         unsafe {
             let describe = core::mem::transmute::<usize, extern "C" fn(*mut Description)>(self.describe);
             describe(description.as_mut_ptr());
@@ -147,16 +154,16 @@ impl Record {
     }
 }
 
-/// Looks at the semaphores of all tracepoints. Turns a tracepoint on if a tracer has attached to it, and off if the tracer has left and there
-/// are no probes.
+/// Looks at the semaphores of all tracepoints. Turns a tracepoint on if a tracer is attached to it, and off if the tracer has left and there are no
+/// probes.
 ///
-/// It covers the tracepoints of all loaded objects that use this instance of the library. Costs a look at the record of each key, and a flip for
-/// each tracepoint that a tracer has attached to or left. Any thread may look at any time. Do not call it in signal handlers. [`watch`] starts a
-/// thread that calls it.
+/// This covers the tracepoints of all loaded objects that use this instance of the library. Costs a look at the record of each key, and a flip for
+/// each tracepoint whose tracer has come or left since the last look. Any thread may call it at any time, but not in a signal handler. [`watch`]
+/// starts a thread that calls it.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`]. If the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal). On these errors, nothing has
-/// changed. The error of a single tracepoint is in the result.
+/// [`Error::OutOfMemory`]. If the lock cannot be taken, the errors of [`RawKey::seal`](crate::RawKey::seal). On these errors, nothing has changed. If
+/// a tracepoint could not be set, the result is still `Ok`, and [`Looked::error`] has the error.
 pub fn look() -> Result<Looked, Error> {
     let looked = Looked::default();
     #[cfg(jumplabel_usdt)]
@@ -164,12 +171,12 @@ pub fn look() -> Result<Looked, Error> {
     Ok(looked)
 }
 
-/// The hook of [`on_look`], an `fn(bool, Looked) -> Looked`, or null.
+/// The hook that [`on_look`] stored, an `fn(bool, Looked) -> Looked`; or null.
 static HOOK: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
-/// Registers `hook`. It is called after each look. Its first argument says whether a tracer has attached to any tracepoint, or left one. It is for
-/// code that follows the key of a tracepoint, and for code that has notes and semaphores of its own, which it adds to the result of the look.
-/// Replaces the previous hook.
+/// Registers `hook`, which is called after each look. Its first argument is true if the look has found a tracer that has come or left. The hook
+/// returns the result of the look, to which it can add. It is for code that follows the key of a tracepoint, and for code that has notes and
+/// semaphores of its own. A second call replaces the hook of the first.
 #[doc(hidden)] // For the patched tracing-core.
 pub fn on_look(hook: fn(bool, Looked) -> Looked) {
     HOOK.store(hook as *mut (), Ordering::Release);
@@ -177,7 +184,7 @@ pub fn on_look(hook: fn(bool, Looked) -> Looked) {
 
 #[cfg(jumplabel_usdt)]
 fn look_at_all(mut looked: Looked) -> Result<Looked, Error> {
-    // An emission in C does nothing if its thread cannot be counted, so the words of the readers must exist.
+    // An emission in C does nothing if its thread cannot be counted. So the words in which readers are counted must exist before a tracepoint is on.
     super::readers::make()?;
     let mut lock = Lock::take()?;
     let mut stale = Owned::new(lock.platform());
@@ -196,7 +203,7 @@ fn look_at_all(mut looked: Looked) -> Result<Looked, Error> {
     drop(lock);
     let hook = HOOK.load(Ordering::Acquire);
     if !hook.is_null() {
-        // SAFETY: `on_look` stored a function of this type.
+        // SAFETY: the pointer is not null, so `on_look` stored a function of this type.
         looked = unsafe {
             core::mem::transmute::<*mut (), fn(bool, Looked) -> Looked>(hook)(!stale.list.is_empty(), looked)
         };

@@ -1,22 +1,23 @@
-//! The place where a tracer finds an argument of a tracepoint: the text in the note, and the words to which the text leads.
+//! The places where tracers find the arguments of a tracepoint. The text in the note leads to words of 8 bytes, which the function with the note
+//! fills.
 //!
 //! ```text
-//!   u32, i32, bool, char, *const T, &T, Option<&T>    the value            4@0(%rax) -4@0(%rax) ...
-//!   &str, &[T]                                        two arguments        8@0(%rax) 8@8(%rax)     address and length
-//!   all else: f64, structs, &dyn T                    its address          8@0(%rax)
+//!   u32, i32, bool, char, *const T, &T, Option<&T>    the value                                4@0(%rax) -4@0(%rax) ...
+//!   &str, &[T]                                        two arguments: the address, the length   8@0(%rax) 8@8(%rax)
+//!   all other types: f64, structs, &dyn T             the address of the value                 8@0(%rax)
 //! ```
 
 use core::marker::PhantomData;
 
-/// The rule for an argument of type `T`. For the types in the figure, the size and the words are inherent items. So they take precedence over the
-/// items of [`Else`], which all types have.
+/// The size and the words for an argument of type `T`. For the types in the figure's first two lines, they are inherent items, which take precedence
+/// over the items of [`Else`], the trait for all types.
 #[derive(Debug)]
 pub struct Place<T>(PhantomData<T>);
 
-/// The size that means two words of 8 bytes.
+/// A size that stands for two words of 8 bytes.
 pub const PAIR: i32 = 16;
 
-/// The rule for all types that the figure does not name: tracers get the address of the value.
+/// The size and the words for all other types: tracers get the address of the value.
 pub trait Else<T> {
     /// The size in the note; negative if the value is signed.
     const SIZE: i32 = 8;

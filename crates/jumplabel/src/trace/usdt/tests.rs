@@ -1,4 +1,4 @@
-//! A look takes back what an earlier look has changed, and nothing else.
+//! Tests that a look takes back what an earlier look has changed, and nothing else.
 
 use core::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 
@@ -8,7 +8,7 @@ pub(super) static FORGETS: AtomicBool = AtomicBool::new(false);
 
 crate::tracepoint! { test, traced(number: usize); }
 
-/// Whether the tracepoint is still on after a tracer has come and left, both before and after the program has added and removed a probe.
+/// A tracer comes and leaves twice, and meanwhile the program adds and removes a probe. Returns true if the tracepoint is still on at the end.
 fn stays_on() -> bool {
     static SEMAPHORE: AtomicU16 = AtomicU16::new(0);
     fn heard(_: usize) {}
@@ -39,7 +39,7 @@ fn stays_on() -> bool {
     traced.key().is_enabled()
 }
 
-/// The check notices the broken twin, which does not take back the changes.
+/// `stays_on` returns true for the wrong version of [`look`](super::look), which does not take its changes back (`FORGETS`).
 #[test]
 fn a_tracer_leaves() {
     assert!(!stays_on());

@@ -1,25 +1,26 @@
-//! Notes with names that the compiler puts together. They are for code that has a target and a line, but no name that an assembler could take.
+//! USDT notes whose names are computed when the program is compiled. They are for callsites that have a target and a line, but no name that an
+//! assembler could take.
 //!
 //! ```text
 //!   h2::proto::streams, line 97     usdt:PROGRAM:h2:proto_streams_97
 //!   h2, line 5                      usdt:PROGRAM:h2:line_5
 //! ```
 //!
-//! Tools accept letters, digits and `_`. Every other character becomes `_`. A provider that is too long loses its end, and a name that is too
-//! long loses its beginning.
+//! Tools accept only letters, digits and `_` in these names, so each other byte becomes `_`, and `::` becomes one `_`. The provider (`h2`) is cut off
+//! at its end if it is too long; the name (`proto_streams`) is cut off at its beginning.
 
-/// The largest number of words that the names take.
+/// The number of words in a [`Text`].
 const WORDS: usize = 12;
-/// The largest number of bytes in a provider.
+/// The largest length of a provider in bytes.
 const PROVIDER: usize = 32;
-/// The largest number of bytes in a name before its line number.
+/// The largest length of a name in bytes, without the line number.
 const NAME: usize = 50;
 const _: () = assert!(PROVIDER + 1 + NAME + "_4294967295".len() + 1 < WORDS * 8);
 
-/// The provider and the name, as they stand in a note, each with a zero byte after it.
+/// A provider and a name as a note contains them, each followed by a zero byte.
 #[derive(Clone, Copy, Debug)]
 pub struct Text {
-    /// The number of bytes in the text.
+    /// The length of the text in bytes.
     pub size: u32,
     /// The bytes of the text, then zeros.
     pub words: [u64; WORDS],
@@ -45,14 +46,14 @@ impl Text {
         text
     }
 
-    /// The bytes after the last whole word.
+    /// The word that begins after the last whole word of text: it holds the remaining bytes of the text.
     #[must_use]
     pub const fn rest(&self) -> u64 {
         self.words[self.size as usize / 8]
     }
 
     const fn put(&mut self, byte: u8) {
-        // Notes exist only on little-endian machines.
+        // The first byte goes into the lowest bits, because notes exist only on little-endian machines.
         self.words[self.size as usize / 8] |= (byte as u64) << (self.size % 8 * 8);
         self.size += 1;
     }
@@ -82,7 +83,7 @@ impl Text {
     }
 }
 
-/// The position of the first `::` in a target, or the target's end.
+/// The position of the first `::` in a target; the target's length if there is none.
 const fn first_part(target: &[u8]) -> usize {
     let mut at = 0;
     while at < target.len() {
@@ -94,8 +95,8 @@ const fn first_part(target: &[u8]) -> usize {
     at
 }
 
-/// The inline assembly of a note, for a function that does nothing else. `$function` is that function, `$text` a constant of the type [`Text`], and
-/// `$words` the address of four words of 8 bytes. The semaphore is `$offset` bytes after the symbol `$semaphore`.
+/// The inline assembly of a note for the function `$function`, which does nothing else. `$text` is a constant of the type [`Text`]. `$words` is the
+/// address of four words of 8 bytes, to which the note leads. The semaphore is `$offset` bytes after the symbol `$semaphore`.
 #[cfg(jumplabel_usdt)]
 #[doc(hidden)]
 #[macro_export]

@@ -13,17 +13,18 @@ static THREAD: Thread = Thread { name: c"jumplabel-usdt", body: run };
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The number of the process in which such a thread runs; 0 if there is none. In a forked child, the number can still be that of the parent; then
-/// the child has no such thread.
+/// The number of the process in which a thread that looks was started; 0 if none was started. A forked child inherits the number of its parent, but
+/// not the thread.
 static RUNS_IN: AtomicU32 = AtomicU32::new(0);
 
-/// Starts a thread that [looks](look) at the semaphores of all tracepoints ten times a second, until the process ends. Does nothing if such a
-/// thread already runs.
+/// Starts a thread that [looks](look) at the semaphores of all tracepoints ten times a second, until the process ends. Does nothing if such a thread
+/// already runs in this process.
 ///
-/// So a tracepoint is on within a tenth of a second after a tracer has attached to it. After the tracer has left, or has died, the tracepoint is
-/// off within the same time, unless it has probes of the program. Costs a wake-up and a [look](look) each time. If a look fails, the thread tries
-/// again the next time; call [`look`] to learn the reason. A forked child has no such thread until it calls this function; tracepoints that are
-/// traced stay on in the child. After this call, the object with this instance of the library is never unloaded. Do not call it in signal handlers.
+/// A tracepoint is then on within a tenth of a second after a tracer has attached to it. After the tracer has left, or has died, the tracepoint is
+/// off within the same time, unless the program has probes on it. Each look costs a wake-up of the thread and the cost of [`look`]. If a look fails,
+/// the thread tries again the next time; call [`look`] to learn the reason. A forked child has no such thread until it calls this function;
+/// meanwhile, tracepoints that had a tracer stay on in the child. After this call, the object with this instance of the library is never unloaded. Do
+/// not call it in signal handlers.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`] if no thread can be started; [`Error::TooEarly`] if no constructor of the library has run yet.
