@@ -1,4 +1,4 @@
-//! The changes that selectors ask for. All of them are one transaction.
+//! Finds the changes that selectors ask for, and carries them out in one transaction.
 
 use jumplabel::{AskedBy, Error, Outcome, RawChange, Stay};
 use jumplabel_selector::{Assignment, Selector};
@@ -6,14 +6,14 @@ use jumplabel_selector::{Assignment, Selector};
 use crate::subject::{Kind, Subject};
 use crate::tracepoints::{self, Part};
 
-/// A subject, and the state that it is to get.
+/// A subject, and the state that it shall get.
 #[derive(Clone, Copy)]
 pub struct Change<'all> {
     pub subject: &'all Subject,
     pub to: To,
 }
 
-/// The state that a key or a mode is to get.
+/// The state that a key or a mode shall get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
     Key(bool),
@@ -22,19 +22,19 @@ pub enum To {
     Mode(usize),
 }
 
-/// Why a request chose or changed nothing.
+/// The reason why nothing was changed.
 #[derive(Debug)]
 pub enum Refusal {
-    /// The words make no sense, or do not fit the subjects that they choose.
+    /// An item makes no sense, or does not fit the subjects that it chooses. The text says why.
     Meaningless(String),
-    /// Nothing matches this selector. The text suggests what was meant, as [`Subject::meant`] says it.
+    /// Nothing matches this selector. The text is the suggestion that [`Subject::meant`] makes.
     Nothing(Selector, String),
-    /// The program, the system, or the state of a key forbids it.
+    /// The program, the system, or the state of a key forbids the change. The text says why.
     Forbidden(String),
 }
 
 impl To {
-    /// The assignment as the grammar writes it after a selector.
+    /// This state as an assignment, which can be appended to a selector.
     pub fn assignment(self) -> String {
         match self {
             To::Key(true) => "=on".to_owned(),
@@ -55,13 +55,13 @@ impl Change<'_> {
             (Kind::Key(info), To::Dec) => word(info.count > 1),
             (_, To::Inc) => word(true),
             (_, To::Key(on)) => word(on),
-            (_, to) => to.assignment(), // never chosen
+            (_, to) => to.assignment(), // `target` returns no other combination.
         }
     }
 }
 
-/// The changes that the items ask for. If two items choose one subject, the last counts; but `+1` and `-1` cannot be combined with any other
-/// change of the subject.
+/// The changes that the items ask for. If several items choose the same subject, the last one counts; but `+1` and `-1` cannot be combined with any
+/// other change of the subject.
 pub fn choose<'all>(all: &'all [Subject], items: &[Selector]) -> Result<Vec<Change<'all>>, Refusal> {
     let (mut tos, parts) = (vec![None; all.len()], Subject::parts(all));
     for item in items {
@@ -79,7 +79,7 @@ fn counts(to: To) -> bool {
     matches!(to, To::Inc | To::Dec)
 }
 
-/// The subjects that one item chooses, as indices into `all`, and the state for each.
+/// The subjects that one item chooses, as indices into `all`, and the state that each shall get.
 fn chosen_by(all: &[Subject], parts: &[Part], item: &Selector) -> Result<Vec<(usize, To)>, Refusal> {
     let meaningless = |why: &str| Refusal::Meaningless(why.to_owned());
     let what = "say what it is to be: =on, =off, +1, -1, or =NUMBER for a mode";
@@ -98,7 +98,7 @@ fn chosen_by(all: &[Subject], parts: &[Part], item: &Selector) -> Result<Vec<(us
             Err(why) => unfit = Some(format!("{} {why}", subject.name)),
         }
     }
-    // A pattern may also match subjects that cannot have this state.
+    // If some of the matching subjects can have the state, those that cannot are left out.
     match unfit {
         _ if !chosen.is_empty() => Ok(chosen),
         Some(why) => Err(Refusal::Meaningless(why)),
@@ -106,7 +106,8 @@ fn chosen_by(all: &[Subject], parts: &[Part], item: &Selector) -> Result<Vec<(us
     }
 }
 
-/// The state that the assignment asks for, or why the subject cannot have it.
+/// The state that the assignment asks for. An error says why the subject cannot have it, as the end of a sentence that begins with the subject's
+/// name.
 fn target(subject: &Subject, assignment: &Assignment) -> Result<To, String> {
     if let Some(why) = subject.forbids() {
         return Err(why);
@@ -115,7 +116,7 @@ fn target(subject: &Subject, assignment: &Assignment) -> Result<To, String> {
         (Kind::Call(_), _) => {
             Err("is a static call: only the program can lead it elsewhere, by StaticCall::update".to_owned())
         }
-        (Kind::Name, _) => Err("has no key".to_owned()), // never chosen
+        (Kind::Name, _) => Err("has no key".to_owned()), // Not reached: `forbids` has returned a reason.
         (Kind::Key(_), Assignment::Target(_)) => Err("is a key: it can be =on or =off, +1 or -1".to_owned()),
         (Kind::Key(_), Assignment::On) => Ok(To::Key(true)),
         (Kind::Key(_), Assignment::Off) => Ok(To::Key(false)),
@@ -128,7 +129,7 @@ fn target(subject: &Subject, assignment: &Assignment) -> Result<To, String> {
     }
 }
 
-/// The number that an assignment to a mode asks for.
+/// The number of the mode for which an assignment asks. `None` if the assignment is not a number.
 fn number(assignment: &Assignment) -> Option<usize> {
     match assignment {
         Assignment::Target(target) if target.bytes().all(|byte| byte.is_ascii_digit()) => target.parse().ok(),
@@ -136,8 +137,8 @@ fn number(assignment: &Assignment) -> Option<usize> {
     }
 }
 
-/// Carries the changes out, all or none. `stay` is for changes that are made for a while: it says whether that time begins or ends. `by` is who
-/// asked; functions that hear of flips are told it.
+/// Carries out all changes in one transaction, or none. If the changes are made for a time, `stay` says whether this is the beginning or the end of
+/// that time. `by` is who asked for the changes; functions that are called after flips get it.
 pub fn commit(changes: &[Change<'_>], stay: Option<Stay>, by: AskedBy) -> Result<Outcome, Refusal> {
     let raw = changes.iter().filter_map(|change| match (&change.subject.kind, change.to) {
         (Kind::Key(info), To::Key(on)) => {
@@ -150,7 +151,7 @@ pub fn commit(changes: &[Change<'_>], stay: Option<Stay>, by: AskedBy) -> Result
         }
         _ => None, // `target` returns no other combination.
     });
-    // SAFETY: the changes are of keys and modes. Only a change of a static call has a condition.
+    // SAFETY: `commit_all_by` has conditions only for changes of static calls. All changes here are of keys and modes.
     unsafe { jumplabel::commit_all_by(by, raw.map(Ok)) }.map_err(|error: Error| {
         Refusal::Forbidden(match changes {
             [change] => format!("{}: {error}", change.subject.name),

@@ -1,9 +1,9 @@
-//! Where the sockets of agents are.
+//! The directory with the sockets of agents.
 //!
 //! ```text
-//!   $XDG_RUNTIME_DIR/jumplabel        else /run/user/UID/jumplabel        else the one that the program was given
-//!   │    0700, of the user who runs the program; a directory of another owner or mode is refused
-//!   └─ NAME.PID.sock                  0600; NAME is that of the program, or the one that it was given
+//!   the directory that the program or the user has chosen; otherwise $XDG_RUNTIME_DIR/jumplabel; otherwise /run/user/UID/jumplabel
+//!   │    0700, owned by the user who runs the program; a directory with another owner or mode is refused
+//!   └─ NAME.PID.sock                  0600; NAME is the chosen name of the agent, or that of the program
 //! ```
 //!
 //! A process that is killed leaves its socket. The next agent that starts in the directory removes the sockets of processes that are gone.
@@ -16,27 +16,28 @@ use rustix::fs::{Mode, OFlags};
 /// The socket of one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Socket {
-    /// The agent's name: that of the program, or one that the program has chosen.
+    /// The agent's name: the chosen one or, by default, that of the program.
     pub name: String,
-    /// The number of the process.
+    /// The number of the agent's process.
     pub pid: u32,
     /// The socket's path.
     pub path: PathBuf,
 }
 
-/// The longest name of an agent, in letters, digits, `.`, `-` and `_`.
+/// The length of the longest name of an agent, in characters.
 const LONGEST: usize = 32;
 
-/// True if the process has more rights than the user who started it. Then that user's environment must decide nothing.
+/// True if the process has more rights than the user who started it. If so, the environment, which is that user's, must decide nothing.
 pub(crate) fn has_more_rights() -> bool {
-    // SAFETY: `getauxval` has no condition.
+    // SAFETY: `getauxval` may be called at any time with any number.
     (unsafe { libc::getauxval(libc::AT_SECURE) }) != 0
 }
 
-/// The directory of this user's agents, unless somebody names another. Reads the environment, unless the process has more rights than its user.
+/// The default directory for the sockets of this user's agents. Reads the variable `XDG_RUNTIME_DIR`, unless the process has more rights than its
+/// user.
 ///
 /// # Errors
-/// There is neither `XDG_RUNTIME_DIR` nor `/run/user/UID`. The error says what to do.
+/// There is neither a usable `XDG_RUNTIME_DIR` nor a directory `/run/user/UID`. The error says what to do.
 pub fn default() -> io::Result<PathBuf> {
     let runtime = if has_more_rights() { None } else { std::env::var_os("XDG_RUNTIME_DIR") };
     if let Some(runtime) = runtime.map(PathBuf::from).filter(|path| path.is_absolute()) {
@@ -45,7 +46,7 @@ pub fn default() -> io::Result<PathBuf> {
     of_user(rustix::process::geteuid().as_raw())
 }
 
-/// The directory of a user's agents, if that user has set no `XDG_RUNTIME_DIR`.
+/// The default directory for the sockets of the agents of user `uid`, if that user has set no `XDG_RUNTIME_DIR`.
 ///
 /// # Errors
 /// Those of [`default`].
@@ -59,7 +60,7 @@ pub fn of_user(uid: u32) -> io::Result<PathBuf> {
     Err(io::Error::new(io::ErrorKind::NotFound, why))
 }
 
-/// The agents' sockets in a directory, by name and process. It skips anything else there.
+/// The agents' sockets in a directory, sorted by name and process. Files with other names are skipped.
 ///
 /// # Errors
 /// If the directory cannot be read.
@@ -74,7 +75,7 @@ pub fn sockets(directory: &Path) -> io::Result<Vec<Socket>> {
     Ok(sockets)
 }
 
-/// The path for the socket of this process.
+/// The path of the socket of this process, for an agent with this name.
 pub(crate) fn socket(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!("{name}.{}.sock", std::process::id()))
 }
@@ -85,7 +86,7 @@ pub(crate) fn is_name(name: &str) -> bool {
     (1..=LONGEST).contains(&name.len()) && name.bytes().all(is_fit) && !name.starts_with('.')
 }
 
-/// The name of this program, shortened and changed to one that an agent can have.
+/// The name of this program's file, changed to a name that an agent can have: shortened, with `_` for characters that are not allowed.
 pub(crate) fn name_of_program() -> String {
     let program = std::env::current_exe().ok();
     let file = program.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
@@ -94,7 +95,7 @@ pub(crate) fn name_of_program() -> String {
     if is_name(&name) { name } else { "program".to_owned() }
 }
 
-/// Makes the directory if it is not there, and checks its owner and mode.
+/// Makes the directory if it does not exist, and checks its owner and mode.
 pub(crate) fn prepare(directory: &Path) -> io::Result<()> {
     let with_name = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", directory.display()));
     match rustix::fs::mkdir(directory, Mode::RWXU) {

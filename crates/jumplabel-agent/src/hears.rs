@@ -1,4 +1,4 @@
-//! Functions that hear of flips of the keys and modes that a selector chooses.
+//! [`on_change`]: functions that are called after flips of the keys and modes that a selector chooses.
 
 use std::fmt;
 
@@ -7,18 +7,18 @@ use jumplabel_selector::{Selector, What};
 
 use crate::subject::Subject;
 
-/// The error of [`on_change`]: the function is not registered.
+/// The reason why [`on_change`] has not registered the function.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum HearError {
-    /// The selector makes no sense, or cannot be used here.
+    /// The selector makes no sense, or is of a sort that [`on_change`] does not take.
     Selector {
         /// The selector.
         selector: String,
         /// What is wrong with it.
         why: String,
     },
-    /// The library refused, as [`jumplabel::on_change()`] says.
+    /// [`jumplabel::on_change()`] returned this error.
     Refused(jumplabel::Error),
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for HearError {
 impl std::error::Error for HearError {}
 
 /// Registers `told`: the library calls it whenever a key or a mode that the selector chooses has changed, whoever asked for the change. `told` gets
-/// the name as lists show it.
+/// the name of the key or mode as lists show it, the change, and who asked for it.
 ///
 /// ```
 /// # jumplabel::static_key! { #[key(name = "net.trace")] static TRACE: false; }
@@ -45,16 +45,16 @@ impl std::error::Error for HearError {}
 ///
 /// [`jumplabel::on_change()`] says when `told` is called, and what it may do. In addition:
 ///
-/// * If an operator asked, the agent's thread calls it, where signals are blocked, and the agent serves no client meanwhile. It must not wait for an
-///   answer of the agent, nor call [`pause`](crate::pause), nor wait for a thread that does.
+/// * If an operator asked for the change, the agent's thread calls `told`, with signals blocked, and serves no client meanwhile. `told` must not wait
+///   for an answer of the agent, nor call [`pause`](crate::pause), nor wait for a thread that does one of these.
 /// * The selector may choose nothing yet: it also applies to objects that are loaded later.
-/// * Each flip of any key costs a list of all keys, in the thread that flips. So do not use it in programs that flip often, or that flip in signal
-///   handlers. `RawKey::on_change` is for these.
-/// * If there is no memory for that list, or the keys cannot be listed, `told` does not hear of that flip.
-/// * Each registration takes some memory for good, even after `remove`.
+/// * After each flip of any key, the thread that flips makes a list of all keys. So do not use this function in programs that flip often, or that
+///   flip in signal handlers. Use `RawKey::on_change` there.
+/// * If the keys cannot be listed, for example for lack of memory, `told` is not called for that flip.
+/// * Each registration takes some memory, which is never freed, not even after `remove`.
 ///
 /// # Errors
-/// [`HearError`].
+/// [`HearError`]: `told` is not registered.
 pub fn on_change(
     selector: &str,
     told: impl Fn(&str, &Changed<'_>, AskedBy) + Send + Sync + 'static,
@@ -65,21 +65,23 @@ pub fn on_change(
             told(&name, changed, by);
         }
     }));
-    // SAFETY: `hear` is never freed, unless the registration below fails.
+    // SAFETY: `hear` comes from `Box::into_raw`. If the library keeps the reference, `hear` is never freed.
     jumplabel::on_change(unsafe { &*hear }).map_err(|error| {
-        // SAFETY: `hear` comes from `Box::into_raw`, and was not registered, so nobody else knows it.
+        // SAFETY: `hear` comes from `Box::into_raw`. The library has refused it, so it has kept no reference.
         drop(unsafe { Box::from_raw(hear) });
         HearError::Refused(error)
     })
 }
 
-/// A selector without a value, which chooses keys and modes.
+/// A selector without a value, which chooses keys and modes for [`on_change`].
 #[doc(hidden)]
 pub struct Chooser(What);
 
 impl Chooser {
+    /// Parses a selector.
+    ///
     /// # Errors
-    /// [`HearError::Selector`].
+    /// [`HearError::Selector`], if it makes no sense, has a value, or chooses by functions.
     pub fn new(selector: &str) -> Result<Chooser, HearError> {
         let wrong = |why: String| HearError::Selector { selector: selector.to_owned(), why };
         let Selector { what, assignment } = selector.parse().map_err(wrong)?;
@@ -92,7 +94,7 @@ impl Chooser {
         }
     }
 
-    /// The name of the key or mode at `address`. `None` if the selector does not choose it.
+    /// The name of the key or mode at `address`. `None` if the selector does not choose that key or mode, or if keys cannot be listed.
     pub fn name(&self, address: usize) -> Option<String> {
         let declared = Subject::declared().ok()?;
         let chosen = |subject: &Subject| subject.address == address && subject.is(&self.0) == Ok(true);

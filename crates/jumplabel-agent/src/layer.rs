@@ -1,12 +1,13 @@
 //! The layers ([`jumplabel_layer`]) that the program has handed to its agent, and the names that belong to them.
 //!
 //! ```text
-//!   fail:save     a key, and `fail:` is the prefix of a layer that was served      what the layer says of the name
-//!   fail:computed no key; the layer has something configured for it                a subject of its own
-//!   fail:other    a key, and no layer was served, or it does not know the name     nobody can set it
+//!   a name such as    key   layer with the prefix                     what the agent lists
+//!   fail:save         yes   served, and it reports the name           the key, with the layer's value
+//!   fail:computed     no    served, and it reports the name           the name, without a key
+//!   fail:other        yes   not served, or it reports no such name    the key; an operator cannot set it
 //! ```
 //!
-//! The layers are in a list that only grows. Reading it takes no lock, so a process may fork meanwhile.
+//! The layers are in a list that only grows. It is read and extended without a lock, so a process may fork at any time.
 
 use std::fmt;
 use std::ptr;
@@ -21,7 +22,7 @@ struct Served {
 
 static FIRST: AtomicPtr<Served> = AtomicPtr::new(ptr::null_mut());
 
-/// A layer's report of one of its names.
+/// What a layer reports about one of its names.
 pub struct Said {
     pub layer: &'static Handle,
     /// The name without the prefix.
@@ -52,21 +53,21 @@ impl std::error::Error for ServeError {}
 
 /// Lets agents of this process list and configure the names of a layer: `serve(jumplabel_fail::layer())`.
 ///
-/// This takes effect at once, and never ends. You may call it before or after [`start`](crate::start). Children of a fork have the layer, too. A
-/// second call for the same layer changes nothing. Costs a few words of memory. Not for signal handlers.
+/// A call takes effect at once, for the life of the process and of its children. You may call this before or after [`start`](crate::start). A second
+/// call for the same layer changes nothing. Costs a few words of memory. Do not call this in signal handlers.
 ///
 /// # Errors
-/// Another layer has the prefix already. It may be the layer of another copy of the same crate, in a shared library. Then nothing has changed.
+/// Another layer has the same prefix already, for example that of another copy of the same crate in a shared library. Then nothing has changed.
 pub fn serve(layer: &'static Handle) -> Result<(), ServeError> {
     let mut first = FIRST.load(Ordering::Acquire);
     let element = Box::into_raw(Box::new(Served { next: first, layer }));
     loop {
         if let Some(other) = from(first).find(|other| other.prefix() == layer.prefix()) {
-            // SAFETY: the element is not in the list, so nobody else has seen it.
+            // SAFETY: the element comes from `Box::into_raw`, and is not in the list, so no other thread accesses it.
             drop(unsafe { Box::from_raw(element) });
             return if ptr::eq(other, layer) { Ok(()) } else { Err(ServeError { prefix: layer.prefix() }) };
         }
-        // SAFETY: the element is not in the list yet, so nobody else has seen it.
+        // SAFETY: the element comes from `Box::into_raw`, and is not in the list yet, so no other thread accesses it.
         unsafe { (*element).next = first };
         match FIRST.compare_exchange(first, element, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => return Ok(()),
@@ -76,7 +77,7 @@ pub fn serve(layer: &'static Handle) -> Result<(), ServeError> {
 }
 
 fn from(first: *const Served) -> impl Iterator<Item = &'static Handle> {
-    // SAFETY: elements are complete before they enter the list, and are never freed.
+    // SAFETY: a pointer in the list is null or leads to an element that was complete before it entered the list, and that is never freed.
     let of = |element: *const Served| unsafe { element.as_ref() };
     std::iter::successors(of(first), move |element: &&Served| of(element.next)).map(|element| element.layer)
 }
@@ -86,7 +87,7 @@ pub fn served() -> impl Iterator<Item = &'static Handle> {
     from(FIRST.load(Ordering::Acquire))
 }
 
-/// The layer with whose prefix a name, or a pattern of names, begins.
+/// The layer to which a name, or a pattern of names, belongs: the name begins with the layer's prefix.
 pub fn of(name: &str) -> Option<&'static Handle> {
     served().find(|layer| name.starts_with(layer.prefix()))
 }
@@ -109,7 +110,8 @@ pub fn all_said() -> Vec<Said> {
     all
 }
 
-/// Why a key of this name cannot be flipped, as the end of a sentence that begins with the name. `None` if the name is not one of a layer.
+/// The reason why a key of this name cannot be flipped by an operator, as the end of a sentence that begins with the name. `None` if the name belongs
+/// to no layer.
 pub fn forbids(name: &str) -> Option<String> {
     if let Some(layer) = of(name) {
         let (kind, values, prefix) = (layer.kind(), layer.values(), layer.prefix());

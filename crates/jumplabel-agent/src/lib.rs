@@ -1,43 +1,44 @@
-//! Lets an operator list and set the keys of a program from outside, if the program allows it.
+//! Lets an operator list and set the keys of a running program, if the program allows it.
 //!
 //! [`startup!`] makes the environment variable `JUMPLABEL` set keys before `main`:
 //!
 //! ```text
-//!   JUMPLABEL='net.*=on,file:src/cache.rs=off' ./server      selectors with what they choose is to be, in this order
-//!   JUMPLABEL=@keys.conf ./server                            the same from a file: one a line, `#` begins a comment
+//!   JUMPLABEL='net.*=on,file:src/cache.rs=off' ./server      selectors, each with a new state; they are carried out in this order
+//!   JUMPLABEL=@keys.conf ./server                            the same from a file: one on each line; a line with `#` in front is a comment
 //!   JUMPLABEL=help ./server                                  lists keys, static calls and modes, and exits with 0
 //!   JUMPLABEL_AGENT=1 ./server                               starts an agent
 //! ```
 //!
-//! [`start`] starts an agent: a thread with a socket, by which the program's user and root list and set keys while it runs.
+//! [`start`] starts an agent: a thread with a socket, by which the program's user and root list and set keys while the program runs.
 //!
 //! ```text
-//!   startup      the environment variables            agent        a process has one, or none: its options, fork, the end
-//!   change       what is to change, all or nothing      server     its thread: clients, limits
-//!   subject      keys, calls and modes                  verbs      what it answers
-//!   protocol     what both sides say                    reverts    what it takes back, and when
-//!   outside      what tools find in its memory          configure  names of layers: set, taken back
-//!   directory    where sockets are, and whose           inherited  what a child of a fork must not keep
-//!   tracepoints  which keys and calls belong to them    streams    descriptors 0 to 2 are the program's
-//!   layer        what else is configured by name        looks      sites that something else has changed
-//!   hears        functions that hear of flips
+//!   startup      the environment variables            agent        the start, fork and end of an agent, and its options
+//!   change       changes of keys: all or nothing        server     the agent's thread: a loop that serves clients
+//!   subject      keys, calls and modes                  verbs      the answers to list, check and set
+//!   protocol     requests and answers                   reverts    changes that the agent takes back after a time
+//!   outside      what tools read in the memory          configure  names of layers: set, and taken back after a time
+//!   directory    the directory of the sockets           inherited  descriptors that a child of a fork closes
+//!   tracepoints  which keys and calls belong to them    streams    keeps descriptors 0 to 2 for the program
+//!   layer        layers: what else is configured        looks      repairs sites that something else has changed
+//!   hears        functions that are called after flips
+//!   line         lines on standard error
 //! ```
 //!
-//! The crate `jumplabel-selector` has the grammar. A program that uses neither `startup!` nor `start` pays nothing. The agent is for Linux only. On
-//! Windows there are `on_change` and `startup!`, which obeys `JUMPLABEL`, and replies to `JUMPLABEL_AGENT` that there is no agent. On other systems
-//! `startup!` does nothing, and the crate has only the protocol.
+//! The crate `jumplabel-selector` has the grammar of selectors. A program that uses neither `startup!` nor `start` pays nothing. The agent exists
+//! only on Linux. On Windows there are `on_change` and `startup!`; there, `startup!` obeys `JUMPLABEL`, and says that there is no agent if
+//! `JUMPLABEL_AGENT` asks for one. On other systems `startup!` does nothing, and the crate has only the protocol.
 
 #[cfg(target_os = "linux")]
 mod agent;
 #[cfg(any(target_os = "linux", windows))]
-#[cfg_attr(windows, allow(dead_code))] // The agent uses the rest.
+#[cfg_attr(windows, allow(dead_code))] // Only the agent, which Windows does not have, uses all of this module.
 mod change;
 #[cfg(target_os = "linux")]
 pub mod directory;
 #[cfg(any(target_os = "linux", windows))]
 mod hears;
 #[cfg(any(target_os = "linux", windows))]
-#[cfg_attr(windows, allow(dead_code))] // The agent uses the rest.
+#[cfg_attr(windows, allow(dead_code))] // Only the agent, which Windows does not have, uses all of this module.
 mod layer;
 #[cfg(any(target_os = "linux", windows))]
 mod line;
@@ -48,7 +49,7 @@ pub mod protocol;
 #[cfg(any(target_os = "linux", windows))]
 mod startup;
 #[cfg(any(target_os = "linux", windows))]
-#[cfg_attr(windows, allow(dead_code))] // The agent uses the rest.
+#[cfg_attr(windows, allow(dead_code))] // Only the agent, which Windows does not have, uses all of this module.
 mod subject;
 pub mod tracepoints;
 
@@ -75,15 +76,15 @@ pub use startup::startup;
 #[doc(hidden)]
 pub use startup::system::start as start_agent;
 
-/// Makes the environment variable `JUMPLABEL` set keys before `main`, and `JUMPLABEL_AGENT` start an agent. Write it once in the program, outside
-/// of functions.
+/// Makes the environment variable `JUMPLABEL` set keys before `main`, and `JUMPLABEL_AGENT` start an agent. Write this macro once in the program,
+/// outside of functions.
 ///
 /// ```
 /// jumplabel_agent::startup!();
 /// # fn main() {}
 /// ```
 ///
-/// It also takes selectors of keys that nobody may change by the agent, as [`no_remote`] does:
+/// The macro also takes selectors of keys that the agent must not change, as [`no_remote`] does:
 ///
 /// ```
 /// jumplabel::static_key! {
@@ -94,8 +95,8 @@ pub use startup::system::start as start_agent;
 /// # fn main() {}
 /// ```
 ///
-/// It registers [`startup()`] as a constructor, which runs after the constructors that register the program's keys, and before the program's own.
-/// Costs a look at the environment if the variables are not set.
+/// The macro registers [`startup()`] as a constructor. It runs after the constructors that register the program's keys, and before the program's own
+/// constructors. Costs a look at the environment if the variables are not set.
 #[macro_export]
 macro_rules! startup {
     () => {
@@ -106,8 +107,8 @@ macro_rules! startup {
     };
 }
 
-// Constructors run in the order of their numbers: registration has 00000 and 00001, the standard library 00099, and a program's begin at 00101.
-// On Windows the C library runs the list, and a program's constructors are in `.CRT$XCU`.
+// Constructors run in the order of their numbers: those that register keys have 00000 and 00001, that of the standard library has 00099, and those of
+// programs begin at 00101. On Windows, the C library runs them in the order of their sections' names; those of programs are in `.CRT$XCU`.
 #[cfg(any(target_os = "linux", windows))]
 #[doc(hidden)]
 #[macro_export]

@@ -1,13 +1,13 @@
-//! Lines on standard error.
+//! Writes lines to standard error.
 
 #[cfg(not(windows))]
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// A pipe that has room takes up to this many bytes without blocking (Linux: `PIPE_BUF`).
+/// The largest number of bytes that a pipe with room takes at once without blocking (Linux: `PIPE_BUF`).
 const WHOLE: usize = 4096;
 
-/// Writes one line to standard error. It never waits: if standard error is closed or full, the line is lost. It takes no lock, so a process
-/// may fork meanwhile.
+/// Writes one line to standard error, cut off after [`WHOLE`] bytes. Does not wait, except on Windows: if standard error is closed or full, the line
+/// is lost. Takes no lock on Linux, so a process may fork meanwhile.
 pub fn say(message: &str) {
     let mut line = format!("jumplabel: {}", printable(message));
     while line.len() >= WHOLE {
@@ -26,13 +26,13 @@ fn write(line: &[u8]) {
     }
 }
 
-/// Writes the line. It waits if standard error is full, because Windows has no way to ask a pipe for room.
+/// Writes the line, and waits if standard error is full: Windows has no way to ask whether a pipe has room.
 #[cfg(windows)]
 fn write(line: &[u8]) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), line);
 }
 
-/// The text without characters that steer a terminal or end a line.
+/// The text with a replacement character for each character that steers a terminal or ends a line.
 pub fn printable(text: &str) -> String {
     text.chars().map(|char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char }).collect()
 }

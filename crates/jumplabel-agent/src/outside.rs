@@ -1,13 +1,13 @@
-//! Data that a tool reads from the memory of a process with this library, whether an agent runs there or not. `jumplabel set --force` learns
-//! from it where the agent's socket is, and which keys nobody may change from outside. The struct `Outside` has this layout:
+//! Data that a tool reads from the memory of a process with this crate, whether an agent runs there or not. From these data, `jumplabel set --force`
+//! learns where the agent's socket is, and which keys an operator must not change. The struct `Outside` has this layout:
 //!
 //! ```text
-//!   0   MAGIC, VERSION          in data that the program may write, at a multiple of 8
+//!   0   MAGIC, VERSION          in writable data, at a multiple of 8
 //!  12   pid                     of the process whose agent runs, in its own pid namespace; 0 if there is no agent
-//!  16   socket ───────────────► the path of its socket, with a zero byte behind it
-//!  24   declared ─────────────► Text[count]: selectors of startup!, looked at when an agent starts
+//!  16   socket ───────────────► the path of that agent's socket, with a zero byte at the end
+//!  24   declared ─────────────► Text[count]: the selectors of startup!, which take effect when an agent starts
 //!  32   count
-//!  40   forbidden ────────────► next ──► ... 0     selectors of no_remote: a Text behind each `next`
+//!  40   forbidden ────────────► next, Text ──► next, Text ... 0     the selectors of no_remote
 //! ```
 
 use std::mem::offset_of;
@@ -16,24 +16,24 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use jumplabel_selector::What;
 
-/// The first eight bytes.
+/// The first eight bytes of `Outside`, as two words.
 pub const MAGIC: [u32; 2] = [0x6167_6a6c, 0x746e_e65e];
 /// The version of this layout.
 pub const VERSION: u32 = 1;
-/// The offset of the number of the process whose agent runs.
+/// The offset in `Outside` of the number of the process whose agent runs.
 pub const PID: usize = offset_of!(Outside, pid);
-/// The offset of the address of the socket's path.
+/// The offset in `Outside` of the pointer to the socket's path.
 pub const SOCKET: usize = offset_of!(Outside, socket);
-/// The offset of the address of the selectors that `startup!` declares.
+/// The offset in `Outside` of the pointer to the selectors that `startup!` declares.
 pub const DECLARED: usize = offset_of!(Outside, declared);
-/// The offset of the number of selectors that `startup!` declares.
+/// The offset in `Outside` of the number of selectors that `startup!` declares.
 pub const COUNT: usize = offset_of!(Outside, count);
-/// The offset of the address of the first selector of `no_remote`.
+/// The offset in `Outside` of the pointer to the first element of the list of `no_remote`'s selectors.
 pub const FORBIDDEN: usize = offset_of!(Outside, forbidden);
-/// The offset of the text in a selector of `no_remote`.
+/// The offset of the text in an element of that list.
 pub const TEXT: usize = offset_of!(Forbidden, text);
 
-/// A text of the program, which lives forever.
+/// A text of the program that lives for ever, in a layout that tools can read.
 #[doc(hidden)]
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ pub struct Text {
     length: usize,
 }
 
-// SAFETY: nobody writes to the text.
+// SAFETY: a `Text` is made of a `&'static str`, which all threads may read.
 unsafe impl Sync for Text {}
 
 impl Text {
@@ -57,7 +57,7 @@ impl Text {
     }
 }
 
-/// A selector of `no_remote`, which is never freed. Tools read the first two fields.
+/// An element of the list of `no_remote`'s selectors. It is never freed. Tools read the first two fields.
 #[repr(C)]
 pub(crate) struct Forbidden {
     pub next: *const Forbidden,
@@ -101,7 +101,7 @@ impl Outside {
         self.pid.store(0, Ordering::Release);
     }
 
-    /// Publishes the selectors of the first `startup!`.
+    /// Publishes the selectors of the process's first `startup!`. Later calls do nothing.
     pub fn declare(&self, texts: &'static [Text]) {
         let first = texts.as_ptr().cast_mut();
         if self.declared.compare_exchange(ptr::null_mut(), first, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
@@ -109,12 +109,12 @@ impl Outside {
         }
     }
 
-    /// The selectors of `startup!`.
+    /// The selectors that [`declare`](Self::declare) has published.
     pub fn declared(&self) -> &'static [Text] {
         match self.count.load(Ordering::Acquire) {
             0 => &[],
-            // SAFETY: `declare` has stored the address and then the length of a slice that lives forever. The length is there, so the address is,
-            // too.
+            // SAFETY: `declare` stores the address of a slice that lives for ever, and then its length (`Release`). This load has found the length,
+            // so the address is there, too.
             count => unsafe { std::slice::from_raw_parts(self.declared.load(Ordering::Acquire), count) },
         }
     }

@@ -1,4 +1,4 @@
-//! The environment variable `JUMPLABEL`.
+//! The environment variable `JUMPLABEL`, which sets keys when a program starts.
 
 #[cfg_attr(windows, path = "startup/windows.rs")]
 #[cfg_attr(not(windows), path = "startup/linux.rs")]
@@ -15,25 +15,26 @@ use crate::outside::{OUTSIDE, Text};
 use crate::subject::Subject;
 use crate::tracepoints::Part;
 
-/// Sets keys and modes as the environment variable `JUMPLABEL` says. It is for programs that do not use [`startup!`](crate::startup!).
+/// Sets keys and modes as the environment variable `JUMPLABEL` says. Then starts an agent if the variable `JUMPLABEL_AGENT` asks for one
+/// ([`Options::from_words`](crate::Options::from_words)). Call this in programs that do not use [`startup!`](crate::startup!).
 ///
-/// A later call sets only what the earlier ones have not seen: a program and each of its shared libraries may have one. It does not repeat messages,
-/// and the variables are those of the first call. A call by a function that hears of these changes does nothing.
+/// Each selector is one flip of everything that it chooses, all or nothing. Each failure is one line on standard error, and the program goes on. Keys
+/// of objects that are loaded later are not set. A mode is found only if some code of the program sets that mode. If a process runs with more rights
+/// than its user (`AT_SECURE`: setuid, file capabilities), the variables are ignored. The value `help` ends the process by `_exit`, so nothing else
+/// of the program runs.
 ///
-/// It does not set keys of objects that are loaded later, and it finds a mode only if some code of the program sets that mode. Each selector is
-/// one flip of all that it chooses, all or nothing. Each failure is one line on standard error, and the program goes on. A process that runs
-/// with more rights than its user (`AT_SECURE`: setuid, file capabilities) ignores the variable. `help` ends the process by `_exit`, so nothing
-/// else of the program runs. If the variable `JUMPLABEL_AGENT` is set, an agent is started after the keys are set: see
-/// [`Options::from_words`](crate::Options::from_words).
+/// A program and each of its shared libraries may call this. A later call sets only keys and modes that no earlier call has seen; it does not repeat
+/// messages, and it uses the variables as the first call has read them. A call does nothing if another call is running, for example if a function
+/// that is called after these flips calls it.
 ///
-/// Costs a look at the environment if the variable is not set; otherwise the flips, and one list of all keys for each selector. Not for signal
-/// handlers. No other thread may change the environment meanwhile, except by the standard library. A child of a fork has the keys of its
+/// Costs a look at the environment if the variable is not set; otherwise the flips, and one list of all keys for each selector. Do not call this in
+/// signal handlers. No other thread may change the environment meanwhile, except by the standard library. A child of a fork has the keys of its
 /// parent.
 pub extern "C" fn startup() {
     with_no_remote(&[]);
 }
 
-/// Like [`startup`]. In addition, an agent lets nobody change what these selectors choose.
+/// Does what [`startup`] does. In addition, forbids the agent to change anything that these selectors choose.
 pub fn with_no_remote(selectors: &'static [Text]) {
     static EARLIER: Mutex<Option<Earlier>> = Mutex::new(None);
     let Ok(mut earlier) = EARLIER.try_lock() else { return };
@@ -54,28 +55,29 @@ pub fn with_no_remote(selectors: &'static [Text]) {
     }
 }
 
-/// What the calls of [`startup`] so far have done.
+/// What the calls of [`startup`] know of earlier calls.
 struct Earlier {
-    /// The variable `JUMPLABEL`.
+    /// The value of the variable `JUMPLABEL`.
     keys: Option<String>,
+    /// Whether the present call is the first one.
     is_first: bool,
-    /// The addresses of the keys, calls and modes that there were.
+    /// The addresses of the keys, calls and modes that earlier calls have seen, sorted.
     seen: Vec<usize>,
 }
 
 impl Earlier {
-    /// Does what the variable `JUMPLABEL` says with all that has come since.
+    /// Does what the variable `JUMPLABEL` says, with all keys and modes that earlier calls have not seen.
     fn set(&mut self) {
         let Some(value) = &self.keys else { return };
         set(value, self);
-        // If they cannot be listed, nothing was set either.
+        // If the subjects cannot be listed now, `set` could not list them either, and has set nothing.
         let all = Subject::all().unwrap_or_default();
         self.seen = all.iter().map(|subject| subject.address).collect();
         self.seen.sort_unstable();
     }
 }
 
-/// Does what the variable `JUMPLABEL` says.
+/// Does what `value`, the value of the variable `JUMPLABEL`, says.
 fn set(value: &str, earlier: &Earlier) {
     if value == "help" {
         let status = i32::from(help().is_err());
@@ -95,7 +97,7 @@ fn set(value: &str, earlier: &Earlier) {
     }
 }
 
-/// Reads a file of at most 1 MiB.
+/// Reads a regular file of at most 1 MiB.
 fn read(path: &str) -> io::Result<Vec<u8>> {
     const LONGEST: u64 = 1 << 20;
     let mut text = Vec::new();
@@ -106,19 +108,19 @@ fn read(path: &str) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The error for a pipe, a device or a directory: the program must not wait for a writer.
+/// The error for a file that is not regular: a pipe, a device or a directory. A read of such a file could wait for a writer.
 fn not_regular() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "not a regular file: nothing of it is done")
 }
 
-/// Applies one item; an empty one does nothing. `place` is the item's place, for the message.
+/// Carries out one item of the variable or of a file; an empty item does nothing. If that fails, writes a message that begins with `place`.
 fn apply(place: &str, item: &str, earlier: &Earlier) {
     let item = item.trim();
     if item.is_empty() {
         return;
     }
     if let Err(error) = try_apply(item, earlier) {
-        // The messages of the grammar begin with a backquote: they quote the item already.
+        // A message that begins with a backquote comes from the parser, and quotes the item already.
         let quoted = if error.starts_with('`') { String::new() } else { format!("`{item}`: ") };
         say(&format!("{place}{quoted}{error}"));
     }
@@ -143,14 +145,14 @@ fn try_apply(item: &str, earlier: &Earlier) -> Result<(), String> {
         })
 }
 
-/// Prints all keys and modes, as the tool does.
+/// Prints all keys, static calls and modes in the format of the tool's lists.
 fn help() -> io::Result<()> {
     let all = Subject::all().map_err(io::Error::other)?;
     let row = |subject: &Subject| {
         [subject.name.clone(), subject.state(), subject.sites.to_string(), format!("{}:{}", subject.file, subject.line)]
     };
     let head = ["KEY", "STATE", "SITES", "DECLARED"].map(str::to_owned);
-    // The tool's lists leave these calls out, too.
+    // The static calls of tracepoints are left out, as in the tool's lists.
     let listed = all.iter().zip(Subject::parts(&all)).filter(|(_, part)| *part != Part::Call);
     let rows: Vec<_> = [head].into_iter().chain(listed.map(|(subject, _)| row(subject))).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Keys, static calls and modes as selectors see them.
+//! Subjects: what selectors choose. A subject is a key, a static call, a mode, or a name of a layer.
 
 use std::collections::HashMap;
 #[cfg(not(windows))]
@@ -13,7 +13,7 @@ use crate::tracepoints::{self, Part, Row};
 
 /// A key, a static call, a mode, or a name of a layer.
 pub struct Subject {
-    /// The name as introspection displays it.
+    /// The name as lists show it.
     pub name: String,
     pub file: &'static str,
     pub line: u32,
@@ -21,11 +21,11 @@ pub struct Subject {
     pub sites: usize,
     pub address: usize,
     pub kind: Kind,
-    /// For a key: true if it is on and stays on. A key that only a deferred dec holds on turns off by itself.
+    /// For a key, whether it is on and stays on. False if it is on only until a deferred dec is due.
     pub is_held: bool,
-    /// True if the state was set for a while only, and the program has asked for no state since.
+    /// Whether the state was set only for a time, and the program has asked for no state since then.
     pub is_lent: bool,
-    /// The report of the layer to which the subject belongs, if there is one.
+    /// What the subject's layer reports about its name; `None` if no layer reports the name.
     pub said: Option<Rc<Said>>,
 }
 
@@ -35,7 +35,7 @@ pub enum Kind {
     /// A static call, with the function to which it leads.
     Call(String),
     Mode(ModeInfo),
-    /// A name that a layer knows though no key has it.
+    /// A name of a layer that no key has.
     Name,
 }
 
@@ -69,8 +69,8 @@ impl Subject {
         Subject { name, file, line, column, sites, address, kind, is_held: false, is_lent: false, said }
     }
 
-    /// All keys, calls and modes that are declared and loaded, in no order. This asks no layer, because the caller may be in a flip of a layer,
-    /// under the layer's lock.
+    /// All keys, calls and modes of the loaded objects, in no order. Does not ask the layers, because the caller may be in a flip that a layer makes
+    /// while it holds a lock of its own.
     pub fn declared() -> Result<Vec<Subject>, Error> {
         let mut all = Vec::new();
         jumplabel::for_each_key(|info| all.push(Subject::of_key(info)))?;
@@ -79,7 +79,7 @@ impl Subject {
         Ok(all)
     }
 
-    /// All subjects that are loaded, sorted by name, with the reports of layers.
+    /// All subjects: keys, calls and modes of the loaded objects, and names of layers, sorted by name.
     pub fn all() -> Result<Vec<Subject>, Error> {
         let mut all = Subject::declared()?;
         let mut said: HashMap<String, Rc<Said>> =
@@ -98,18 +98,19 @@ impl Subject {
         matches!(self.kind, Kind::Key(info) if TracepointInfo::of(info).is_none())
     }
 
-    /// The reason why the subject cannot be set like a key, if it belongs to a layer: the end of a sentence that begins with the subject's name.
+    /// If the subject belongs to a layer, the reason why it cannot be set like a key: the end of a sentence that begins with the subject's name.
     pub fn forbids(&self) -> Option<String> {
         if self.is_plain_key() || matches!(self.kind, Kind::Name) { layer::forbids(&self.name) } else { None }
     }
 
-    /// A suggestion for an item that matches nothing, as the end of a sentence. The command that lists the names follows it.
+    /// A suggestion for an item that matches nothing: names that are similar, as a part of a sentence. The caller's message goes on with the command
+    /// that lists the names.
     pub fn meant(all: &[Subject], item: &Selector) -> String {
         let meant = jumplabel_selector::did_you_mean(&item.what, all.iter().map(|subject| &*subject.name));
         if meant.is_empty() { ";".to_owned() } else { meant }
     }
 
-    /// The part that each subject has in a tracepoint.
+    /// For each subject, the part that it has in a tracepoint.
     pub fn parts(all: &[Subject]) -> Vec<Part> {
         tracepoints::parts(all.iter().map(Subject::row))
     }
@@ -118,7 +119,7 @@ impl Subject {
         Row { name: &self.name, kind: self.word(), place: (self.file, self.line, self.column) }
     }
 
-    /// The number of probes of a tracepoint. `None` if the subject is no tracepoint, or a tracepoint of C.
+    /// The number of probes of a tracepoint. `None` if the subject is not a tracepoint, or if it is a tracepoint of C.
     pub fn probes(&self) -> Option<usize> {
         self.tracepoint().map(|tracepoint| tracepoint.probes)
     }
@@ -134,7 +135,7 @@ impl Subject {
         said.or_else(|| is_traced.then(|| tracepoints::TRACED.to_owned()))
     }
 
-    /// The state, as the tool prints it.
+    /// The subject's state, as the tool prints it.
     pub fn state(&self) -> String {
         if let Some(value) = self.said.as_ref().and_then(|said| said.value.clone()) {
             return value;
@@ -158,7 +159,7 @@ impl Subject {
         }
     }
 
-    /// True if the selector chooses the subject. An error if this process cannot know.
+    /// True if the selector chooses the subject. An error for a selector `fn:`, because a process does not know in which functions its sites are.
     pub fn is(&self, what: &What) -> Result<bool, &'static str> {
         Ok(match what {
             What::Name(glob) => {
@@ -175,7 +176,7 @@ impl Subject {
     }
 }
 
-/// The path of the module that `address` is in.
+/// The path of the module that contains `address`.
 #[cfg(windows)]
 fn object(address: usize) -> Option<String> {
     #[link(name = "kernel32")]
@@ -183,10 +184,10 @@ fn object(address: usize) -> Option<String> {
         fn GetModuleHandleExW(flags: u32, address: *const u16, module: *mut usize) -> i32;
         fn GetModuleFileNameW(module: usize, path: *mut u16, length: u32) -> u32;
     }
-    /// `GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS`, with the flag that leaves the module's count alone.
+    /// `GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS`, and `GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT`.
     const BY_ADDRESS: u32 = 4 | 2;
     let (mut module, mut path) = (0, [0; 4096]);
-    // SAFETY: the system writes to `module`, and to `path`, whose length it gets.
+    // SAFETY: the system writes to `module`, and to `path`, whose length is passed. It does not access `address`.
     let length = unsafe {
         if GetModuleHandleExW(BY_ADDRESS, address as *const u16, &raw mut module) == 0 {
             return None;
@@ -196,24 +197,24 @@ fn object(address: usize) -> Option<String> {
     path.get(..length as usize).map(String::from_utf16_lossy)
 }
 
-/// The path of the object that `address` is in.
+/// The path of the object that contains `address`.
 #[cfg(not(windows))]
 fn object(address: usize) -> Option<String> {
     let found = |address: usize| {
         let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-        // SAFETY: the loader writes to `info`. It does not access `address`, but only compares the number.
+        // SAFETY: the loader writes to `info`. It does not access the memory at `address`.
         let any = unsafe { libc::dladdr(address as *const c_void, info.as_mut_ptr()) };
-        // SAFETY: `info` is valid with all zeros, and with a result.
+        // SAFETY: all zeros are a valid `Dl_info`, and so is what the loader has written.
         (any != 0).then(|| unsafe { info.assume_init() })
     };
-    // SAFETY: `getauxval` has no condition.
+    // SAFETY: `getauxval` may be called at any time with any number.
     let headers = unsafe { libc::getauxval(libc::AT_PHDR) } as usize;
     match (found(address), found(headers)) {
         (Some(object), Some(program)) if object.dli_fbase != program.dli_fbase && !object.dli_fname.is_null() => {
-            // SAFETY: the loader keeps the name of an object while the object is loaded.
+            // SAFETY: the loader keeps the name of an object as long as the object is loaded. The caller uses a key of this object, so it is loaded.
             Some(unsafe { CStr::from_ptr(object.dli_fname) }.to_string_lossy().into_owned())
         }
-        // The loader has no path of the program. A static program has no other object.
+        // The address is in the program, whose path the loader does not have. In a static program, all addresses are.
         _ => Some(std::env::current_exe().ok()?.to_string_lossy().into_owned()),
     }
 }

@@ -1,33 +1,33 @@
-//! Which keys and static calls belong to tracepoints.
+//! Finds the keys and the static calls that belong to tracepoints.
 //!
-//! A tracepoint is a key and a static call, declared in one place: `net:packet` and `net::packet` in Rust, `packet` and `tp_func_packet` in C.
-//! The first of each two is the key. Lists leave the call out unless somebody asks for it, because only the library updates it.
+//! A tracepoint is a key and a static call that are declared in one place. The key and the call are named `net:packet` and `net::packet` in Rust,
+//! `packet` and `tp_func_packet` in C. Lists leave the call out unless the user asks for it, because only the library updates such a call.
 
 use std::collections::HashMap;
 
-/// The facts of a key, call or mode that decide its part.
+/// The facts about a key, call or mode that decide its [`Part`].
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
-    /// Its name.
+    /// The name.
     pub name: &'a str,
-    /// Its word in the column `kind`: `key`, `tracepoint`, `call`, `mode`.
+    /// The word in the column `kind` of lists: `key`, `tracepoint`, `call`, `mode`.
     pub kind: &'a str,
-    /// File, line and column of its declaration; an empty file if that is not known.
+    /// File, line and column of the declaration. The file is empty if the place is not known.
     pub place: (&'a str, u32, u32),
 }
 
 /// The part that a key or call has in a tracepoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// No part: it belongs to no tracepoint.
+    /// No part: the key or call does not belong to a tracepoint.
     None,
-    /// The key: on while there are probes.
+    /// The key, which is on while there are probes.
     Key,
     /// The static call, which leads to the probes.
     Call,
 }
 
-/// The part that each row has in a tracepoint.
+/// For each row, the part that it has in a tracepoint.
 pub fn parts<'a>(rows: impl IntoIterator<Item = Row<'a>>) -> Vec<Part> {
     let rows: Vec<Row<'a>> = rows.into_iter().collect();
     let is_key = |row: &Row<'_>| matches!(row.kind, "key" | "tracepoint") && !row.place.0.is_empty();
@@ -46,14 +46,15 @@ pub fn parts<'a>(rows: impl IntoIterator<Item = Row<'a>>) -> Vec<Part> {
     parts
 }
 
-/// Why `+1` and `-1` are refused for a tracepoint: when the last probe goes, the library turns the tracepoint off, which fails if others hold it on.
+/// The reason why `+1` and `-1` are refused for a tracepoint, as the end of a sentence. When the last probe is removed, the library turns the key
+/// off, and that fails if the key has another user.
 pub const NOT_COUNTED: &str = "is a tracepoint, which its probes turn on and off: with a user more they could not be removed; it can be =on or =off";
 
-/// The remark on a tracepoint whose semaphore a tracer has counted up.
+/// The remark on a tracepoint whose semaphore a tracer has incremented.
 pub const TRACED: &str = "a tracer is attached";
 
-/// A remark on a tracepoint that an operator turns on or off. `None` if the tracepoint then does what its state says. The number of probes may be
-/// unknown.
+/// A remark on a tracepoint that an operator turns on or off. `None` if no remark is needed: it is turned on and has probes, or turned off and has
+/// none. `probes` is `None` if their number is not known.
 pub fn note(name: &str, on: bool, probes: Option<usize>) -> Option<String> {
     let again = "the program turns it on or off again when it adds or removes a probe";
     Some(match probes {
@@ -82,7 +83,7 @@ fn belong_together() {
         (row("tp_func_packet", "call", 2), Part::Call),
         (row("tp_func_packet", "call", 3), Part::None),
         (row("tp_func_other", "call", 2), Part::None),
-        // A macro may declare a key and a call of one name. They are no tracepoint.
+        // A macro may declare a key and a call with the same name. These two are not a tracepoint.
         (row("app::hash", "key", 4), Part::None),
         (row("app::hash", "call", 4), Part::None),
         (nowhere("packet", "key"), Part::None),

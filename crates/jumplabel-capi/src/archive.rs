@@ -1,6 +1,6 @@
 //! Hides the names of the C API in libjumplabel.a. A program or shared library that is linked with the archive uses these names, but does not export
-//! them. So a plugin with its own instance of the library calls that instance, whatever else is loaded. (Instances find each other by their ELF
-//! notes.) The shared library must export the same names, so `make install` (install/libraries) builds the crate twice.
+//! them. So a plugin with an instance of its own calls that instance, whatever else is loaded. (Instances find each other by their ELF notes.) The
+//! shared library libjumplabel must export the same names, so `make install` (install/libraries) builds this crate twice.
 
 #[cfg(jumplabel_archive)]
 core::arch::global_asm!(
@@ -70,8 +70,8 @@ core::arch::global_asm!(
 #[cfg(all(jumplabel_archive, jumplabel_sites, target_arch = "x86_64"))]
 core::arch::global_asm!(".hidden jumplabel_op_thunk_");
 
-// With musl, C programs have no unwinder (Debian's gcc links glibc's). The library does not need one, because it has no panics. These weak references
-// find an unwinder if the program has one. An archive without std has no such references.
+// References to an unwinder, made weak: they are null if the program has no unwinder. With musl, C programs have none (Debian's gcc links glibc's).
+// The library never unwinds, because it has no panics. An archive that was built without std has no such references.
 #[cfg(all(jumplabel_archive, not(jumplabel_installed), target_env = "musl"))]
 core::arch::global_asm!(
     ".weak _Unwind_Backtrace",

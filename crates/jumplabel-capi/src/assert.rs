@@ -1,4 +1,4 @@
-//! Reports assertions that have failed: `include/jumplabel/assert.h`.
+//! Reports failed assertions of `include/jumplabel/assert.h`.
 
 use core::ffi::{CStr, c_char, c_uint, c_void};
 use core::ptr::null_mut;
@@ -7,7 +7,7 @@ use jumplabel::text::{self, Pieces};
 
 use crate::hook::Hook;
 
-/// `struct jumplabel_assertion`.
+/// C's `struct jumplabel_assertion`: the text and the place of an assertion.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Assertion {
@@ -22,23 +22,24 @@ pub type AssertHook = unsafe extern "C" fn(assertion: *const Assertion, data: *m
 
 static HOOK: Hook = Hook::none();
 
-/// Sets the hook. Without a hook, a failed assertion writes one line on standard error, and ends the process; in a kernel, it does nothing.
+/// Sets the hook that is called when an assertion fails; NULL removes it. Without a hook, a failed assertion writes one line to standard error, and
+/// ends the process; in a kernel, it does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_set_assert(hook: Option<AssertHook>, data: *mut c_void) {
     HOOK.set(hook.map_or(null_mut(), |hook| hook as *mut ()), data);
 }
 
-/// Writes one line about the assertion on standard error; in a kernel, does nothing.
+/// Writes one line about a failed assertion to standard error; in a kernel, does nothing.
 ///
 /// # Safety
 /// `assertion` is null, or the address of an assertion whose texts are null or end with a 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_assert_report(assertion: *const Assertion, _data: *mut c_void) {
-    // SAFETY: the caller passes null, or an assertion.
+    // SAFETY: the caller guarantees that `assertion` is null or the address of an assertion.
     let Some(assertion) = (unsafe { assertion.as_ref() }) else { return };
     let mut room = [0; 1024];
     let line = text::line(&mut room, b'\n', &|pieces| {
-        // SAFETY: the caller passes texts that are null or end with a 0.
+        // SAFETY: the caller guarantees that each text of the assertion is null or ends with a 0.
         unsafe {
             tell(assertion.file, pieces);
             pieces(":");
@@ -52,11 +53,13 @@ pub unsafe extern "C" fn jumplabel_assert_report(assertion: *const Assertion, _d
     crate::system::print(line);
 }
 
+/// Passes a text of C to `pieces`; nothing if it is null.
+///
 /// # Safety
 /// `name` is null, or a text that ends with a 0.
 unsafe fn tell(name: *const c_char, pieces: Pieces<'_>) {
     if !name.is_null() {
-        // SAFETY: the caller passes a text that ends with a 0.
+        // SAFETY: the caller guarantees that `name`, which is not null, is a text that ends with a 0.
         text::name(unsafe { CStr::from_ptr(name) }, pieces);
     }
 }
@@ -75,12 +78,12 @@ pub unsafe extern "C" fn jumplabel_assert_failed_(
 ) {
     let assertion = Assertion { text, file, function, line };
     let (hook, data) = HOOK.chosen();
-    // SAFETY: the word is one that `jumplabel_set_assert` stored: a hook, or null, which is `None`.
+    // SAFETY: only `jumplabel_set_assert` sets `HOOK`: to the address of an `AssertHook`, or to null, which is `None`.
     match unsafe { core::mem::transmute::<*mut (), Option<AssertHook>>(hook) } {
-        // SAFETY: the program set the hook together with these data, and so promises that the hook can be called with them.
+        // SAFETY: the program has passed the hook and `data` together, and so guarantees that the hook can be called with `data`.
         Some(hook) => unsafe { hook(&raw const assertion, data) },
         None => {
-            // SAFETY: the caller passes texts that end with a 0.
+            // SAFETY: the caller guarantees that the texts end with a 0.
             unsafe { jumplabel_assert_report(&raw const assertion, data) };
             #[cfg(feature = "hosted")]
             crate::system::abort();

@@ -7,11 +7,11 @@ use jumplabel::{Outcome, RawCall};
 use crate::result::{Refusal, code};
 use crate::warn::warn;
 
-/// A function of any type. It is cast to its own type before it is called.
+/// A function of any type. The code that calls it casts it to its own type first.
 pub type Function = unsafe extern "C" fn();
 
-/// Makes a static call lead to `func`. If `func` is `first`, the call leads to its default again; also if `func` is `None` and the call is optional,
-/// whose default calls nothing. Returns 0, or, after a warning, an error number.
+/// Makes a static call lead to `func`. If `func` is `first`, the call leads to its default again. If `func` is `None`, the call must be optional; it
+/// then calls nothing. Returns 0 or, after a warning, an error number.
 ///
 /// # Safety
 /// `call` is null, misaligned, or a static call with the default `first`. `func` has the call's type.
@@ -21,7 +21,7 @@ pub unsafe extern "C" fn jumplabel_static_call_update(
     func: Option<Function>,
     first: Option<Function>,
 ) -> c_int {
-    // SAFETY: the caller passes a static call, null or a misaligned address, and a function of the call's type.
+    // SAFETY: the caller guarantees that `call` is null, misaligned or a static call, and that `func` has the call's type.
     let result = unsafe { update(call, address(func), address(first)) };
     if let Err(refusal) = result {
         warn("static_call_update", call.cast(), refusal);
@@ -33,13 +33,13 @@ unsafe fn update(call: *const RawCall, func: usize, first: usize) -> Result<Outc
     if !call.is_aligned() {
         return Err(Refusal::NotAKey);
     }
-    // SAFETY: `call` is aligned, so the caller passes null or a static call.
+    // SAFETY: `call` is aligned. So the caller guarantees that it is null or the address of a static call.
     let call = unsafe { call.as_ref() }.ok_or(Refusal::NotAKey)?;
-    // SAFETY: the caller passes a function of the call's type. A target of 0 is the call's default.
+    // SAFETY: the target is 0, which stands for the call's default, or `func`, which has the call's type, as the caller guarantees.
     Ok(unsafe { call.update(target(call, func, first)?) }?)
 }
 
-/// The target in the core's form: 0 for the call's default `first`, otherwise the address of `func`.
+/// The target in the core's form: 0 if `func` is `first`, the call's default, otherwise `func`. Refuses 0 as `func` if the call is not optional.
 pub(crate) fn target(call: &RawCall, func: usize, first: usize) -> Result<usize, Refusal> {
     match func {
         0 if !call.is_optional() => Err(Refusal::Nowhere),
@@ -52,8 +52,8 @@ pub(crate) fn address(function: Option<Function>) -> usize {
     function.map_or(0, |function| function as usize)
 }
 
-/// Returns 0. Static calls that return an integer or a pointer may lead here. The result has 64 bits, so that both registers of such a result are 0
-/// on 32-bit machines.
+/// Returns 0. A static call that returns an integer or a pointer may lead to this function. The result has 64 bits, so that on 32-bit machines both
+/// registers of a 64-bit result are 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn __static_call_return0() -> i64 {
     0

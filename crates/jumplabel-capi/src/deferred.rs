@@ -8,7 +8,8 @@ use crate::result::{Refusal, code};
 use crate::system::is_mapped;
 use crate::warn::warn;
 
-/// `struct static_key_deferred`. Its flags hold the default, so the parameter `false` of the type has no meaning.
+/// C's `struct static_key_deferred`: a key with a deferred dec. The key's flags hold its default, so the type's parameter `false` has no meaning
+/// here.
 pub type Deferred = DeferredKey<false>;
 
 // include/jumplabel/jump_label_ratelimit.h declares the same size and alignment.
@@ -23,43 +24,43 @@ const _: () = assert!(size_of::<usize>() != 8 || size_of::<Deferred>() == 40 && 
 /// [`Refusal::NotAKey`] if the address is null, misaligned or not mapped.
 pub unsafe fn key(key: *const Deferred) -> Result<&'static Deferred, Refusal> {
     if key.is_aligned() && is_mapped(key) {
-        // SAFETY: `key` is aligned and mapped, so the caller passes null or a static key.
+        // SAFETY: `key` is aligned and mapped. So the caller guarantees that it is null or the address of a static key.
         unsafe { key.as_ref() }.ok_or(Refusal::NotAKey)
     } else {
         Err(Refusal::NotAKey)
     }
 }
 
-/// Removes one user. The last user leaves when the interval has passed.
+/// Removes one user; if it is the last one, only after the key's interval. Warns of an error.
 ///
 /// # Safety
 /// `at` meets the conditions of [`key`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __static_key_slow_dec_deferred(at: *const Deferred) {
-    // SAFETY: the caller passes a static key, or an address that `key` refuses.
+    // SAFETY: the caller guarantees that `at` is a static key, or an address that `key` refuses.
     if let Err(refusal) = unsafe { key(at) }.and_then(|key| Ok(key.dec_deferred()?)) {
         warn("static_key_slow_dec_deferred", at.cast(), refusal);
     }
 }
 
-/// Carries out a deferred dec at once, if one is due.
+/// Carries out the deferred dec that waits for the key's interval, if there is one, at once. Warns of an error.
 ///
 /// # Safety
 /// `at` meets the conditions of [`key`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __static_key_deferred_flush(at: *const Deferred) {
-    // SAFETY: the caller passes a static key, or an address that `key` refuses.
+    // SAFETY: the caller guarantees that `at` is a static key, or an address that `key` refuses.
     if let Err(refusal) = unsafe { key(at) }.and_then(|key| Ok(key.flush()?)) {
         warn("static_key_deferred_flush", at.cast(), refusal);
     }
 }
 
-/// Removes one user. The last user leaves when the interval has passed. Returns 0 or an error.
+/// Removes one user; if it is the last one, only after the key's interval. Returns 0 or an error.
 ///
 /// # Safety
 /// `at` meets the conditions of [`key`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_dec_deferred(at: *const Deferred) -> c_int {
-    // SAFETY: the caller passes a static key, or an address that `key` refuses.
+    // SAFETY: the caller guarantees that `at` is a static key, or an address that `key` refuses.
     code(unsafe { key(at) }.and_then(|key| Ok(key.dec_deferred()?)))
 }

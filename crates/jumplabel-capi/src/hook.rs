@@ -1,12 +1,11 @@
 //! A hook: a function of the program, and the data with which it is called.
 //!
 //! ```text
-//!   set:     writes hook and data to the slot of generation + 1, then increments the generation
-//!   chosen:  reads the generation, its slot, and the generation again; repeats if that has changed
+//!   set:     writes function and data to the slot for generation + 1, then increments the generation
+//!   chosen:  reads the generation, its slot, and the generation again; repeats this if the generation has changed
 //! ```
 //!
-//! Readers never wait and are never refused: not on another thread, not in a signal handler that interrupts a change of the hook, not in a child of
-//! fork.
+//! A reader takes no lock and is never refused, not even in a signal handler that interrupts a change of the hook, or in a child of fork.
 
 use core::ffi::c_void;
 use core::ptr::null_mut;
@@ -14,7 +13,7 @@ use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use jumplabel::Lock;
 
-/// The hook and its data. The slot `generation % 2` holds the present hook, the other slot is for the next one.
+/// A hook. The slot `generation % 2` holds the present function and data; the other slot is for the next ones.
 pub(crate) struct Hook {
     slots: [Slot; 2],
     generation: AtomicUsize,
@@ -34,8 +33,8 @@ impl Hook {
 
     /// Replaces the present hook. Null removes it.
     pub(crate) fn set(&self, function: *mut (), data: *mut c_void) {
-        // The lock lets one thread at a time change the hook. If this thread already holds the lock, `take` fails; this is harmless, because then no
-        // other thread changes the hook.
+        // The lock lets one thread at a time change the hook. If this thread holds the lock already, `take` fails; but then no other thread changes
+        // the hook either.
         let _lock = Lock::take();
         let generation = self.generation.load(Ordering::SeqCst).wrapping_add(1);
         let slot = &self.slots[generation % 2];
@@ -50,7 +49,7 @@ impl Hook {
             let generation = self.generation.load(Ordering::SeqCst);
             let slot = &self.slots[generation % 2];
             let (function, data) = (slot.function.load(Ordering::SeqCst), slot.data.load(Ordering::SeqCst));
-            // If the generation has changed, the slot may hold half of a later hook.
+            // If the generation has changed, `function` and `data` may be of different hooks.
             if self.generation.load(Ordering::SeqCst) == generation {
                 return (function, data);
             }

@@ -1,4 +1,4 @@
-//! Kernels in C: the platform is [`jumplabel_kernel`]'s, with a machine that consists of the kernel's C functions. include/jumplabel/kernel.h says
+//! The platform of kernels in C: that of [`jumplabel_kernel`], with a machine that calls the kernel's C functions. include/jumplabel/kernel.h says
 //! what each function does.
 
 use core::ffi::{c_int, c_void};
@@ -11,7 +11,7 @@ pub use crate::machine::set_cpu;
 use crate::machine::{Functions, Given};
 use crate::result::{Refusal, code};
 
-/// `struct jumplabel_bounds`.
+/// C's `struct jumplabel_bounds`: the addresses of the kernel or of a module.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Bounds {
@@ -32,7 +32,8 @@ const ENOMEM: c_int = -12;
 const EBUSY: c_int = -16;
 const EINVAL: c_int = -22;
 
-/// The largest number of CPUs: `JUMPLABEL_KERNEL_CPUS` in the environment of the build; by default the number of bits of a word, which is the limit.
+/// The largest number of CPUs. The variable `JUMPLABEL_KERNEL_CPUS` sets it when the library is built; the default is the number of bits of a word,
+/// which is the limit.
 const CPUS: usize = number(option_env!("JUMPLABEL_KERNEL_CPUS"), usize::BITS as usize);
 const PAGES: usize = number(option_env!("JUMPLABEL_KERNEL_PAGES"), 16);
 
@@ -47,14 +48,14 @@ const fn number(text: Option<&str>, default: usize) -> usize {
 static KERNEL: Kernel<Given, CPUS, PAGES> = Kernel::new(Given::none());
 static PLATFORM: &dyn Platform = &KERNEL;
 
-/// Starts the platform. From now on flips write. The boot CPU calls this before the first flip. A second call is refused, and changes nothing.
+/// Makes flips possible. The boot CPU calls this before the first flip. A second call is refused, and changes nothing. Returns 0 or an error.
 ///
 /// # Safety
-/// `machine` is null, or a `struct jumplabel_machine` that stays, with functions that do what kernel.h says. `bounds` are null, or the kernel's
-/// bounds.
+/// `machine` is null, or the address of a `struct jumplabel_machine` that lives for ever, with functions that do what kernel.h says. `bounds` is
+/// null, or the address of the kernel's bounds. No other CPU runs yet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_kernel_start(machine: *const Functions, bounds: *const Bounds) -> c_int {
-    // SAFETY: the caller passes null, or a machine and bounds that stay.
+    // SAFETY: the caller guarantees that each address is null, or that of a machine that lives for ever or of bounds.
     let (Some(functions), Some(bounds)) = (unsafe { machine.as_ref() }, unsafe { bounds.as_ref() }) else {
         return EINVAL;
     };
@@ -68,11 +69,12 @@ pub unsafe extern "C" fn jumplabel_kernel_start(machine: *const Functions, bound
         return EBUSY;
     }
     set_cpu(*cpu);
-    // SAFETY: the caller passes the kernel's own bounds, and no other CPU runs yet.
+    // SAFETY: the caller guarantees that these are the kernel's own bounds, and that no other CPU runs yet.
     code(unsafe { KERNEL.start(&PLATFORM, &bounds) }.map_err(Refusal::Core))
 }
 
-/// Brings the calling CPU online. Calls `notify` with the lock held, so `notify` must flip with the `*_cpuslocked` forms.
+/// Brings the calling CPU online. Then calls `notify`, if it is not NULL, with the lock held: `notify` must flip by the `*_cpuslocked` functions.
+/// Returns 0 or an error.
 ///
 /// # Safety
 /// `notify` can be called with `data`.
@@ -83,20 +85,20 @@ pub unsafe extern "C" fn jumplabel_kernel_online(
 ) -> c_int {
     let online = KERNEL.online(|lock| {
         if let Some(notify) = notify {
-            // SAFETY: the caller says that `notify` can be called with `data`.
+            // SAFETY: the caller guarantees that `notify` can be called with `data`.
             lock::lend(lock, || unsafe { notify(data) });
         }
     });
     code(online.map_err(Refusal::Core))
 }
 
-/// Takes the calling CPU offline.
+/// Takes the calling CPU offline. Returns 0 or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_kernel_offline() -> c_int {
     code(KERNEL.offline().map_err(Refusal::Core))
 }
 
-/// Tells the library that the code from `start` to `end` is about to be freed.
+/// Tells the library that the code from `start` to `end` is about to be freed, so that flips do not write there any more. Returns 0 or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_kernel_free(start: usize, end: usize) -> c_int {
     match KERNEL.free(&(start..end)) {
@@ -106,33 +108,35 @@ pub extern "C" fn jumplabel_kernel_free(start: usize, end: usize) -> c_int {
     }
 }
 
-/// Acknowledges orders of the CPU that flips. The handler of `interrupt` calls this.
+/// Carries out the orders of the CPU that flips. The kernel's handler of `interrupt` calls this.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_kernel_answer() {
     KERNEL.answer();
 }
 
-/// From now on, no flip can begin.
+/// Ends flips: from now on, none can begin.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_kernel_end() {
     KERNEL.end();
 }
 
-/// The CPU that did not answer a flip in time, the last time that this happened; or -1.
+/// Returns the number of the last CPU that did not answer a flip in time; -1 if there was none.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_kernel_late() -> isize {
     KERNEL.late().map_or(-1, usize::cast_signed)
 }
 
-/// Tells the library where a module lies. The kernel calls this before the module's constructors run.
+/// Tells the library where a module lies. The kernel calls this before the module's constructors run. Returns 0; `-EINVAL` if the bounds make no
+/// sense or overlap others; `-ENOMEM` if there are too many modules.
 ///
 /// # Safety
-/// `bounds` are null, or those of a module that stays until `jumplabel_kernel_unload`. One CPU at a time calls this.
+/// `bounds` is null, or the address of the bounds of a module that stays there until `jumplabel_kernel_unload`. Only one CPU at a time loads or
+/// unloads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_kernel_load(bounds: *const Bounds) -> c_int {
-    // SAFETY: the caller passes null, or the bounds of a module.
+    // SAFETY: the caller guarantees that `bounds` is null or the address of a module's bounds.
     let Some(bounds) = unsafe { bounds.as_ref() }.and_then(|bounds| bounds.all()) else { return EINVAL };
-    // SAFETY: the caller keeps the module there until it unloads it, and loads on one CPU at a time.
+    // SAFETY: the caller guarantees that the module stays there until it is unloaded, and that only one CPU at a time loads or unloads.
     match unsafe { KERNEL.load(&bounds) } {
         true => 0,
         false if KERNEL.overlaps(&bounds) => EINVAL,
@@ -146,9 +150,9 @@ pub unsafe extern "C" fn jumplabel_kernel_load(bounds: *const Bounds) -> c_int {
 /// The conditions of [`jumplabel_kernel_load`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_kernel_unload(bounds: *const Bounds) {
-    // SAFETY: the caller passes null, or the bounds of a module.
+    // SAFETY: the caller guarantees that `bounds` is null or the address of a module's bounds.
     if let Some(bounds) = unsafe { bounds.as_ref() }.and_then(|bounds| bounds.all()) {
-        // SAFETY: the module's destructors have run, and the caller unloads on one CPU at a time.
+        // SAFETY: the caller guarantees that the module's destructors have run, and that only one CPU at a time loads or unloads.
         unsafe { KERNEL.unload(&bounds) };
     }
 }
@@ -160,15 +164,16 @@ mod tests {
     use super::*;
     use crate::machine::tests::whole;
 
-    /// `jumplabel_kernel_start` refuses incomplete machines and bounds. (A start that succeeded would give this process the platform of a kernel.)
+    /// `jumplabel_kernel_start` refuses incomplete machines and bounds. (No start succeeds here: it would give this process the platform of a
+    /// kernel.)
     #[test]
     fn refused() {
         let sound = Bounds { code: 0x1000, code_end: 0x2000, start: 0x1000, end: 0x3000 };
-        // SAFETY: the library refuses all these machines and bounds, so it calls none of their functions.
+        // SAFETY: each call is refused before it keeps the machine or the bounds. At most it calls `cpu`, which is a function of this test.
         let start = |machine: &Functions, bounds: &Bounds| unsafe { jumplabel_kernel_start(machine, bounds) };
-        // SAFETY: the library refuses the missing machine, so it uses nothing of it.
+        // SAFETY: the machine is null, and the bounds live during the call.
         assert_eq!(unsafe { jumplabel_kernel_start(null(), &raw const sound) }, EINVAL);
-        // SAFETY: the library refuses the missing bounds, so it uses nothing of them.
+        // SAFETY: the bounds are null, and the call is refused before it keeps the machine.
         assert_eq!(unsafe { jumplabel_kernel_start(&whole(), null()) }, EINVAL);
         for bounds in
             [Bounds { code_end: 0x1000, ..sound }, Bounds { start: 0x1001, ..sound }, Bounds { end: 0x1fff, ..sound }]
@@ -197,7 +202,7 @@ mod tests {
     }
 }
 
-/// The panic handler: a kernel in C has no other one. The library never panics; if it did, this CPU would spin here for ever.
+/// The panic handler, because a kernel in C has none. The library never panics. If it did, this CPU would spin here for ever.
 #[cfg(feature = "kernel-alone")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

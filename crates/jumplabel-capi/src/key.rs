@@ -1,4 +1,4 @@
-//! The functions with Linux's names, each of which changes one key.
+//! The functions with Linux's names that change a key.
 
 use jumplabel::{Lock, Outcome, RawKey};
 
@@ -7,13 +7,13 @@ use crate::result::{Key, Refusal, key, mapped_key};
 use crate::say::Heed;
 use crate::warn::warn;
 
-/// Warns of an error. Returns true if there was none.
+/// Warns of an error in `result`. Returns true if there is none.
 fn report(function: &str, at: Key, result: Result<Outcome, Refusal>) -> bool {
     result.inspect(Heed::heed).map_err(|refusal| warn(function, at, refusal)).is_ok()
 }
 
 unsafe fn change(function: &str, at: Key, change: fn(&RawKey) -> Result<Outcome, jumplabel::Error>) -> bool {
-    // SAFETY: the callers pass a key that lives, or an address that `key` refuses.
+    // SAFETY: the callers guarantee that `at` is a key that lives, or an address that `key` refuses.
     report(function, at, unsafe { key(at) }.and_then(|key| Ok(change(key)?)))
 }
 
@@ -24,7 +24,7 @@ unsafe fn change_locked(
 ) -> bool {
     let result = lock::with(|lock| {
         let lock = lock.ok_or(Refusal::NotLocked)?;
-        // SAFETY: the callers pass a key that lives, or an address that `key` refuses.
+        // SAFETY: the callers guarantee that `at` is a key that lives, or an address that `key` refuses.
         Ok(change(unsafe { key(at) }?, lock)?)
     });
     report(function, at, result)
@@ -32,24 +32,24 @@ unsafe fn change_locked(
 
 macro_rules! linux {
     ($($name:ident, $locked:ident: $method:ident, $method_locked:ident $(-> $result:ty)?;)*) => {$(
-        /// Does what Linux's function of this name does. Reports a failure to the warning hook.
+        /// Does what Linux's function of this name does. Warns of an error.
         ///
         /// # Safety
         /// `at` meets the conditions of [`key`].
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(at: Key) $(-> $result)? {
-            // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
+            // SAFETY: the caller guarantees that `at` is a key that lives, or an address that `key` refuses.
             let _done = unsafe { change(stringify!($name), at, RawKey::$method) };
             $(let done: $result = _done; done)?
         }
 
-        /// Does what Linux's function of this name does. The caller holds `jump_label_lock()`.
+        /// Does what Linux's function of this name does, for a caller that holds `jump_label_lock()`. Warns of an error.
         ///
         /// # Safety
         /// `at` meets the conditions of [`key`].
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $locked(at: Key) $(-> $result)? {
-            // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
+            // SAFETY: the caller guarantees that `at` is a key that lives, or an address that `key` refuses.
             let _done = unsafe { change_locked(stringify!($locked), at, RawKey::$method_locked) };
             $(let done: $result = _done; done)?
         }
@@ -63,14 +63,14 @@ linux! {
     static_key_slow_dec, static_key_slow_dec_cpuslocked: dec, dec_locked;
 }
 
-/// Adds a user to a key that is on. Returns false if the key is off, sealed or full. Does not check whether the address is mapped, because that would
-/// take too long.
+/// Adds a user to a key that is on. Returns false if the key is off, sealed or has as many users as it can. Does not check whether the address is
+/// mapped, because that would take too long.
 ///
 /// # Safety
 /// `at` is null, misaligned, or the address of a static key.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn static_key_fast_inc_not_disabled(at: Key) -> bool {
-    // SAFETY: the caller passes a key, null or a misaligned address. Nothing here checks whether the address is mapped.
+    // SAFETY: the caller guarantees that `at` is null, misaligned, or the address of a static key.
     match unsafe { mapped_key(at) } {
         Ok(key) => key.fast_inc_not_disabled(),
         Err(refusal) => {
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn static_key_fast_inc_not_disabled(at: Key) -> bool {
     }
 }
 
-/// Seals the keys from `start` to `stop`, the bounds of `__jump_ro_keys` in one object.
+/// Seals the keys from `start` to `stop`: those of the section `__jump_ro_keys` of one object. Warns of errors.
 ///
 /// # Safety
 /// Both are null, or the bounds of an array of keys.
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn jumplabel_seal_keys_(start: Key, stop: Key) {
     let count = (stop as usize).wrapping_sub(start as usize) / size_of::<RawKey>();
     for number in 0..count {
         let at = start.wrapping_add(number);
-        // SAFETY: the caller passes the bounds of an array of keys, and this one lies between them.
+        // SAFETY: the caller guarantees that `start` and `stop` are the bounds of an array of keys, and `at` is an element of it.
         let sealed = unsafe { key(at) }.and_then(|key| Ok(key.seal()?));
         if let Err(refusal) = sealed {
             warn("jump_label_init_ro", at, refusal);

@@ -1,20 +1,30 @@
-//! Static keys for C and C++: `libjumplabel`. It uses the same engine, tables and lock as Rust.
+//! Static keys for C and C++: `libjumplabel`. It uses the same engine, tables and lock as Rust. Its headers, and the modules with their functions:
 //!
 //! ```text
 //!   include/jumplabel/jump_label.h      Linux's names: macros, sites             key, lock, deferred, object
 //!   include/jumplabel/static_call.h     Linux's names: static calls              call
-//!   include/jumplabel.h                 what Linux lacks                         result, batch, list, on_change, warn, say, hook
+//!   include/jumplabel/tracepoint.h      Linux's names: tracepoints               trace
+//!   include/jumplabel/static_switch.h   N-way switches                           switch
+//!   include/jumplabel/pv_ops.h          tables of operations                     ops
+//!   include/jumplabel/alternative.h     instructions for some processors         alternatives
+//!   include/jumplabel/lock_prefix.h     UP mode: no lock prefixes                up
+//!   include/jumplabel/usdt.h            probes of tracers                        usdt
+//!   include/jumplabel.h                 functions that Linux lacks               result, batch, list, on_change, warn, say, hook
 //!   include/jumplabel/assert.h          assertions that can be turned on         assert
-//!   include/jumplabel/kernel.h          the platform of a kernel                 kernel
-//!   include/jumplabel/riscv.h           its machine, on RISC-V                   riscv
+//!   include/jumplabel/kernel.h          the platform of a kernel                 kernel, machine
+//!   include/jumplabel/riscv.h           functions for its machine, on RISC-V     riscv
 //!   include/jumplabel/agent.h           for operators                            crate jumplabel-agent-capi
+//!                                       names that libjumplabel.a hides          archive
+//!                                       keys that exist twice in a process       copied
+//!                                       parts of std, for libraries without it   installed
+//!                                       services of the system                   system
 //! ```
 //!
-//! Functions with Linux's names return what Linux returns. They call the warning hook ([`warn`]) where Linux has a WARN, and if something is refused
-//! that a kernel cannot refuse. The other functions return 0 or a negative error number.
+//! Functions with Linux's names return what Linux returns. They call the warning hook ([`warn`]) where Linux has a WARN, and also if something is
+//! refused that a Linux kernel never refuses. All other functions return 0 or a negative error number.
 //!
-//! Every function here checks the address of a key: it must not be null or misaligned, and must be mapped. Only `static_key_fast_inc_not_disabled`
-//! leaves out the last check. Otherwise the functions trust the address, as C does.
+//! Every function that gets the address of a key checks the address: it must not be null or misaligned, and it must be mapped. Only
+//! `static_key_fast_inc_not_disabled` does not check whether it is mapped. Beyond that, the functions trust the address, as C does.
 
 #![no_std]
 

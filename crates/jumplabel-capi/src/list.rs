@@ -1,4 +1,4 @@
-//! Lists of keys, calls, modes and sites for C: the caller's function is called for each.
+//! Lists of keys, calls, modes and sites for C: each function calls a function of the caller for each element.
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_uint, c_void};
 use core::ptr::null;
@@ -12,7 +12,7 @@ use jumplabel_format::State;
 use crate::result::{Key, Refusal, code, key};
 use crate::say::Heed;
 
-/// `struct jumplabel_site`.
+/// C's `struct jumplabel_site`: a site of a key.
 #[repr(C)]
 pub struct CSite {
     address: usize,
@@ -33,7 +33,7 @@ impl From<Site> for CSite {
     }
 }
 
-/// The name of a state, as a C string. The names are those of [`State::name`].
+/// The name of a state ([`State::name`]) as a C string.
 fn name(state: State) -> &'static CStr {
     match state.name() {
         "nop" => c"nop",
@@ -48,7 +48,7 @@ fn name(state: State) -> &'static CStr {
     }
 }
 
-/// `struct jumplabel_key_info`.
+/// C's `struct jumplabel_key_info`: a key and its declaration.
 #[repr(C)]
 pub struct CKeyInfo {
     key: *const RawKey,
@@ -96,11 +96,11 @@ pub unsafe extern "C" fn jumplabel_for_each_site(
     visit: Option<unsafe extern "C" fn(*const CSite, *mut c_void)>,
     data: *mut c_void,
 ) -> c_long {
-    // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
+    // SAFETY: the caller guarantees that `at` is a key that lives, or an address that `key` refuses.
     let visited = unsafe { key(at) }.and_then(|key| {
         let visit = |site| {
             if let Some(visit) = visit {
-                // SAFETY: the caller says that `visit` takes `data`. The site lives as long as the call.
+                // SAFETY: the caller guarantees that `visit` can be called with `data`. The site lives as long as the call.
                 unsafe { visit(&CSite::from(site), data) };
             }
         };
@@ -118,11 +118,11 @@ pub unsafe extern "C" fn jumplabel_for_each_key(
     visit: Option<unsafe extern "C" fn(*const CKeyInfo, *mut c_void)>,
     data: *mut c_void,
 ) -> c_long {
-    // SAFETY: the caller says that `visit` takes `data`. The argument lives as long as the call.
+    // SAFETY: the caller guarantees that `visit` can be called with `data`. The info lives as long as the call.
     counted(|one| for_each_key(|info| one(&|| visit.map_or((), |visit| unsafe { visit(&info.into(), data) }))))
 }
 
-/// The number of calls that `each` makes to its visitor, or an error.
+/// Calls `each`. Returns the number of times that `each` has called its visitor, or an error.
 fn counted(each: impl FnOnce(&mut dyn FnMut(&dyn Fn())) -> Result<(), Error>) -> c_long {
     let mut count = 0;
     let visited = each(&mut |visit| {
@@ -132,7 +132,7 @@ fn counted(each: impl FnOnce(&mut dyn FnMut(&dyn Fn())) -> Result<(), Error>) ->
     visited.map_or_else(|error| Refusal::from(error).long_code(), |()| count)
 }
 
-/// `struct jumplabel_call_info`.
+/// C's `struct jumplabel_call_info`: a static call and its declaration.
 #[repr(C)]
 pub struct CCallInfo {
     call: *const RawCall,
@@ -166,7 +166,7 @@ impl From<CallInfo> for CCallInfo {
     }
 }
 
-/// `struct jumplabel_mode_info`.
+/// C's `struct jumplabel_mode_info`: a mode and its declaration.
 #[repr(C)]
 pub struct CModeInfo {
     mode: *const RawMode,
@@ -211,7 +211,7 @@ pub unsafe extern "C" fn jumplabel_for_each_call(
     visit: Option<unsafe extern "C" fn(*const CCallInfo, *mut c_void)>,
     data: *mut c_void,
 ) -> c_long {
-    // SAFETY: the caller says that `visit` takes `data`. The argument lives as long as the call.
+    // SAFETY: the caller guarantees that `visit` can be called with `data`. The info lives as long as the call.
     counted(|one| for_each_call(|info| one(&|| visit.map_or((), |visit| unsafe { visit(&info.into(), data) }))))
 }
 
@@ -224,28 +224,28 @@ pub unsafe extern "C" fn jumplabel_for_each_mode(
     visit: Option<unsafe extern "C" fn(*const CModeInfo, *mut c_void)>,
     data: *mut c_void,
 ) -> c_long {
-    // SAFETY: the caller says that `visit` takes `data`. The argument lives as long as the call.
+    // SAFETY: the caller guarantees that `visit` can be called with `data`. The info lives as long as the call.
     counted(|one| for_each_mode(|info| one(&|| visit.map_or((), |visit| unsafe { visit(&info.into(), data) }))))
 }
 
-/// Does work of the process's first flip in advance. Returns 0 or an error.
+/// Does in advance the work that the first flip of a process does besides flipping. Also patches the sites that load and shall fall through. Returns
+/// 0 or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_prepare() -> c_int {
     code(jumplabel::prepare().map_err(Refusal::from))
 }
 
-/// Does this work for one key, and also patches its sites that still load the key, if they shall fall through. Returns the number of patched sites,
-/// or an error.
+/// Does what [`jumplabel_prepare`] does, but patches only sites of one key. Returns the number of patched sites, or an error.
 ///
 /// # Safety
 /// `at` meets the conditions of [`key`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_prepare_key(at: Key) -> c_long {
-    // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
+    // SAFETY: the caller guarantees that `at` is a key that lives, or an address that `key` refuses.
     changed(unsafe { key(at) }.and_then(|key| Ok(jumplabel::prepare_keys([key])?)))
 }
 
-/// The number of sites that load their keys now, or an error.
+/// Returns the number of sites that load their keys now, or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_loading() -> c_long {
     match jumplabel::loading() {
@@ -254,19 +254,19 @@ pub extern "C" fn jumplabel_loading() -> c_long {
     }
 }
 
-/// Checks all sites, and restores those that something else has changed. Returns the number of restored sites, or an error.
+/// Checks all sites, and repairs those that something outside the library has changed. Returns the number of repaired sites, or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_verify() -> c_long {
     changed(jumplabel::verify().map_err(Refusal::from))
 }
 
-/// Checks the sites of one key, and restores those that something else has changed. Returns the number of restored sites, or an error.
+/// Checks the sites of one key, and repairs those that something outside the library has changed. Returns the number of repaired sites, or an error.
 ///
 /// # Safety
 /// `at` meets the conditions of [`key`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_verify_key(at: Key) -> c_long {
-    // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
+    // SAFETY: the caller guarantees that `at` is a key that lives, or an address that `key` refuses.
     changed(unsafe { key(at) }.and_then(|key| Ok(key.verify()?)))
 }
 
@@ -277,13 +277,13 @@ fn changed(outcome: Result<Outcome, Refusal>) -> c_long {
     }
 }
 
-/// Sets the writer that writes code from now on.
+/// Sets the writer that writes code from now on, by its name; `auto` or NULL lets the library choose. Returns 0 or an error.
 ///
 /// # Safety
 /// `name` is null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_set_writer(name: *const c_char) -> c_int {
-    // SAFETY: the caller passes null or a string.
+    // SAFETY: the caller guarantees that `name` is null or a string that ends with a 0.
     let name = if name.is_null() { c"auto" } else { unsafe { CStr::from_ptr(name) } };
     code(WriterKind::named_by(name.to_bytes()).map(set_writer).map_err(Refusal::from))
 }

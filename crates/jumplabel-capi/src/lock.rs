@@ -1,8 +1,8 @@
-//! `jump_label_lock()`: lets a C caller hold the process-wide lock.
+//! `jump_label_lock()`: lets C code hold the process-wide lock.
 //!
-//! The static `CALLERS_LOCK` of this instance holds the lock, and the number of the thread that took it. Holding the lock is also the right to access
-//! the static. The `*_cpuslocked` forms are refused on other threads. A child of fork does not hold the lock: its only thread has a new number, and
-//! the lock in the static is the parent's.
+//! The static `CALLERS_LOCK` of this instance has the lock's guard, and the number of the thread that took the lock. Only the thread that holds the
+//! lock accesses the guard. On other threads, the `*_cpuslocked` functions are refused. A child of fork does not hold the lock, although it has a
+//! copy of the parent's guard: the child's only thread has another number.
 
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
@@ -16,30 +16,31 @@ use crate::system::me;
 use crate::warn::warn;
 
 struct CallersLock {
-    /// The number ([`me`]) of the thread that took the lock by `jump_label_lock`, or to which the lock was lent. Otherwise 0.
+    /// The number ([`me`]) of the thread that took the lock by `jump_label_lock`, or to which the lock was lent (`lend`). 0 if there is none.
     owner: AtomicUsize,
-    /// Only the owner accesses this.
+    /// The guard that `jump_label_lock` got. Only the thread that holds the lock accesses it.
     lock: UnsafeCell<Option<Lock>>,
-    /// The address of `lock`, or of the lock that was lent.
+    /// The address of the guard that the owner uses: that in `lock`, or the lent one.
     used: AtomicPtr<Lock>,
 }
 
-// SAFETY: only the thread that holds the process-wide lock touches `lock`.
+// SAFETY: only the thread that holds the process-wide lock accesses `lock`. The other fields are atomic.
 unsafe impl Sync for CallersLock {}
 
 static CALLERS_LOCK: CallersLock =
     CallersLock { owner: AtomicUsize::new(0), lock: UnsafeCell::new(None), used: AtomicPtr::new(null_mut()) };
 
-/// Calls `body` with the lock, if the calling thread took it by `jump_label_lock` or was lent it; otherwise with `None`.
+/// Calls `body` with the lock if the calling thread took it by `jump_label_lock`, or if the lock was lent to the thread; otherwise with `None`.
 pub(crate) fn with<T>(body: impl FnOnce(Option<&mut Lock>) -> T) -> T {
     if CALLERS_LOCK.owner.load(Ordering::Relaxed) != me() {
         return body(None);
     }
-    // SAFETY: this thread is the owner, and no `body` calls `with`, so there is no other reference.
+    // SAFETY: this thread is the owner, so `used` leads to the guard of the lock that it holds. No `body` calls `with`, so there is no other
+    // reference.
     body(unsafe { CALLERS_LOCK.used.load(Ordering::Relaxed).as_mut() })
 }
 
-/// Calls `body` with the lock lent to it: in `body`, the `*_cpuslocked` forms use the lock of this function's caller.
+/// Lends `lock` to the calling thread while `body` runs: in `body`, the `*_cpuslocked` functions use it.
 #[cfg(feature = "kernel")]
 pub(crate) fn lend(lock: &mut Lock, body: impl FnOnce()) {
     CALLERS_LOCK.used.store(lock, Ordering::Relaxed);
@@ -48,14 +49,14 @@ pub(crate) fn lend(lock: &mut Lock, body: impl FnOnce()) {
     CALLERS_LOCK.owner.store(0, Ordering::Relaxed);
 }
 
-/// Takes the lock that flips take, too.
+/// Takes the process-wide lock, which flips take, too. Warns of an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jump_label_lock() {
     match Lock::take() {
         Ok(lock) => {
-            // SAFETY: this thread holds the lock.
+            // SAFETY: this thread holds the lock, so no other thread accesses the cell.
             let own = unsafe { &mut *CALLERS_LOCK.lock.get() };
-            core::mem::forget(own.take()); // A lock that is already here is the parent's: this process was forked, and must not release it.
+            core::mem::forget(own.take()); // A guard that is here already is a copy of the parent's, made by fork. Its drop would release this lock.
             CALLERS_LOCK.used.store(own.insert(lock), Ordering::Relaxed);
             CALLERS_LOCK.owner.store(me(), Ordering::Relaxed);
         }
@@ -63,19 +64,20 @@ pub extern "C" fn jump_label_lock() {
     }
 }
 
-/// Releases the lock.
+/// Releases the lock that `jump_label_lock` took. Warns if this thread does not hold it.
 #[unsafe(no_mangle)]
 pub extern "C" fn jump_label_unlock() {
     if CALLERS_LOCK.owner.load(Ordering::Relaxed) != me() {
         return warn("jump_label_unlock", null(), Refusal::NotLocked);
     }
     CALLERS_LOCK.owner.store(0, Ordering::Relaxed);
-    // SAFETY: this thread is the owner. It empties the static before the release, because then another thread can put its own lock there at once.
+    // The cell is emptied before the lock is released: after the release, another thread may put its own guard there.
+    // SAFETY: this thread holds the lock, so no other thread accesses the cell.
     let lock = unsafe { (*CALLERS_LOCK.lock.get()).take() };
     drop(lock);
 }
 
-/// Returns 1 if a site overlaps the bytes from `start` to `end`, the byte at `end` included.
+/// Returns 1 if a site overlaps the bytes from `start` to `end`, including the byte at `end`; otherwise 0. Warns of an error, and returns 1 then.
 #[unsafe(no_mangle)]
 pub extern "C" fn jump_label_text_reserved(start: *const u8, end: *const u8) -> c_int {
     let range = start as usize..(end as usize).saturating_add(1);
@@ -87,7 +89,7 @@ pub extern "C" fn jump_label_text_reserved(start: *const u8, end: *const u8) -> 
         Ok(reserved) => c_int::from(reserved),
         Err(error) => {
             warn("jump_label_text_reserved", null(), Refusal::from(error));
-            1 // After an error, the bytes must not seem free, because the caller would write there.
+            1 // After an error, the bytes count as reserved: otherwise the caller would write there.
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The machine of a kernel in C: [`jumplabel_kernel::Machine`] by the kernel's C functions. include/jumplabel/kernel.h says what each does.
+//! The machine of a kernel in C: implements [`jumplabel_kernel::Machine`] by the kernel's C functions. include/jumplabel/kernel.h says what each
+//! function does.
 
 use core::ffi::c_int;
 use core::ptr::null_mut;
@@ -8,7 +9,7 @@ use core::time::Duration;
 use jumplabel::Refusal;
 use jumplabel_kernel::Machine;
 
-/// `struct jumplabel_machine`.
+/// C's `struct jumplabel_machine`: the functions of a kernel.
 #[repr(C)]
 pub struct Functions {
     pub(crate) cpu: Option<extern "C" fn() -> usize>,
@@ -33,14 +34,14 @@ impl Given {
         Given(AtomicPtr::new(null_mut()))
     }
 
-    /// Takes the functions, once. False if there are functions already: they stay.
+    /// Sets the functions. Returns false if there are functions already; these stay.
     pub(crate) fn give(&self, functions: &'static Functions) -> bool {
         let functions = core::ptr::from_ref(functions).cast_mut();
         self.0.compare_exchange(null_mut(), functions, Ordering::Release, Ordering::Relaxed).is_ok()
     }
 
     pub(crate) fn functions(&self) -> Option<&'static Functions> {
-        // SAFETY: the address is null, or that of a static of the kernel.
+        // SAFETY: the address is null, or that of a `&'static Functions` that `give` has stored.
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
@@ -49,7 +50,8 @@ impl Given {
     }
 }
 
-// SAFETY: the kernel guarantees in kernel.h what its functions do, and `jumplabel_kernel_start` has checked that the required ones are there.
+// SAFETY: the caller of `jumplabel_kernel_start` guarantees that the functions do what kernel.h says, which is what `Machine` demands.
+// `jumplabel_kernel_start` has checked that the required functions are there.
 unsafe impl Machine for Given {
     fn cpu(&self) -> usize {
         self.call(|of| of.cpu).map_or(0, |cpu| cpu())
@@ -118,18 +120,18 @@ unsafe impl Machine for Given {
 /// The error number ENOSYS.
 pub(crate) const NO_SYSTEM: c_int = 38;
 
-/// The function that returns the number of the calling CPU.
+/// The function that [`set_cpu`] has set, or null.
 static CPU: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
-/// Sets the function that returns the number of the calling CPU. `jump_label_lock()` needs it to tell CPUs apart. Call this in a kernel that is
-/// written in Rust, with its own [`jumplabel_kernel::Kernel`], and also has C code.
+/// Sets the function that returns the number of the calling CPU. `jump_label_lock()` needs this function to tell CPUs apart. Call `set_cpu` in a
+/// kernel that has a [`jumplabel_kernel::Kernel`] of its own, in Rust, and also C code. (`jumplabel_kernel_start` calls it for kernels in C.)
 pub fn set_cpu(cpu: extern "C" fn() -> usize) {
     CPU.store(cpu as *mut (), Ordering::Release);
 }
 
-#[cfg_attr(not(target_os = "none"), allow(dead_code))] // only used in a kernel without an operating system
+#[cfg_attr(not(target_os = "none"), allow(dead_code))] // Used only in kernels.
 pub(crate) fn cpu() -> usize {
-    // SAFETY: the address is null, or from `set_cpu`.
+    // SAFETY: the word is null, which is `None`, or the address of a function of this type, which `set_cpu` has stored.
     let cpu = unsafe { core::mem::transmute::<*mut (), Option<extern "C" fn() -> usize>>(CPU.load(Ordering::Acquire)) };
     cpu.map_or(0, |cpu| cpu())
 }
@@ -170,7 +172,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The machine calls the functions of the kernel, and works without the optional ones.
+    /// The machine calls the kernel's functions, and works without the optional ones.
     #[test]
     fn given() {
         let functions = whole();
@@ -193,7 +195,7 @@ pub(crate) mod tests {
         assert_eq!(RELAXED.load(Ordering::Relaxed), 2);
         let none = Given::none();
         assert_eq!((none.map(1), none.now()), (Err(Refusal::errno(NO_SYSTEM)), Duration::ZERO));
-        // The first functions stay.
+        // The functions that are set first stay.
         static FIRST: Functions = whole();
         static SECOND: Functions = Functions { patience: 5, ..whole() };
         assert_eq!([&FIRST, &SECOND, &FIRST].map(|functions| none.give(functions)), [true, false, false]);

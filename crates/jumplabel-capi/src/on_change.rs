@@ -6,23 +6,22 @@ use jumplabel::platform::Notify;
 
 use crate::result::{Key, Refusal, key};
 
-/// Registers a function that is called when the key has changed; if the key is null, when any key or mode has changed. Returns the number of the
-/// registration, or an error.
+/// Registers `told`, to be called with `data` after the key at `at` has changed; if `at` is null, after any key or mode has changed. Returns the
+/// number of the registration, or an error.
 ///
 /// # Safety
-/// `at` meets the conditions of [`key`]. Any thread that flips can call the function with these data until [`jumplabel_on_change_remove`] has
-/// returned 0.
+/// `at` meets the conditions of [`key`]. Any thread that flips can call `told` with `data`, until [`jumplabel_on_change_remove`] has returned 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_on_change(at: Key, told: Option<Notify>, data: *mut c_void) -> c_int {
-    // SAFETY: the caller passes null, a key that lives, or an address that `key` refuses.
+    // SAFETY: the caller guarantees that `at` is a key that lives, or an address that `key` refuses.
     let is_key = at.is_null() || unsafe { key(at) }.is_ok();
     let Some(told) = told.filter(|_| is_key) else { return Refusal::NotAKey.code() };
-    // SAFETY: the caller guarantees that any thread can call the function with these data.
+    // SAFETY: the caller guarantees that any thread can call `told` with `data` until the registration is removed.
     let id = unsafe { jumplabel::on_change_raw(at as usize, told, data) };
     id.map_or_else(|error| Refusal::Core(error).code(), |id| id as c_int)
 }
 
-/// Removes a registration. Returns the number of calls of its function that still run.
+/// Removes the registration with this number. Returns the number of calls of its function that still run.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_on_change_remove(id: c_int) -> c_long {
     jumplabel::remove_raw(id.max(0) as u32) as c_long

@@ -11,26 +11,28 @@ use crate::result::{Refusal, code};
 // include/jumplabel/pv_ops.h declares the same size and alignment.
 const _: () = assert!(size_of::<RawOps>() == 8 && align_of::<RawOps>() == 8);
 
-/// `struct jumplabel_op_call`.
+/// C's `struct jumplabel_op_call`: a static call of a table of operations, and its new target.
 #[repr(C)]
 pub struct OpCall {
     call: *const c_void,
     function: Option<Function>,
-    /// The first target of the call.
+    /// The default target of the call.
     first: Option<Function>,
 }
 
 impl OpCall {
+    /// The call, and its new target in the core's form.
+    ///
     /// # Safety
     /// `self.call` is null, misaligned, not mapped, or a call that lives as long as the result. The function has the call's type.
     unsafe fn change<'a>(&self) -> Result<(&'a RawCall, usize), Refusal> {
-        // SAFETY: the caller says that the call lives as long as the result, or that `patchable` refuses its address.
+        // SAFETY: the caller guarantees that `self.call` is a call that lives as long as the result, or an address that `patchable` refuses.
         let call = unsafe { patchable::<RawCall>(self.call) }?;
         Ok((call, target(call, address(self.function), address(self.first))?))
     }
 }
 
-/// Sets the backend of all operations of the table, and makes the table's calls lead to this backend's functions.
+/// Sets the backend of all operations of the table, and makes the table's static calls lead to that backend's functions. Returns 0 or an error.
 ///
 /// # Safety
 /// `ops` is null, misaligned, not mapped, or a table. `calls` is the address of `count` calls as `OpCall::change` takes them, or `count` is 0.
@@ -42,28 +44,28 @@ pub unsafe extern "C" fn jumplabel_ops_set(
     count: usize,
 ) -> c_int {
     let set = || {
-        // SAFETY: the caller passes a table that lives, or an address that `patchable` refuses.
+        // SAFETY: the caller guarantees that `ops` is a table that lives, or an address that `patchable` refuses.
         let ops = unsafe { patchable::<RawOps>(ops) }?;
-        // SAFETY: the caller passes `count` calls, if `count` is not 0.
+        // SAFETY: `count` is not 0, so the caller guarantees that `calls` is the address of `count` calls.
         let calls = if count == 0 { &[] } else { unsafe { slice(calls, count) }? };
-        // SAFETY: the caller says that each function has its call's type.
         // A negative number becomes a very large one, which is refused.
+        // SAFETY: the caller guarantees that each function has its call's type.
         unsafe { jumplabel::set_ops(ops, backend as usize, calls.iter().map(|call| call.change())) }
     };
     code(set())
 }
 
-/// Forbids all further changes of the table.
+/// Forbids all further changes of the table. Returns 0 or an error.
 ///
 /// # Safety
 /// `ops` meets the conditions of [`jumplabel_ops_set`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_ops_seal(ops: *const c_void) -> c_int {
-    // SAFETY: the caller passes a table that lives, or an address that `patchable` refuses.
+    // SAFETY: the caller guarantees that `ops` is a table that lives, or an address that `patchable` refuses.
     code(unsafe { patchable::<RawOps>(ops) }.and_then(|ops| Ok(ops.mode().seal()?)))
 }
 
-/// The name under which the stubs of C's backends find `jumplabel::arch::__op_thunk`.
+/// Jumps to `jumplabel::arch::__op_thunk`. The stubs of C's backends call this function, because the core's name is hidden.
 #[cfg(all(jumplabel_sites, target_arch = "x86_64", not(windows)))]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]

@@ -1,6 +1,5 @@
-//! Errors for C: a function returns 0 or a negated number of errno.h, and each number has a text.
-//!
-//! This file also has the functions that change one key and return such an error.
+//! Errors for C: functions return 0 or a negated number of errno.h, and each number has a text. This file also has the functions that change one key
+//! and return such an error.
 
 use core::ffi::{CStr, c_char, c_int, c_long};
 
@@ -28,9 +27,9 @@ pub enum Refusal {
     Registered,
     /// The tracepoint has no such probe with these data.
     NotRegistered,
-    /// A `*_cpuslocked` form was called without the lock.
+    /// A `*_cpuslocked` function, or `jump_label_unlock`, was called by a thread that does not hold the lock.
     NotLocked,
-    /// The core refused.
+    /// The core returned this error.
     Core(Error),
 }
 
@@ -41,7 +40,7 @@ impl From<Error> for Refusal {
 }
 
 impl Refusal {
-    /// Passes the text of the warning to `pieces`, piece by piece.
+    /// Passes the text of a warning about this refusal to `pieces`, piece by piece.
     #[cold]
     pub(crate) fn tell(&self, pieces: Pieces<'_>) {
         match self {
@@ -53,13 +52,13 @@ impl Refusal {
         }
     }
 
-    /// The error number for a function whose other results are counts. (On Windows, this type has only 32 bits.)
+    /// The negated error number, for a function that otherwise returns a count. (On Windows, `c_long` has only 32 bits.)
     #[must_use]
     pub fn long_code(self) -> c_long {
         self.code() as c_long
     }
 
-    /// The error number. All Linux architectures that have sites use the same values.
+    /// The negated error number. Linux uses the same numbers on all architectures that have sites.
     #[must_use]
     pub fn code(self) -> c_int {
         match self {
@@ -118,14 +117,14 @@ const EOVERFLOW: c_int = if cfg!(windows) { 132 } else { 75 };
 const EADDRINUSE: c_int = if cfg!(windows) { 100 } else { 98 };
 const EINPROGRESS: c_int = if cfg!(windows) { 112 } else { 115 };
 
-/// A `match` whose texts are statics, because a linker leaves out each static that nothing uses. (Compilers put all constant texts into one section,
-/// and GNU ld keeps all of a section.)
+/// A `match` whose texts are statics, so that a linker leaves out each text that nothing uses. (Compilers put all constant texts into one section,
+/// and GNU ld keeps a section as a whole.)
 macro_rules! text_of {
     ($number:expr, $($error:pat => $text:expr,)*) => {
         match $number {
             $($error => {
                 static TEXT: [u8; $text.count_bytes() + 1] = with_nul($text);
-                // SAFETY: `with_nul` copies a text that ends with its only NUL.
+                // SAFETY: `with_nul` has copied a `CStr`, whose only NUL is at its end.
                 unsafe { CStr::from_bytes_with_nul_unchecked(&TEXT) }
             })*
         }
@@ -141,7 +140,7 @@ const fn with_nul<const LENGTH: usize>(text: &CStr) -> [u8; LENGTH] {
 
 fn text(error: c_int) -> &'static CStr {
     match -error {
-        // The core's own texts, which stand only once in a program.
+        // These texts are those of the core, so that a program has them only once.
         ENOMEM => same_in_c::OUT_OF_MEMORY,
         ERANGE => same_in_c::UNDERFLOW,
         EOVERFLOW => same_in_c::OVERFLOW,
@@ -172,7 +171,7 @@ fn of_c_alone(error: c_int) -> &'static CStr {
     )
 }
 
-/// The text that says what `error` means and what to do about it. The text is static.
+/// Returns a text that says what the error number means and what to do about it. The text lives as long as the library is loaded.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_strerror(error: c_int) -> *const c_char {
     text(error).as_ptr()
@@ -187,14 +186,14 @@ pub extern "C" fn jumplabel_strerror(error: c_int) -> *const c_char {
 /// [`Refusal::NotAKey`] if the address is null, misaligned or not mapped.
 pub unsafe fn key<'key>(key: Key) -> Result<&'key RawKey, Refusal> {
     if is_mapped(key) {
-        // SAFETY: the key is mapped, and the caller passes a key that lives, or an address that `mapped_key` refuses.
+        // SAFETY: the address is mapped. So the caller guarantees that it is that of a key that lives, or one that `mapped_key` refuses.
         unsafe { mapped_key(key) }
     } else {
         Err(Refusal::NotAKey)
     }
 }
 
-/// Like [`key`], but does not ask the system whether the address is mapped.
+/// The key at an address from C. Unlike [`key`], does not check whether the address is mapped.
 ///
 /// # Safety
 /// `key` is null, misaligned, or the address of a key that lives as long as the result.
@@ -203,14 +202,14 @@ pub unsafe fn key<'key>(key: Key) -> Result<&'key RawKey, Refusal> {
 /// [`Refusal::NotAKey`] if the address is null or misaligned.
 pub unsafe fn mapped_key<'key>(key: Key) -> Result<&'key RawKey, Refusal> {
     if key.is_aligned() {
-        // SAFETY: `key` is aligned. So the caller says that it is null, or the address of a key that lives.
+        // SAFETY: `key` is aligned. So the caller guarantees that it is null or the address of a key that lives.
         unsafe { key.as_ref() }.ok_or(Refusal::NotAKey)
     } else {
         Err(Refusal::NotAKey)
     }
 }
 
-/// Returns 0, or the error number. Warns if the change succeeded but left something that C would not learn otherwise.
+/// Returns 0 for a success, otherwise the negated error number. If a success comes with a warning ([`Heed`]), passes the warning to the hook.
 pub(crate) fn code<T: Heed>(result: Result<T, Refusal>) -> c_int {
     result.inspect(T::heed).err().map_or(0, Refusal::code)
 }
@@ -222,7 +221,7 @@ macro_rules! change {
         /// `at` meets the conditions of [`key`].
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(at: Key) -> c_int {
-            // SAFETY: the caller passes a key that lives, or an address that `key` refuses.
+            // SAFETY: the caller guarantees that `at` is a key that lives, or an address that `key` refuses.
             code(unsafe { key(at) }.and_then(|key| Ok($method(key)?)))
         }
     )*};
@@ -279,7 +278,7 @@ mod tests {
         for refusal in refusals {
             assert_ne!(text(refusal.code()), c"not an error of jumplabel", "{refusal:?}");
         }
-        // The texts of these two errors differ: each names its own cause.
+        // These two errors have different texts: each text names the cause of its error.
         let [none, unknown] = [Error::NoWriter, Error::UnknownWriter].map(|error| text(Refusal::from(error).code()));
         assert!(none != unknown && unknown.to_string_lossy().contains("JUMPLABEL_WRITER"));
         assert_eq!(text(1), c"not an error of jumplabel");

@@ -1,5 +1,5 @@
-//! Ready-made functions for `struct jumplabel_machine` on RISC-V: those of [`jumplabel_kernel::riscv`]. include/jumplabel/riscv.h says what each
-//! does, and under which conditions.
+//! Ready-made functions for `struct jumplabel_machine` on RISC-V: those of [`jumplabel_kernel::riscv`] with names of C. include/jumplabel/riscv.h
+//! says what each function does, and under which conditions it works.
 
 use core::ffi::c_int;
 
@@ -50,7 +50,7 @@ extern "C" fn jumplabel_riscv_acknowledge() -> bool {
     riscv::acknowledge()
 }
 
-/// Both differences are 0: the text and the tables are at their physical addresses.
+/// The window for a kernel that runs at its physical addresses, so that both differences are 0.
 const WINDOW: Window = Window::new(0, 0);
 
 #[unsafe(no_mangle)]

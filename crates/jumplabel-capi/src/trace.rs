@@ -1,5 +1,4 @@
-//! Tracepoints: the functions that the code of `DEFINE_TRACE()` calls. Each tracepoint uses the instance of the library that its object is linked
-//! with.
+//! Tracepoints: the functions that the code of `DEFINE_TRACE()` calls. A tracepoint uses the instance of the library with which its object is linked.
 
 use alloc::vec::Vec;
 use core::ffi::{c_int, c_void};
@@ -15,7 +14,7 @@ use crate::warn::warn;
 // include/jumplabel/tracepoint.h declares the same size.
 const _: () = assert!(size_of::<RawTracepoint>() == 8 + 2 * size_of::<usize>());
 
-/// `struct jumplabel_call_`.
+/// C's `struct jumplabel_call_`: the static call of a tracepoint.
 #[repr(C)]
 pub struct Call {
     call: *const RawCall,
@@ -23,21 +22,21 @@ pub struct Call {
     zero: Option<Function>,
 }
 
-/// `struct jumplabel_inside_`. `word` is null if the thread is not counted.
+/// C's `struct jumplabel_inside_`: the mark that a thread is counted as inside a tracepoint. `word` is null if the thread is not counted.
 #[repr(C)]
 pub struct CInside {
     word: *const (),
     generation: u64,
 }
 
-/// `struct jumplabel_probes_`.
+/// C's `struct jumplabel_probes_`: an array of probes.
 #[repr(C)]
 pub struct Probes {
     first: *const RawProbe,
     count: usize,
 }
 
-/// Counts the calling thread as inside a tracepoint.
+/// Counts the calling thread as inside a tracepoint, until it passes the result to [`jumplabel_trace_leave_`].
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_trace_enter_() -> CInside {
     let (word, generation) = enter().map_or((null(), 0), Inside::into_raw);
@@ -47,28 +46,28 @@ pub extern "C" fn jumplabel_trace_enter_() -> CInside {
 /// Stops counting the calling thread as inside a tracepoint.
 ///
 /// # Safety
-/// `inside` comes from [`jumplabel_trace_enter_`] on this thread. No other call gets this value.
+/// `inside` is the result of [`jumplabel_trace_enter_`] on this thread, and is passed only once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_trace_leave_(inside: &CInside) {
-    // SAFETY: the caller passes the value that `jumplabel_trace_enter_` returned on this thread, once.
+    // SAFETY: the caller guarantees that `jumplabel_trace_enter_` has returned `inside` on this thread, and that it is passed only once.
     drop(unsafe { Inside::from_raw(inside.word, inside.generation) });
 }
 
-/// The present probes of the tracepoint.
+/// Returns the present probes of the tracepoint.
 ///
 /// # Safety
 /// The calling thread stays counted as long as it uses the probes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_trace_probes_(tracepoint: &RawTracepoint) -> Probes {
-    // SAFETY: the caller's thread is counted as long as it uses the probes.
+    // SAFETY: the caller guarantees that this thread stays counted as long as it uses the probes.
     let probes = unsafe { tracepoint.probes() };
     Probes { first: probes.as_ptr(), count: probes.len() }
 }
 
-/// Adds a probe. Warns of each error but a lack of memory.
+/// Adds a probe. Returns 0 or an error; also warns of the error, unless it is a lack of memory.
 ///
 /// # Safety
-/// `call` and `walk` must be those of the tracepoint, and the probe must have the tracepoint's type.
+/// `call` and `walk` are those of the tracepoint. The probe has the tracepoint's type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_trace_register_(
     tracepoint: &RawTracepoint,
@@ -90,11 +89,11 @@ pub unsafe extern "C" fn jumplabel_trace_register_(
         probes.insert(at.unwrap_or(probes.len()), new);
         Ok(())
     };
-    // SAFETY: the caller passes the tracepoint's own call and walk, and a probe of its type.
+    // SAFETY: the caller guarantees that `call` and `walk` are those of the tracepoint, and that the probe has the tracepoint's type.
     unsafe { change("register_trace", tracepoint, &call, walk, &edit) }
 }
 
-/// Removes a probe. Warns as [`jumplabel_trace_register_`] does.
+/// Removes a probe. Returns 0 or an error, and warns as [`jumplabel_trace_register_`] does.
 ///
 /// # Safety
 /// The conditions of [`jumplabel_trace_register_`].
@@ -112,11 +111,11 @@ pub unsafe extern "C" fn jumplabel_trace_unregister_(
         probes.remove(at);
         Ok(())
     };
-    // SAFETY: the caller passes the tracepoint's own call and walk, and a probe of its type.
+    // SAFETY: the caller guarantees that `call` and `walk` are those of the tracepoint, and that the probe has the tracepoint's type.
     unsafe { change("unregister_trace", tracepoint, &call, walk, &edit) }
 }
 
-/// Waits until no thread runs a probe that was removed before the call.
+/// Waits until no thread runs a probe that was removed before this call. Returns 0 or an error, and warns of the error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_trace_synchronize_() -> c_int {
     let result = jumplabel::synchronize_probes().map_err(Refusal::from);
@@ -137,9 +136,9 @@ unsafe fn change(
     walk: Option<Function>,
     edit: &dyn Fn(&mut Vec<RawProbe>) -> Result<(), Refusal>,
 ) -> c_int {
-    // SAFETY: the callers pass the tracepoint's own call, which its macro defines.
+    // SAFETY: the callers guarantee that `call` is the tracepoint's own, so its member `call` leads to a static call that the macro defines.
     let lead = Lead { call: unsafe { &*call.call }, walk: address(walk), default: address(call.first) };
-    // SAFETY: the callers pass the tracepoint's own call and walk, and probes of its type.
+    // SAFETY: the callers guarantee that `call` and `walk` are those of the tracepoint, and that probes have the tracepoint's type.
     let result = unsafe { tracepoint.change(&lead, edit) };
     match result {
         Err(refusal) if refusal != Refusal::Core(jumplabel::Error::OutOfMemory) => {

@@ -1,4 +1,4 @@
-//! Static probes for tracers: `include/jumplabel/usdt.h`.
+//! The C functions of `include/jumplabel/usdt.h`, which look for tracers that have attached to the program's tracepoints.
 
 use core::ffi::{c_int, c_long};
 
@@ -6,7 +6,7 @@ use jumplabel::usdt;
 
 use crate::result::{Refusal, code};
 
-/// Starts the thread that looks for tracers. Returns 0 or an error.
+/// Starts a thread that looks for tracers again and again. Returns 0 or an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_usdt_watch() -> c_int {
     code(usdt::watch().map_err(Refusal::from))

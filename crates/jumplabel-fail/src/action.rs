@@ -20,10 +20,10 @@ pub enum Task {
     Callback(Arc<dyn Fn() + Send + Sync>),
 }
 
-/// A task, with the probability that it is done, and the number of times that it may still be done.
+/// A task, the probability that it is done, and the number of times that it may still be done (`None`: any number).
 pub struct Action {
     task: Task,
-    /// The probability, from 0 to 1. A value above 1 counts as 1.
+    /// The probability that the task is done when it is tried. A value above 1 counts as 1.
     frequency: f32,
     left: Option<usize>,
 }
@@ -43,7 +43,7 @@ impl Action {
 
     fn parse(text: &str) -> Result<Action, String> {
         let text = text.trim();
-        // The argument is taken off first, because it may contain any of the other signs.
+        // The argument is split off first, because it may contain `%` and `*`.
         let (head, argument) = match text.split_once('(') {
             Some((head, rest)) => (head, Some(rest.strip_suffix(')').ok_or("parentheses do not match")?)),
             None => (text, None),
@@ -61,7 +61,8 @@ impl Action {
         Ok(Action { task: Task::parse(name, argument)?, frequency, left })
     }
 
-    /// Returns the task if it is this action's turn: a random number decides, and the count must not be used up.
+    /// Returns the task if it is this action's turn: its count is not used up, and a random number is below its probability. Then the count goes
+    /// down by one.
     pub fn take(&mut self) -> Option<Task> {
         if self.left == Some(0) || (self.frequency < 1.0 && fastrand::f32() >= self.frequency) {
             return None;
@@ -70,7 +71,7 @@ impl Action {
         Some(self.task.clone())
     }
 
-    /// True if the action always does nothing. Then the actions after it are never reached.
+    /// Whether the action is an `off` that always has its turn. If so, the actions after it never have theirs.
     pub fn is_off(&self) -> bool {
         matches!(self.task, Task::Off) && self.frequency >= 1.0 && self.left.is_none()
     }
@@ -130,7 +131,7 @@ impl fmt::Debug for Task {
 mod tests {
     use super::Action;
 
-    /// The actions of a text, in words.
+    /// The actions in `text`: of each, the probability, the count and the task, as text.
     fn parsed(text: &str) -> Result<String, String> {
         let actions = Action::parse_all(text)?;
         let shown = actions.iter().map(|action| format!("{:?} {:?} {:?}", action.frequency, action.left, action.task));

@@ -1,5 +1,5 @@
-//! Rust's part of the fail points of C and C++: `JUMPLABEL_FAIL_POINT` of `<jumplabel/fail.h>`. The crate jumplabel-fail-capi exports the
-//! functions.
+//! The part in Rust of the fail points of C and C++ (`JUMPLABEL_FAIL_POINT` of `<jumplabel/fail.h>`). The crate jumplabel-fail-capi exports these
+//! functions to C.
 
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -11,28 +11,29 @@ use crate::registry;
 pub use crate::registry::Refused;
 use crate::scenario;
 
-/// Runs the configured actions of a point. Returns the argument of a `return`.
+/// Runs the configured actions of the point `name`, which a thread has reached. If the point must return, returns the argument of its `return`, if
+/// any.
 #[must_use]
 pub fn reach(name: &str, panic: fn(&str) -> !, print: fn(&str)) -> Option<Option<String>> {
     registry::reach(name, How { panic, print })
 }
 
-/// Returns true if any point is configured. A point without a key calls this.
+/// Whether any point is configured. A point without a key calls this each time that a thread reaches it.
 #[must_use]
 pub fn is_any() -> bool {
     registry::HAS_NO_KEY.store(true, Ordering::Relaxed);
     registry::ANY.is_enabled()
 }
 
-/// Removes the configuration of all points, then applies that of the variable `FAILPOINTS`.
+/// Removes the configuration of all points, then configures points as the environment variable `FAILPOINTS` says.
 ///
 /// # Errors
-/// A message about a mistake in the variable.
+/// A message about a mistake in the variable, or about keys that cannot be turned on.
 pub fn setup() -> Result<(), Refused> {
     scenario::start()
 }
 
-/// The same as [`crate::cfg`].
+/// Configures the point `name`, as [`crate::cfg`] does.
 ///
 /// # Errors
 /// Those of [`crate::cfg`].
@@ -41,7 +42,7 @@ pub fn cfg(name: &str, actions: &str) -> Result<(), Refused> {
     registry::configure_one(name.to_owned(), actions, list)
 }
 
-/// The same as [`crate::cfg_callback`].
+/// Makes the point `name` call `callback`, as [`crate::cfg_callback`] does.
 ///
 /// # Errors
 /// Those of [`crate::cfg_callback`].

@@ -1,4 +1,4 @@
-//! Lets an operator list and configure fail points, as a layer of an agent.
+//! The layer of fail points: lets an operator list and configure them through an agent.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,8 @@ struct FailPoints;
 /// jumplabel_agent::serve(jumplabel_fail::layer())?;
 /// ```
 ///
-/// Anyone who may ask the agent can then make the program panic: the program's own user, and root, who could end it anyway.
+/// Then everybody who may send commands to the agent can make the program panic. These are the program's own user and root, who could end the program
+/// anyway.
 #[must_use = "give it to an agent"]
 pub fn layer() -> &'static Handle {
     static HANDLE: Handle = Handle::of::<FailPoints>();
@@ -35,7 +36,7 @@ impl Layer for FailPoints {
     fn entries(visit: &mut dyn FnMut(Entry<'_>)) {
         let points = registry::read();
         let mut names: BTreeSet<&str> = points.keys().map(String::as_str).collect();
-        // If the keys cannot be listed, no point has a key.
+        // If the keys cannot be listed, only configured names are visited.
         let _ = jumplabel::for_each_key(|key| names.extend(point_of(&key)));
         for name in names {
             let Some(point) = points.get(name) else {
@@ -43,7 +44,7 @@ impl Layer for FailPoints {
                 continue;
             };
             let reached = match point.reached() {
-                // While the key is off, no thread reaches the point, so a count of 0 says nothing.
+                // While the point's key is off, no thread runs the point's actions, so a count of 0 says nothing.
                 0 if point.is_off => String::new(),
                 0 => "not reached".to_owned(),
                 1 => "reached once".to_owned(),
@@ -53,7 +54,8 @@ impl Layer for FailPoints {
         }
     }
 
-    /// Points with computed names have no keys of their own. If there are such points, any name may be one of theirs.
+    /// Points without keys of their own are not listed: points with computed names, and points of C in the fallback. If the program has such points,
+    /// any name may be that of one of them.
     fn takes(name: &str) -> Option<usize> {
         let is_computed = || jumplabel::for_each_site(&ANY, |_| ()).is_ok_and(|sites| sites > 0);
         (!name.is_empty() && (HAS_NO_KEY.load(Ordering::Relaxed) || is_computed())).then_some(0)

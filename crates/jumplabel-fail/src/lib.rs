@@ -1,6 +1,6 @@
-//! Fail points: places in a program where a test, or an operator, injects errors, panics, delays. The API and the grammar are those of the crate
-//! [`fail`](https://docs.rs/fail); the cost differs. A point that nobody has configured is one nop, even if other points are configured: its check is
-//! a [static key](jumplabel), which turns on when its name is configured.
+//! Fail points: places in a program where a test or an operator injects errors, panics and delays. The API and the grammar are those of the crate
+//! [`fail`](https://docs.rs/fail); the cost differs. A point that nobody has configured is one nop, even if other points are configured: the point
+//! checks a [static key](jumplabel), which turns on when the point's name is configured.
 //!
 //! ```
 //! use jumplabel_fail::{FailScenario, fail_point};
@@ -21,12 +21,12 @@
 //! Points are always compiled in, because a nop costs so little. The package `fail` of this repository re-exports this crate under the
 //! old name, and compiles points in only with its feature `failpoints`, as before.
 //!
-//! *Names.* The key of a point is called `fail:` and the point's name: [`jumplabel::find_key`] finds it, and the tool lists it. Points whose
-//! names are computed, not literals, share one key, which is on while anything is configured.
+//! *Names.* The name of a point's key is `fail:` and the point's name: [`jumplabel::find_key`] finds the key, and the tool `jumplabel` lists it.
+//! Points whose names are computed, and are not literals, share one key, which is on while any point is configured.
 //!
-//! *Differences from `fail`.* In the form with a condition, the point asks its key first: while the point is off, it does not evaluate the
-//! condition. A frequency that is negative or not a number is an error at once, where `fail` panics when a thread reaches the point. A callback,
-//! like any other action, can configure points, even its own.
+//! *Differences from `fail`.* A point with a condition checks its key first: while the key is off, the condition is not evaluated. A frequency that
+//! is negative or not a number is an error when the point is configured; `fail` panics when a thread reaches the point. A callback can configure
+//! points, even its own.
 //!
 //! *From outside.* An agent that is given [`layer()`] lets an operator list and configure the points of a running program.
 //!
@@ -60,7 +60,7 @@ pub mod __private {
     pub use jumplabel;
 }
 
-/// A fail point.
+/// A fail point: runs the actions that are configured for its name.
 ///
 /// ```
 /// # use jumplabel_fail::fail_point;
@@ -77,14 +77,15 @@ pub mod __private {
 /// }
 /// ```
 ///
-/// The function gets the text in the parentheses of `return(...)`. The function around the point then returns its result.
+/// The function that is the last argument gets the text in the parentheses of `return(...)`. The function around the point then returns the result of
+/// that function.
 ///
 /// While the point is not configured, it costs one nop, 8 bytes of data, and some 100 bytes of read-only records and texts. While it is configured,
-/// it costs two locks and the actions. A point whose name is no literal costs one nop while no point at all is configured, and a search in the
-/// registry otherwise.
+/// each pass takes two locks and runs the actions. A point whose name is not a literal costs one nop while no point at all is configured; otherwise
+/// each pass searches the registry.
 ///
 /// # Panics
-/// If an action is `panic`, and if `return` is configured for the form without a function.
+/// If an action is `panic`. If an action is `return`, and the point has no function.
 #[macro_export]
 macro_rules! fail_point {
     ($name:literal) => {

@@ -1,5 +1,5 @@
-//! Finds the points that belong to this copy of the crate. One process may have several copies, each with a registry. Each copy turns only its own
-//! points on and off.
+//! Finds the points that belong to this copy of the crate. One process may have several copies, each with a registry of its own. Each copy turns only
+//! its own points on and off.
 //!
 //! ```text
 //!   Rust   the meta of the key ──► OWNER
@@ -10,17 +10,18 @@
 
 use jumplabel::KeyInfo;
 
-/// The type of the value to which a key's meta refers, if the key belongs to a point.
+/// The type of [`OWNER`], to which the meta of each point's key refers. Its address identifies a copy of the crate.
 pub struct Owner(());
 
 #[doc(hidden)]
 pub static OWNER: Owner = Owner(());
 
-/// The type of `jumplabel_fail_owner_`. It is a pointer to the owner, because a linker may copy a library's variable into the program.
+/// The type of C's variable `jumplabel_fail_owner_`, a pointer to [`OWNER`]. C does not use the variable's own address, because a linker may copy a
+/// library's variable into the program.
 #[repr(transparent)]
 pub struct OwnerOfC(*const Owner);
 
-// SAFETY: the value is an address that nobody changes.
+// SAFETY: the value is never changed, and the `Owner` to which it points has no contents.
 unsafe impl Sync for OwnerOfC {}
 
 impl OwnerOfC {
@@ -28,7 +29,7 @@ impl OwnerOfC {
     pub const THIS: OwnerOfC = OwnerOfC(&raw const OWNER);
 }
 
-/// True if the key belongs to a point of this copy.
+/// Whether the key belongs to a point of this copy of the crate.
 pub fn owns(key: &KeyInfo) -> bool {
     key.meta::<Owner>().is_some_and(|owner| std::ptr::eq(owner, &raw const OWNER)) || owns_of_c(key)
 }
@@ -37,8 +38,9 @@ fn owns_of_c(key: &KeyInfo) -> bool {
     if key.path != "jumplabel_fail_point" || !key.module.is_empty() {
         return false;
     }
-    // SAFETY: only the macro declares keys with this path. The key has 8 bytes, and the address of an `OwnerOfC` follows it.
+    // SAFETY: only C's macro declares keys with this path and without a module. Such a key is the first member of a `struct jumplabel_fail_point_`:
+    // the key has 8 bytes, and the address of an `OwnerOfC` follows.
     let owner = unsafe { *((key.key.address() + 8) as *const *const OwnerOfC) };
-    // SAFETY: `owner` is null, or the address that the macro has put there.
+    // SAFETY: `owner` is the address that the macro has put there: that of a variable `jumplabel_fail_owner_`, which is never changed. Or it is null.
     unsafe { owner.as_ref() }.is_some_and(|owner| std::ptr::eq(owner.0, &raw const OWNER))
 }

@@ -1,4 +1,4 @@
-//! A configured fail point.
+//! A [`Point`]: what is configured for the name of a fail point.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,15 +9,15 @@ use crate::action::{Action, Task};
 /// One configuration of a point's name. A new configuration of the name is another `Point`.
 pub struct Point {
     pub text: String,
-    /// True if the first action always does nothing: then the key stays off.
+    /// Whether the first action is an `off` that always has its turn. If so, the point's key stays off.
     pub is_off: bool,
-    /// True if the text describes all actions, because none of them is a callback.
+    /// Whether `text` describes all actions: none of them is a callback.
     pub is_text: bool,
-    /// The revision of the batch that made this configuration.
+    /// The number of the batch that made this configuration ([`revision`](crate::registry::revision)).
     pub revision: u64,
-    /// The number of times that a thread has reached the point.
+    /// The number of times that a thread has reached the point since it was configured so.
     reached: AtomicU64,
-    /// The actions. `None` once this configuration has ended.
+    /// The actions; `None` after this configuration has ended.
     actions: Mutex<Option<Vec<Action>>>,
     ended: Condvar,
 }
@@ -34,7 +34,7 @@ impl Point {
         self.reached.load(Ordering::Relaxed)
     }
 
-    /// Takes the lock. No code of the program runs under it.
+    /// Takes the lock of the actions. No code of the program runs under this lock.
     fn lock(&self) -> MutexGuard<'_, Option<Vec<Action>>> {
         self.actions.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -45,7 +45,8 @@ impl Point {
         self.ended.notify_all();
     }
 
-    /// Runs the first action that has its turn. `how` has the functions that panic and print. Returns the argument of a `return`.
+    /// Runs the first action that has its turn. `how` has the functions that panic and print. Returns `None` unless that action is a `return`;
+    /// otherwise the argument of the `return`.
     pub fn reach(&self, name: &str, how: How) -> Option<Option<String>> {
         self.reached.fetch_add(1, Ordering::Relaxed);
         let mut actions = self.lock();

@@ -24,19 +24,19 @@ static_key! {
     pub static ANY: false;
 }
 
-/// True once a thread has reached a point of C that has no key.
+/// Whether a thread has reached a point of C that has no key. C's points have none in the fallback.
 pub static HAS_NO_KEY: AtomicBool = AtomicBool::new(false);
 
 /// The configured points, by name.
 pub type Points = HashMap<String, Arc<Point>>;
 
-/// New configurations, by name. `None` removes a configuration.
+/// The changes that a batch makes, by name: a new configuration, or `None` to remove the old one.
 pub type Changes = HashMap<String, Option<Arc<Point>>>;
 
 static POINTS: LazyLock<RwLock<Points>> = LazyLock::new(RwLock::default);
 
-/// Takes the lock to read. Keys are flipped under this lock, so the program's `on_change` functions run under it; other code of the program does not.
-/// docs/features.md says which functions they must not call.
+/// Takes the registry's lock to read. Keys are flipped under this lock. So the program's `on_change` functions run under it, but no other code of the
+/// program. docs/features.md says which functions an `on_change` function must not call.
 pub fn read() -> RwLockReadGuard<'static, Points> {
     POINTS.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -62,18 +62,19 @@ impl From<Refused> for String {
     }
 }
 
-/// The number of the next batch.
+/// Returns a new number for a batch of configurations: 1, 2, 3 and so on.
 pub fn revision() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// The name of the point to which the key belongs. `None` if the point is not in this registry.
+/// The name of the point to which the key belongs. `None` if the key belongs to no point, or to a point of another copy of this crate.
 pub fn point_of(key: &KeyInfo) -> Option<&'static str> {
     key.name.strip_prefix("fail:").filter(|_| owner::owns(key))
 }
 
-/// Turns all keys on or off as the configuration says, in one batch. Turns off the keys of points that are not configured, whoever turned them on.
+/// Turns the keys of all points on or off as `points` says, in one batch. Also turns off a key that somebody else turned on, if its point is not
+/// configured.
 fn set_keys(points: &Points) -> Result<Outcome, Error> {
     let mut keys: Vec<(&'static RawKey, bool)> = vec![(&ANY, !points.is_empty())];
     jumplabel::for_each_key(|key| {
@@ -84,7 +85,8 @@ fn set_keys(points: &Points) -> Result<Outcome, Error> {
     jumplabel::set_all(keys)
 }
 
-/// Configures points in one batch. If a key cannot be turned on or off, nothing changes.
+/// Makes `changes` to `points` and to the keys, in one batch. If a key cannot be turned on or off, nothing changes. Threads that pause at a changed
+/// point continue.
 pub fn configure(points: &mut Points, changes: Changes) -> Result<Outcome, Refused> {
     let mut all = points.clone();
     let change = |(name, point)| match point {
@@ -108,27 +110,27 @@ pub fn configure_one(name: String, text: &str, actions: Vec<Action>) -> Result<(
 /// Removes the configuration of all points. Threads that pause at a point continue.
 fn clear(points: &mut Points) {
     points.drain().for_each(|(_, point)| point.end());
-    // If the system refuses to turn a key off, its point finds no configuration, and does nothing.
+    // An error can be ignored: if a key stays on, its point finds no configuration and does nothing.
     let _ = set_keys(points);
 }
 
 /// Configures the point `name`: `cfg("before_save", "20%3*print(still alive!)->panic")`.
 ///
-/// `->` joins actions. If it is not an action's turn, the next action is tried. Each is `[p%][count*]task[(argument)]`: it is done with a probability
-/// of p percent, and at most `count` times.
+/// The text has one action or several, joined by `->`. Each action is `[p%][count*]task[(argument)]`: the task is done with a probability of p
+/// percent, and at most `count` times. If it is not done, the next action is tried.
 ///
 /// | task | |
 /// |---|---|
 /// | `off` | nothing |
-/// | `return(text)` | the function around the point returns what the point's function makes of the text |
-/// | `sleep(ms)`, `delay(ms)` | wait, asleep or busy |
-/// | `panic(text)` | |
+/// | `return(text)` | the function around the point returns what the point's own function makes of the text |
+/// | `sleep(ms)`, `delay(ms)` | waits for `ms` milliseconds: `sleep` asleep, `delay` busily |
+/// | `panic(text)` | panics with this text |
 /// | `print(text)` | logs the text, by the crate `log`, at the level `info` |
 /// | `pause` | waits until the point is configured anew, or removed |
 /// | `yield` | lets another thread run |
 ///
-/// The new configuration replaces the earlier one. If no point has this name, it has no effect. Costs one batch: some 10 us, and a look at each key
-/// of the program.
+/// The new configuration replaces the earlier one. If no point has this name, the configuration has no effect. Costs one batch of flips, some 10 us,
+/// and a look at each key of the program.
 ///
 /// # Errors
 /// A message that says what is wrong with the text, or why the point's key cannot be turned on. Then nothing is changed.
@@ -154,7 +156,7 @@ pub fn remove<S: AsRef<str>>(name: S) {
     let points = &mut write();
     if let Some(point) = points.remove(name.as_ref()) {
         point.end();
-        // If a key stays on, its point does nothing, as in `clear`.
+        // An error can be ignored: if the key stays on, its point finds no configuration and does nothing.
         let _ = set_keys(points);
     }
 }
@@ -165,7 +167,7 @@ pub fn list() -> Vec<(String, String)> {
     read().iter().map(|(name, point)| (name.clone(), point.text.clone())).collect()
 }
 
-/// Turns points on or off in objects that were loaded after they were configured. Call it after `dlopen`.
+/// Turns on the keys of configured points in objects that were loaded after the configuration. Call it after `dlopen`.
 ///
 /// # Errors
 /// Those of [`jumplabel::set_all`].
@@ -173,7 +175,7 @@ pub fn sync() -> Result<(), Error> {
     set_keys(&read()).map(drop)
 }
 
-/// Runs a point whose key is on, and which a thread has reached.
+/// Runs the actions of the point `name`, which a thread has reached. If an action is `return`, returns what `function` makes of its argument.
 #[doc(hidden)]
 #[cold]
 #[inline(never)]
@@ -181,16 +183,16 @@ pub fn eval<R, F: FnOnce(Option<String>) -> R>(name: &str, function: F) -> Optio
     reach(name, How::RUST).map(function)
 }
 
-/// Runs the configured actions of the point `name`. Returns the argument of a `return`.
+/// Runs the configured actions of the point `name`. Returns `None` unless one of them is a `return` that has its turn; otherwise its argument.
 pub fn reach(name: &str, how: How) -> Option<Option<String>> {
     let point = read().get(name)?.clone();
     point.reach(name, how)
 }
 
-/// Removes the configuration of all points, then applies that of a text: `name=actions;...`.
+/// Removes the configuration of all points, then configures points as `text` says: `name=actions;name=actions`.
 ///
 /// # Errors
-/// A message that says what is wrong with the text. Then nothing is configured.
+/// A message that says what is wrong with the text, or why keys cannot be turned on. Then nothing is configured.
 pub fn start(text: &str) -> Result<(), Refused> {
     let points = &mut write();
     clear(points);

@@ -7,17 +7,18 @@ use crate::registry::{self, Refused};
 
 static SCENARIO: Mutex<()> = Mutex::new(());
 
-/// A test's configuration of points. Only one exists at a time: if another thread calls [`setup`](Self::setup), it waits until this one is dropped.
+/// A test's configuration of points. Only one exists at a time: a thread that calls [`setup`](Self::setup) waits until another thread's scenario is
+/// dropped.
 #[derive(Debug)]
 pub struct FailScenario<'a> {
     _only: MutexGuard<'a, ()>,
 }
 
 impl FailScenario<'_> {
-    /// Removes all configurations, then applies that of the environment variable `FAILPOINTS`: `name=actions;name=actions`.
+    /// Removes all configurations, then configures points as the environment variable `FAILPOINTS` says: `name=actions;name=actions`.
     ///
     /// # Panics
-    /// If something is wrong with the variable.
+    /// If something is wrong with the variable, or if keys cannot be turned on.
     #[must_use = "it ends when it is dropped"]
     pub fn setup() -> Self {
         let only = SCENARIO.lock().unwrap_or_else(PoisonError::into_inner);
@@ -37,7 +38,7 @@ impl Drop for FailScenario<'_> {
     }
 }
 
-/// Removes all configurations, then applies that of the variable.
+/// Removes all configurations, then configures points as the environment variable `FAILPOINTS` says.
 pub fn start() -> Result<(), Refused> {
     match env::var("FAILPOINTS") {
         Ok(text) => registry::start(&text),
@@ -46,24 +47,24 @@ pub fn start() -> Result<(), Refused> {
     }
 }
 
-/// The configuration of one point. It lasts until this value is dropped.
+/// A configuration of one point that lasts until this value is dropped.
 #[derive(Debug)]
 pub struct FailGuard(String);
 
 impl FailGuard {
-    /// Like [`cfg`](crate::cfg).
+    /// Configures the point `name`, as [`cfg`](crate::cfg) does.
     ///
     /// # Errors
-    /// Like [`cfg`](crate::cfg).
+    /// Those of [`cfg`](crate::cfg).
     pub fn new<S: Into<String>>(name: S, actions: &str) -> Result<FailGuard, String> {
         let name = name.into();
         crate::cfg(&*name, actions).map(|()| FailGuard(name))
     }
 
-    /// Like [`cfg_callback`](crate::cfg_callback).
+    /// Makes the point `name` call `callback`, as [`cfg_callback`](crate::cfg_callback) does.
     ///
     /// # Errors
-    /// Like [`cfg_callback`](crate::cfg_callback).
+    /// Those of [`cfg_callback`](crate::cfg_callback).
     pub fn with_callback<S, F>(name: S, callback: F) -> Result<FailGuard, String>
     where
         S: Into<String>,

@@ -60,7 +60,7 @@ impl Code {
         Code::of_word(bytes | ((kind << KIND_SHIFT | len as u8) as u64) << (TAG * 8))
     }
 
-    /// The code of which [`word`](Self::word) returns this number.
+    /// The code for which [`word`](Self::word) returns this number.
     #[inline]
     pub(crate) const fn of_word(word: u64) -> Code {
         Code(word.to_le())
@@ -84,7 +84,7 @@ impl Code {
 impl Deref for Code {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        // SAFETY: a `u64` has eight bytes.
+        // SAFETY: `self.0` is a `u64`: eight initialised bytes, which live as long as `self`.
         let all: &[u8; 8] = unsafe { &*(&raw const self.0).cast() };
         all.get(..self.len()).unwrap_or_default()
     }
@@ -103,7 +103,7 @@ pub enum Demand {
     Nothing,
     /// One store must write the bytes.
     SingleStore,
-    /// While the writer works, no thread must execute the site or see a part of the bytes. So either the process has a single thread, or
+    /// While the writer works, no thread may execute the site or see only some of the new bytes. So either the process has a single thread, or
     /// the writer replaces the old pages by new ones.
     Unexecuted,
 }

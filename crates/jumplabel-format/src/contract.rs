@@ -23,8 +23,8 @@ pub trait Arch {
     fn displacement(address: u64, target: u64) -> Option<i32>;
 
     /// The bytes that step `number` writes on the way from `old` to `new`; `None` if the step has nothing to do. A thread that executes the site
-    /// during the change must do the same as under `old` or under `new`. If only the first byte changes, that byte alone determines the steps
-    /// and the bytes that they write. There is one exception: a step that writes a whole word also writes the word's other bytes.
+    /// during the change must do the same as under `old` or under `new`. If only the first byte changes, its old and new value alone determine
+    /// the steps and the bytes that they write, except that a step that writes a whole word also writes the word's other bytes.
     #[doc(hidden)]
     #[inline]
     fn step(_number: u8, old: Code, new: Code) -> Option<StepBytes> {

@@ -53,7 +53,7 @@ mod tests {
     fn what_is_built_is_accepted() {
         for kind in [BRANCH, SWITCH, SHORT, LOADING, OP, CALL_SITE] {
             assert!(is_in_front(kind, built_in_front(kind)) && is_in_front(kind, INT3));
-            // The last byte of a jump over a short distance.
+            // A tool's jump over less than 16 MiB ends with one of these bytes.
             assert!(!is_in_front(kind, 0) && !is_in_front(kind, 0xff));
         }
     }

@@ -40,7 +40,7 @@ pub const MAGIC: [u32; 2] = [0x6a75_6d70, 0xc5f0_93d2];
 /// The size of a key in bytes. A key is aligned to its size.
 pub const KEY_BYTES: usize = 8;
 
-/// A flag of a check's entry: the value of the check if execution falls through (1 = likely).
+/// A flag of a check's entry: the value of the check if it falls through (1 for `static_branch_likely`).
 pub const ARM: u32 = 1 << 0;
 /// A flag of an entry and of a key record: the key word leads to a slot. The slot holds the address of the static that contains the key.
 pub const INDIRECT: u32 = 1 << 1;
@@ -64,9 +64,9 @@ pub const CALL_SITE: u8 = 4;
 /// The site of an operation is an instruction of the program, or a jump to a backend's stub. The entry's target is a list of arms, as for a
 /// switch. If an arm is an instruction, the word with its mode also holds the instruction's length.
 ///
-/// An entry of this kind is an alternative if three bits from [`OFFSET_SHIFT`] on say how many bytes of its site change. The mode of an arm
-/// is the number of a processor's feature. The arm of mode 0 has the instructions that the site holds in the file. The bit above the three
-/// bits says how the site gets the other arms: if the bit is set, the site jumps to them; if not, the site holds their instructions.
+/// An entry of this kind is an alternative if the three bits from [`OFFSET_SHIFT`] on are not 0. They say how many bytes of the site change. The
+/// mode of an arm is the number of a processor's feature. The arm of mode 0 has the instructions that the site holds in the file. If the bit above
+/// the three bits is set, the site jumps to the other arms; if not, the site holds their instructions.
 pub const OP: u8 = 5;
 /// The kind of a lock prefix: the first byte of an instruction, which is `lock` if the key is off. The entry's target is the site.
 pub const PREFIX: u8 = 6;

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!   arch       x86 aarch64 arm riscv64 riscv32 s390x powerpc64 loongarch64: encoders; word: sites that are one word
-//!   kind       the kinds of sites (branch, naked, jump, switch, call_site, op, prefix, short, loading), their states, the steps between them
+//!   kind       the kinds of sites (branch naked jump switch call_site op alternative lock_prefix short loading): their states and steps
 //!   pass       how a site changes if one store cannot write it: the three steps of x86 and s390x
 //!   contract   what an instruction set is: how far its jumps reach, how a site changes while other threads run it
 //!   state      the types Kind and State, which are numbers
@@ -14,7 +14,7 @@
 //! ```
 //!
 //! To add an instruction set, add an encoder here, and a file in `arch/asm/` of the library; docs/porting.md says what each of the two must
-//! guarantee. The compiler checks that neither lacks anything.
+//! guarantee. If one of the two lacks a part, the build fails.
 
 #![no_std]
 

@@ -1,5 +1,5 @@
-//! A change of a site that one store cannot write. First, one byte of the site gets the value `pass`. While it has this value, the bytes
-//! after it do not matter, and can change one by one.
+//! The three steps by which a site changes if one store cannot write it. First, one byte of the site gets the value `pass`. While the byte has
+//! this value, the bytes after it do not matter, and can change one by one.
 //!
 //! ```text
 //!  step 0   the byte := pass              left out if the byte is `pass` already
@@ -38,7 +38,7 @@ impl Pass {
 
     /// The bytes that take a step back: [`Arch::undo`](super::Arch::undo).
     pub(crate) fn undo(&self, number: u8, old: Code, new: Code) -> Option<StepBytes> {
-        // To take a step back is to take a step of the opposite change. The order of steps is reversed.
+        // The opposite change has the same steps in reverse order, so one of its steps takes this step back.
         let number = if StepBytes::difference(new, old)?.len == 1 { number } else { Self::STEPS - 1 - number };
         self.step(number, new, old)
     }

@@ -1,4 +1,7 @@
-//! The types `Kind` and `State`, which are numbers that all kinds share. The list of kinds (`kind/mod.rs`) says which number is which kind.
+//! The types `Kind` and `State`, which are numbers. The list of kinds (`kind/mod.rs`) says which number is which kind.
+//!
+//! Functions of kinds speak of a site's *action*, a number that says what the site shall do. For a check: 0 to fall through, another number to jump.
+//! For a static call, a switch or an operation in place: the address to which it shall lead (docs/how-it-works.md, "A transaction").
 
 /// A kind of sites. It is the number in the meta words of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +12,7 @@ pub struct Kind(pub(crate) u8);
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct State(pub(crate) u8);
 
-/// To which places a site can lead.
+/// The places to which a site can lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leads {
     /// To the entry's target, and nowhere else. The displacement is the one to that target.
@@ -20,7 +23,7 @@ pub enum Leads {
     AnywhereInReach,
 }
 
-/// The sorts of targets that an entry can have. All of a target must be code of the object; otherwise the entry is damaged.
+/// The sorts of targets that an entry can have. The whole target must lie in the object's code; otherwise the entry is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Code of this many bytes.

@@ -1,4 +1,5 @@
-//! Ready-made functions for the [`Machine`](crate::Machine) of a kernel on AArch64, in EL1 or, for all but [`now`], higher. Take those that fit.
+//! Ready-made functions for the [`Machine`](crate::Machine) of a kernel on AArch64 that runs in EL1. In a higher exception level, all but [`now`]
+//! work as well. Take those that fit your kernel.
 
 use core::arch::asm;
 use core::time::Duration;
@@ -8,7 +9,7 @@ use core::time::Duration;
 #[must_use]
 pub fn interrupts_off() -> u64 {
     let mask: u64;
-    // SAFETY: this turns interrupts off, and the caller turns them on again.
+    // SAFETY: the instructions write `DAIF` only. The caller restores it with `restore`.
     unsafe { asm!("mrs {}, daif", "msr daifset, #2", out(reg) mask, options(nostack)) };
     mask
 }
@@ -16,19 +17,19 @@ pub fn interrupts_off() -> u64 {
 /// [`Machine::restore`](crate::Machine::restore), for [`interrupts_off`].
 #[inline]
 pub fn restore(interrupts: u64) {
-    // SAFETY: this restores the interrupts that were on before.
+    // SAFETY: the instruction writes `DAIF` only, with the bits that `interrupts_off` returned.
     unsafe { asm!("msr daif, {}", in(reg) interrupts, options(nostack)) };
 }
 
 /// [`Machine::serialise`](crate::Machine::serialise).
 #[inline]
 pub fn serialise() {
-    // SAFETY: this changes no memory.
+    // SAFETY: `isb` changes neither memory nor registers.
     unsafe { asm!("isb", options(nostack)) };
 }
 
-/// [`Machine::clean`](crate::Machine::clean): all CPUs of the inner shareable domain then fetch the written bytes. One cache line is enough, because
-/// a site lies in one line.
+/// [`Machine::clean`](crate::Machine::clean): from then on, all CPUs of the inner shareable domain fetch the written bytes. It cleans one cache line,
+/// because a site lies in one line.
 #[inline]
 pub fn clean(address: usize, alias: usize) {
     // SAFETY: cleaning caches changes no memory.
@@ -37,11 +38,12 @@ pub fn clean(address: usize, alias: usize) {
     }
 }
 
-/// [`Machine::now`](crate::Machine::now): reads the generic timer's counter, which runs at the frequency that firmware has put into `CNTFRQ_EL0`.
+/// [`Machine::now`](crate::Machine::now): the time by the generic timer's virtual counter. The firmware has put the counter's frequency into
+/// `CNTFRQ_EL0`.
 #[must_use]
 pub fn now() -> Duration {
     let (ticks, frequency): (u64, u64);
-    // SAFETY: this reads registers.
+    // SAFETY: the instructions only read registers.
     unsafe {
         asm!("isb", "mrs {}, cntvct_el0", "mrs {}, cntfrq_el0", out(reg) ticks, out(reg) frequency, options(nostack))
     };

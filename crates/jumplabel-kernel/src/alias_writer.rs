@@ -1,9 +1,10 @@
-//! Writes through the kernel's alias, a second mapping that is writable: the text itself stays read-only.
+//! The writer of a kernel. It writes through an *alias*: a second, writable mapping of the text, which the kernel's [`Machine::map`] gives. The text
+//! itself stays read-only.
 //!
-//! Before and after a write, the bytes at the alias are compared with those at the address. They differ if the kernel's `map` gives memory that is
-//! not the text, for example an earlier page, because the CPU still uses the old translation. Such a write would change other code and leave the site
-//! as it is. So the flip is refused as [`NO_EFFECT`](Refusal::NO_EFFECT), and nothing is written. If the wrong page happens to hold the same bytes,
-//! only the comparison after the write finds out. Then that page has been changed; the refusal is the same.
+//! Before and after a write, the writer compares the bytes at the alias with those at the address. They differ if `map` gives memory that is not the
+//! text, for example the page of an earlier write, because the CPU still uses an old translation. A write there would change other code and leave the
+//! site as it is. So the flip is refused as [`NO_EFFECT`](Refusal::NO_EFFECT), and nothing is written. If the wrong page happens to hold the same
+//! bytes, only the comparison after the write finds the difference. By then the wrong page has been changed; the refusal is the same.
 
 use jumplabel::Refusal;
 use jumplabel::platform::{Write, Writer};
@@ -12,20 +13,22 @@ use crate::Machine;
 
 pub(crate) struct AliasWriter<'a, M: Machine> {
     pub(crate) machine: &'a M,
-    /// Makes all CPUs serialise, once the writes of a step are done.
+    /// Makes all CPUs serialise. The writer calls it after the writes of each step.
     pub(crate) serialise: &'a dyn Fn() -> Result<(), Refusal>,
-    /// True if a CPU did not serialise in time.
+    /// Whether `serialise` has failed: some CPU did not serialise in time.
     pub(crate) unsynced: bool,
 }
 
 /// The smallest page size of all kernels, in bytes. A larger page is treated as several of these.
 const PAGE: usize = 4096;
 
-/// The number of compared words, and their size in bytes together. All of them lie in one page if they begin at a multiple of that size.
+/// The number of words that are compared. `COMPARED` is their size in bytes, all together. If the words begin at a multiple of that size, all of
+/// them lie in one page.
 const WORDS: usize = 4;
 const COMPARED: usize = WORDS * size_of::<usize>();
 
-/// Refuses if the memory at `alias` is not the text at `address`. It compares a few words around these addresses, so it may fail to notice.
+/// Returns `NO_EFFECT` if the memory at `alias` differs from the text at `address`. It compares only a few words around each address, so two
+/// different pages can pass.
 ///
 /// # Safety
 /// The pages of both addresses can be read.
@@ -33,47 +36,48 @@ const COMPARED: usize = WORDS * size_of::<usize>();
 unsafe fn demand_same(address: usize, alias: usize) -> Result<(), Refusal> {
     let words = |place: usize| (place & !(COMPARED - 1)) as *const usize;
     let (text, memory) = (words(address), words(alias));
-    // This compares word by word. A copy of all words would be on the stack, at the deepest point of each flip.
-    // SAFETY: all words lie in the page of `address`, or in that of `alias`, which the caller says can be read.
+    // The words are compared one by one. Copies of all words would need room on the stack, at the deepest point of each flip.
+    // SAFETY: all words lie in the page of `address` or in the page of `alias`. The caller guarantees that both can be read.
     let is_same = (0..WORDS).all(|at| unsafe { text.add(at).read_volatile() == memory.add(at).read_volatile() });
     if is_same { Ok(()) } else { Err(Refusal::NO_EFFECT) }
 }
 
 impl<M: Machine> AliasWriter<'_, M> {
-    /// Maps the page of `address`, and refuses if the kernel's `map` gives another page.
+    /// Returns the alias of `address`, which lies in a site. Refuses if the kernel's `map` gives another page.
     fn map(&self, address: usize) -> Result<usize, Refusal> {
         let alias = self.machine.map(address)?;
-        // SAFETY: the text of a site can be read, and the alias is that of its page.
+        // SAFETY: the text of a site can be read. The contract of `Machine::map` says that the page of `alias` can be read and written.
         unsafe { demand_same(address, alias) }.inspect_err(|_| self.machine.unmap(alias))?;
         Ok(alias)
     }
 
-    /// Writes bytes of one page.
+    /// Carries out `write`, whose bytes lie on one page and whose address is `alias`. Then compares the alias with the text, and unmaps the alias.
     ///
     /// # Safety
     /// `alias` is the alias of a site's bytes at `address`.
     unsafe fn part(&self, address: usize, alias: usize, write: Write) -> Result<(), Refusal> {
-        // SAFETY: the caller says that the bytes are a site's. The alias has the same place in its page, and in its line of the cache.
+        // SAFETY: the caller guarantees that `alias` is the writable alias of a site's bytes. It has the same offset in its page as the site, so a
+        // store that is whole at the site's address is whole at the alias.
         unsafe { write.store() };
         self.machine.clean(address, alias, write.bytes().len());
-        // SAFETY: the text of a site can be read, and the alias is that of its page.
+        // SAFETY: the text of a site can be read, and the caller guarantees that `alias` is mapped.
         let result = unsafe { demand_same(address, alias) };
         self.machine.unmap(alias);
         result
     }
 
-    /// Carries out a write that lies on two pages. Only x86 has such sites, and no single store writes to two pages. Both pages are mapped before the
-    /// first part is written: if the second part were refused after that, nobody would undo the first part.
+    /// Carries out a write that lies on two pages. Only x86 has such sites, and a single store is never needed across two pages. Both pages are
+    /// mapped before the first part is written: if `map` refused the second page after that, nobody would undo the first part.
     ///
     /// # Safety
-    /// The conditions of [`part`](Self::part). The first `here` bytes are on the first page.
+    /// The bytes of `write` are a site's, and `alias` is the alias of the first one. The first `here` bytes of `write` are on the first page.
     #[cold]
     #[inline(never)]
     unsafe fn on_two_pages(&self, write: &Write, here: usize, alias: usize) -> Result<(), Refusal> {
         let second = write.address + here;
         let behind = self.map(second).inspect_err(|_| self.machine.unmap(alias))?;
         let (bytes, rest) = write.bytes().split_at(here);
-        // SAFETY: these are the aliases of the two parts.
+        // SAFETY: the caller guarantees that `alias` is the alias of the first part. `map` has returned `behind` for the second part.
         unsafe {
             let first = self.part(write.address, alias, Write::new(alias, bytes, false));
             self.part(second, behind, Write::new(behind, rest, false)).and(first)
@@ -87,13 +91,13 @@ impl<M: Machine> Writer for AliasWriter<'_, M> {
             let alias = self.map(write.address).map_err(|refusal| (at, refusal))?;
             let here = PAGE - write.address % PAGE;
             if here < write.bytes().len() {
-                // SAFETY: each write is of a site's bytes, and `alias` is their alias.
+                // SAFETY: the caller of `write` guarantees that each write is to a site. `map` has returned `alias` for its first byte.
                 unsafe { self.on_two_pages(write, here, alias) }.map_err(|refusal| (at, refusal))?;
                 continue;
             }
             let mut there = *write;
             there.address = alias;
-            // SAFETY: `alias` is the alias of the same bytes of a site.
+            // SAFETY: the caller of `write` guarantees that each write is to a site. `map` has returned `alias` for its bytes.
             unsafe { self.part(write.address, alias, there) }.map_err(|refusal| (at, refusal))?;
         }
         Ok(())

@@ -10,11 +10,12 @@ use jumplabel::platform::Image;
 pub struct Bounds {
     /// The object's code.
     pub code: Range<usize>,
-    /// All of the object: code, tables, data.
+    /// The whole object: code, tables, data.
     pub all: Range<usize>,
 }
 
-/// The bounds of the kernel or of a module: its code, all of it, its freed code. All are 0 if the slot is empty.
+/// The bounds of the kernel or of a module: the start and the end of its code, of the whole object, and of its freed code. All are 0 if the slot is
+/// empty.
 pub(crate) struct Slot([AtomicUsize; 6]);
 
 impl Slot {
@@ -24,8 +25,8 @@ impl Slot {
 
     pub(crate) fn set(&self, bounds: &Bounds) {
         let words = [bounds.code.start, bounds.code.end, bounds.all.start, bounds.all.end, 0, 0];
-        // Each start is stored before its end: a thread that reads meanwhile sees a start without an end, which is an empty range. An end without its
-        // start would be a range from 0 on.
+        // Each start is stored before its end. So a thread that reads meanwhile may see a start and the end 0, which is an empty range. An end
+        // without its start would be a range from address 0 on.
         self.0.iter().zip(words).for_each(|(place, word)| place.store(word, Ordering::Release));
     }
 
@@ -53,7 +54,7 @@ impl Slot {
         a.load(Ordering::Acquire)..b.load(Ordering::Acquire)
     }
 
-    /// With the lock held: notes that `code` is freed. False if other code of the object was freed before.
+    /// Notes that `code` is freed. Returns false, and notes nothing, if code of this object was freed before. Called with the lock held.
     pub(crate) fn free(&self, code: &Range<usize>) -> bool {
         let is_first = self.freed().is_empty();
         if let (true, [.., start, end]) = (is_first, &self.0) {

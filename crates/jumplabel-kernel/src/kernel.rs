@@ -1,4 +1,4 @@
-//! The platform of a kernel.
+//! The platform of a kernel: [`Kernel`], with the functions that a kernel calls, and its implementation of the library's `Platform`.
 
 use core::ops::Range;
 use core::ptr::NonNull;
@@ -18,7 +18,7 @@ use crate::objects::Objects;
 use crate::rendezvous::Rendezvous;
 use crate::{Machine, Memory};
 
-// Some linkers give bounds to a section only if it exists. So an empty one is here, for kernels without sites.
+// An empty table, for kernels without sites: some linkers define the symbols with the bounds of a section only if the section exists.
 #[cfg(target_os = "none")]
 core::arch::global_asm!(".pushsection __jump_table, \"aR\", %progbits", ".popsection");
 
@@ -26,8 +26,8 @@ const EARLY: u8 = 0;
 const LIVE: u8 = 1;
 const UNAVAILABLE: u8 = 2;
 
-/// The platform of a kernel, to be declared as a static. `CPUS` is the largest number of CPUs: at most 64, or 32 if a word has 32 bits. `PAGES` is
-/// the number of pages of [`Memory`] in it.
+/// The platform of a kernel, which declares it as a static. `CPUS` is the largest number of CPUs: at most 64, or 32 if a word has 32 bits. `PAGES`
+/// is the number of pages of its [`Memory`].
 pub struct Kernel<M, const CPUS: usize, const PAGES: usize> {
     machine: M,
     memory: Memory<PAGES>,
@@ -39,7 +39,7 @@ pub struct Kernel<M, const CPUS: usize, const PAGES: usize> {
 }
 
 impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
-    /// The platform that uses this machine.
+    /// A platform that calls the functions of `machine`.
     #[must_use]
     pub const fn new(machine: M) -> Self {
         Kernel {
@@ -58,16 +58,16 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         &self.machine
     }
 
-    /// Call this on the boot CPU, before the first flip, and before any other CPU runs. From then on, the kernel's sites are known, whether or not
-    /// its constructors were run, and flips write. `platform` must lead to this kernel.
+    /// Makes flips possible, and the kernel's sites known, whether or not the kernel runs its constructors. Call this on the boot CPU, before the
+    /// first flip, and before any other CPU runs. `platform` must lead to this kernel.
     ///
     /// # Safety
-    /// `bounds` are the kernel's own. Any other CPU runs code with sites only between its [`online`](Self::online) and its
+    /// `bounds` are the kernel's own. Each other CPU runs code with sites only between its [`online`](Self::online) and its
     /// [`offline`](Self::offline).
     ///
     /// # Errors
-    /// [`Error::NoSuchCpu`], if this CPU's number is not below `CPUS`. [`Error::Sealed`], if this succeeded before: each other CPU calls
-    /// [`online`](Self::online) instead. In both cases nothing was done, and the bounds of the first call stay.
+    /// [`Error::NoSuchCpu`], if this CPU's number is not below `CPUS`. [`Error::Sealed`], if an earlier call succeeded: each other CPU calls
+    /// [`online`](Self::online) instead. In both cases this call has done nothing, and the bounds of the earlier call stay.
     pub unsafe fn start(&'static self, platform: &'static &'static dyn Platform, bounds: &Bounds) -> Result<(), Error> {
         let cpu = self.this_cpu()?;
         if self.started.swap(true, Ordering::Relaxed) {
@@ -75,23 +75,25 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         }
         self.objects.set_kernel(bounds);
         self.rendezvous.set_online(cpu, true);
-        // SAFETY: nobody has flipped yet. This platform keeps its contract if the machine keeps its own.
+        // SAFETY: the caller calls this before the first flip. The implementation of `Platform` below keeps the contract of that trait, because the
+        // implementer of `Machine` has guaranteed that each of its functions does what it says.
         unsafe { set_platform(platform) };
         Ok(())
     }
 
-    /// The number of the CPU that calls. Called with interrupts off, or before another CPU runs: otherwise a scheduler could move the caller.
+    /// The number of the CPU that calls; an error if it is not below `CPUS`. Called with interrupts off, or before another CPU runs: otherwise a
+    /// scheduler could move the caller to another CPU.
     fn this_cpu(&self) -> Result<usize, Error> {
         let cpu = self.machine.cpu();
         if cpu < CPUS { Ok(cpu) } else { Err(Error::NoSuchCpu { cpu }) }
     }
 
-    /// Brings this CPU online: it serialises, and flips stop it from now on. Before this call, it must not run a site. As soon as its interrupts are
-    /// on, interrupts from other CPUs must reach it. `notify` is called with the lock held, so it flips before anybody else can, with
+    /// Brings this CPU online: the CPU serialises, and from now on flips stop it. Before this call, it must not run a site. As soon as its interrupts
+    /// are on, interrupts from other CPUs must reach it. Then calls `notify` with the lock held, so `notify` can flip before anybody else can, by
     /// [`enable_locked`](jumplabel::RawKey::enable_locked) and the like.
     ///
     /// # Errors
-    /// [`Error::NoSuchCpu`], if this CPU's number is not below `CPUS`: no flip would stop it, so it must not run a site. The errors of
+    /// [`Error::NoSuchCpu`], if this CPU's number is not below `CPUS`: no flip would stop this CPU, so it must not run a site. Also the errors of
     /// [`Lock::take`](jumplabel::Lock::take).
     pub fn online(&self, notify: impl FnOnce(&mut jumplabel::Lock)) -> Result<(), Error> {
         let mut lock = jumplabel::Lock::take()?;
@@ -100,14 +102,14 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         Ok(())
     }
 
-    /// [`online`](Self::online), with the lock held.
+    /// The part of [`online`](Self::online) that is done with the lock held, before `notify`: the first call makes the phase live.
     pub(crate) fn come(&self, cpu: usize) {
         let _ = self.phase.compare_exchange(EARLY, LIVE, Ordering::AcqRel, Ordering::Relaxed);
         self.rendezvous.set_online(cpu, true);
         self.machine.serialise();
     }
 
-    /// Takes this CPU offline: it must not run a site any more, until it calls [`online`](Self::online).
+    /// Takes this CPU offline: flips do not stop it any more. It must not run a site until it calls [`online`](Self::online) again.
     ///
     /// # Errors
     /// The errors of [`online`](Self::online).
@@ -117,37 +119,38 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         Ok(())
     }
 
-    /// From now on, no flip can begin. Call this before a crash dump. A flip that has begun goes on as before. It stops the other CPUs before it
-    /// writes; if one of them does not answer any more, the flip is refused. Before you take away the mapping behind [`Machine::map`], take
-    /// [`Lock`](jumplabel::Lock), and call this while you hold the lock.
+    /// Ends flips: from now on, no flip can begin. Call this before a crash dump. A flip that has begun goes on: it stops the other CPUs before it
+    /// writes, and if one of them does not answer any more, the flip is refused. If you are going to take away the mapping that [`Machine::map`]
+    /// uses, take [`Lock`](jumplabel::Lock), and call this while you hold the lock.
     pub fn end(&self) {
         self.phase.store(UNAVAILABLE, Ordering::Release);
     }
 
-    /// Acknowledges the orders of a CPU that flips. The handler of [`Machine::interrupt`] calls it, with interrupts off. Code that waits with
-    /// interrupts off for a CPU that may be flipping must call it, too.
+    /// Carries out the orders of the CPU that flips: this CPU serialises and stands still until it may go on. The handler of
+    /// [`Machine::interrupt`] calls this function, with interrupts off. Code that waits with interrupts off for a CPU that may be flipping must
+    /// call it, too.
     ///
-    /// A CPU that calls it before its [`online`](Self::online) does nothing. If the number of the calling CPU is not below `CPUS`, it cannot be
-    /// stopped: from then on, all flips are refused as [`Error::NoSuchCpu`].
+    /// Before the calling CPU's [`online`](Self::online), it does nothing. If the number of the calling CPU is not below `CPUS`, flips cannot stop
+    /// this CPU: from then on, all flips are refused as [`Error::NoSuchCpu`].
     pub fn answer(&self) {
         match self.this_cpu() {
             Err(_) => self.rendezvous.note_unknown(self.machine.cpu()),
-            // The CPU that flips has nobody to answer. It gets here if a machine calls this while it interrupts another CPU.
+            // The CPU that flips has no orders to carry out. It gets here if the machine's `interrupt` calls this function.
             Ok(cpu) if self.lock.is_of(cpu) => {}
             Ok(_) => self.rendezvous.answer(&self.machine),
         }
     }
 
-    /// The CPU that has not answered a flip in time, the last time that this happened.
+    /// The last CPU that did not answer a flip in time; `None` if there was none.
     pub fn late(&self) -> Option<usize> {
         self.rendezvous.late()
     }
 
-    /// Tells where a module lies. Call it before the module's constructors run. False if there are too many modules, or if it overlaps a module or
-    /// the kernel.
+    /// Tells the platform where a module lies. Call it before the module's constructors run. Returns false if there are too many modules (16), or if
+    /// the module overlaps another module or the kernel.
     ///
     /// # Safety
-    /// The module lies there until [`unload`](Self::unload). Only one CPU at a time loads or unloads.
+    /// The module lies at `bounds` until [`unload`](Self::unload). Only one CPU at a time loads or unloads.
     pub unsafe fn load(&self, bounds: &Bounds) -> bool {
         self.objects.load(bounds)
     }
@@ -166,12 +169,12 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         self.objects.unload(bounds);
     }
 
-    /// Tells that code is going to be freed: code that runs only while the system starts (Linux: init text). Call it before the memory is used
-    /// otherwise. From then on, sites in this code are not written any more; all other sites of their keys flip as before. A site belongs to this
-    /// code if one of its bytes lies in it. No static call may lead to this code any more.
+    /// Tells the platform that `code` is going to be freed: code that runs only while the system starts (Linux: init text). Call this before the
+    /// memory is used for something else. From then on, flips do not write to sites in `code`; they write to all other sites as before. A site is in
+    /// `code` if one of its bytes is. No static call may lead into `code` any more.
     ///
-    /// The kernel, and each module, can free one range. False if code of the same object was freed before, or if `code` is empty or does not lie in
-    /// the code of one object.
+    /// The kernel, and each module, can free one range. Returns false if code of the same object was freed before, or if `code` is empty or does not
+    /// lie in the code of one object.
     ///
     /// # Errors
     /// The errors of [`Lock::take`](jumplabel::Lock::take).
@@ -182,12 +185,12 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
         Ok(done)
     }
 
-    /// True until another CPU comes online. False after the end: CPUs may be online then, although flips cannot stop them any more.
+    /// Whether only the boot CPU runs: true until another CPU comes online. After [`end`](Self::end) always false, because other CPUs may run then.
     pub(crate) fn is_early(&self) -> bool {
         self.phase.load(Ordering::Acquire) == EARLY
     }
 
-    /// Calls `work` while all other CPUs stand still. Also returns true if all of them went on again in time.
+    /// Calls `work` while all other CPUs stand still. Returns its result, and true if all of them went on again in time.
     pub(crate) fn stopped<T>(&self, work: impl FnOnce() -> T) -> Result<(T, bool), Refusal> {
         let is_early = self.is_early();
         if !is_early {
@@ -207,7 +210,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     }
 }
 
-// SAFETY: the lock excludes other CPUs; `open` writes through an alias while all other CPUs stand still; nothing here has sites.
+// SAFETY: the lock lets one CPU at a time flip. `open` lets the writer write only while all other CPUs stand still. Nothing in this crate has sites.
 unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Platform for Kernel<M, CPUS, PAGES> {
     fn lock(&self) -> Result<Token, Error> {
         let token = self.lock.take(&self.machine, CPUS, || self.answer())?;
@@ -215,7 +218,7 @@ unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Platform for Kern
             self.lock.release(token, &self.machine);
             return Err(Error::NoSuchCpu { cpu });
         }
-        // This check is made under the lock: after a refusal, the caller knows that no flip is going on, and that none can begin.
+        // This is checked after the lock is taken. So a caller that is refused knows that no flip is going on, and that none can begin.
         let Some(object) = self.objects.unbounded() else { return Ok(token) };
         self.lock.release(token, &self.machine);
         Err(Error::NoBounds { object })
@@ -230,7 +233,8 @@ unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Platform for Kern
     }
 
     unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
-        // SAFETY: the caller gives back memory that came from `allocate`, with the same size.
+        // SAFETY: the caller guarantees that `memory` came from `allocate`, and that nobody uses it any more. `bytes` is the size that was asked for,
+        // or a smaller one that rounds up to the same whole pages: `page_size` returns the size of a page of `Memory`.
         unsafe { self.memory.release(memory, bytes) };
     }
 
@@ -272,7 +276,7 @@ unsafe impl<M: Machine, const CPUS: usize, const PAGES: usize> Platform for Kern
     }
 
     fn place(&self, record: usize) -> Place {
-        // SAFETY: `record` is the address of one of the library's records.
+        // SAFETY: the library calls `place` only with the address of an object's record.
         unsafe { self.objects.place(record) }
     }
 

@@ -1,25 +1,25 @@
-//! Static keys in a kernel: the parts of a [`Platform`](jumplabel::platform::Platform), ready-made. A kernel gives a few functions, the [`Machine`],
-//! and calls [`Kernel::start`] before its first flip.
+//! Static keys in a kernel: a ready-made [`Platform`](jumplabel::platform::Platform). A kernel implements [`Machine`], which is a few functions, and
+//! calls [`Kernel::start`] before its first flip.
 //!
 //! ```text
-//!   Kernel      the platform: phases, objects, what a flip does                       kernel.rs
-//!     Objects   where the kernel and its modules lie, in Bounds                        objects.rs, bounds.rs
-//!     Lock      one CPU flips; the others wait, and answer meanwhile                   lock.rs
-//!     Rendezvous    all other CPUs stand still while code is written                   rendezvous.rs
-//!     AliasWriter   writes through the kernel's alias, and compares it with the text      alias_writer.rs
-//!     Memory    pages for lists and indexes, in a static of the kernel's              memory.rs
-//!   Machine     the functions that a kernel gives: interrupts, alias, barrier, clock   machine.rs
-//!     such functions, ready-made                                         riscv.rs, aarch64.rs, x86.rs
+//!   Kernel          the platform: its phases, and the functions that a kernel calls        kernel.rs
+//!     Objects       where the kernel and its modules lie, in Bounds                        objects.rs, bounds.rs
+//!     Lock          one CPU flips; the others wait, and answer meanwhile                   lock.rs
+//!     Rendezvous    all other CPUs stand still while code is written                       rendezvous.rs
+//!     AliasWriter   writes through the kernel's alias, and compares it with the text       alias_writer.rs
+//!     Memory        pages for the library's lists and indexes                              memory.rs
+//!   Machine         the functions that a kernel gives: interrupts, alias, barrier, clock   machine.rs
+//!     ready-made functions, from which a kernel can make its Machine                       riscv.rs, aarch64.rs, x86.rs
 //! ```
 //!
-//! | phase | who runs | what a flip does |
+//! | phase | CPUs that run | a flip |
 //! |---|---|---|
-//! | before [`Kernel::start`] | | [`NoPlatform`](jumplabel::Error::NoPlatform) |
-//! | early, from then on | the boot CPU | writes |
-//! | live, from the first [`Kernel::online`] on | several CPUs | stops the others, writes, has all serialise, lets them go |
-//! | unavailable, from [`Kernel::end`] on | | [`NoWriter`](jumplabel::Error::NoWriter) |
+//! | before [`Kernel::start`] | | returns [`NoPlatform`](jumplabel::Error::NoPlatform) |
+//! | early: from then on | the boot CPU | writes |
+//! | live: from the first [`Kernel::online`] on | several | stops the other CPUs, writes, makes all CPUs serialise, lets the others go on |
+//! | unavailable: from [`Kernel::end`] on | | returns [`NoWriter`](jumplabel::Error::NoWriter) |
 //!
-//! Nothing here allocates, or has sites of its own.
+//! Nothing in this crate allocates, or has sites of its own.
 
 #![no_std]
 
@@ -48,5 +48,5 @@ pub use kernel::Kernel;
 pub use machine::Machine;
 pub use memory::Memory;
 
-/// The error number in a [`Refusal`](jumplabel::Refusal) if a CPU did not answer in time. [`Kernel::late`] says which one.
+/// The error number in the [`Refusal`](jumplabel::Refusal) of a flip if a CPU did not answer in time. [`Kernel::late`] says which CPU.
 pub const TIMED_OUT: i32 = 110;

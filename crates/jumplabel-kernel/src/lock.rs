@@ -1,6 +1,7 @@
-//! The lock that lets one CPU flip at a time. While a CPU waits for it, interrupts are on again between two tries if they were on before, and the CPU
-//! answers the one that flips, which may be waiting for it. The CPU that has the lock has interrupts off, so its own handlers cannot find the lock
-//! taken. The exceptions are handlers of faults and NMIs, which get an error.
+//! The lock that lets one CPU flip at a time. The CPU that has the lock has its interrupts off, so its own interrupt handlers cannot find the lock
+//! taken. Handlers of faults and NMIs can; they get an error.
+//!
+//! A CPU that waits for the lock answers the CPU that flips, which may be waiting for that answer. Between two tries, it restores its interrupts.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +10,7 @@ use jumplabel::platform::Token;
 
 use crate::Machine;
 
-/// The number of the CPU that has the lock, plus 1; or 0.
+/// The number of the CPU that has the lock, plus 1; 0 if no CPU has it.
 pub(crate) struct Lock(AtomicUsize);
 
 impl Lock {
@@ -17,10 +18,10 @@ impl Lock {
         Lock(AtomicUsize::new(0))
     }
 
-    /// Waits for the lock. Meanwhile it calls `answer`, with interrupts off. Refuses CPUs whose numbers are not below `cpus`.
+    /// Takes the lock. While another CPU has it, calls `answer` after each try, with interrupts off. Refuses a CPU whose number is not below `cpus`.
     pub(crate) fn take(&self, machine: &impl Machine, cpus: usize, answer: impl Fn()) -> Result<Token, Error> {
         loop {
-            // Interrupts go off before this CPU's number is asked for, because a scheduler could move the caller to another CPU.
+            // Interrupts go off before `cpu` is called: otherwise a scheduler could move the caller to another CPU after the call.
             let interrupts = machine.interrupts_off();
             let cpu = machine.cpu();
             if cpu >= cpus {
@@ -45,7 +46,7 @@ impl Lock {
         self.0.load(Ordering::Relaxed) == cpu + 1
     }
 
-    /// Called by the CPU that has the lock.
+    /// Releases the lock and restores interrupts. Called by the CPU that has the lock.
     pub(crate) fn release(&self, [interrupts, _]: Token, machine: &impl Machine) {
         self.0.store(0, Ordering::Release);
         machine.restore(interrupts);

@@ -4,11 +4,11 @@ use core::time::Duration;
 
 use jumplabel::Refusal;
 
-/// The functions of a kernel that flips call. None of them may have sites, or take a lock that a CPU may hold while it flips.
+/// The functions that a flip calls, implemented by the kernel. None of them may have sites, or take a lock that a CPU may hold while it flips.
 ///
 /// # Safety
-/// Each function does what it says. `cpu` tells CPUs apart. (A number that is not below the `CPUS` of the [`Kernel`](crate::Kernel) is an
-/// error: [`Kernel::online`](crate::Kernel::online).)
+/// Each function does what its description says. `cpu` returns a different number on each CPU. (A number that is not below the `CPUS` of the
+/// [`Kernel`](crate::Kernel) is an error: [`Kernel::online`](crate::Kernel::online).)
 pub unsafe trait Machine: Sync {
     /// The number of the CPU that calls.
     fn cpu(&self) -> usize;
@@ -16,50 +16,51 @@ pub unsafe trait Machine: Sync {
     /// Turns interrupts off on this CPU. Returns the value that [`restore`](Self::restore) needs.
     fn interrupts_off(&self) -> u64;
 
-    /// Restores interrupts as they were.
+    /// Restores interrupts as they were before the call of [`interrupts_off`](Self::interrupts_off) that returned `interrupts`.
     fn restore(&self, interrupts: u64);
 
-    /// Interrupts another CPU, whose handler then calls [`Kernel::answer`](crate::Kernel::answer). It also ends that CPU's [`wait`](Self::wait).
+    /// Interrupts another CPU. The handler there calls [`Kernel::answer`](crate::Kernel::answer). The interrupt also ends that CPU's
+    /// [`wait`](Self::wait).
     fn interrupt(&self, cpu: usize);
 
-    /// Waits a little, or until another CPU interrupts this one. A CPU that stands still calls it, with interrupts off.
+    /// Waits a little, or until another CPU interrupts this one. A CPU that stands still for a flip calls this again and again, with interrupts off.
     fn wait(&self) {
         self.relax();
     }
 
-    /// Lets others have the processor. A CPU calls it in each turn of a loop in which it waits for others: the CPU that flips waits until they stand
-    /// still, and another CPU that wants to flip waits for the lock. In a guest, call the hypervisor to yield: if it has fewer processors than this
+    /// Lets others have the processor for a moment. A CPU calls this in each turn of two loops: the CPU that flips waits until the others stand
+    /// still, and a CPU that wants to flip waits for the lock. In a guest, yield to the hypervisor: if the host has fewer processors than this
     /// kernel has CPUs, a flip may otherwise wait for whole slices of time.
     ///
-    /// It must return by itself, because nobody interrupts a CPU that waits here: use `pause`, a yield to the hypervisor, or `wfe` if a stream of
-    /// events ends it. Interrupts may be off.
+    /// The function must return by itself, because nobody interrupts a CPU that waits here: use `pause`, a yield to the hypervisor, or `wfe` if a
+    /// stream of events ends it. Interrupts may be off.
     fn relax(&self) {
         core::hint::spin_loop();
     }
 
-    /// Makes this CPU forget instructions that it has fetched ahead: `fence.i`, `isb`, `cpuid`.
+    /// Makes this CPU discard the instructions that it has fetched ahead, for example by `fence.i`, `isb` or `cpuid`.
     fn serialise(&self);
 
     /// Returns an address through which this CPU can write the text at `address`, and the rest of its page, until [`unmap`](Self::unmap). A kernel
-    /// with a direct map of physical memory returns `address` plus a constant. A kernel that maps pages for this needs two places, because two such
-    /// addresses, for two adjacent pages, can be in use at a time. Before each write, the library compares some bytes there with those at `address`.
-    /// If they differ, it writes nothing, and refuses the flip as [`NO_EFFECT`](Refusal::NO_EFFECT).
+    /// with a direct map of physical memory returns `address` plus a constant. A kernel that maps pages on demand needs two places for them, because
+    /// the library can use two such addresses at a time, for two adjacent pages. Before each write, the library compares some bytes at the returned
+    /// address with those at `address`. If they differ, it writes nothing, and refuses the flip as [`NO_EFFECT`](Refusal::NO_EFFECT).
     ///
     /// # Errors
-    /// The kernel has no such address. The library then undoes the flip.
+    /// The reason why the kernel has no such address. The library then undoes the flip.
     fn map(&self, address: usize) -> Result<usize, Refusal>;
 
-    /// Called when the address is no longer used.
+    /// Takes the address `alias` back, which [`map`](Self::map) returned: the library does not use it any more.
     fn unmap(&self, _alias: usize) {}
 
-    /// Makes sure that a CPU that serialises from now on fetches the bytes that were written to `address` through `alias`. On machines whose
-    /// instruction caches do not follow stores, it cleans caches.
+    /// Makes sure that a CPU that serialises from now on fetches the bytes that were written to `address` through `alias`. On a machine whose
+    /// instruction caches do not follow stores, this function cleans caches; on others, it does nothing.
     fn clean(&self, _address: usize, _alias: usize, _bytes: usize) {}
 
-    /// A running clock, which tells when to give up a rendezvous.
+    /// The time of a clock that never stops. With this clock, a flip measures how long it has waited for the other CPUs.
     fn now(&self) -> Duration;
 
-    /// The time for which a rendezvous waits for a CPU. It must be longer than any CPU keeps its interrupts off.
+    /// How long a flip waits for the answers of the other CPUs before it is refused. It must be longer than any CPU keeps its interrupts off.
     fn patience(&self) -> Duration {
         Duration::from_secs(1)
     }

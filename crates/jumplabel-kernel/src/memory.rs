@@ -1,16 +1,17 @@
-//! Pages for lists and indexes, in a static of the kernel, so that no allocator is needed.
+//! The memory for the library's lists and indexes: pages in a static of the kernel. So flips need no allocator.
 
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// The size of a page here in bytes, whatever the size of the CPU's pages.
+/// The size of a page of [`Memory`] in bytes, whatever the size of the CPU's pages.
 const PAGE: usize = 4096;
 
-/// `PAGES` pages of 4 KiB, at most 64, or 32 if a word has 32 bits. An index takes 4 bytes for each site; the lists of a flip take 32 bytes for each
-/// site that the flip changes. If there is no room, the flip is refused as [`OutOfMemory`](jumplabel::Error::OutOfMemory), and nothing has changed.
+/// Memory of `PAGES` pages of 4 KiB: at most 64 pages, or 32 if a word has 32 bits. An index takes 4 bytes for each site; the lists of a flip take 32
+/// bytes for each site that the flip changes. If there is no room, the flip is refused as [`OutOfMemory`](jumplabel::Error::OutOfMemory), and nothing
+/// has changed.
 ///
-/// The memory begins at a cache line. Alignment to a page of the CPU would cost a kernel up to two pages more.
+/// The memory is aligned to a cache line only. Alignment to a page of the CPU would cost a kernel up to two pages more.
 #[repr(C, align(64))]
 pub struct Memory<const PAGES: usize> {
     pages: UnsafeCell<[[u8; PAGE]; PAGES]>,
@@ -18,7 +19,7 @@ pub struct Memory<const PAGES: usize> {
     used: AtomicUsize,
 }
 
-// SAFETY: a page is used only by the thread that has set its bit in `used`.
+// SAFETY: `allocate` gives a page away only if it has set the page's bit in `used` by a compare-and-swap. So a page has one user at a time.
 unsafe impl<const PAGES: usize> Sync for Memory<PAGES> {}
 
 impl<const PAGES: usize> Memory<PAGES> {
@@ -33,7 +34,7 @@ impl<const PAGES: usize> Memory<PAGES> {
         self.pages.get() as usize
     }
 
-    /// The bits of `count` pages, from page `first` on.
+    /// A mask with the bits of `count` pages from page `first` on.
     fn bits(first: usize, count: usize) -> usize {
         (usize::MAX >> (usize::BITS as usize - count)) << first
     }
@@ -45,17 +46,20 @@ impl<const PAGES: usize> Memory<PAGES> {
             let first = (0..=PAGES.checked_sub(count)?).find(|&first| used & Self::bits(first, count) == 0)?;
             let now = used | Self::bits(first, count);
             if self.used.compare_exchange(used, now, Ordering::Acquire, Ordering::Relaxed).is_ok() {
-                // SAFETY: these pages are in `pages`, and only this thread has set their bits.
+                // SAFETY: `first` is at most `PAGES - count`, so the address is in `pages`.
                 let memory = unsafe { self.pages.get().cast::<u8>().add(first * PAGE) };
-                // SAFETY: the same pages, all `count` of them.
+                // SAFETY: the `count` pages from `first` on are in `pages`. The compare-and-swap has set their bits, so nobody else uses them.
                 unsafe { memory.write_bytes(0, count * PAGE) };
                 return NonNull::new(memory);
             }
         }
     }
 
+    /// Frees memory.
+    ///
     /// # Safety
-    /// `memory` comes from [`allocate`](Self::allocate) with this size, and is not in use any more.
+    /// `memory` came from [`allocate`](Self::allocate), and is not in use any more. `bytes` is the size that was asked for, or a smaller one that
+    /// rounds up to the same whole pages.
     pub(crate) unsafe fn release(&self, memory: NonNull<u8>, bytes: usize) {
         let first = (memory.as_ptr() as usize - self.address()) / PAGE;
         self.used.fetch_and(!Self::bits(first, bytes.div_ceil(PAGE).max(1)), Ordering::Release);

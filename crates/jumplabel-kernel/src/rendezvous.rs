@@ -1,4 +1,4 @@
-//! Stops all other CPUs while code is written.
+//! The rendezvous: the CPU that flips stops all other CPUs while it writes code. It gives them *orders*, which are numbers.
 //!
 //! ```text
 //!   order   odd: stand still; even: go on. Each number is given once.
@@ -11,8 +11,8 @@
 //!     order += 1 (even)                        serialise, acknowledge, go on
 //! ```
 //!
-//! A CPU acknowledges an order by its number. So an acknowledgement that comes after the rendezvous was given up has no effect. A CPU that looks for
-//! its order too late finds an even one, and goes on.
+//! A CPU acknowledges an order by storing its number. So an acknowledgement that comes after the flip was refused has no effect on a later order. A
+//! CPU that looks for its order too late finds an even one, and goes on.
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -22,12 +22,12 @@ use crate::{Machine, TIMED_OUT};
 
 pub(crate) struct Rendezvous<const CPUS: usize> {
     order: AtomicU32,
-    /// The CPUs that flips stop: one bit for each.
+    /// The CPUs that flips stop, with one bit for each.
     online: AtomicUsize,
     acknowledged: [AtomicU32; CPUS],
-    /// The number of the last CPU that did not answer in time, plus 1; or 0.
+    /// The number of the last CPU that did not acknowledge an order in time, plus 1; 0 if there was none.
     late: AtomicU32,
-    /// The number of a CPU that called `answer` and is not below `CPUS`; 0 if there is none. (CPU 0 is always below it.)
+    /// The number of a CPU that called [`Kernel::answer`](crate::Kernel::answer) although its number is not below `CPUS`; 0 if there is none.
     unknown: AtomicUsize,
 }
 
@@ -43,7 +43,7 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
         }
     }
 
-    /// Says whether flips must stop a CPU. Called under the lock.
+    /// Sets whether flips must stop this CPU. Called with the lock held.
     pub(crate) fn set_online(&self, cpu: usize, is_online: bool) {
         let bit = 1 << cpu;
         let _ = if is_online {
@@ -57,12 +57,12 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
         (self.late.load(Ordering::Relaxed) as usize).checked_sub(1)
     }
 
-    /// Notes that a CPU whose number is not below `CPUS` has called `answer`.
+    /// Notes that a CPU has called [`Kernel::answer`](crate::Kernel::answer) although its number is not below `CPUS`.
     pub(crate) fn note_unknown(&self, cpu: usize) {
         self.unknown.store(cpu, Ordering::Relaxed);
     }
 
-    /// The number of a CPU that called `answer` but that flips cannot stop.
+    /// The CPU that [`note_unknown`](Self::note_unknown) was last called for. Flips cannot stop it.
     pub(crate) fn unknown(&self) -> Option<usize> {
         Some(self.unknown.load(Ordering::Relaxed)).filter(|&cpu| cpu != 0)
     }
@@ -72,7 +72,7 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
         self.acknowledged.iter().enumerate().filter(move |(cpu, _)| online & 1 << cpu != 0)
     }
 
-    /// Gives an order, and waits until all CPUs have acknowledged it. The order's number grows by `steps`.
+    /// Gives an order, whose number is that of the last order plus `steps`, and waits until all other CPUs have acknowledged it.
     #[inline(never)]
     fn give(&self, steps: u32, machine: &impl Machine) -> Result<(), Refusal> {
         let order = self.order.fetch_add(steps, Ordering::AcqRel).wrapping_add(steps);
@@ -90,7 +90,7 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
         Ok(())
     }
 
-    /// Stops all other CPUs. If one does not answer, lets the others go.
+    /// Stops all other CPUs. If one of them does not acknowledge in time, lets the others go on, and returns an error.
     #[inline(never)]
     pub(crate) fn stop(&self, machine: &impl Machine) -> Result<(), Refusal> {
         let stopped = self.give(1, machine);
@@ -101,18 +101,18 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
         stopped
     }
 
-    /// While all other CPUs are stopped: this CPU serialises, and so do they.
+    /// Makes this CPU and all others serialise. Called while the others are stopped.
     pub(crate) fn serialise(&self, machine: &impl Machine) -> Result<(), Refusal> {
         machine.serialise();
         self.give(2, machine)
     }
 
-    /// Lets the other CPUs go on, and waits until they do.
+    /// Lets the other CPUs go on, and waits until they have acknowledged that.
     pub(crate) fn go(&self, machine: &impl Machine) -> Result<(), Refusal> {
         self.give(1, machine)
     }
 
-    /// With interrupts off: carries out the orders of the CPU that flips.
+    /// Carries out the orders of the CPU that flips, until this CPU may go on. Called with interrupts off.
     pub(crate) fn answer(&self, machine: &impl Machine) {
         let cpu = machine.cpu();
         let Some(acknowledged) = self.acknowledged.get(cpu) else { return };

@@ -17,7 +17,7 @@ use crate::rendezvous::Rendezvous;
 use crate::{Bounds, Kernel, TIMED_OUT};
 use threads::{CPU, OFF, Threads};
 
-/// While one CPU has stopped the others, they do nothing. Each of them serialises when it stops, after each step, and when it goes on.
+/// While one CPU has stopped the others, the others do nothing. Each of them serialises when it stops, after each step, and when it goes on.
 #[test]
 fn all_stand_still() {
     let machine = &Threads::new(Duration::from_secs(60));
@@ -85,7 +85,7 @@ fn who_waits_relaxes() {
     assert_eq!(machine.relaxed.load(SeqCst) - before, turns.load(SeqCst));
 }
 
-/// `late` names a CPU that does not answer, and the others go on. If that CPU answers later, this has no effect.
+/// If a CPU does not answer in time, `late` names it, and the others go on. If that CPU answers later, the answer has no effect.
 #[test]
 fn one_is_late() {
     let machine = &Threads::new(Duration::from_millis(20));
@@ -102,13 +102,13 @@ fn one_is_late() {
     rendezvous.set_online(2, false);
     assert_eq!(rendezvous.stop(machine), Ok(()));
     CPU.set(2);
-    rendezvous.answer(machine); // Nobody waits for this answer.
+    rendezvous.answer(machine); // This CPU is offline, so nobody waits for its answer.
     assert_eq!(machine.counts(), [0; 3]);
     CPU.set(0);
     assert_eq!(rendezvous.go(machine), Ok(()));
 }
 
-/// One CPU has the lock. If it asks again, it gets an error. The others wait, and answer meanwhile.
+/// One CPU at a time has the lock. If that CPU asks for the lock again, it gets an error. The other CPUs wait, and call `answer` meanwhile.
 #[test]
 fn lock() {
     let machine = &Threads::new(Duration::ZERO);
@@ -140,7 +140,7 @@ fn lock() {
     });
 }
 
-/// The end comes when a flip already has its writer. The flip still stops the other CPUs.
+/// If `end` is called when a flip already has its writer, the flip still stops the other CPUs before it writes.
 #[test]
 fn the_end_in_the_middle() {
     static KERNEL: Kernel<Threads, 3, 1> = Kernel::new(Threads {
@@ -148,7 +148,7 @@ fn the_end_in_the_middle() {
         serialised: [const { AtomicU32::new(0) }; 3],
         interrupts: AtomicU32::new(0),
         relaxed: AtomicU32::new(0),
-        // This machine calls `answer` while it interrupts. On the CPU that flips, this must do nothing.
+        // This machine calls `answer` on the CPU that flips, while that CPU interrupts another one. There, `answer` must do nothing.
         while_interrupting: || KERNEL.answer(),
         refused: 0,
         wrong: None,
@@ -172,7 +172,7 @@ fn the_end_in_the_middle() {
     unsafe { KERNEL.unlock(token) };
 }
 
-/// A module is known from `load` to `unload`. A module without bounds blocks all flips until it goes.
+/// A module is known from `load` to `unload`. An object without bounds blocks all flips until it is unloaded.
 #[test]
 fn modules() {
     static KERNEL: Kernel<Threads, 3, 1> = Kernel::new(Threads {
@@ -185,16 +185,16 @@ fn modules() {
         while_interrupting: || (),
         mapped: AtomicU32::new(0),
     });
-    // These records have empty tables: both bounds of each table lead to the same address.
+    // These records have empty sections: both bounds of a section lead to the same address.
     let bounds = 8 | 4 << 32;
     let records = [[0, 0, 0, 0, 0, 0, 0, bounds, bounds, bounds, 0_u64]; 3];
     let [module, second, stranger] = records.each_ref().map(|record| record.as_ptr() as usize);
     let bounds = |record: usize| Bounds { code: record..record + 8, all: record..record + size_of_val(&records[0]) };
-    // SAFETY: nothing that anybody flips is there.
+    // SAFETY: no site is in these modules, and only this thread loads and unloads.
     unsafe { assert!(KERNEL.load(&bounds(module)) && KERNEL.load(&bounds(second))) };
     let places = [module, second].map(|record| KERNEL.place(record));
     assert_eq!(places.map(|place| (place.words, place.in_program)), [([0, 2, 0], false), ([0, 3, 0], false)]);
-    // SAFETY: the words of a place.
+    // SAFETY: `place` has returned these words, or they are those of no place at all.
     let image = |words| unsafe { KERNEL.image(words) }.map(|image| image.bounds());
     assert_eq!(image(places[1].words), Some(bounds(second).all));
     assert_eq!(image([0; 3]), None);
@@ -204,18 +204,18 @@ fn modules() {
     unsafe { KERNEL.unlock(token) };
     assert_eq!(image(KERNEL.place(stranger).words), None);
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: stranger }));
-    // SAFETY: nothing that anybody flips is there any more.
+    // SAFETY: no site is in that module, and only this thread loads and unloads.
     unsafe { KERNEL.unload(&bounds(module)) };
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: stranger }));
-    // A second object without bounds goes while the first one is still there.
+    // A second object without bounds is unloaded while the first one is still there.
     let other = [0_u64; 11];
     let other = other.as_ptr() as usize;
     KERNEL.place(other);
-    // SAFETY: nothing that anybody flips is there any more.
+    // SAFETY: no site is in that module, and only this thread loads and unloads.
     unsafe { KERNEL.unload(&bounds(other)) };
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: stranger }));
-    // SAFETY: nothing that anybody flips is there. The first module's slot is used again, a second `load` at the same address is refused, and the
-    // object without bounds goes.
+    // The slot of the first module is used again, a second `load` at the same address is refused, and the object without bounds is unloaded.
+    // SAFETY: no site is in that module, and only this thread loads and unloads.
     unsafe {
         assert!(KERNEL.load(&bounds(stranger)) && !KERNEL.load(&bounds(stranger)));
         assert_eq!(KERNEL.place(stranger).words, [0, 2, 0]);
@@ -224,22 +224,22 @@ fn modules() {
     let token = KERNEL.lock().unwrap();
     // SAFETY: the token comes from `lock` above.
     unsafe { KERNEL.unlock(token) };
-    // SAFETY: nothing that anybody flips is there.
+    // SAFETY: no site is in these modules, and only this thread loads and unloads.
     unsafe { KERNEL.load(&bounds(module)) };
     // A linker gives such bounds, all 0, to sections that do not exist.
     let lost = [0_u64; 11];
-    // SAFETY: only this thread loads; nothing that anybody flips lies there.
+    // SAFETY: no site is in that module, and only this thread loads and unloads.
     unsafe { KERNEL.load(&bounds(lost.as_ptr() as usize)) };
     KERNEL.place(lost.as_ptr() as usize);
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: lost.as_ptr() as usize }));
-    // SAFETY: only this thread loads, and nobody looks at what lies at these addresses.
+    // SAFETY: only this thread loads and unloads, and nobody reads memory at these addresses.
     let loaded = (0..).take_while(|at| unsafe { KERNEL.load(&bounds(0x1000 * (at + 1))) }).count();
     assert_eq!(loaded, 13);
-    // These are more objects without bounds than are remembered: no flip is possible any more.
+    // There are more objects without bounds than are remembered, so no flip is possible any more, even after all of them are unloaded.
     let strangers = [[0_u64; 11]; 5];
     let strangers = strangers.each_ref().map(|record| record.as_ptr() as usize);
     strangers.iter().for_each(|&record| _ = KERNEL.place(record));
-    // SAFETY: nothing that anybody flips is there any more.
+    // SAFETY: no site is in that module, and only this thread loads and unloads.
     unsafe { strangers.iter().chain([&(lost.as_ptr() as usize)]).for_each(|&record| KERNEL.unload(&bounds(record))) };
     assert_eq!(KERNEL.lock(), Err(Error::NoBounds { object: usize::MAX }));
 

@@ -1,4 +1,4 @@
-//! Ready-made functions for the [`Machine`](crate::Machine) of a kernel on x86 (64 and 32 bits), in ring 0. Take those that fit.
+//! Ready-made functions for the [`Machine`](crate::Machine) of a kernel on x86 (64 and 32 bits), in ring 0. Take those that fit your kernel.
 
 use core::arch::asm;
 #[cfg(target_arch = "x86")]
@@ -6,17 +6,17 @@ use core::arch::x86::__cpuid;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::__cpuid;
 
-/// [`Machine::interrupts_off`](crate::Machine::interrupts_off): the flag `IF` as it was.
+/// [`Machine::interrupts_off`](crate::Machine::interrupts_off): clears the flag `IF`. Returns it as it was.
 #[inline]
 #[must_use]
 pub fn interrupts_off() -> u64 {
     let flags: usize;
-    // SAFETY: this turns interrupts off, and the caller turns them on again.
+    // SAFETY: the instructions clear `IF` only. The caller restores it with `restore`.
     #[cfg(target_arch = "x86")]
     unsafe {
         asm!("pushfd", "pop {}", "cli", out(reg) flags)
     };
-    // SAFETY: this turns interrupts off, and the caller turns them on again.
+    // SAFETY: the instructions clear `IF` only. The caller restores it with `restore`.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         asm!("pushfq", "pop {}", "cli", out(reg) flags)
@@ -28,15 +28,16 @@ pub fn interrupts_off() -> u64 {
 #[inline]
 pub fn restore(interrupts: u64) {
     if interrupts != 0 {
-        // SAFETY: this turns interrupts on if they were on before.
+        // SAFETY: the instruction sets `IF` only, and only if `interrupts_off` found it set.
         unsafe { asm!("sti", options(nostack)) };
     }
 }
 
-/// [`Machine::serialise`](crate::Machine::serialise). Instruction caches follow stores here, so no `clean` is needed.
+/// [`Machine::serialise`](crate::Machine::serialise) by `cpuid`. Instruction caches follow stores on x86, so a kernel needs no
+/// [`clean`](crate::Machine::clean).
 #[inline]
 #[allow(unused_unsafe)] // `__cpuid` is safe in newer compilers.
 pub fn serialise() {
-    // SAFETY: all processors that the kernels run on have the instruction, and it changes registers only.
+    // SAFETY: all processors on which this library's kernels run have `cpuid`, and it changes only registers.
     let _ = unsafe { __cpuid(0) };
 }

@@ -1,13 +1,13 @@
-//! A layer as functions and texts in C's format, which other builds understand.
+//! [`Handle`]: a layer as functions and texts in C's format, so that an agent of another build of this crate can use it.
 //!
 //! ```text
-//!   agent                        layer, perhaps of another build of this crate
+//!   agent                        layer, perhaps of another build
 //!     entries(visit) ───────────► for each: visit(data, RawEntry)
 //!     configure(settings) ──────► Layer::configure; says (data, why) if it is refused
 //!     records(tell) ────────────► for each: tell(data, name, record)
 //! ```
 //!
-//! Each side allocates and frees its own memory: texts are borrowed for the length of a call.
+//! Neither side frees memory of the other: a text that is passed in a call is only borrowed until the call returns.
 
 use std::ffi::c_void;
 
@@ -16,7 +16,8 @@ use crate::{Done, Entry, Layer, Setting};
 /// The version of the structures below.
 const VERSION: u32 = 2;
 
-/// A text that is borrowed for the length of a call, or lives as long as the program. A null address stands for no text.
+/// A text in C's format. It is valid for the length of the call that passes it; the texts in a [`Handle`] live as long as the program. A null address
+/// stands for no text.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Text {
@@ -74,18 +75,22 @@ impl Text {
         text.map_or(Text { at: std::ptr::null(), length: 0 }, Text::of)
     }
 
+    /// The text; `None` if there is no text.
+    ///
     /// # Safety
-    /// The text is null, or `of` made it of a text that lives as long as `'a`.
+    /// The address is null, or `of` made this value of a text that lives as long as `'a`.
     unsafe fn get<'a>(self) -> Option<&'a str> {
-        // SAFETY: the caller guarantees that `of` made it of a text, whose bytes are UTF-8.
+        // SAFETY: `at` is not null. So the caller guarantees that `of` made this value of a `&str` that lives as long as `'a`: its bytes are UTF-8.
         (!self.at.is_null())
             .then(|| unsafe { std::str::from_utf8_unchecked(std::slice::from_raw_parts(self.at, self.length)) })
     }
 
+    /// The text; empty if there is no text.
+    ///
     /// # Safety
-    /// The same as for `get`.
+    /// The conditions of [`get`](Self::get).
     unsafe fn or_empty<'a>(self) -> &'a str {
-        // SAFETY: the caller guarantees what `get` demands.
+        // SAFETY: the caller guarantees that the address is null, or that `of` made this value of a text that lives as long as `'a`.
         unsafe { self.get() }.unwrap_or_default()
     }
 }
@@ -108,37 +113,38 @@ impl Handle {
     pub unsafe fn from_c(handle: *const c_void) -> Option<&'static Handle> {
         // SAFETY: the caller passes null or a handle of some version. All versions begin with their number.
         let version = unsafe { handle.cast::<u32>().as_ref() }?;
-        // SAFETY: it is a `Handle` of this version, which lives as long as the program, as the caller guarantees.
+        // SAFETY: a handle of this version has the layout of `Handle`. The caller guarantees that it lives as long as the program.
         (*version == VERSION).then(|| unsafe { &*handle.cast() })
     }
 
-    /// [`Layer::PREFIX`].
+    /// The layer's [`Layer::PREFIX`].
     #[must_use]
     pub fn prefix(&self) -> &'static str {
-        // SAFETY: `of` made the text of a static one.
+        // SAFETY: `Handle::of` made this text of a `&'static str`.
         unsafe { self.prefix.or_empty() }
     }
 
-    /// [`Layer::KIND`].
+    /// The layer's [`Layer::KIND`].
     #[must_use]
     pub fn kind(&self) -> &'static str {
-        // SAFETY: `of` made the text of a static one.
+        // SAFETY: `Handle::of` made this text of a `&'static str`.
         unsafe { self.kind.or_empty() }
     }
 
-    /// [`Layer::VALUES`].
+    /// The layer's [`Layer::VALUES`].
     #[must_use]
     pub fn values(&self) -> &'static str {
-        // SAFETY: `of` made the text of a static one.
+        // SAFETY: `Handle::of` made this text of a `&'static str`.
         unsafe { self.values.or_empty() }
     }
 
-    /// [`Layer::entries`].
+    /// Calls the layer's [`Layer::entries`].
     pub fn entries(&self, mut visit: impl FnMut(Entry<'_>)) {
         extern "C" fn visited(data: *mut c_void, entry: *const RawEntry) {
-            // SAFETY: `data` is the pointer of the call below, and the layer passes an entry that lives as long as this call.
+            // SAFETY: `data` is the pointer to `visit` that the call below passes, and only this function uses `visit` during that call. The layer
+            // passes an entry that lives as long as this call.
             let (visit, entry) = unsafe { (&mut *data.cast::<&mut dyn FnMut(Entry<'_>)>(), &*entry) };
-            // SAFETY: the layer's texts live as long as this call.
+            // SAFETY: the layer passes texts that live as long as this call.
             let (name, value, note) = unsafe { (entry.name.or_empty(), entry.value.get(), entry.note.or_empty()) };
             visit(Entry { name, value, revision: entry.revision, note, sites: entry.sites });
         }
@@ -146,14 +152,14 @@ impl Handle {
         (self.entries)(visited, (&raw mut visit).cast());
     }
 
-    /// [`Layer::takes`].
+    /// Calls the layer's [`Layer::takes`].
     #[must_use]
     pub fn takes(&self, name: &str) -> Option<usize> {
         let mut sites = 0;
         (self.takes)(Text::of(name), &raw mut sites).then_some(sites)
     }
 
-    /// [`Layer::check`].
+    /// Calls the layer's [`Layer::check`].
     ///
     /// # Errors
     /// Those of the layer's function.
@@ -163,7 +169,7 @@ impl Handle {
         if is_one { Ok(()) } else { Err(why) }
     }
 
-    /// [`Layer::configure`].
+    /// Calls the layer's [`Layer::configure`].
     ///
     /// # Errors
     /// Those of the layer's function.
@@ -181,7 +187,7 @@ impl Handle {
         if is_done { Ok(done) } else { Err(why) }
     }
 
-    /// [`Layer::follow`].
+    /// Calls the layer's [`Layer::follow`].
     ///
     /// # Errors
     /// Those of the layer's function.
@@ -192,10 +198,11 @@ impl Handle {
         if is_done { Ok(()) } else { Err(why) }
     }
 
-    /// [`Layer::records`].
+    /// Calls the layer's [`Layer::records`].
     pub fn records(&self, mut visit: impl FnMut(&str, &str)) -> u64 {
         extern "C" fn told(data: *mut c_void, name: Text, record: Text) {
-            // SAFETY: `data` is the pointer of the call below, and the layer's texts live as long as this call.
+            // SAFETY: `data` is the pointer to `visit` that the call below passes, and only this function uses `visit` during that call. The layer's
+            // texts live as long as this call.
             let (visit, name, record) =
                 unsafe { (&mut *data.cast::<&mut dyn FnMut(&str, &str)>(), name.or_empty(), record.or_empty()) };
             visit(name, record);
@@ -204,21 +211,21 @@ impl Handle {
         (self.records)(told, (&raw mut visit).cast())
     }
 
-    /// [`Layer::covers`].
+    /// Calls the layer's [`Layer::covers`].
     #[must_use]
     pub fn covers(&self, chosen: &str, name: &str) -> bool {
         (self.covers)(Text::of(chosen), Text::of(name))
     }
 }
 
-/// Receives the reason of a refusal, and keeps it in the caller's `String`.
+/// Receives the reason of a refusal from a layer, and appends it to the `String` at `data`.
 extern "C" fn said(data: *mut c_void, text: Text) {
-    // SAFETY: `data` is a `String` of the caller's, and the text lives as long as this call.
+    // SAFETY: the functions of `Handle` pass this function with a pointer to a `String` of their own. The layer's text lives as long as this call.
     let (why, text) = unsafe { (&mut *data.cast::<String>(), text.or_empty()) };
     why.push_str(text);
 }
 
-/// Returns the value of a success. If the layer has refused, calls `say` with the reason.
+/// Returns the value of `result`. If it is an error, calls `say` with the reason, and returns `None`.
 fn tell<T>(result: Result<T, String>, say: Say, data: *mut c_void) -> Option<T> {
     result.map_err(|why| say(data, Text::of(&why))).ok()
 }
@@ -232,15 +239,15 @@ extern "C" fn entries<L: Layer>(visit: Visit, data: *mut c_void) {
 }
 
 extern "C" fn takes<L: Layer>(name: Text, to: *mut usize) -> bool {
-    // SAFETY: the agent's text lives as long as this call.
+    // SAFETY: the agent passes a text that lives as long as this call.
     let Some(sites) = L::takes(unsafe { name.or_empty() }) else { return false };
-    // SAFETY: the agent passes a place for the number.
+    // SAFETY: the agent passes a valid pointer to a number of its own.
     unsafe { *to = sites };
     true
 }
 
 extern "C" fn check<L: Layer>(name: Text, value: Text, say: Say, data: *mut c_void) -> bool {
-    // SAFETY: the agent's texts live as long as this call.
+    // SAFETY: the agent passes texts that live as long as this call.
     let (name, value) = unsafe { (name.or_empty(), value.or_empty()) };
     tell(L::check(name, value), say, data).is_some()
 }
@@ -257,13 +264,13 @@ extern "C" fn configure<L: Layer>(
     // SAFETY: the agent passes an array of `count` elements, which lives as long as this call.
     let raw = if count == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(settings, count) } };
     let setting = |raw: &RawSetting| {
-        // SAFETY: the agent's texts live as long as this call.
+        // SAFETY: the agent passes texts that live as long as this call.
         let (name, value) = unsafe { (raw.name.or_empty(), raw.value.get()) };
         Setting { name, value, only_at: raw.is_conditional.then_some(raw.only_at) }
     };
     let settings: Vec<Setting<'_>> = raw.iter().map(setting).collect();
     let Some(done) = tell(L::configure(&settings, dry_run), say, data) else { return false };
-    // SAFETY: the agent passes places for both numbers.
+    // SAFETY: the agent passes valid pointers to two numbers of its own.
     unsafe {
         *revision = done.revision;
         *pages = done.pages;
@@ -274,7 +281,7 @@ extern "C" fn configure<L: Layer>(
 extern "C" fn follow<L: Layer>(names: *const Text, count: usize, per_second: u32, say: Say, data: *mut c_void) -> bool {
     // SAFETY: the agent passes an array of `count` elements, which lives as long as this call.
     let raw = if count == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(names, count) } };
-    // SAFETY: the agent's texts live as long as this call.
+    // SAFETY: the agent passes texts that live as long as this call.
     let names: Vec<&str> = raw.iter().map(|name| unsafe { name.or_empty() }).collect();
     tell(L::follow(&names, per_second), say, data).is_some()
 }
@@ -284,7 +291,7 @@ extern "C" fn records<L: Layer>(tell: Tell, data: *mut c_void) -> u64 {
 }
 
 extern "C" fn covers<L: Layer>(chosen: Text, name: Text) -> bool {
-    // SAFETY: the agent's texts live as long as this call.
+    // SAFETY: the agent passes texts that live as long as this call.
     let (chosen, name) = unsafe { (chosen.or_empty(), name.or_empty()) };
     L::covers(chosen, name)
 }

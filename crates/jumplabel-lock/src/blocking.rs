@@ -1,4 +1,4 @@
-//! The two tables of operations, `UNLOCK` and `SLOW`, and the order in which they change.
+//! The two tables of operations, [`UNLOCK`] and [`SLOW`], and the order in which [`set`] changes them.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -9,15 +9,15 @@ use jumplabel::{Error, ops};
 
 use super::{FREE, HELD, Word, spin};
 
-/// The state of a lock that is held if a thread sleeps on it, or is about to.
+/// The state of a lock that is held and on which a thread sleeps, or is about to sleep.
 const SLEPT_ON: u8 = 2;
 
 ops! {
-    /// The way to give a lock back.
+    /// How a thread gives a lock back.
     pub static UNLOCK: Unlock = {
-        /// No thread may sleep, so a store is enough.
+        /// By a store: no thread sleeps.
         Spin,
-        /// A thread may sleep, so it is woken.
+        /// By an instruction that notices if a thread sleeps on the lock; such a thread is woken.
         Block
     };
 
@@ -32,11 +32,11 @@ ops! {
 }
 
 ops! {
-    /// The way in which a thread waits if it finds a lock held.
+    /// How a thread waits if it finds a lock held.
     pub static SLOW: Slow = {
-        /// The thread tries again.
+        /// The thread tries again and again.
         Spin,
-        /// The thread sleeps.
+        /// The thread sleeps until it is woken.
         Block
     };
 
@@ -50,17 +50,18 @@ ops! {
     }
 }
 
-/// True while threads may begin to sleep.
+/// Whether threads may begin to sleep.
 static MAY_SLEEP: AtomicBool = AtomicBool::new(false);
-/// The number of threads that sleep, or that have not yet read whether they may sleep.
+/// The number of threads in [`wait_asleep`] that sleep, or that may still begin to sleep.
 static SLEEPERS: AtomicU32 = AtomicU32::new(0);
 /// Held during a change, so that two changes do not overlap.
 static CHANGING: Mutex<()> = Mutex::new(());
 
-/// Makes waiters sleep or spin from now on. The caller must hold no lock, because this waits until no thread sleeps on one.
+/// Makes threads that wait for a lock sleep or spin from now on. The caller must hold no lock: if `waiters` is `Spin`, this function waits until no
+/// thread sleeps on a lock.
 ///
 /// # Errors
-/// Those of [`jumplabel::Ops::set`]. After an error, some waiters may spin and others sleep; the locks still work.
+/// Those of [`jumplabel::Ops::set`]. After an error, some threads may spin and others sleep; the locks still work.
 pub fn set(waiters: Slow) -> Result<(), Error> {
     let _changing = CHANGING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if waiters == Slow::Block {
@@ -70,19 +71,20 @@ pub fn set(waiters: Slow) -> Result<(), Error> {
     }
     SLOW.set(Slow::Spin)?;
     MAY_SLEEP.store(false, Ordering::SeqCst);
-    // A thread that counts itself in `SLEEPERS` after that store finds that it may not sleep.
+    // A thread that counts itself in `SLEEPERS` after the store to `MAY_SLEEP` does not sleep. So once the count has been 0, no thread sleeps any
+    // more.
     while SLEEPERS.load(Ordering::SeqCst) != 0 {
         std::thread::yield_now();
     }
     UNLOCK.set(Unlock::Spin).map(drop)
 }
 
-/// Whether waiters spin or sleep.
+/// Returns how threads wait now: whether they spin or sleep.
 pub fn query() -> Slow {
     SLOW.query()
 }
 
-/// A broken twin of [`set`] for the test: it changes the table of waiters first, and the table of unlocks after `between`.
+/// A broken copy of [`set`] for a test: it changes the table `SLOW` first, then calls `between`, and then changes the table `UNLOCK`.
 ///
 /// # Errors
 /// Those of [`set`].
@@ -94,11 +96,11 @@ pub fn set_in_the_wrong_order(between: impl FnOnce()) -> Result<(), Error> {
     UNLOCK.set(Unlock::Block).map(drop)
 }
 
-/// Calls [`set`] with the value of the variable `LOCK_WAITERS`, `spin` or `block`. Does nothing if it is not set. Call it before the first thread
-/// starts.
+/// Calls [`set`] as the environment variable `LOCK_WAITERS` says: `spin` or `block`. Does nothing if the variable is not set. Call this before the
+/// first thread starts.
 ///
 /// # Errors
-/// Those of [`set`]; [`Refused::Unknown`] if the variable has another value. Then nothing changes.
+/// [`Refused::Locks`] with an error of [`set`]. [`Refused::Unknown`] if the variable has another value; then nothing has changed.
 pub fn set_from_environment() -> Result<(), Refused> {
     let Some(value) = std::env::var_os("LOCK_WAITERS") else { return Ok(()) };
     let waiters = match value.to_str() {
@@ -133,34 +135,35 @@ impl std::error::Error for Refused {}
 
 #[inline(always)]
 pub(super) fn slow(word: &Word) {
-    // SAFETY: `word` is the word of a lock.
+    // SAFETY: a `Word` is always the word of a lock, and the reference keeps the lock alive.
     unsafe { wait(word) };
 }
 
 #[inline(always)]
 pub(super) fn unlock(word: &Word) {
-    // SAFETY: `word` is the word of a lock that the caller holds.
+    // SAFETY: only the drop of a guard calls this. The guard holds the lock to which `word` belongs.
     unsafe { release(&raw const word.state) };
 }
 
-/// Gives a lock back, and wakes a thread if one sleeps on it. On x86-64, the closed arm of `Block` has subtracted 1 from the state before.
+/// Gives a lock back, and wakes a thread if one sleeps on the lock. On x86-64, the instruction of `Block` calls this only if a thread may sleep,
+/// after it has subtracted 1 from the state.
 unsafe extern "C" fn release_and_wake(state: *const AtomicU8) {
-    // SAFETY: the caller of `release` passes the state of a lock. A lock lives as long as threads wait for it.
+    // SAFETY: the caller of `release` passes the state of a lock that it holds, so the lock lives.
     let word = unsafe { &*state };
     let before = word.swap(FREE, Ordering::Release);
-    // So 1 means that the state was 2: a thread sleeps.
+    // On x86-64, 1 stands for a state of 2 before the subtraction: a thread sleeps.
     if before != FREE && (before == SLEPT_ON || cfg!(all(target_arch = "x86_64", not(miri)))) {
         futex(state, libc::FUTEX_WAKE, 1);
     }
 }
 
 unsafe extern "C" fn wait_by_spinning(word: *const Word) {
-    // SAFETY: the caller of `wait` passes a lock's word.
+    // SAFETY: the caller of `wait` guarantees that `word` is the word of a lock.
     spin(unsafe { &*word });
 }
 
 unsafe extern "C" fn wait_asleep(word: *const Word) {
-    // SAFETY: the caller of `wait` passes a lock's word.
+    // SAFETY: the caller of `wait` guarantees that `word` is the word of a lock.
     let word = unsafe { &*word };
     SLEEPERS.fetch_add(1, Ordering::SeqCst);
     let mut taken = false;
@@ -171,7 +174,8 @@ unsafe extern "C" fn wait_asleep(word: *const Word) {
         }
     }
     if !taken {
-        // A thread that takes the lock by spinning wakes nobody when it gives the lock back. So all sleepers are woken here, and spin.
+        // This thread may no longer sleep. It takes the lock by spinning, and then wakes nobody when it gives the lock back. So it wakes all threads
+        // that sleep on the lock; they spin, too.
         futex(&raw const word.state, libc::FUTEX_WAKE, i32::MAX as u32);
     }
     SLEEPERS.fetch_sub(1, Ordering::SeqCst);
@@ -180,10 +184,10 @@ unsafe extern "C" fn wait_asleep(word: *const Word) {
     }
 }
 
-/// Calls `futex` for the word whose first byte is `state`. The word's other bytes are 0.
+/// Calls the system's `futex` for the word of a lock. `state` is the first byte of the word; the other bytes are 0.
 fn futex(state: *const AtomicU8, operation: i32, number: u32) {
     const { assert!(cfg!(target_endian = "little") && HELD == 1) };
-    // SAFETY: the call only wakes threads, or sleeps until the word changes or a thread wakes it.
+    // SAFETY: `state` is the first byte of a `Word`: four aligned bytes. The call only reads the word, sleeps, or wakes threads.
     unsafe {
         libc::syscall(
             libc::SYS_futex,

@@ -1,21 +1,21 @@
-//! A lock of one byte, whose waiters spin, or sleep (better on a machine with more threads than processors). One switch decides this for all locks of
-//! the program. It can change while locks are held.
+//! A lock of one byte. A thread that waits for a lock spins or sleeps; to sleep is better on a machine with more threads than processors. One switch,
+//! `set`, decides that for all locks of the program. It can change while locks are held.
 //!
 //! ```text
-//!   state   0 free   1 held   2 held, and somebody sleeps or will         one format for both
+//!   state   0 free   1 held   2 held, and a thread sleeps or is about to     the same states for both ways to wait
 //!
-//!   unlock, spin    mov byte ptr [lock], 0                                one instruction, in place
-//!           block   lock dec byte ptr [lock]; 1 before: done; else: state := 0, wake one
+//!   unlock, spin    mov byte ptr [lock], 0                                   one instruction, in place
+//!           block   lock dec byte ptr [lock]; if it was 1: done; otherwise: state := 0, wake one
 //! ```
 //!
-//! With the feature `blocking`, there are two tables of operations: `unlock`, and the way in which a thread waits for a lock. They change one after
-//! the other (`set`), because threads may sleep only while each unlock wakes sleepers.
+//! With the feature `blocking`, there are two tables of operations: how a thread unlocks (`UNLOCK`), and how it waits (`SLOW`). Threads may sleep
+//! only while each unlock wakes sleepers. So `set` changes the tables one after the other:
 //!
-//! * *To block*: `unlock` changes first. In the old form it is one instruction in place, a store. (In an arm of a switch or in a function, a thread
-//!   could stop before its store for any time.) So no thread is still about to unlock in the old form when the way to wait changes.
-//! * *To spin*: first, no more threads may begin to sleep, and `set` waits until no thread sleeps. Then `unlock` changes.
+//! * *From spin to block*, `UNLOCK` changes first. The old unlock is a store, one instruction in place. So after the change, no thread executes the
+//!   old store any more, and `SLOW` can change. (If the store were in a function or in an arm of a switch, a thread could be stopped in front of it.)
+//! * *From block to spin*, `set` first lets no more threads sleep, and waits until no thread sleeps. Then it changes `UNLOCK`.
 //!
-//! Where operations are not in place, `unlock` always wakes sleepers.
+//! On instruction sets without operations in place, both ways to unlock are the same function, which wakes a thread if one sleeps.
 
 #[cfg(feature = "blocking")]
 mod blocking;
@@ -31,7 +31,7 @@ pub use blocking::{Refused, Slow, Unlock, query, set, set_from_environment, set_
 const FREE: u8 = 0;
 const HELD: u8 = 1;
 
-/// A lock's byte, and the rest of the word on which threads sleep. The rest is 0.
+/// A lock's byte, in the word of four bytes on which threads sleep. The other bytes are 0.
 #[repr(C, align(4))]
 #[derive(Debug, Default)]
 struct Word {
@@ -39,14 +39,14 @@ struct Word {
     zero: [u8; 3],
 }
 
-/// A value behind a lock: one thread at a time can use it.
+/// A lock, with the value that it protects: one thread at a time can use the value.
 #[derive(Debug, Default)]
 pub struct Lock<T> {
     word: Word,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the lock gives the value to one thread at a time.
+// SAFETY: the value can be reached only through a guard, and the lock lets one guard exist at a time. `T: Send` lets the value change threads.
 unsafe impl<T: Send> Sync for Lock<T> {}
 
 impl<T> Lock<T> {
@@ -55,7 +55,7 @@ impl<T> Lock<T> {
         Lock { word: Word { state: AtomicU8::new(FREE), zero: [0; 3] }, value: UnsafeCell::new(value) }
     }
 
-    /// Waits until the lock is free, and takes it. A thread that holds this lock must call neither this nor `set`.
+    /// Waits until the lock is free, and takes it. A thread that holds this lock must call neither this function nor `set`.
     pub fn lock(&self) -> Guard<'_, T> {
         if self.word.state.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_err() {
             slow(&self.word);
@@ -64,21 +64,21 @@ impl<T> Lock<T> {
     }
 }
 
-/// Gives access to the value of a lock, which stays locked until this is dropped.
+/// Gives access to the value of a lock. The lock is held until the guard is dropped.
 #[derive(Debug)]
 pub struct Guard<'a, T>(&'a Lock<T>, PhantomData<&'a mut T>);
 
 impl<T> Deref for Guard<'_, T> {
     type Target = T;
     fn deref(&self) -> &T {
-        // SAFETY: this guard holds the lock, so no other thread has the value.
+        // SAFETY: this guard holds the lock, so no other thread can reach the value.
         unsafe { &*self.0.value.get() }
     }
 }
 
 impl<T> DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: this guard holds the lock, so no other thread has the value.
+        // SAFETY: this guard holds the lock, so no other thread can reach the value.
         unsafe { &mut *self.0.value.get() }
     }
 }
@@ -103,7 +103,7 @@ fn unlock(word: &Word) {
     word.state.store(FREE, Ordering::Release);
 }
 
-/// Takes the lock: tries until it is free.
+/// Takes the lock: tries again and again until the lock is free.
 fn spin(word: &Word) {
     loop {
         if word.state.load(Ordering::Relaxed) == FREE

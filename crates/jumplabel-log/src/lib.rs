@@ -1,9 +1,9 @@
-//! The callsites of the crate [`log`](https://docs.rs/log) that have a static key. A callsite whose level is above `log::max_level()` costs one
-//! nop, in the program and in its dependencies.
+//! Static keys for the callsites of the crate [`log`](https://docs.rs/log). A callsite of the program or of a dependency costs one nop if its level
+//! is above `log::max_level()`.
 //!
-//! The command `cargo jumplabel log` gives a program its keys: it patches `log`. The program needs no more than that. With this crate it can also
-//! say how many callsites there are ([`status`], [`callsites`]), and ask its logger about all callsites at once ([`enabled_changed`]). A callsite
-//! that the logger refuses then costs one nop as well, though others of its level are on.
+//! The command `cargo jumplabel log` gives the callsites of a program their keys: it patches `log`. That is enough. With this crate, the program can
+//! also count and list the callsites ([`status`], [`callsites`]), and ask its logger about all of them at once ([`enabled_changed`]). Then a callsite
+//! that the logger refuses costs one nop, too, while others of its level are on.
 //!
 //! ```
 //! use jumplabel_log::{Error, enabled_changed, status};
@@ -24,35 +24,36 @@ use std::fmt;
 
 use log::Level;
 
-/// The numbers of callsites with keys.
+/// The numbers of callsites that [`status`] returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status {
     /// The number of callsites with a key, in the program and its dependencies.
     pub callsites: usize,
-    /// The number of callsites whose key is on. Each of the others is one nop.
+    /// The number of callsites whose key is on. Each other callsite is one nop.
     pub on: usize,
     /// The number of callsites that the logger refused when [`enabled_changed`] asked it.
     pub refused: usize,
-    /// The error that kept keys from following the last change. Until the next change succeeds, callsites that should be on may be off.
+    /// The error with which keys could not be flipped after the last change of the level or the logger, or the last load of a library; `None` if they
+    /// could. Until a later change succeeds, callsites that should be on may be off.
     pub error: Option<jumplabel::Error>,
 }
 
-/// A callsite.
+/// A callsite of `log`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Callsite {
-    /// Its level.
+    /// The level.
     pub level: Level,
-    /// Its target. None if the program computes it, or names a logger.
+    /// The target. `None` if the program computes the target, or passes a logger of its own.
     pub target: Option<&'static str>,
-    /// Its source file.
+    /// The source file.
     pub file: &'static str,
-    /// Its line in that file.
+    /// The line in that file.
     pub line: u32,
-    /// True if its key is on.
+    /// Whether the callsite's key is on.
     pub is_on: bool,
-    /// True if the logger refused it when [`enabled_changed`] asked.
+    /// Whether the logger refused the callsite when [`enabled_changed`] asked.
     pub is_refused: bool,
 }
 
@@ -60,7 +61,7 @@ pub struct Callsite {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The program was built with upstream's log, or for a target without sites.
+    /// The callsites have no keys: the program was built with upstream's log, or for a target without sites.
     NotPatched,
     /// Keys cannot be listed, or cannot be flipped.
     Keys(jumplabel::Error),
@@ -91,11 +92,11 @@ pub fn callsites(visit: impl FnMut(Callsite)) -> Result<(), Error> {
     patched::each(visit)
 }
 
-/// Asks the logger about each callsite whose target is known (`Log::enabled`), and turns off the callsites that it refuses, in one batch. Returns the
-/// number of callsites about which it has asked.
+/// Asks the logger (`Log::enabled`) about each callsite whose target is known, and turns the keys of all callsites on or off accordingly, in one
+/// batch. Returns the number of callsites whose target is known.
 ///
-/// Call it whenever the logger's answers may have changed: otherwise lines are lost that the logger would now take. `log::set_logger` and
-/// `log::set_max_level` undo its work: all callsites up to the maximum level are on again, until the next call.
+/// Call this whenever the logger's answers may have changed: otherwise lines are lost that the logger would now take. `log::set_logger` and
+/// `log::set_max_level` drop the logger's refusals: all callsites up to the maximum level are on again, until the next call of this function.
 ///
 /// Costs a call of the logger for each callsite, and a batch of flips. Safe in any thread; not in signal handlers.
 ///

@@ -2,8 +2,8 @@
 
 use crate::{Callsite, Error};
 
-/// Empty stand-ins for the items that upstream's log lacks. [`with_keys`] imports this module in an outer block, and all of `log` in an inner one. If
-/// `log` is patched, its `keys` hides the stand-in.
+/// Empty stand-ins for the module `log::keys`, which upstream's log lacks. [`with_keys`] imports these stand-ins in an outer block, and all of `log`
+/// in an inner block. So if `log` is patched, its own `keys` hides the stand-in.
 #[allow(dead_code, reason = "with the patched log, nobody uses it")]
 mod upstream {
     pub mod keys {
@@ -49,7 +49,8 @@ mod upstream {
     }
 }
 
-/// Evaluates a body that uses the `keys` of the patched log. Returns [`Error::NotPatched`] if there are none.
+/// Evaluates a body that uses the module `keys` of the patched log. With upstream's log, the function that contains the macro returns
+/// [`Error::NotPatched`].
 macro_rules! with_keys {
     ($($body:tt)*) => {{
         #[allow(unused_imports)]
@@ -65,12 +66,12 @@ macro_rules! with_keys {
     }};
 }
 
-/// The error that kept keys from following the last change.
+/// The error for [`Status::error`](crate::Status::error).
 pub fn last_error() -> Result<Option<jumplabel::Error>, Error> {
     with_keys! { Ok(keys::last_error()) }
 }
 
-/// See [`crate::callsites`].
+/// The implementation of [`crate::callsites`].
 pub fn each(mut visit: impl FnMut(Callsite)) -> Result<(), Error> {
     with_keys! {
         let visit = |keyed: &'static keys::Keyed| {
@@ -88,7 +89,7 @@ pub fn each(mut visit: impl FnMut(Callsite)) -> Result<(), Error> {
     }
 }
 
-/// See [`crate::enabled_changed`].
+/// Asks the logger about all callsites, for [`crate::enabled_changed`].
 pub fn ask_logger() -> Result<(), Error> {
     with_keys! { keys::ask_logger().map(drop).map_err(Error::Keys) }
 }

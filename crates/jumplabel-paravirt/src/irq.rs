@@ -1,16 +1,17 @@
-//! The table of the interrupt flag. In the native form, a word says whether interrupts are on. A guest has a mask that its host reads. When the guest
-//! clears the mask, it looks for interrupts that the host has sent meanwhile (Xen: `evtchn_upcall_mask` and `evtchn_upcall_pending`).
+//! The table of the interrupt flag. In the native backend, a word says whether interrupts are on. The other backends are for guests: a guest has a
+//! mask that its host reads. When the guest clears the mask, it looks for interrupts that the host has sent meanwhile (Xen: `evtchn_upcall_mask` and
+//! `evtchn_upcall_pending`).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 jumplabel::ops! {
     /// How interrupts are switched off and on.
     pub static IRQ: Interrupts = {
-        /// Switches the flag.
+        /// By the flag `on`.
         Native,
-        /// Switches the mask; operations are closed arms.
+        /// By the mask; the operations are closed arms.
         Masked,
-        /// Switches the mask; operations are functions.
+        /// By the mask; the operations are functions.
         Called
     };
 
@@ -56,7 +57,8 @@ jumplabel::ops! {
     }
 }
 
-/// The words of a processor that the operations read and write.
+/// The words of a processor that the operations read and write: the flag `on`, the mask (1: interrupts are off), whether an interrupt is pending, and
+/// the number of interrupts that the guest has taken.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Words {
@@ -85,28 +87,30 @@ impl Cpu {
         Cpu(Words { on: AtomicU32::new(1), mask, pending, taken })
     }
 
-    /// The words, as the operations take them.
+    /// The pointer to the processor's words that the operations take.
     #[must_use]
     pub const fn as_ptr(&self) -> *const Words {
         &raw const self.0
     }
 
-    /// Sends an interrupt, as a host does. The guest sees it when it switches interrupts on.
+    /// Sends an interrupt, as a host does. The guest takes the interrupt when it switches interrupts on.
     pub fn send(&self) {
         self.0.pending.store(1, Ordering::Relaxed);
     }
 
-    /// The number of interrupts that the guest has seen.
+    /// The number of interrupts that the guest has taken.
     #[must_use]
     pub fn taken(&self) -> u32 {
         self.0.taken.load(Ordering::Relaxed)
     }
 }
 
+/// The words at `cpu`.
+///
 /// # Safety
 /// `cpu` points to the words of a processor, which live as long as the caller uses them.
 unsafe fn words<'a>(cpu: *const Words) -> &'a Words {
-    // SAFETY: the caller passes the words of a processor.
+    // SAFETY: the caller guarantees that `cpu` points to the words of a processor.
     unsafe { &*cpu }
 }
 
@@ -115,7 +119,7 @@ unsafe fn words<'a>(cpu: *const Words) -> &'a Words {
 /// # Safety
 /// `cpu` points to the words of a processor.
 pub unsafe extern "C" fn native_save(cpu: *const Words) -> u64 {
-    // SAFETY: the caller passes the words of a processor.
+    // SAFETY: the caller guarantees that `cpu` points to the words of a processor.
     u64::from(unsafe { words(cpu) }.on.load(Ordering::Relaxed))
 }
 
@@ -124,12 +128,12 @@ pub unsafe extern "C" fn native_save(cpu: *const Words) -> u64 {
 /// # Safety
 /// `cpu` points to the words of a processor.
 pub unsafe extern "C" fn native_disable(cpu: *const Words) {
-    // SAFETY: the caller passes the words of a processor.
+    // SAFETY: the caller guarantees that `cpu` points to the words of a processor.
     unsafe { words(cpu) }.on.store(0, Ordering::Relaxed);
 }
 
 unsafe extern "C" fn native_enable(cpu: *const Words) {
-    // SAFETY: the caller passes the words of a processor.
+    // SAFETY: the caller guarantees that `cpu` points to the words of a processor.
     unsafe { words(cpu) }.on.store(1, Ordering::Relaxed);
 }
 
@@ -138,7 +142,7 @@ unsafe extern "C" fn native_enable(cpu: *const Words) {
 /// # Safety
 /// `cpu` points to the words of a processor.
 pub unsafe extern "C" fn native_restore(cpu: *const Words, flags: u64) {
-    // SAFETY: the caller passes the words of a processor.
+    // SAFETY: the caller guarantees that `cpu` points to the words of a processor.
     unsafe { words(cpu) }.on.store(flags as u32, Ordering::Relaxed);
 }
 
@@ -147,7 +151,7 @@ pub unsafe extern "C" fn native_restore(cpu: *const Words, flags: u64) {
 /// # Safety
 /// `cpu` points to the words of a processor.
 pub unsafe extern "C" fn masked_save(cpu: *const Words) -> u64 {
-    // SAFETY: the caller passes the words of a processor.
+    // SAFETY: the caller guarantees that `cpu` points to the words of a processor.
     u64::from(unsafe { words(cpu) }.mask.load(Ordering::Relaxed) ^ 1)
 }
 
@@ -156,12 +160,12 @@ pub unsafe extern "C" fn masked_save(cpu: *const Words) -> u64 {
 /// # Safety
 /// `cpu` points to the words of a processor.
 pub unsafe extern "C" fn masked_disable(cpu: *const Words) {
-    // SAFETY: the caller passes the words of a processor.
+    // SAFETY: the caller guarantees that `cpu` points to the words of a processor.
     unsafe { words(cpu) }.mask.store(1, Ordering::Relaxed);
 }
 
 unsafe extern "C" fn masked_enable(cpu: *const Words) {
-    // SAFETY: the caller passes the words of a processor.
+    // SAFETY: the caller guarantees that `cpu` points to the words of a processor.
     unsafe { masked_restore(cpu, 1) };
 }
 
@@ -170,7 +174,7 @@ unsafe extern "C" fn masked_enable(cpu: *const Words) {
 /// # Safety
 /// `cpu` points to the words of a processor.
 pub unsafe extern "C" fn masked_restore(cpu: *const Words, flags: u64) {
-    // SAFETY: the caller passes the words of a processor.
+    // SAFETY: the caller guarantees that `cpu` points to the words of a processor.
     let words = unsafe { words(cpu) };
     words.mask.store(1 - flags as u32, Ordering::Relaxed);
     if flags == 1 && words.pending.load(Ordering::Relaxed) != 0 {

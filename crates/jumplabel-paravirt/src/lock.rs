@@ -1,7 +1,7 @@
-//! The table of locks: all operations of Linux's `pv_lock_ops`. Its native form is a ticket lock.
+//! The table of locks: all operations of Linux's `pv_lock_ops`. The native backend is a ticket lock.
 //!
-//! A ticket lock's word has two halves: the lower one is the ticket that is served, the upper one the next ticket to give. They are equal if the lock
-//! is free. The other backends use one byte: 0 is free, 1 held, 2 held with a waiter (or by a thread that had to wait).
+//! A ticket lock's word has two halves: the lower one is the ticket that is served, the upper one is the next ticket to give. They are equal if the
+//! lock is free. The other backends use one byte: 0 is free, 1 is held, 2 is held while a thread waits, or held by a thread that had to wait.
 //!
 //! | `pv_lock_ops` | here |
 //! |---|---|
@@ -17,13 +17,13 @@ use crate::irq::{self, Cpu};
 pub const TICKET: u64 = 1 << 16;
 
 jumplabel::ops! {
-    /// How locks are taken.
+    /// The sort of lock.
     pub static LOCK: Locking = {
         /// A ticket lock, in place.
         Ticket,
-        /// A byte; operations are closed arms.
+        /// A byte lock; the operations in place are closed arms.
         Byte,
-        /// A byte; operations are functions.
+        /// A byte lock; the operations are functions.
         Called
     };
 
@@ -31,7 +31,7 @@ jumplabel::ops! {
     /// `slow`.
     ///
     /// # Safety
-    /// `lock` is the word of a lock.
+    /// `lock` points to the word of a lock.
     pub unsafe fn enter(inout ticket: u64, lock: *mut u32) -> u64 {
         Ticket => ticket_enter, x86_64 unsafe { "{{disp32}} lock xadd dword ptr [{lock}], {ticket:e}" };
         Byte => byte_enter, x86_64 unsafe { "mov {ticket:e}, 1\nxchg byte ptr [{lock}], {ticket:l}" };
@@ -48,20 +48,20 @@ jumplabel::ops! {
         Called => byte_leave;
     }
 
-    /// Reads the word. Other backends convert it to the format of a ticket lock.
+    /// Reads the word of a lock, in the format of a ticket lock: a byte lock's backends convert it.
     ///
     /// # Safety
-    /// `lock` is the word of a lock.
+    /// `lock` points to the word of a lock.
     pub unsafe fn look(lock: *const u32) -> u64 {
         Ticket => ticket_word, x86_64 unsafe { "{{disp32}} mov {ret:e}, dword ptr [{lock}]" };
         Byte => byte_word, x86_64 unsafe { "movzx {ret:e}, byte ptr [{lock}]\nshl {ret:e}, 16" };
         Called => byte_word;
     }
 
-    /// Waits for the lock; `ticket` is the result of `enter`.
+    /// Waits for the lock, and takes it; `ticket` is the result of `enter`.
     ///
     /// # Safety
-    /// `lock` is the word of a lock.
+    /// `lock` points to the word of a lock.
     pub unsafe fn slow(lock: *mut u32, ticket: u64) {
         Ticket => ticket_slow;
         Byte => byte_slow;
@@ -71,7 +71,7 @@ jumplabel::ops! {
     /// Takes the lock if nobody holds it.
     ///
     /// # Safety
-    /// `lock` is the word of a lock.
+    /// `lock` points to the word of a lock.
     pub unsafe fn trylock(lock: *mut u32) -> bool {
         Ticket => ticket_trylock;
         Byte => byte_trylock;
@@ -81,7 +81,7 @@ jumplabel::ops! {
     /// Waits until the present holder has given the lock back.
     ///
     /// # Safety
-    /// `lock` is the word of a lock.
+    /// `lock` points to the word of a lock.
     pub unsafe fn wait(lock: *const u32) {
         Ticket => ticket_wait;
         Byte => byte_wait;
@@ -89,12 +89,12 @@ jumplabel::ops! {
     }
 }
 
-/// A lock that uses the operations of [`LOCK`]. 4 bytes.
+/// A lock of 4 bytes that uses the operations of [`LOCK`].
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Lock(AtomicU32);
 
-/// True if the halves of a word in the ticket lock's format are equal.
+/// Whether a word in the ticket lock's format is that of a free lock: its halves are equal.
 const fn is_free(word: u64) -> bool {
     word as u16 == (word >> 16) as u16
 }
@@ -106,10 +106,10 @@ impl Lock {
         Lock(AtomicU32::new(0))
     }
 
-    /// Waits until the caller has the lock.
+    /// Waits until the lock is free, and takes it.
     #[inline(always)]
     pub fn lock(&self) {
-        // SAFETY: the pointer leads to the word of a lock.
+        // SAFETY: `self.0` is the word of a lock.
         unsafe {
             let ticket = enter(TICKET, self.0.as_ptr());
             if !is_free(ticket) {
@@ -118,9 +118,10 @@ impl Lock {
         }
     }
 
-    /// Waits until the caller has the lock, and has interrupts on meanwhile if they were on when [`irq::save`] returned `flags`.
+    /// Waits until the lock is free, and takes it. Called with interrupts off, and returns with interrupts off. While it waits, interrupts are on if
+    /// they were on when [`irq::save`] returned `flags`.
     pub fn lock_flags(&self, cpu: &Cpu, flags: u64) {
-        // SAFETY: the pointers lead to the word of a lock, and to the words of a processor.
+        // SAFETY: `self.0` is the word of a lock, and `cpu` is a processor.
         unsafe {
             let ticket = enter(TICKET, self.0.as_ptr());
             if !is_free(ticket) {
@@ -134,7 +135,7 @@ impl Lock {
     /// Takes the lock if nobody holds it.
     #[must_use]
     pub fn try_lock(&self) -> bool {
-        // SAFETY: the pointer leads to the word of a lock.
+        // SAFETY: `self.0` is the word of a lock.
         unsafe { trylock(self.0.as_ptr()) }
     }
 
@@ -144,27 +145,27 @@ impl Lock {
     /// The caller has the lock.
     #[inline(always)]
     pub unsafe fn unlock(&self) {
-        // SAFETY: the caller has the lock.
+        // SAFETY: the caller guarantees that it has the lock.
         unsafe { leave(self.0.as_ptr()) };
     }
 
     /// Waits until the present holder has given the lock back.
     pub fn unlock_wait(&self) {
-        // SAFETY: the pointer leads to the word of a lock.
+        // SAFETY: `self.0` is the word of a lock.
         unsafe { wait(self.0.as_ptr()) };
     }
 
     /// True if somebody holds the lock.
     #[must_use]
     pub fn is_locked(&self) -> bool {
-        // SAFETY: the pointer leads to the word of a lock.
+        // SAFETY: `self.0` is the word of a lock.
         !is_free(unsafe { look(self.0.as_ptr()) })
     }
 
     /// True if somebody waits for the lock. With a byte lock, it is also true if the holder had to wait.
     #[must_use]
     pub fn is_contended(&self) -> bool {
-        // SAFETY: the pointer leads to the word of a lock.
+        // SAFETY: `self.0` is the word of a lock.
         let word = unsafe { look(self.0.as_ptr()) };
         ((word >> 16) as u16).wrapping_sub(word as u16) > 1
     }
@@ -179,10 +180,12 @@ fn until(mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// The whole word of a lock.
+///
 /// # Safety
 /// `lock` points to the word of a lock, which lives as long as the caller uses it.
 unsafe fn whole<'a>(lock: *const u32) -> &'a AtomicU32 {
-    // SAFETY: the caller passes the word of a lock.
+    // SAFETY: the caller guarantees that `lock` points to the word of a lock.
     unsafe { &*lock.cast() }
 }
 
@@ -191,14 +194,16 @@ unsafe fn whole<'a>(lock: *const u32) -> &'a AtomicU32 {
 /// # Safety
 /// `lock` points to the word of a lock, which lives as long as the caller uses it.
 unsafe fn served<'a>(lock: *const u32) -> &'a AtomicU16 {
-    // SAFETY: the caller passes the word of a lock; this is its lower half.
+    // SAFETY: the caller guarantees that `lock` points to the word of a lock. The result is the lower half of that word.
     unsafe { &*lock.cast::<AtomicU16>().add(usize::from(cfg!(target_endian = "big"))) }
 }
 
+/// The byte that a byte lock uses: the first one of the word.
+///
 /// # Safety
 /// `lock` points to the word of a lock, which lives as long as the caller uses it.
 unsafe fn byte<'a>(lock: *const u32) -> &'a AtomicU8 {
-    // SAFETY: the caller passes the word of a lock.
+    // SAFETY: the caller guarantees that `lock` points to the word of a lock.
     unsafe { &*lock.cast() }
 }
 
@@ -207,7 +212,7 @@ unsafe fn byte<'a>(lock: *const u32) -> &'a AtomicU8 {
 /// # Safety
 /// `lock` points to the word of a lock.
 pub unsafe extern "C" fn ticket_enter(ticket: u64, lock: *mut u32) -> u64 {
-    // SAFETY: the caller passes the word of a lock.
+    // SAFETY: the caller guarantees that `lock` points to the word of a lock.
     u64::from(unsafe { whole(lock) }.fetch_add(ticket as u32, Ordering::Acquire))
 }
 
@@ -216,23 +221,23 @@ pub unsafe extern "C" fn ticket_enter(ticket: u64, lock: *mut u32) -> u64 {
 /// # Safety
 /// The caller has the lock.
 pub unsafe extern "C" fn ticket_leave(lock: *mut u32) {
-    // SAFETY: the caller passes the word of a lock. Nobody else writes this half.
+    // SAFETY: the caller has the lock to which the word belongs. Only the holder of a lock writes this half.
     let served = unsafe { served(lock) };
     served.store(served.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
 }
 
 unsafe extern "C" fn ticket_word(lock: *const u32) -> u64 {
-    // SAFETY: the caller passes the word of a lock.
+    // SAFETY: the caller guarantees that `lock` points to the word of a lock.
     u64::from(unsafe { whole(lock) }.load(Ordering::Acquire))
 }
 
 unsafe extern "C" fn ticket_slow(lock: *mut u32, ticket: u64) {
-    // SAFETY: the caller passes the word of a lock.
+    // SAFETY: the caller guarantees that `lock` points to the word of a lock.
     until(|| unsafe { served(lock) }.load(Ordering::Acquire) == (ticket >> 16) as u16);
 }
 
 unsafe extern "C" fn ticket_trylock(lock: *mut u32) -> bool {
-    // SAFETY: the caller passes the word of a lock.
+    // SAFETY: the caller guarantees that `lock` points to the word of a lock.
     let word = unsafe { whole(lock) };
     let seen = word.load(Ordering::Relaxed);
     let taken = || word.compare_exchange(seen, seen.wrapping_add(TICKET as u32), Ordering::Acquire, Ordering::Relaxed);
@@ -240,7 +245,7 @@ unsafe extern "C" fn ticket_trylock(lock: *mut u32) -> bool {
 }
 
 unsafe extern "C" fn ticket_wait(lock: *const u32) {
-    // SAFETY: the caller passes the word of a lock.
+    // SAFETY: the caller guarantees that `lock` points to the word of a lock.
     let word = || u64::from(unsafe { whole(lock) }.load(Ordering::Acquire));
     let first = word();
     until(|| is_free(word()) || word() as u16 != first as u16);
@@ -251,7 +256,7 @@ unsafe extern "C" fn ticket_wait(lock: *const u32) {
 /// # Safety
 /// `lock` points to the word of a lock.
 pub unsafe extern "C" fn byte_enter(_: u64, lock: *mut u32) -> u64 {
-    // SAFETY: the caller passes the word of a lock.
+    // SAFETY: the caller guarantees that `lock` points to the word of a lock.
     u64::from(unsafe { byte(lock) }.swap(1, Ordering::Acquire))
 }
 
@@ -260,26 +265,26 @@ pub unsafe extern "C" fn byte_enter(_: u64, lock: *mut u32) -> u64 {
 /// # Safety
 /// The caller has the lock.
 pub unsafe extern "C" fn byte_leave(lock: *mut u32) {
-    // SAFETY: the caller passes the word of a lock.
+    // SAFETY: the caller guarantees that `lock` points to the word of a lock.
     unsafe { byte(lock) }.store(0, Ordering::Release);
 }
 
 unsafe extern "C" fn byte_word(lock: *const u32) -> u64 {
-    // SAFETY: the caller passes the word of a lock.
+    // SAFETY: the caller guarantees that `lock` points to the word of a lock.
     u64::from(unsafe { byte(lock) }.load(Ordering::Acquire)) << 16
 }
 
 unsafe extern "C" fn byte_slow(lock: *mut u32, _: u64) {
-    // SAFETY: the caller passes the word of a lock.
+    // SAFETY: the caller guarantees that `lock` points to the word of a lock.
     until(|| unsafe { byte(lock) }.swap(2, Ordering::Acquire) == 0);
 }
 
 unsafe extern "C" fn byte_trylock(lock: *mut u32) -> bool {
-    // SAFETY: the caller passes the word of a lock.
+    // SAFETY: the caller guarantees that `lock` points to the word of a lock.
     unsafe { byte(lock) }.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
 unsafe extern "C" fn byte_wait(lock: *const u32) {
-    // SAFETY: the caller passes the word of a lock.
+    // SAFETY: the caller guarantees that `lock` points to the word of a lock.
     until(|| unsafe { byte(lock) }.load(Ordering::Acquire) == 0);
 }

@@ -1,5 +1,5 @@
-//! The table of page-table entries. A guest's addresses differ from the machine's: the guest adds a distance when it makes an entry, and subtracts it
-//! when it reads one.
+//! The table of page-table entries. In a guest, an entry holds an address of the machine, which differs from the guest's own address for the same
+//! memory. So the guest adds a distance when it makes an entry, and subtracts the distance when it reads an entry.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,24 +7,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const DISTANCE: u64 = 0x4000_0000;
 
 jumplabel::ops! {
-    /// How entries are made.
+    /// Which addresses entries hold.
     pub static PTE: Paging = {
-        /// Entries hold addresses as they are.
+        /// The program's own addresses.
         Native,
-        /// Entries hold the machine's addresses; operations are closed arms.
+        /// The machine's addresses; the operations are closed arms.
         Moved,
-        /// Entries hold the machine's addresses; operations are functions.
+        /// The machine's addresses; the operations are functions.
         Called
     };
 
-    /// The entry for an address.
+    /// Returns the entry for the address `value`.
     pub fn make(inout value: u64) -> u64 {
         Native => nothing;
         Moved => moved_make, x86_64 unsafe { "lea {value}, [{value} + 0x40000000]" };
         Called => moved_make;
     }
 
-    /// The address in an entry.
+    /// Returns the address for which the entry was made.
     ///
     /// # Safety
     /// `entry` points to an entry.
@@ -34,7 +34,7 @@ jumplabel::ops! {
         Called => moved_read;
     }
 
-    /// Writes an entry that `make` has returned.
+    /// Stores at `entry` the value that `make` has returned.
     ///
     /// # Safety
     /// `entry` points to an entry.
@@ -45,10 +45,12 @@ jumplabel::ops! {
     }
 }
 
+/// The entry at an address.
+///
 /// # Safety
 /// `entry` points to an entry, which lives as long as the caller uses it.
 unsafe fn entry<'a>(entry: *const u64) -> &'a AtomicU64 {
-    // SAFETY: the caller passes an entry.
+    // SAFETY: the caller guarantees that the pointer leads to an entry.
     unsafe { &*entry.cast() }
 }
 
@@ -56,12 +58,12 @@ extern "C" fn moved_make(value: u64) -> u64 {
     value.wrapping_add(DISTANCE)
 }
 
-/// `read` of an entry that holds the guest's address.
+/// `read` of an entry that holds the program's own address.
 ///
 /// # Safety
 /// The pointer leads to an entry.
 pub unsafe extern "C" fn native_read(from: *const u64) -> u64 {
-    // SAFETY: the caller passes an entry.
+    // SAFETY: the caller guarantees that the pointer leads to an entry.
     unsafe { entry(from) }.load(Ordering::Relaxed)
 }
 
@@ -70,15 +72,15 @@ pub unsafe extern "C" fn native_read(from: *const u64) -> u64 {
 /// # Safety
 /// The pointer leads to an entry.
 pub unsafe extern "C" fn moved_read(from: *const u64) -> u64 {
-    // SAFETY: the caller passes an entry.
+    // SAFETY: the caller guarantees that the pointer leads to an entry.
     unsafe { native_read(from) }.wrapping_sub(DISTANCE)
 }
 
-/// `set` of an entry.
+/// `set`, the same in all backends.
 ///
 /// # Safety
 /// The pointer leads to an entry.
 pub unsafe extern "C" fn native_set(to: *mut u64, value: u64) {
-    // SAFETY: the caller passes an entry.
+    // SAFETY: the caller guarantees that the pointer leads to an entry.
     unsafe { entry(to) }.store(value, Ordering::Relaxed);
 }

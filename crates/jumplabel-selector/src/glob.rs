@@ -1,20 +1,20 @@
-//! Patterns of names: `*` stands for any text, `?` for one character, and every other character for itself. That includes brackets, because elements
-//! of arrays are called `HOOKS[3]`.
+//! Patterns of names: `*` stands for any text, `?` for one character, and every other character for itself. So brackets have no special meaning,
+//! because elements of arrays have names like `HOOKS[3]`.
 
 /// A pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob(String);
 
 impl Glob {
-    /// Makes a pattern of a text. Every text is one.
+    /// Makes a pattern of a text. Every text is a valid pattern.
     pub fn new(text: &str) -> Glob {
         Glob(text.to_owned())
     }
 
-    /// True if the pattern matches all of `text`. Takes time proportional to the product of the two lengths at most.
+    /// True if the pattern matches all of `text`. Takes at most time proportional to the product of both lengths.
     pub fn matches(&self, text: &str) -> bool {
         let (mut pattern, mut text) = (self.0.as_str(), text);
-        // The place to go on after a mismatch: the pattern after the last star, and the text that this star has not taken yet.
+        // After a mismatch, the loop goes on here: with the pattern after the last star, and the text that this star has not consumed yet.
         let mut again: Option<(&str, &str)> = None;
         loop {
             let mut rest = pattern.chars();
@@ -46,12 +46,12 @@ impl Glob {
         self.matches(name) || ends.into_iter().any(|end| self.matches(end))
     }
 
-    /// As [`matches_end`](Glob::matches_end), for a path. `/` and `\` both separate components, because paths of Windows have either.
+    /// True if the pattern matches a path, or its last components. `/` and `\` both separate components, because paths of Windows can have both.
     pub fn matches_path(&self, path: &str) -> bool {
         self.with_slashes().matches_end(&with_slashes(path), "/")
     }
 
-    /// As [`matches`](Glob::matches), for a text that contains a path, where `/` and `\` are the same.
+    /// True if the pattern matches all of `text`, which contains a path: `/` and `\` count as the same character.
     pub fn matches_with_path(&self, text: &str) -> bool {
         self.with_slashes().matches(&with_slashes(text))
     }

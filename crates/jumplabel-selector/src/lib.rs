@@ -1,19 +1,20 @@
-//! The grammar by which users choose keys, and give them a state: in the tool, the agent and the start-up variable.
+//! Selectors: the texts by which users choose keys and set them, in commands of the tool, in the agent's protocol and in the environment variable
+//! `JUMPLABEL`.
 //!
 //! ```text
 //!   selector    WHAT [ASSIGNMENT]
 //!   what        NAME                         names of keys, calls and modes: net.*
-//!               file:PATH[:LINE[-LINE]]      the ones that a file declares, or that these lines of it declare
-//!               fn:NAME                      the ones that a function checks
-//!               obj:PATH                     the ones of an object: a program or a shared library
-//!   assignment  =on  =off                    a key
-//!               +1  -1                       one user of a key more, or one less
+//!               file:PATH[:LINE[-LINE]]      those that are declared in a file, or in these lines of it
+//!               fn:NAME                      those that a function checks
+//!               obj:PATH                     those of an object: a program or a shared library
+//!   assignment  =on  =off                    enables or disables keys
+//!               +1  -1                       adds a user to keys, or removes one
 //!               =TARGET                      a function for a static call; a mode's number; a configuration for a layer's name
 //! ```
 //!
-//! Names and paths are patterns: see [`Glob`]. A pattern for a path or a function may match only the last components of its name. The assignment
-//! follows the last `=`. If a name contains `=`, or ends in `+1` or `-1`, write `?` for that character. An `=` after a parenthesis belongs to the
-//! value if another `=` is before the parenthesis: `fail:save=return(a=b)`.
+//! Names and paths are patterns ([`Glob`]). For a path or a function, it is enough if the pattern matches the last components. The assignment begins
+//! at the last `=` before the first parenthesis: `fail:save=return(a=b)`. If no `=` is before a parenthesis, it begins at the last `=` of all. If a
+//! name contains `=`, or ends in `+1` or `-1`, write `?` for the `=`, `+` or `-`.
 
 mod glob;
 mod nearest;
@@ -30,26 +31,26 @@ pub use nearest::did_you_mean;
 /// A selector: one argument of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
-    /// The keys that it chooses.
+    /// The part that chooses keys.
     pub what: What,
-    /// The state that it asks for, if any.
+    /// The state that the chosen keys shall get, if the selector has an assignment.
     pub assignment: Option<Assignment>,
 }
 
-/// The way in which a selector chooses.
+/// The part of a selector that chooses keys, calls and modes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// It chooses by the name.
+    /// Those whose names match.
     Name(Glob),
-    /// It chooses by the place of the declaration.
+    /// Those that are declared in a file whose path matches. If lines are given, only those that are declared in one of these lines.
     File(Glob, Option<RangeInclusive<u32>>),
-    /// It chooses by a function that contains a site, or into which such a function was inlined.
+    /// Those with a site in a function whose name matches. If the function is inlined, its sites also belong to the function that contains it.
     Function(Glob),
-    /// It chooses by the program or the library.
+    /// Those of a program or a shared library whose path matches.
     Object(Glob),
 }
 
-/// The state that a selector asks for.
+/// The state that a selector gives to the keys that it chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assignment {
     /// The key shall be enabled.
@@ -65,7 +66,7 @@ pub enum Assignment {
 }
 
 impl Assignment {
-    /// The assignment as it is written, without `=`.
+    /// The assignment as users write it, but without `=`.
     pub fn value(&self) -> &str {
         match self {
             Assignment::On => "on",
@@ -100,14 +101,15 @@ impl FromStr for Selector {
     }
 }
 
-/// Splits a selector into its choice and its value: at the last `=` before the first parenthesis or, if there is none, at the last `=`.
+/// Splits a selector into its choice and its value: at the last `=` before the first parenthesis or, if no `=` is before it, at the last `=` of all.
+/// `None` if the selector has no `=`.
 fn split(text: &str) -> Option<(&str, &str)> {
     let head = text.split('(').next().unwrap_or(text);
     let at = head.rfind('=').or_else(|| text.rfind('='))?;
     Some((&text[..at], &text[at + 1..]))
 }
 
-/// True if `-1` after this text ends a range of lines, and is no assignment.
+/// True if a `-1` that follows this text ends a range of lines, and is not an assignment.
 fn is_start_of_lines(text: &str) -> bool {
     text.starts_with("file:") && text.rsplit_once(':').is_some_and(|(_, line)| is_number(line))
 }
@@ -121,12 +123,12 @@ impl FromStr for What {
 
     fn from_str(text: &str) -> Result<What, String> {
         let (what, pattern) = match text.split_once(':') {
-            // A name may be a path of Rust: `net::TRACE`.
+            // Two colons belong to a name: `net::TRACE`.
             Some((kind, rest)) if !rest.starts_with(':') => match kind {
                 "file" => file(rest)?,
                 "fn" => (What::Function(Glob::new(rest)), rest),
                 "obj" => (What::Object(Glob::new(rest)), rest),
-                // A tracepoint's name has one colon: `net:packet`.
+                // After any other word, one colon belongs to a name, such as a tracepoint's: `net:packet`.
                 _ => (What::Name(Glob::new(text)), text),
             },
             _ => (What::Name(Glob::new(text)), text),
@@ -135,7 +137,7 @@ impl FromStr for What {
     }
 }
 
-/// Reads `PATH[:LINE[-LINE]]`.
+/// Reads `PATH[:LINE[-LINE]]`. Also returns the pattern of the path.
 fn file(text: &str) -> Result<(What, &str), String> {
     let Some((path, lines)) = text.rsplit_once(':') else { return Ok((What::File(Glob::new(text), None), text)) };
     let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
@@ -150,8 +152,8 @@ fn file(text: &str) -> Result<(What, &str), String> {
     Ok((What::File(Glob::new(path), Some(first..=last)), path))
 }
 
-/// A selector that chooses exactly this name, as one word. Characters that have a meaning in a list of selectors, in a pattern or on a terminal are
-/// replaced by `?`.
+/// A selector that chooses this name, as one word. Characters that have a meaning in a list of selectors, in a pattern or on a terminal are replaced
+/// by `?`. So the selector also chooses names that differ only in these characters.
 #[must_use]
 pub fn literal(name: &str) -> String {
     let is_kind = ["file:", "fn:", "obj:"].iter().any(|kind| name.starts_with(kind));
@@ -165,7 +167,7 @@ impl fmt::Display for Selector {
         match &self.what {
             What::Name(glob) => f.write_str(glob.text()),
             What::File(glob, None) => write!(f, "file:{}", glob.text()),
-            // `:7` followed by `-1` would be read as the range `7-1`.
+            // With the assignment `-1`, a line such as `7` is written as `7-7`: `7-1` would be read as a range.
             What::File(glob, Some(lines))
                 if lines.start() == lines.end() && self.assignment != Some(Assignment::Dec) =>
             {

@@ -1,16 +1,16 @@
-//! Finds names that are similar to a misspelt one.
+//! Finds names that are similar to a name that a user has misspelt.
 
 use std::fmt::Write as _;
 
 use crate::What;
 
-/// At most this many names are suggested.
+/// The largest number of names in a suggestion.
 const MOST: usize = 3;
-/// A longer pattern is not compared: for each name, the comparison takes time proportional to the product of the two lengths.
+/// The length of the longest pattern that is compared with names. A comparison takes time proportional to the product of both lengths.
 const LONGEST: usize = 64;
 
-/// A suggestion, `; did you mean net.trace or net.traced?`, for the end of a sentence that says that `what` chooses nothing. Empty if no name is
-/// similar, or if `what` does not choose by a name.
+/// Returns a suggestion such as `; did you mean net.trace or net.traced?`, to be appended to the message that `what` chooses nothing. The suggestion
+/// is empty if no name is similar, or if `what` does not choose by name.
 #[must_use]
 pub fn did_you_mean<'a>(what: &What, names: impl IntoIterator<Item = &'a str>) -> String {
     let near = nearest(what, names);
@@ -29,7 +29,7 @@ pub fn did_you_mean<'a>(what: &What, names: impl IntoIterator<Item = &'a str>) -
     text
 }
 
-/// The names that are most similar to the pattern, the nearest first.
+/// The names that are most similar to the pattern of `what`: at most [`MOST`], the most similar one first.
 fn nearest<'a>(what: &What, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let What::Name(glob) = what else { return Vec::new() };
     let pattern = glob.text().to_lowercase();
@@ -43,7 +43,8 @@ fn nearest<'a>(what: &What, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a
     near.into_iter().map(|(_, name)| name).take(MOST).collect()
 }
 
-/// The number of characters that must change until a pattern matches a name, or its last components. `None` if they are too many for a misspelling.
+/// The number of characters of `pattern` that must change so that it matches `name` or its last components. `None` if that is more than a third of
+/// the pattern's characters: then it is no misspelling.
 fn distance(pattern: &str, name: &str) -> Option<usize> {
     let ends = name.match_indices(['.', ':']).map(|(at, separator)| &name[at + separator.len()..]);
     let same = |text: &str, part: &str| {
@@ -54,7 +55,7 @@ fn distance(pattern: &str, name: &str) -> Option<usize> {
     let Some((start, rest)) = pattern.split_once('*') else {
         return [name].into_iter().chain(ends).filter_map(|part| same(pattern, part)).min();
     };
-    // A pattern with a star has a part before all stars, and a part after them. The longer part is compared.
+    // Of a pattern with stars, only one part is compared: the part before the first star or the part after the last one, whichever is longer.
     let end = rest.rsplit_once('*').map_or(rest, |(_, end)| end);
     let skipped = name.chars().count().saturating_sub(end.chars().count());
     if start.len() >= end.len() {

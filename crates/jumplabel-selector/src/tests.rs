@@ -45,7 +45,7 @@ fn refused() {
         ("=on", "a pattern is missing"),
         ("net=", "a value is missing"),
         ("file:", "a pattern is missing"),
-        ("file::7=on", "file"), // a name
+        ("file::7=on", "file"), // This one is accepted, as a name.
         ("fn:", "a pattern is missing"),
         ("obj:=on", "a pattern is missing"),
         ("file:a.rs:x", "`x` is no line"),
@@ -86,7 +86,7 @@ fn globs() {
     assert!(Glob::new("cache.rs").matches_end("src/cache.rs", "/"));
     assert!(Glob::new("src/*").matches_end("/home/src/cache.rs", "/"));
     assert!(!Glob::new("cache.rs").matches_end("src/mycache.rs", "/"));
-    // `file!()` has backslashes if the program was built on Windows.
+    // The paths that `file!()` returns have backslashes if the program was built on Windows.
     for path in ["src/cache.rs", r"src\cache.rs", r"C:\work\src/cache.rs"] {
         for pattern in ["cache.rs", "src/cache.rs", r"src\cache.rs", "src/*.rs"] {
             assert!(Glob::new(pattern).matches_path(path), "{pattern} {path}");
@@ -105,7 +105,7 @@ fn no_explosion() {
     assert!(!pattern.matches(&("a".repeat(1999) + "b")));
 }
 
-/// Matches by the definition: a star stands for nothing, or for one character and another star.
+/// Matches as the definition of patterns says: a star stands for nothing, or for one character and another star.
 fn slow(pattern: &[char], text: &[char]) -> bool {
     match (pattern, text) {
         ([], []) => true,
@@ -133,7 +133,7 @@ proptest! {
         }
     }
 
-    /// Any text is accepted, or refused with a message that names it.
+    /// Any text is either accepted, or refused with a message that quotes a part of it.
     #[test]
     fn anything(text in "\\PC*") {
         if let Err(error) = text.parse::<Selector>() {

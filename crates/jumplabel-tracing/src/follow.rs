@@ -1,14 +1,15 @@
-//! Records of events at callsites that somebody follows. The threads of the program make them, and pass them to the agent's thread.
+//! Records of events at callsites that an operator follows. The threads of the program make the records, and pass them to the agent's thread through
+//! a queue.
 //!
 //! ```text
-//!   a thread of the program   event ─► over the limit? lost ─► a record, made here ─► queue; full? lost
-//!   the agent's thread        take: the records since the last time, and how many were lost
+//!   a thread of the program   event ─► over the limit: lost; else it makes a record ─► queue; if that is full: lost
+//!   the agent's thread        take: the records since the last call, and the number of lost ones
 //! ```
 //!
-//! The program never waits, neither for a lock nor for the reader.
+//! The program's threads never wait, neither for a lock nor for the agent's thread.
 //!
-//! A callsite *says little* if it has at most a 64th of the limit in a second. A quarter of the limit, and of the queue, is kept for such callsites.
-//! So a callsite that floods does not take the records of others.
+//! A callsite *says little* in a second if it has had at most a 64th of the events that the limit allows. A quarter of the limit and of the queue is
+//! kept for such callsites. So a callsite with very many events does not take the room of others.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,9 +24,9 @@ use tracing_core::field::Visit;
 
 use crate::record;
 
-/// At most this many records wait.
+/// The largest number of records in the queue.
 const RECORDS: usize = 4096;
-/// At most this many bytes are in the records that wait.
+/// The largest number of bytes in the records of the queue, all together.
 const BYTES: usize = 4 << 20;
 
 /// A record of one event at a callsite.
@@ -34,41 +35,41 @@ struct Record {
     json: String,
 }
 
-/// The queue of one process. A child of a fork has a queue of its own: when it was forked, another thread may have been in the middle of using the
-/// parent's, and that thread does not exist in the child.
+/// The queue of one process. A child of a fork makes a queue of its own: at the fork, another thread may have been in the middle of using the
+/// parent's queue, and that thread does not exist in the child.
 struct Queue {
     process: u32,
     sender: SyncSender<Record>,
     receiver: Mutex<Receiver<Record>>,
-    /// The bytes of the records that wait; `count` is the number of these records.
+    /// The bytes of all records in the queue. `count` is the number of these records.
     waiting: AtomicUsize,
     count: AtomicUsize,
     lost: AtomicU64,
     limit: Limit,
 }
 
-/// Null, or a queue that is never freed.
+/// The last queue that was made, or null. A queue is never freed.
 static QUEUE: AtomicPtr<Queue> = AtomicPtr::new(ptr::null_mut());
 
 /// The limit of records in each second.
 struct Limit {
     per_second: AtomicU32,
-    /// The upper half is the second, the lower half the number of records in it.
+    /// The upper half is a second, the lower half the number of records in that second.
     spent: AtomicU64,
 }
 
-/// The share of `all` that a callsite may use. A callsite that says little may use all of it.
+/// The part of `all` that a callsite may use: all of it if the callsite says little, otherwise three quarters.
 fn part(all: usize, says_little: bool) -> usize {
     if says_little { all } else { all - all / 4 }
 }
 
 impl Limit {
-    /// True if the callsite of this record says little. The record is its `nth` in this second.
+    /// True if a callsite still says little when it has its `nth` event of a second.
     fn is_little(&self, nth: u32) -> bool {
         nth <= (self.per_second.load(Ordering::Relaxed) / 64).max(1)
     }
 
-    /// True if one more record is allowed now; then counts it. `since` is the time from some fixed moment until now.
+    /// Whether the limit allows one more record now. If so, counts that record. `since` is the time from some fixed moment until now.
     fn allows(&self, since: Duration, says_little: bool) -> bool {
         let limit = part(self.per_second.load(Ordering::Relaxed) as usize, says_little) as u64;
         let second = since.as_secs() << 32;
@@ -80,14 +81,14 @@ impl Limit {
     }
 }
 
-/// The queue of this process.
+/// The queue of this process, if it has made one.
 fn queue() -> Option<&'static Queue> {
     // SAFETY: `QUEUE` is null or points to a queue that is never freed.
     let queue = unsafe { QUEUE.load(Ordering::Acquire).as_ref() };
     queue.filter(|queue| queue.process == std::process::id())
 }
 
-/// Prepares for records, at most `per_second` in a second. Only one thread of a process may call it at a time.
+/// Makes the queue if there is none, and sets the limit to `per_second` records in a second. Only one thread of a process may call this at a time.
 pub fn expect(per_second: u32) {
     let queue = queue().unwrap_or_else(|| {
         let (sender, receiver) = sync_channel(RECORDS);
@@ -102,7 +103,7 @@ pub fn expect(per_second: u32) {
     queue.limit.per_second.store(per_second, Ordering::Relaxed);
 }
 
-/// Drops records that nobody has taken, and resets the number of lost ones: they were for a follower that has gone.
+/// Drops the records in the queue, and resets the number of lost ones and the limit's count: they were for a client that follows no more.
 pub fn forget() {
     take(|_, _| ());
     if let Some(queue) = queue() {
@@ -110,8 +111,8 @@ pub fn forget() {
     }
 }
 
-/// Records an event, the `nth` of its callsite in this second. `values` visits the event's fields. `lost` counts the callsite's events without a
-/// record. The next record of the callsite reports this count, and resets it.
+/// Makes a record of an event, which is the `nth` event of its callsite in this second. `values` visits the event's fields. `lost` is the number of
+/// the callsite's events that got no record; the callsite's next record reports the number and resets it.
 pub fn note(meta: &'static Metadata<'static>, nth: u32, lost: &AtomicU32, values: &dyn Fn(&mut dyn Visit)) {
     let Some(queue) = queue() else { return };
     let lose = |number: u32| {
@@ -125,9 +126,9 @@ pub fn note(meta: &'static Metadata<'static>, nth: u32, lost: &AtomicU32, values
         return lose(1);
     }
     let before = lost.swap(0, Ordering::Relaxed);
-    // If a value panics while it is displayed, the program goes on: without a follower it would not have displayed the value.
+    // If a value panics while it is formatted, the panic ends here: the program would not have formatted the value if nobody followed the callsite.
     let json = catch_unwind(AssertUnwindSafe(|| record::json(meta, now, before, values)));
-    // The panic's payload is not dropped, because that may panic, too.
+    // The panic's payload is never dropped, because its destructor may panic, too.
     let sent = json.map_err(mem::forget).is_ok_and(|json| queue.send(Record { meta, json }, says_little));
     if !sent {
         lose(before.saturating_add(1));
@@ -135,15 +136,15 @@ pub fn note(meta: &'static Metadata<'static>, nth: u32, lost: &AtomicU32, values
 }
 
 thread_local! {
-    /// True while this thread makes a record. Events that happen meanwhile, in an implementation of `Debug` or in an allocator, get no record.
+    /// True while this thread makes a record. Events in the code that runs meanwhile (an implementation of `Debug`, an allocator) get no record.
     static IS_BUSY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The thread is making a record while this value exists.
+/// A mark that this thread is making a record. It lasts until the value is dropped.
 struct Busy;
 
 impl Busy {
-    /// `None` if the thread is making a record already, or ends.
+    /// Sets the mark. `None` if this thread is making a record already, or if it is ending.
     fn begin() -> Option<Busy> {
         let was_busy = IS_BUSY.try_with(|is_busy| is_busy.replace(true)).unwrap_or(true);
         (!was_busy).then_some(Busy)
@@ -157,7 +158,7 @@ impl Drop for Busy {
 }
 
 impl Queue {
-    /// Puts a record into the queue. Returns false if there was no room.
+    /// Puts a record into the queue. Returns false, and drops the record, if there is no room.
     fn send(&self, record: Record, says_little: bool) -> bool {
         let bytes = record.json.len();
         let waiting = self.waiting.fetch_add(bytes, Ordering::Relaxed) + bytes;
@@ -171,18 +172,19 @@ impl Queue {
         sent
     }
 
-    /// Counts a record as no longer waiting.
+    /// Counts a record of this many bytes as no longer in the queue.
     fn taken(&self, bytes: usize) {
         self.waiting.fetch_sub(bytes, Ordering::Relaxed);
         self.count.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// Takes the records since the last call, oldest first. Returns the number of lost ones.
+/// Takes all records out of the queue, oldest first, and passes each to `visit` with its callsite. Returns the number of events that were lost since
+/// the last call.
 pub fn take(mut visit: impl FnMut(&'static Metadata<'static>, &str)) -> u64 {
     let Some(queue) = queue() else { return 0 };
     let receiver = queue.receiver.lock().unwrap_or_else(PoisonError::into_inner);
-    // Takes no more records than the queue can hold: others may come meanwhile, and this must end.
+    // Takes no more records than the queue can hold: threads may add others meanwhile, and this loop must end.
     for record in receiver.try_iter().take(RECORDS) {
         queue.taken(record.json.len());
         visit(record.meta, &record.json);

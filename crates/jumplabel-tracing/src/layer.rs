@@ -1,8 +1,8 @@
-//! The layer of callsites, and their names as an operator writes them.
+//! The layer of tracing's callsites: lets an operator list, show and follow them through an agent. The names that an operator writes:
 //!
 //! ```text
 //!   trace:h2::proto::streams@h2-0.4.20/src/proto/streams/store.rs:97     a callsite: its target and its place
-//!   trace:h2::proto                                                      all callsites of this target, and of those below
+//!   trace:h2::proto                                                      all callsites of this target, and of the targets below it
 //! ```
 
 use std::collections::{BTreeMap, HashSet};
@@ -15,32 +15,31 @@ use tracing_core::Metadata;
 use crate::patched::{ALL, Now, Place};
 use crate::{Error, follow, limit, patched};
 
-/// The names that an operator has chosen to show, each with its revision and its limit of events in a second. A name is that of a callsite, or a
-/// target.
+/// The names that an operator has set: callsites and targets. Each has its revision, and the number of events that are shown in a second.
 type Shown = BTreeMap<String, (u64, u32)>;
 
 static SHOWN: Mutex<(Shown, u64)> = Mutex::new((Shown::new(), 0));
 
 struct Callsites;
 
-/// The callsites as a layer. An agent that is given this layer lists and shows them: `jumplabel list 4711 'trace:h2::*'`, `jumplabel set 4711
-/// 'trace:hyper::proto=on' --for 30s`, `jumplabel trace 4711 trace:hyper::proto`.
+/// The callsites of tracing as a layer. An agent that is given this layer lists, shows and follows callsites: `jumplabel list 4711 'trace:h2::*'`,
+/// `jumplabel set 4711 'trace:hyper::proto=on' --for 30s`, `jumplabel trace 4711 trace:hyper::proto`.
 ///
 /// ```text
 /// jumplabel_agent::serve(jumplabel_tracing::layer())?;
 /// ```
 ///
-/// Shown events go to the program's subscriber. Events that `jumplabel trace` follows go to the tool, and need no subscriber. If the program was
-/// built with upstream's tracing, the list is empty.
+/// Events of shown callsites go to the program's subscriber. Events that `jumplabel trace` follows go to the tool, and need no subscriber. If the
+/// program was built with upstream's tracing, the agent lists no callsites.
 #[must_use = "give it to an agent"]
 pub fn layer() -> &'static Handle {
     static HANDLE: Handle = Handle::of::<Callsites>();
-    // If this fails, there are no keys, so there is nothing to follow.
+    // `watch_tracers` fails only if the program has no keys. Then no tracer needs to be watched.
     let _ = patched::watch_tracers();
     &HANDLE
 }
 
-/// The place of a callsite. For a source of a dependency, the path begins with the folder of its package.
+/// The place of a callsite: its file and line. If the file belongs to a dependency from a registry, the path begins with the folder of its package.
 fn place(meta: &Metadata<'_>) -> String {
     let file = meta.file().unwrap_or("?");
     let in_registry =
@@ -48,17 +47,18 @@ fn place(meta: &Metadata<'_>) -> String {
     format!("{}:{}", in_registry.unwrap_or(file), meta.line().unwrap_or(0))
 }
 
-/// The name of a callsite, without the prefix.
+/// The name of a callsite without the prefix `trace:`.
 fn name(meta: &Metadata<'_>) -> String {
     format!("{}@{}", meta.target(), place(meta))
 }
 
-/// True if `chosen` is the target of a callsite, or a module around it.
+/// Whether `chosen` is `target`, which is that of a callsite, or a module around it.
 fn is_target(chosen: &str, target: &str) -> bool {
     target.strip_prefix(chosen).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// The choice for a callsite: the one for its name or, if there is none, for its target or the innermost module around the target that has one.
+/// The first value that `chosen` returns for a callsite: it is asked about the callsite's name, then about its target, then about the modules around
+/// the target, from the innermost outwards.
 fn among<T>(chosen: impl Fn(&str) -> Option<T>, name: &str, target: &str) -> Option<T> {
     let mut around = std::iter::successors(Some(target), |&module| Some(module.rsplit_once("::")?.0));
     chosen(name).or_else(|| around.find_map(chosen))
@@ -72,7 +72,8 @@ impl Layer for Callsites {
 
     fn entries(visit: &mut dyn FnMut(Entry<'_>)) {
         let mut names = BTreeMap::<String, (String, usize)>::new();
-        // If this fails, there are no keys or no memory, and the list is empty. A macro of the program may make several callsites at one place.
+        // If `each` fails, there are no keys or there is no memory, and no callsite is listed. Several callsites can have one name, because a macro
+        // of the program may make several at one place.
         let _ = patched::each(|Place { meta, text }, Now { is_on, sites, lost, is_traced }| {
             let kind = if meta.is_span() { "span" } else { "event" };
             let text = if text.is_empty() { String::new() } else { format!(" {text:?}") };
@@ -127,8 +128,8 @@ impl Layer for Callsites {
         if dry_run {
             return Ok(Done { revision: 0, pages: 0 });
         }
-        // Of callsites that these settings choose, the state may differ from what was set before: the program itself may have changed it, or the
-        // callsite may have come with a library since then.
+        // Sets each callsite that these settings choose, even if the setting is the same as before: the program itself may have changed the
+        // callsite's state, or the callsite may belong to a library that was loaded since.
         let now = |Place { meta, .. }: Place| {
             let (name, target) = (name(meta), meta.target());
             let is_chosen = |setting: &Setting<'_>| setting.name == name || is_target(setting.name, target);

@@ -1,8 +1,8 @@
-//! Dynamic debug for the crate [`tracing`](https://docs.rs/tracing). While nobody is interested in a callsite, it costs one nop, in the program and
-//! in its dependencies. An operator can show any callsite while the program runs, whatever the program's filter says.
+//! Dynamic debug for the crate [`tracing`](https://docs.rs/tracing). A callsite of the program or of a dependency costs one nop while no subscriber
+//! wants its events. An operator can *show* any callsite while the program runs: the subscriber gets its events, whatever the program's filter says.
 //!
-//! The command `cargo jumplabel tracing` gives a program its keys: it patches `tracing` and `tracing-core`. This crate says how many
-//! callsites there are ([`status`]), and shows callsites ([`control`]).
+//! The command `cargo jumplabel tracing` gives the callsites of a program their keys: it patches `tracing` and `tracing-core`. This crate counts the
+//! callsites ([`status`]), and shows them ([`control`]).
 //!
 //! ```
 //! use jumplabel_tracing::{Error, control, status};
@@ -19,8 +19,8 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! A callsite that is shown asks no filters: its events and spans go to the program's subscriber, through all of its layers. Only a layer that
-//! refuses events when they happen (`event_enabled`) refuses these, too.
+//! The events and spans of a shown callsite go to the program's subscriber, through all of its layers; no filter is asked. Only a layer that refuses
+//! events when they happen (`event_enabled`) refuses these, too.
 #![deny(missing_docs)]
 
 mod follow;
@@ -36,17 +36,18 @@ pub use layer::layer;
 use query::Query;
 pub use query::QueryError;
 
-/// The numbers of callsites with keys.
+/// The numbers of callsites that [`status`] returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status {
     /// The number of callsites with a key, in the program and its dependencies.
     pub callsites: usize,
-    /// The number of callsites whose key is on: a subscriber is interested in them, or they are shown. Each of the others is one nop.
+    /// The number of callsites whose key is on, because a subscriber wants their events or because they are shown. Each other callsite is one nop.
     pub on: usize,
-    /// The number of callsites that are shown whatever filters say.
+    /// The number of callsites that are shown, whatever filters say.
     pub shown: usize,
-    /// The error that kept keys from following the last change of a filter. Until the next change succeeds, callsites that should be on may be off.
+    /// The error with which keys could not be flipped after the last change of a filter, or the last load of a library; `None` if they could. Until a
+    /// later change succeeds, callsites that should be on may be off.
     pub error: Option<jumplabel::Error>,
 }
 
@@ -54,7 +55,7 @@ pub struct Status {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The program was built with upstream's tracing-core, or for a target without sites.
+    /// The callsites have no keys: the program was built with upstream's tracing-core, or for a target without sites.
     NotPatched,
     /// The text is not a valid query.
     Query(QueryError),
@@ -77,28 +78,33 @@ pub fn status() -> Result<Status, Error> {
 /// Shows callsites, or stops showing them, as a query of Linux's dynamic_debug says: `module h2::proto::* line 1-500 +p`. Returns the number of
 /// callsites that match.
 ///
-/// | a query has | callsites match if |
+/// | condition | a callsite matches if |
 /// |---|---|
-/// | `module h2::*` | their module does |
-/// | `target h2::*` | their target does, which is the module unless the program says otherwise |
-/// | `file *conn.rs` | their file does |
-/// | `func poll` | the name of their span or event matches (with `#[instrument]`, a span has the name of its function) |
-/// | `line 12`, `line 10-20`, `line 10-`, `line -20` | their line is one of these |
-/// | `level debug` | their level is this one |
-/// | `format "frame "` | their message has this text in it, before values are put into it; with `^` in front, it begins with that |
-/// | `limit 100/s` | (all do: at most this many events of each are shown in a second; the rest is lost, and the subscriber is told how many) |
-/// | `+p`, `=p`; `-p`, `=_` at the end | (all do: `p` shows them; without it they are no longer shown, except for what filters let pass) |
+/// | `module h2::*` | its module matches the pattern |
+/// | `target h2::*` | its target does; that is the module unless the program says otherwise |
+/// | `file *conn.rs` | its file, or the last components of its file's path, match the pattern |
+/// | `func poll` | the name of its span or event does (with `#[instrument]`, a span has the name of its function) |
+/// | `line 12`, `line 10-20`, `line 10-`, `line -20` | its line is one of these |
+/// | `level debug` | its level is this one |
+/// | `format "frame "` | its message, before values are put into it, contains this text; with `^` in front, it begins with this text |
 ///
 /// A callsite must match all conditions of a query; a query without conditions matches all callsites. Patterns have `*` and `?`. If a pattern has
-/// blanks, write `"..."` around it. (`class` is refused, because callsites have none.) `;` or the end of a line separates queries, which are carried
-/// out one after the other.
+/// blanks, write `"..."` around it. (`class` is refused, because callsites have none.) A query also has flags, and may have a limit:
 ///
-/// Costs a look at all callsites and one batch of flips for each query. Safe in any thread; not in signal handlers. Lasts
-/// until a query ends it.
+/// | | |
+/// |---|---|
+/// | `limit 100/s` | at most this many events of each callsite are shown in a second; the rest is lost, and the subscriber is told how many |
+/// | `+p` or `=p`, at the end | the callsites are shown |
+/// | `-p` or `=_`, at the end | the callsites are not shown any more; the subscriber gets only the events that filters let pass |
+///
+/// `;` or the end of a line separates queries, which are carried out one after the other. A query that begins with `#` is ignored.
+///
+/// Costs a look at all callsites and one batch of flips for each query. Safe in any thread, but not in signal handlers. A callsite stays shown until
+/// another query ends that.
 ///
 /// # Errors
-/// [`Error::NotPatched`]. [`Error::Query`]: then none of the queries was carried out. [`Error::NoCallsite`] and [`Error::Keys`]: then the queries
-/// before the failed one were carried out.
+/// [`Error::NotPatched`]. [`Error::Query`]: none of the queries was carried out. [`Error::NoCallsite`] and [`Error::Keys`]: only the queries before
+/// the failed one were carried out.
 pub fn control(queries: &str) -> Result<usize, Error> {
     let queries =
         queries.split([';', '\n']).map(str::trim).filter(|query| !query.is_empty() && !query.starts_with('#'));

@@ -1,8 +1,8 @@
-//! The limit for a callsite's shown events: none, or a number in a second.
+//! The limit for a callsite's shown events as a text: `on` (no limit), or a number of events in a second such as `100/s`.
 
 use crate::patched::ALL;
 
-/// Reads a limit: `on`, or `100/s`.
+/// Reads a limit: `on`, or `100/s`. Returns the number of events in a second, [`ALL`] for `on`; `None` if the text is not a limit.
 pub fn parse(value: &str) -> Option<u32> {
     if value == "on" {
         return Some(ALL);

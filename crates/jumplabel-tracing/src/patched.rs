@@ -9,12 +9,12 @@ use crate::{Error, Status};
 #[derive(Clone, Copy)]
 pub struct Place {
     pub meta: &'static Metadata<'static>,
-    /// The text of its message, before values are inserted; empty if it has none.
+    /// The text of the callsite's message, before values are inserted; empty if it has no message.
     pub text: &'static str,
 }
 
-/// Empty stand-ins for the items that upstream's tracing-core lacks. [`with_keys`] imports this module in an outer block, and all of
-/// `tracing_core::callsite` in an inner one. If tracing-core is patched, its `keys` hides the stand-in.
+/// Empty stand-ins for the module `tracing_core::callsite::keys`, which upstream's tracing-core lacks. [`with_keys`] imports these stand-ins in an
+/// outer block, and all of `tracing_core::callsite` in an inner block. So if tracing-core is patched, its own `keys` hides the stand-in.
 #[allow(dead_code, reason = "with the patched tracing-core, nobody uses it")]
 mod upstream {
     pub mod keys {
@@ -91,7 +91,8 @@ mod upstream {
     }
 }
 
-/// Evaluates a body that uses the `keys` of the patched tracing-core. Returns [`Error::NotPatched`] if there are none.
+/// Evaluates a body that uses the module `keys` of the patched tracing-core. With upstream's tracing-core, the function that contains the macro
+/// returns [`Error::NotPatched`].
 macro_rules! with_keys {
     ($($body:tt)*) => {{
         #[allow(unused_imports)]
@@ -107,7 +108,7 @@ macro_rules! with_keys {
     }};
 }
 
-/// See [`crate::status`].
+/// The implementation of [`crate::status`].
 pub fn status() -> Result<Status, Error> {
     with_keys! {
         let keys::Status { callsites, on, forced, error, .. } = keys::status().map_err(Error::Keys)?;
@@ -115,11 +116,11 @@ pub fn status() -> Result<Status, Error> {
     }
 }
 
-/// The limit that allows any number of events in a second. The patched tracing-core has the same value.
+/// The limit that allows any number of events in a second. The patched tracing-core uses the same number.
 pub const ALL: u32 = u32::MAX;
 
-/// Shows callsites. For each, `choose` returns how many events in a second are shown; 0 ends that. Returns the number of callsites for which it has
-/// chosen, and the number of pages of code that were written.
+/// Shows callsites. `choose` is asked about each callsite, and returns how many events are shown in a second, 0 to show none, or `None` to leave the
+/// callsite as it is. Returns the number of callsites that were not left as they are, and the number of pages of code that were written.
 pub fn show(mut choose: impl FnMut(Place) -> Option<u32>) -> Result<(usize, usize), Error> {
     with_keys! {
         let mut chosen = 0;
@@ -131,7 +132,7 @@ pub fn show(mut choose: impl FnMut(Place) -> Option<u32>) -> Result<(usize, usiz
     }
 }
 
-/// Records events of the callsites for which `choose` returns true, and of no others.
+/// From now on makes records of the events of all callsites for which `choose` returns true, and of no others.
 pub fn follow(mut choose: impl FnMut(&'static Metadata<'static>) -> bool) -> Result<(), Error> {
     with_keys! {
         let note = |callsite: &'static keys::Keyed, values: &dyn Fn(&mut dyn Visit)| {
@@ -141,7 +142,7 @@ pub fn follow(mut choose: impl FnMut(&'static Metadata<'static>) -> bool) -> Res
     }
 }
 
-/// Makes keys follow tracers, if the program looks for tracers.
+/// Makes the keys of callsites follow tracers that attach to them, if the program watches for tracers at all.
 pub fn watch_tracers() -> Result<(), Error> {
     with_keys! {
         keys::watch_tracers();
@@ -151,17 +152,17 @@ pub fn watch_tracers() -> Result<(), Error> {
 
 /// The present state of a callsite.
 pub struct Now {
-    /// True if its key is on.
+    /// Whether the callsite's key is on.
     pub is_on: bool,
-    /// The number of sites that it has.
+    /// The number of sites of that key.
     pub sites: usize,
-    /// The number of its events that were not shown, because they exceeded the limit.
+    /// The number of the callsite's events that were not shown, because they exceeded the limit.
     pub lost: u64,
-    /// True if an attached tracer keeps its key on.
+    /// Whether an attached tracer keeps the key on.
     pub is_traced: bool,
 }
 
-/// Calls `visit` for each callsite.
+/// Calls `visit` with the description and the state of each callsite.
 pub fn each(mut visit: impl FnMut(Place, Now)) -> Result<(), Error> {
     with_keys! {
         let visit = |keyed: &'static keys::Keyed| {

@@ -21,7 +21,7 @@ impl fmt::Display for QueryError {
 
 impl std::error::Error for QueryError {}
 
-/// A query: the conditions that choose callsites, and how many events of each are shown in a second.
+/// A query: the conditions that choose callsites, and `most`, the number of events of each chosen callsite that are shown in a second (0: none).
 pub struct Query {
     conditions: Vec<Condition>,
     pub most: u32,
@@ -34,7 +34,7 @@ enum Condition {
     Name(Glob),
     Lines(RangeInclusive<u32>),
     Level(Level),
-    /// The message contains this text, or begins with it.
+    /// The message contains this text. If the text begins with `^`, the message begins with the rest of the text.
     Format(String),
 }
 
@@ -105,7 +105,7 @@ impl Condition {
     }
 }
 
-/// A line, or a range of lines; its first or its last line may be missing.
+/// Reads a line or a range of lines: `12`, `10-20`, `10-` or `-20`.
 fn lines(text: &str) -> Result<RangeInclusive<u32>, QueryError> {
     let number = |text: &str, missing: u32| {
         if text.is_empty() { Some(missing) } else { text.parse().ok() }
@@ -119,7 +119,7 @@ fn lines(text: &str) -> Result<RangeInclusive<u32>, QueryError> {
         .ok_or_else(|| QueryError(format!("`line {text}`: expected a number, or two with `-` between them")))
 }
 
-/// The words of a text. Blanks between quotes are part of a word.
+/// Splits a text into words at blanks. A blank between quotes is part of a word; the quotes are not.
 fn words(text: &str) -> Result<Vec<String>, QueryError> {
     let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, false);
     for sign in text.chars() {

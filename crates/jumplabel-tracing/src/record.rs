@@ -1,4 +1,4 @@
-//! A record of an event or a new span, as a JSON object.
+//! Makes the record of an event or of a new span: a text with one JSON object.
 
 use std::fmt::{Debug, Write};
 use std::time::Duration;
@@ -7,12 +7,12 @@ use serde::Serialize;
 use tracing_core::Metadata;
 use tracing_core::field::{Field, Visit};
 
-/// The longest value, in bytes. The end of a longer one is replaced by `...`.
+/// The largest length of a value, in bytes. A longer value is cut off there, and ends with `...`.
 const LONGEST: usize = 4096;
-/// The largest number of bytes in the fields of a record. Fields that do not fit are left out.
+/// The largest length of all fields of a record without the message, in bytes. A field that does not fit is left out.
 const LONGEST_FIELDS: usize = 16 << 10;
 
-/// The part of a record that does not depend on the values.
+/// The first part of a record: the time, the callsite and the thread.
 #[derive(Serialize)]
 struct Head<'a> {
     time: f64,
@@ -26,8 +26,8 @@ struct Head<'a> {
     thread: Option<&'a str>,
 }
 
-/// The record: the callsite's metadata, the thread, the message, all other fields, and how many records of this callsite were lost since the last
-/// one.
+/// Makes the record of an event at the callsite `meta`: the [`Head`], the message, all other fields, and the number of events of this callsite that
+/// were lost since its last record. `values` visits the event's fields.
 pub fn json(meta: &Metadata<'_>, now: Duration, lost: u32, values: &dyn Fn(&mut dyn Visit)) -> String {
     let thread = std::thread::current();
     let head = Head {
@@ -59,12 +59,12 @@ pub fn json(meta: &Metadata<'_>, now: Duration, lost: u32, values: &dyn Fn(&mut 
     json
 }
 
-/// A value as JSON. All values are texts and numbers, which JSON can express.
+/// `value` as JSON. It cannot fail: all values here are texts, numbers and booleans.
 fn text(value: &(impl Serialize + ?Sized)) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
 }
 
-/// The values, as JSON.
+/// The values of an event's fields, as JSON.
 struct Fields {
     message: Option<String>,
     others: String,
@@ -88,7 +88,7 @@ impl Fields {
 
 impl Visit for Fields {
     fn record_f64(&mut self, field: &Field, value: f64) {
-        // JSON has only finite numbers: others become texts.
+        // JSON has only finite numbers, so any other number is written as a text.
         if value.is_finite() { self.put(field, &value) } else { self.record_debug(field, &value) }
     }
 
@@ -112,13 +112,13 @@ impl Visit for Fields {
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         let mut cut = Cut(String::new());
-        // An error comes from a value that cannot be displayed: its text is incomplete.
+        // An error can come only from the value's own `Debug`. Then the record has the part of the text before the error.
         let _ = write!(cut, "{value:?}");
         self.put(field, &cut.0);
     }
 }
 
-/// A text that is cut off at a length. Beyond it, `write` still reports success, because an implementation of `Debug` may rely on success.
+/// A text that is cut off after [`LONGEST`] bytes. Writes beyond that still return `Ok`, because an implementation of `Debug` may rely on success.
 struct Cut(String);
 
 impl Write for Cut {

@@ -1,7 +1,7 @@
 //! The last change that the agent made of each key and mode, and who asked for it.
 //!
-//! Lists show a change as long as the key has the value that the change set. The agent does not see changes that the program makes: if the
-//! program turns a key off and on again, lists still show the earlier change.
+//! A list shows the change of a key as long as the key has the state that the change set. The agent does not hear of changes that the program makes
+//! itself: if the program turns a key off and on again, lists still show the agent's change.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use crate::change::Change;
 use crate::protocol::{Peer, Since};
 use crate::subject::Subject;
 
-/// The agent keeps this many changes, the latest ones.
+/// The largest number of changes that the agent remembers: the latest ones.
 const MOST: usize = 4096;
 
 struct Made {
@@ -22,12 +22,12 @@ struct Made {
     state: String,
 }
 
-/// All changes that the agent remembers, the latest last.
+/// The last change of each subject, with the latest change at the end.
 #[derive(Default)]
 pub struct Changes(VecDeque<Made>);
 
 impl Changes {
-    /// Notes the changes that a transaction has made.
+    /// Notes the changes that a transaction has made. They replace earlier changes of the same subjects.
     pub fn note(&mut self, changes: &[Change<'_>], by: Option<Peer>, when: Instant) {
         for change in changes {
             let &Change { subject: &Subject { address, ref name, .. }, .. } = change;
@@ -39,7 +39,7 @@ impl Changes {
         }
     }
 
-    /// The last change of a subject. `None` if the agent made none, or if the subject no longer has the state that the change set.
+    /// The last change of a subject. `None` if the agent remembers no change of it, or if the subject does not have the state that the change set.
     pub fn of(&self, subject: &Subject, now: Instant) -> Option<Since> {
         let is_it = |made: &&Made| made.address == subject.address && made.name == subject.name;
         let made = self.0.iter().find(is_it).filter(|made| made.state == subject.state())?;

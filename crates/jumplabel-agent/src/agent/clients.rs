@@ -1,8 +1,8 @@
-//! The clients: for each, the requests that wait for an answer, and the answers that wait to be read. Nothing here blocks.
+//! The clients of the agent. Each has requests that wait for an answer, and answers that wait to be read. Nothing here blocks.
 //!
 //! ```text
-//!   input    up to a line; nothing is read while an answer is unsent: a client that does not read is not served
-//!   unsent   an answer each, and events; all of them together are bounded
+//!   input    what the client has sent; the agent reads no more while it has a whole line, or while an answer is unsent
+//!   unsent   the answer and the events that the client has not read; the sum over all clients is bounded
 //! ```
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -16,14 +16,14 @@ use super::inherited::{CAPACITY, Kept};
 use super::streams::STAND_INS;
 use crate::protocol::{Answer, LONGEST, Peer};
 
-/// The most clients at a time. If another client comes, [`Clients::add`] chooses a client that has to go. There are places for `CAPACITY`
-/// descriptors: those of the clients, the listening socket, the connection that has just come, and the stand-ins for closed streams.
+/// The largest number of clients at a time. If another client comes, [`Clients::add`] chooses a client that has to go. There are places for
+/// `CAPACITY` descriptors: those of the clients, the listening socket, the connection that has just come, and the stand-ins for closed streams.
 const MOST: usize = CAPACITY - 2 - STAND_INS;
-/// At most this many clients may watch.
+/// The largest number of clients that watch or follow.
 const WATCHERS: usize = MOST / 2;
-/// The agent cuts off a watcher that has more bytes unread than this.
+/// The largest number of unread bytes of a client that keeps up with reading. The agent cuts off a watcher that has more.
 const UNREAD_EVENTS: usize = 64 << 10;
-/// If the unread answers of all clients have more bytes than this, the agent cuts off those who do not read.
+/// The largest number of unread bytes of all clients together. If there are more, the agent cuts off clients that do not read.
 const UNREAD: usize = 4 << 20;
 
 /// A client's connection.
@@ -34,7 +34,7 @@ pub struct Client {
     unsent: Vec<u8>,
     pub watches: bool,
     pub follows: Option<Follows>,
-    /// True once the client has sent a request that makes sense.
+    /// Whether the client has sent a request that makes sense.
     has_asked: bool,
     /// The round in which the client connected.
     joined: u64,
@@ -43,7 +43,7 @@ pub struct Client {
     end: End,
 }
 
-/// How close the connection is to its end.
+/// How near to its end a connection is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Open,
@@ -72,7 +72,7 @@ impl Client {
         }
     }
 
-    /// The events to poll for. `poll` always reports that a client has gone.
+    /// The events to poll for. `poll` also reports that the client has gone, without being asked to.
     pub fn waits_for(&self) -> PollFlags {
         match self.end {
             _ if !self.unsent.is_empty() => PollFlags::OUT,
@@ -81,7 +81,7 @@ impl Client {
         }
     }
 
-    /// True if the client has a complete request, and has read the answer to the one before.
+    /// True if the agent can answer the client's next request: the request is complete, and the client has read all earlier answers.
     pub fn is_ready(&self) -> bool {
         self.unsent.is_empty() && self.end != End::Gone && self.has_line()
     }
@@ -90,7 +90,7 @@ impl Client {
         self.input.contains(&b'\n') || self.input.len() >= LONGEST
     }
 
-    /// Sends and reads as much as is possible now.
+    /// Sends and receives as much as is possible without waiting. `ready` is what `poll` has reported for this client.
     pub fn exchange(&mut self, ready: PollFlags, round: u64) {
         if !ready.is_empty() && !self.is_there() {
             return;
@@ -106,7 +106,8 @@ impl Client {
         }
     }
 
-    /// False if the program has closed the connection: its number may stand for a file of the program now.
+    /// True if the connection is still open. If the program has closed the connection, the client is gone: the descriptor's number may stand for a
+    /// file of the program now.
     fn is_there(&mut self) -> bool {
         let is_own = self.fd.is_own();
         if !is_own {
@@ -130,8 +131,8 @@ impl Client {
         }
     }
 
-    /// The client's next line, or the answer that says what is wrong with that line. `None` if the line is not complete, or if the client has not
-    /// read the answer to the line before.
+    /// Takes the client's next line; if something is wrong with the line, the answer that says so. `None` if the line is not complete, or if the
+    /// client has not read all earlier answers.
     pub fn line(&mut self) -> Option<Result<String, Answer>> {
         if !self.is_ready() {
             return None;
@@ -152,9 +153,9 @@ impl Client {
         self.has_asked = true;
     }
 
-    /// Adds an answer. The agent sends it as soon as the client reads.
+    /// Adds an answer or an event, and sends as much as possible now. The rest is sent when the client reads.
     pub fn answer(&mut self, answer: &Answer) {
-        // An answer has only numbers and texts, which JSON can express.
+        // This does not fail: an answer has only numbers, booleans and texts, which JSON can express.
         if serde_json::to_writer(&mut self.unsent, answer).is_err() {
             self.end = End::Gone;
         }
@@ -162,7 +163,7 @@ impl Client {
         self.flush();
     }
 
-    /// If the client has read all answers, tells it why it has to go.
+    /// Closes the connection. If the client has read all answers, first tells it why it has to go.
     fn turn_away(mut self) {
         if self.unsent.is_empty() {
             let why = format!("the agent serves {MOST} clients, and this one was silent for longest when another came");
@@ -188,12 +189,12 @@ impl Client {
         self.unsent = Vec::new();
     }
 
-    /// True if the client gets events that it does not ask for one by one: it watches or follows.
+    /// True if the client watches or follows: it gets events without asking for each.
     fn stays(&self) -> bool {
         self.watches || self.follows.is_some()
     }
 
-    /// True if the client keeps up with reading.
+    /// True if the client keeps up with reading: it has at most [`UNREAD_EVENTS`] bytes unread.
     pub fn reads(&self) -> bool {
         self.unsent.len() <= UNREAD_EVENTS
     }
@@ -221,18 +222,19 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Closes the connections that have ended. Returns true if there was one.
+    /// Closes the connections that have ended. Returns true if there was at least one.
     pub fn close(&mut self) -> bool {
         let before = self.all.len();
         self.all.retain(|client| !client.is_done());
         self.all.len() < before
     }
 
-    /// Adds a client. If all places are taken, one of the other clients has to go, and is told why: never one that watches; a client of root only
-    /// if all are root's; one that has asked something only if all have. Among equals, the one that has been silent for longest goes.
+    /// Adds a client. If all places are taken, one of the others has to go, and is told why; clients that watch or follow stay. The first of these
+    /// rules that decides chooses the client: one that had time to ask something goes before one that has just connected; one of this user before one
+    /// of root; one that has asked nothing before one that has; the one that has been silent for longest before all others.
     pub fn add(&mut self, newcomer: Client) {
         if self.all.len() >= MOST {
-            // A client that came in this round could not ask anything yet.
+            // A client that has connected in this round had no time to ask anything.
             let could_ask = |client: &Client| client.has_asked || client.joined < newcomer.joined;
             let candidates = self.all.iter().enumerate().filter(|(_, client)| !client.stays());
             let order = |client: &Client| (!could_ask(client), client.peer.uid == 0, client.has_asked, client.active);
@@ -258,7 +260,8 @@ impl Clients {
         }
     }
 
-    /// If too many bytes are unread, cuts off clients that do not read, but never the client that was answered last.
+    /// If more than [`UNREAD`] bytes are unread, cuts off clients that do not read, those first that have been silent for longest. Client number
+    /// `last`, which was just answered, is never cut off.
     pub fn bound(&mut self, last: usize) {
         let unread = |all: &[Client]| all.iter().map(|client| client.unsent.len()).sum::<usize>();
         while unread(&self.all) > UNREAD {
@@ -271,16 +274,16 @@ impl Clients {
     }
 }
 
-/// The process at the other end of a connection (unix(7): `SO_PEERCRED`). For an accepted connection, this is the process that connected;
-/// otherwise it is the one that listens. The number of a process that this one cannot see is 0.
+/// The process at the other end of a connection (unix(7): `SO_PEERCRED`): for an accepted connection, the process that connected; otherwise the
+/// process that listens. If this process cannot see the other one, the number of the other process is 0.
 ///
 /// # Errors
 /// If the descriptor is no socket.
 pub fn peer(fd: BorrowedFd<'_>) -> rustix::io::Result<Peer> {
     let mut found = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
     let mut length = size_of_val(&found) as libc::socklen_t;
-    // rustix assumes that the number of a process is not 0. But it is 0 if the process is in another container.
-    // SAFETY: the kernel writes the result to `found`, which is `length` bytes long.
+    // The function of rustix is not used, because it assumes that a process's number is not 0. It is 0 if the process is in another container.
+    // SAFETY: the kernel writes at most `length` bytes to `found`, which is that long.
     let failed = unsafe {
         libc::getsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut found).cast(), &raw mut length)
     };

@@ -1,14 +1,14 @@
-//! Events that an agent reports to the program, which can log them: one line each.
+//! Events that an agent reports to the program, so that the program can log them.
 
 use std::fmt;
 
 use crate::protocol::{Happened, Peer};
 
-/// An event that a program or its log wants to know. It displays as one line.
+/// Something that an agent has done or noticed. It displays as one line.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A key, a mode or a name of a layer has changed: a client asked for that, or the time of an earlier change was over.
+    /// Keys, modes or names of a layer have changed, because a client asked for that, or because the time of an earlier change was over.
     Changed(Happened),
     /// A client asked for a change, and the agent refused it.
     Refused {
@@ -19,28 +19,28 @@ pub enum Event {
     },
     /// The time of a change is over, but the agent did not take the change back.
     Kept {
-        /// The key whose change stays.
+        /// The name that stays as it is: that of a key, that of a mode, or a layer's name.
         key: String,
-        /// Why the agent did not take it back.
+        /// Why the agent did not take the change back.
         why: String,
     },
-    /// Something outside the library had changed sites, so that they did not do what their keys say. The agent has repaired them.
+    /// The agent has repaired sites that something outside the library had changed, so that they did not do what their keys say.
     Repaired {
-        /// The number of sites.
+        /// The number of repaired sites.
         sites: usize,
-        /// The client that asked for the repair. `None` if the agent looked by itself.
+        /// The client that asked for the repair; `None` if the agent looked at the sites by itself.
         by: Option<Peer>,
     },
-    /// A client began or stopped following names of layers.
+    /// A client has begun or stopped following names of layers.
     Followed {
         /// The client.
         by: Peer,
-        /// The names that the client follows now. `None` if it follows none any more.
+        /// The items that the client follows now; `None` if it has stopped.
         what: Option<String>,
     },
-    /// A process of a user other than the agent's and root has connected, and the agent cut it off.
+    /// A process of a user who is neither the agent's nor root has connected. The agent has cut it off.
     Foreign(Peer),
-    /// The agent cannot do its work now, because it has no descriptors or no memory. It goes on when it can.
+    /// The agent could not do a part of its work, and will try again: the text says why.
     Trouble(String),
 }
 

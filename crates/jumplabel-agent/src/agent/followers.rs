@@ -1,12 +1,12 @@
-//! Clients that follow names of layers: each gets the records of what happens there.
+//! Clients that follow names of layers: each client gets the records of the events at its names.
 //!
 //! ```text
-//!   trace trace:h2::*      the names that match now ─► Layer::follow: what all clients follow, in one batch
-//!   20 times a second      Layer::records ─► to each client that follows the record's name
-//!   a client goes          Layer::follow: what is left
+//!   trace trace:h2::*      the names that match now ─► Layer::follow with the names that all clients follow, in one batch
+//!   20 times a second      Layer::records ─► each record to the clients that follow its name
+//!   a client goes          Layer::follow with the names that the other clients follow
 //! ```
 //!
-//! If a client does not keep up, it loses records. When it reads again, the agent tells it how many.
+//! A client that does not keep up with reading loses records. When it reads again, the agent tells it how many.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -24,22 +24,24 @@ use crate::protocol::{Answer, Peer, Traced};
 
 /// The time between two reads of the layers' records.
 const PERIOD: Duration = Duration::from_millis(50);
-/// The limit of records in a second, if a client sets none.
+/// The limit of records in a second for a client that sets none.
 const PER_SECOND: u32 = 10_000;
-/// At most this many bytes of records go into one answer. This also bounds the bytes that wait for a client that does not read.
+/// The largest number of bytes of records in one answer, unless the first record alone is longer. Together with [`Client::reads`], this bounds the
+/// bytes that wait for a client that does not read.
 const PART: usize = 32 << 10;
-/// If a layer has refused to stop following something, the agent asks it again after this time.
+/// The time after which the agent calls the layers' `follow` again if one of them has refused.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// The names that all clients together follow.
 #[derive(Default)]
 pub struct Followers {
-    /// Layers that now follow something.
+    /// The layers that follow something now.
     active: Vec<&'static Handle>,
-    /// The clients that follow something.
+    /// The clients that followed something when the layers were last told.
     who: Vec<Peer>,
+    /// The next time to take records.
     next: Option<Instant>,
-    /// The time to tell the layers again what is followed, because one of them has refused.
+    /// The next time to tell the layers what all clients follow, if one of them has refused.
     again: Option<Instant>,
 }
 
@@ -54,7 +56,7 @@ impl Followers {
         self.again.is_some_and(|again| again <= Instant::now())
     }
 
-    /// Answers `trace`: the client follows these names, and no longer what it followed before.
+    /// Answers `trace`: client number `at` follows the names that the items choose, and no longer the names that it followed before.
     pub fn answer(
         &mut self,
         clients: &mut Clients,
@@ -77,7 +79,7 @@ impl Followers {
         Ok(Answer { follows: Some(added?), ..Answer::new() })
     }
 
-    /// Lets a client follow the names that the items choose. Returns how many names these are.
+    /// Lets a client follow the names that the items choose. Returns the number of these names.
     fn add(
         &mut self,
         clients: &mut [Client],
@@ -90,14 +92,14 @@ impl Followers {
         let before = clients[at].follows.replace(follows);
         if let Err(why) = self.update(clients) {
             clients[at].follows = before;
-            // The client follows again what it followed before. If a layer refuses that, `end` tries again later.
+            // The client goes on following its earlier names. If a layer refuses that, `end` tries again later.
             let _ = self.update(clients);
             return Err((4, why));
         }
         Ok(count)
     }
 
-    /// Ends the following of names that only departed clients followed. Returns the events to log.
+    /// Stops following the names that only departed clients followed. Returns the events to log.
     pub fn end(&mut self, clients: &[Client]) -> Vec<Event> {
         let mut gone = self.who.clone();
         for peer in of(clients).map(|(peer, _)| peer) {
@@ -113,7 +115,7 @@ impl Followers {
         ended.chain(failed.map(|why| Event::Trouble(format!("what nobody follows is still noted: {why}")))).collect()
     }
 
-    /// Tells each layer the names that all clients together follow. Returns the first error, if there is one.
+    /// Tells each layer which of its names the clients follow, all clients together. Returns the first error, if there is one.
     fn update(&mut self, clients: &[Client]) -> Result<(), String> {
         self.who = of(clients).map(|(peer, _)| peer).collect();
         let per_second = of(clients).map(|(_, follows)| follows.per_second).max().unwrap_or(0);
@@ -137,7 +139,7 @@ impl Followers {
         result
     }
 
-    /// If it is time, takes the new records, and sends them to the clients.
+    /// Takes the layers' new records and sends them to the clients, if it is time for that.
     pub fn tell(&mut self, clients: &mut [Client]) {
         let now = Instant::now();
         if self.next.is_none_or(|next| next > now) {
@@ -158,7 +160,7 @@ impl Followers {
     }
 }
 
-/// Sends a client as many of its records as it keeps up with; the rest is lost.
+/// Sends a client its records as long as it keeps up with reading. The rest is lost.
 fn tell(client: &mut Client) {
     let Some(follows) = client.follows.as_mut() else { return };
     let (records, mut lost) = (std::mem::take(&mut follows.records), std::mem::take(&mut follows.lost));

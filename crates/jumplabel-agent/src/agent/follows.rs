@@ -11,13 +11,13 @@ use super::refused::{self, Refused};
 use crate::layer;
 use crate::subject::Subject;
 
-/// The names that a client follows, and the records that wait for it.
+/// The names that a client follows, and the records that wait to be sent to the client.
 pub struct Follows {
     pub names: Vec<Name>,
     pub per_second: u32,
-    /// For the prefix of a layer and a name: whether the client follows the name. Only names that had records are in it.
+    /// For a layer's prefix and a name, whether the client follows that name. Only names that have had records are in this map.
     known: HashMap<(&'static str, String), bool>,
-    /// The records that the client has not been told.
+    /// The records that are to be sent to the client.
     pub records: Vec<Box<RawValue>>,
     pub lost: u64,
 }
@@ -29,7 +29,7 @@ pub struct Name {
 }
 
 impl Follows {
-    /// Follows the names that the items choose, with at most `per_second` records in a second.
+    /// The names that the items choose, to be followed by a client with at most `per_second` records in a second.
     pub fn chosen(items: &[Selector], per_second: u32) -> Result<Follows, Refused> {
         let names = chosen(&refused::all()?, items)?;
         Ok(Follows { names, per_second, known: HashMap::new(), records: Vec::new(), lost: 0 })
@@ -83,7 +83,7 @@ fn chosen(all: &[Subject], items: &[Selector]) -> Result<Vec<Name>, Refused> {
     Ok(names)
 }
 
-/// A name that the layer knows but does not list, such as a module.
+/// The name that an item chooses if no subject has that name, but a layer takes it, for example a module. `None` if no layer takes it.
 fn without_key(item: &Selector) -> Option<Name> {
     let What::Name(glob) = &item.what else { return None };
     let layer = layer::of(glob.text())?;

@@ -1,4 +1,4 @@
-//! Looks for sites that something outside the library has changed, and repairs them.
+//! Looks: the agent looks for sites that something outside the library has changed, and repairs them.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use super::verbs;
 use crate::protocol::Verified;
 use crate::subject::Kind;
 
-/// The regular looks at all sites, for which no client asks.
+/// The looks at all sites that the agent makes by itself, once in each interval.
 pub struct Looks {
     interval: Option<Duration>,
     next: Option<Instant>,
@@ -30,11 +30,11 @@ impl Looks {
         self.next
     }
 
-    /// Looks at all sites, if it is time, and returns what there is to report. If a look fails for the same reason as the last one, it reports
-    /// nothing.
+    /// Looks at all sites, if it is time for that. Returns an event if sites were repaired, or if the look failed; but not if the last look failed
+    /// for the same reason.
     pub fn look(&mut self, now: Instant) -> Option<Event> {
         self.next.filter(|&next| next <= now)?;
-        // The interval counts from now, so there is a pause even after a look that takes longer than the interval.
+        // The interval counts from now, not from the time that was planned: so looks that take longer than the interval do not pile up.
         self.next = self.interval.and_then(|interval| now.checked_add(interval));
         let (event, trouble) = match verify(&[]) {
             Ok(Verified { sites: 0 }) => (None, String::new()),
@@ -47,7 +47,7 @@ impl Looks {
     }
 }
 
-/// Answers `verify`: looks at the keys that the selectors choose, or at everything if there is no selector.
+/// Answers `verify`: repairs the sites of the keys that the selectors choose, or all sites if there is no selector.
 pub fn verify(items: &[Selector]) -> Result<Verified, Refused> {
     if items.is_empty() {
         let outcome = jumplabel::verify().map_err(|error| (4, error.to_string()))?;

@@ -8,10 +8,10 @@ use super::reverts::Reverts;
 use crate::protocol::Done;
 use crate::subject::Subject;
 
-/// The agent's record of its changes.
+/// All changes that the agent remembers.
 #[derive(Default)]
 pub struct Made {
-    /// Changes of keys and modes that are to be taken back.
+    /// The changes of keys and modes that the agent will take back.
     pub reverts: Reverts,
     /// The last change of each key and mode, and who asked for it.
     pub changes: Changes,
@@ -20,19 +20,19 @@ pub struct Made {
 }
 
 impl Made {
-    /// The time at which the next change is to be taken back.
+    /// The time at which the agent takes back the next change. `None` if nothing is pending.
     pub fn next(&self) -> Option<Instant> {
         [self.reverts.next(), self.configured.next()].into_iter().flatten().min()
     }
 
-    /// Postpones all tries to `until`: the agent could not list the subjects, so it does not know which there are.
+    /// Lets the agent take back nothing before `until`. Called if the agent could not list the subjects.
     pub fn postpone(&mut self, until: Instant) {
         self.reverts.postpone(until);
         self.configured.postpone(until);
     }
 
-    /// Takes back the changes that are due. Refused ones are due again at `again`. Returns what was done, and what was not taken back, with the
-    /// reason.
+    /// Takes back the changes that are due. Those that are refused are due again at `again`. Returns what was done, and the names that stay as they
+    /// are, each with a reason.
     pub fn take_back(&mut self, all: &[Subject], now: Instant, again: Instant) -> (Vec<Done>, Vec<(String, String)>) {
         let (mut done, mut kept) = self.reverts.carry_out(all, now, again, &mut self.changes);
         let (more, others) = self.configured.carry_out(all, now, again);

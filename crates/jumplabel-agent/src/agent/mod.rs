@@ -1,10 +1,10 @@
 //! The agent: a thread that serves a socket.
 //!
 //! ```text
-//!   start    directory ─► socket, 0600 ─► thread, all signals blocked ─► RUNNING
-//!   thread   poll ─► clients, requests ─► a transaction under `keys` ─► answers, events        no timeout while nothing is pending
-//!   fork     child: descriptors closed, RUNNING forgotten; it may start one of its own, or, with `children`, gets one at once
-//!   exit     the socket is removed, if this is the process that made it
+//!   start    directory ─► socket, 0600 ─► RUNNING ─► thread, all signals blocked
+//!   thread   poll ─► clients, requests ─► a transaction, with `keys` locked ─► answers, events        no timeout while nothing is pending
+//!   fork     child: closes the descriptors, forgets RUNNING; it may start an agent of its own; with `children` a handler starts one
+//!   exit     the process that made the socket removes it
 //! ```
 
 mod changes;
@@ -38,25 +38,25 @@ pub use options::Options;
 use crate::directory;
 use crate::outside::OUTSIDE;
 
-/// The agent of this process; null if it has none. The `Running` that it points to is never freed.
+/// The agent of this process; null if the process has none. A `Running` is never freed.
 static RUNNING: AtomicPtr<Running> = AtomicPtr::new(ptr::null_mut());
 
-/// True while a thread starts an agent. This is no lock, because a process may fork meanwhile.
+/// True while a thread starts an agent. It is a flag and not a lock, because a child of a fork can reset a flag, but would find a lock held for ever.
 static STARTING: AtomicBool = AtomicBool::new(false);
 
-/// The part of the agent that other threads need to know.
+/// The part of the agent that other threads use.
 struct Running {
     pid: u32,
     path: PathBuf,
-    /// The socket's path again, for the handler that runs at the exit.
+    /// The socket's path as a C string, for tools and for the handler of the exit.
     socket: CString,
-    /// The options of agents in children of a fork; `None` if these get none.
+    /// The options of the agents that a handler starts in children of a fork; `None` if children get no agent.
     children: Option<Options>,
-    /// Locked while the agent uses keys, which would vanish with an object that is unloaded.
+    /// Locked while the agent uses keys. With this lock, [`pause`] keeps the agent from using keys of an object that is unloaded.
     keys: Mutex<()>,
 }
 
-/// Why no agent was started.
+/// The reason why no agent was started.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
@@ -64,22 +64,22 @@ pub enum StartError {
     Running(PathBuf),
     /// Another thread is starting an agent.
     Starting,
-    /// `JUMPLABEL_AGENT` has a word that means nothing.
+    /// The variable `JUMPLABEL_AGENT` has a word that means nothing.
     Word(String),
-    /// No agent can have this name.
+    /// This is not a valid name for an agent.
     Name(String),
-    /// A selector for [`no_remote`](crate::no_remote) protects nothing.
+    /// A selector for [`no_remote`](crate::no_remote) makes no sense, or chooses nothing.
     NoRemote {
         /// The selector.
         selector: String,
         /// What is wrong with it.
         why: String,
     },
-    /// Making the directory or the socket failed.
+    /// The directory or the socket could not be made.
     Socket(io::Error),
-    /// Starting the thread failed.
+    /// The thread could not be started.
     Thread(io::Error),
-    /// The program runs without `lock` prefixes, and the library could not put them back for a second thread.
+    /// The program is in [UP mode](jumplabel::up), without `lock` prefixes, and the library could not put the prefixes back for a second thread.
     Up(jumplabel::Error),
 }
 
@@ -113,7 +113,7 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// Starts an agent with the default options: [`Options::start`].
+/// Starts an agent with the default options, as [`Options::start`] does.
 ///
 /// # Errors
 /// Those of [`Options::start`].
@@ -124,15 +124,15 @@ pub fn start() -> Result<PathBuf, StartError> {
 impl Options {
     /// Starts the agent: a thread and a socket. Returns the socket's path.
     ///
-    /// Costs less than 64 KiB of memory, and a thread that sleeps until somebody connects. So before the call, do what works only in a process with
-    /// one thread, such as `unshare` of a user namespace. This call ends [UP mode](jumplabel::up), because it starts a thread. The exit of the
-    /// process removes the socket. A child of a fork has no agent, unless [`children`](Self::children) says so; it may start one of its own. The
-    /// object that this code is in must not be unloaded. Not for signal handlers.
+    /// Costs less than 64 KiB of memory, and a thread that sleeps until a client connects. Before the call, do everything that works only in a
+    /// process with one thread, such as `unshare` of a user namespace. The call ends [UP mode](jumplabel::up), because it starts a thread. When the
+    /// process exits, the socket is removed. A child of a fork has no agent unless the option [`children`](Self::children) is set; it may start one
+    /// of its own. Never unload the object that contains this code. Do not call this in signal handlers.
     ///
     /// # Errors
     /// [`StartError`]. If it is [`Running`](StartError::Running) or [`Starting`](StartError::Starting), the agent of the earlier call is not
-    /// affected. Otherwise there is no agent. The directory may remain, what [`no_remote`](crate::no_remote) forbids stays forbidden, and UP mode may
-    /// have ended.
+    /// affected. Otherwise there is no agent. The directory may remain, the selectors of [`no_remote`](crate::no_remote) may stay in effect, and UP
+    /// mode may have ended.
     pub fn start(self) -> Result<PathBuf, StartError> {
         if let Some(running) = running() {
             return Err(StartError::Running(running.path.clone()));
@@ -174,14 +174,14 @@ impl Options {
     }
 }
 
-/// The agent of this process, if it has one: a child of a raw `clone` has the memory of its parent, but not its agent.
+/// The agent of this process, if it has one. A child of a raw `clone` has the parent's `RUNNING` in its memory, but not the parent's agent.
 fn running() -> Option<&'static Running> {
     // SAFETY: `RUNNING` is null or points to a `Running` that is never freed.
     let running = unsafe { RUNNING.load(Ordering::Acquire).as_ref() };
     running.filter(|running| running.pid == std::process::id())
 }
 
-/// Registers handlers of fork and of the exit. False if there is no memory for that.
+/// Registers handlers of fork and of the exit. Returns false if there is no memory for that.
 fn handlers() -> bool {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     extern "C" fn child() {
@@ -200,7 +200,7 @@ fn handlers() -> bool {
             remove(running);
         }
     }
-    // SAFETY: the handlers are functions of this object, which is not unloaded while its thread runs.
+    // SAFETY: the handlers are functions of this object, and the contract of `Options::start` says that the object is never unloaded.
     let register = || unsafe { libc::pthread_atfork(None, None, Some(child)) == 0 && libc::atexit(end) == 0 };
     inherited::register() && *REGISTERED.get_or_init(register)
 }
@@ -210,14 +210,14 @@ fn remove(running: &Running) {
     socket::remove(running.socket.as_c_str());
 }
 
-/// The result of [`pause`]: the agent uses no key until this is dropped.
+/// The result of [`pause`]: the agent uses no key until this value is dropped.
 #[must_use = "the agent goes on when it is dropped"]
 pub struct Pause {
     _guard: Option<MutexGuard<'static, ()>>,
 }
 
-/// Waits until the agent uses no key, and then keeps it from using any. Hold the result while an object that declares keys is unloaded
-/// (`dlclose`): the agent may have found its keys just before.
+/// Waits until the agent uses no key, and then keeps the agent from using keys until the result is dropped. Hold the result while you unload an
+/// object that declares keys (`dlclose`): otherwise the agent could use keys of that object that it found before.
 ///
 /// ```
 /// let pause = jumplabel_agent::pause();
@@ -225,8 +225,8 @@ pub struct Pause {
 /// drop(pause);
 /// ```
 ///
-/// The agent serves no client meanwhile. Costs a lock; nothing where no agent runs. Do not call it in signal handlers, in the function given to
-/// [`Options::log`], or in a function that hears of flips ([`on_change`](crate::on_change)).
+/// The agent serves no client meanwhile. Costs a lock; nothing if no agent runs. Do not call this in signal handlers, in the function given to
+/// [`Options::log`], or in a function that is called after flips ([`on_change`](crate::on_change)).
 pub fn pause() -> Pause {
     Pause { _guard: running().map(Running::using_keys) }
 }

@@ -1,4 +1,4 @@
-//! Keys that the agent must not change. They are in a list that only grows. Reading it takes no lock, so a process may fork meanwhile.
+//! What the agent must not change: a list of selectors that only grows. It is read and extended without a lock, so a process may fork at any time.
 
 use std::sync::atomic::Ordering;
 
@@ -8,29 +8,30 @@ use super::StartError;
 use crate::outside::{Forbidden, OUTSIDE, Text};
 use crate::subject::Subject;
 
-/// Forbids changes of what these selectors and those of `startup!` choose. An agent calls this when it starts, because only then can it look at all
-/// keys.
+/// Forbids changes of everything that these selectors and those of `startup!` choose. An agent calls this when it starts, because all keys of the
+/// program are known by then.
 pub fn forbid(selectors: &[(String, Option<String>)]) -> Result<(), StartError> {
     let mut declared = OUTSIDE.declared().iter().map(|text| text.get());
     declared.try_for_each(no_remote)?;
     selectors.iter().try_for_each(|(selector, reason)| forbid_one(selector, reason.as_deref()))
 }
 
-/// Forbids the agent to change anything that this selector (without a value) chooses: `auth.*`, `file:src/license.rs`. Name keys here that
-/// guard a permission. `set` refuses a request as a whole if it would change one of them, and `list` says which they are.
+/// Forbids the agent to change anything that this selector chooses: `auth.*`, `file:src/license.rs`. The selector has no value. Use this for keys
+/// that guard a permission. If a request `set` would change such a key, the agent refuses the whole request; `list` shows which keys these are.
 ///
 /// The ban takes effect at once, and never ends. You may call this before or after [`start`](crate::start). The ban also holds in children of a fork,
 /// and for objects that are loaded later. It binds the agent, and `jumplabel set --force`, which reads the list in the process's memory. It does not
 /// bind the user who starts the program with the variable `JUMPLABEL`, nor the program itself.
 ///
 /// # Errors
-/// [`StartError::NoRemote`] if the selector makes no sense or chooses nothing: otherwise nobody would notice that a misspelt word protects nothing.
-/// If the key is in an object that is loaded later, call this once that object is loaded.
+/// [`StartError::NoRemote`] if the selector makes no sense or chooses nothing now: otherwise nobody would notice a misspelt selector, which protects
+/// nothing. If a key is in an object that is loaded later, call this after that object is loaded.
 pub fn no_remote(selector: &str) -> Result<(), StartError> {
     forbid_one(selector, None)
 }
 
-/// Like [`no_remote`], with a reason. An operator who tries to change such a key sees it. If there are several reasons, the last one holds.
+/// Forbids changes as [`no_remote`] does, and gives a reason. An operator who tries to change such a key sees the reason. If there are several
+/// reasons for a key, the operator sees the last one.
 ///
 /// ```
 /// # jumplabel::static_key! { #[key(name = "auth.strict")] static STRICT: true; }
@@ -49,7 +50,7 @@ pub fn no_remote_because(selector: &str, reason: &str) -> Result<(), StartError>
 }
 
 fn forbid_one(selector: &str, reason: Option<&str>) -> Result<(), StartError> {
-    // If a selector is in the list twice, the newest element counts.
+    // `each` begins with the newest element, which counts if a selector is in the list twice.
     let known = each().find(|element| element.text.get() == selector);
     if known.is_some_and(|element| reason.is_none() || element.reason == reason) {
         return Ok(());
@@ -70,21 +71,21 @@ fn forbid_one(selector: &str, reason: Option<&str>) -> Result<(), StartError> {
     let element = Box::into_raw(Box::new(Forbidden { next: first, text, what, reason }));
     while let Err(other) = OUTSIDE.forbidden.compare_exchange(first, element, Ordering::AcqRel, Ordering::Acquire) {
         first = other;
-        // SAFETY: the element is not in the list yet, so nobody else knows it.
+        // SAFETY: the element is not in the list yet, so no other thread accesses it.
         unsafe { (*element).next = first };
     }
     Ok(())
 }
 
-/// All elements, the newest first.
+/// All elements of the list, the newest first.
 fn each() -> impl Iterator<Item = &'static Forbidden> {
-    // SAFETY: elements are complete before they enter the list, and are never freed.
+    // SAFETY: a pointer in the list is null or leads to an element that was complete before it entered the list, and that is never freed.
     let of = |element: *const Forbidden| unsafe { element.as_ref() };
     std::iter::successors(of(OUTSIDE.forbidden.load(Ordering::Acquire)), move |element| of(element.next))
 }
 
 impl Forbidden {
-    /// The message for an operator who tries to change something of this name.
+    /// The message for an operator who tries to change the key or the name `name`.
     pub fn refuses(&self, name: &str) -> String {
         format!("{name}: the program lets nobody change it from outside ({}): nothing is set", self.why())
     }
@@ -98,7 +99,7 @@ impl Forbidden {
 
 /// The element that forbids a change of the subject, if there is one.
 pub fn forbids(subject: &Subject) -> Option<&'static Forbidden> {
-    // `forbid_one` has refused selectors that this process cannot decide.
+    // `is` gives no error here: `forbid_one` has refused selectors (`fn:`) that this process cannot compare with subjects.
     first(|what| subject.is(what).unwrap_or(true))
 }
 
@@ -107,7 +108,7 @@ pub fn forbids_name(name: &str) -> Option<&'static Forbidden> {
     first(|what| matches!(what, What::Name(glob) if glob.matches(name)))
 }
 
-/// The newest element with a reason whose selector fits. If there is none, the newest whose selector fits.
+/// Of the elements whose selector fits: the newest one with a reason or, if none has a reason, the newest one.
 fn first(is_it: impl Fn(&What) -> bool) -> Option<&'static Forbidden> {
     let mut those = each().filter(|element| is_it(&element.what));
     let newest = those.next()?;

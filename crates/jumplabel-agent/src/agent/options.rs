@@ -8,7 +8,7 @@ use super::{StartError, event::Event};
 use crate::protocol::duration;
 use crate::{directory, line};
 
-/// The function that hears each event.
+/// The function that gets each event.
 pub type Log = Arc<dyn Fn(&Event) + Send + Sync>;
 
 /// The options of an agent; [`Options::start`] starts it.
@@ -54,11 +54,11 @@ impl Options {
         Options { name, directory, read_only: false, no_remote, unblocked, children: false, verifies: None, log }
     }
 
-    /// The options that a value of the variable `JUMPLABEL_AGENT` asks for. The value is words with commas between them: `1` or `on`;
-    /// `read-only`; `children`; `verify=SECONDS`; `name=NAME`; `dir=PATH`. `None` for `0`, `off` and the empty value.
+    /// The options that `words`, a value of the variable `JUMPLABEL_AGENT`, asks for. The words have commas between them: `1` or `on`; `read-only`;
+    /// `children`; `verify=SECONDS`; `name=NAME`; `dir=PATH`. Returns `None` for `0`, `off` and the empty value.
     ///
     /// # Errors
-    /// [`StartError::Word`].
+    /// [`StartError::Word`] if a word means nothing.
     pub fn from_words(words: &str) -> Result<Option<Options>, StartError> {
         let mut options = Options::new();
         if matches!(words.trim(), "" | "0" | "off") {
@@ -94,28 +94,27 @@ impl Options {
         self
     }
 
-    /// Refuses every change.
+    /// Makes the agent read-only: it refuses every change, also a repair of sites (`verify`), and lets nobody follow names of layers (`trace`).
     pub fn read_only(mut self) -> Options {
         self.read_only = true;
         self
     }
 
-    /// Starts an agent in each child of a fork, too, with the same options: for a program that becomes a daemon, whose process is a child of
-    /// the one that was started.
+    /// Starts an agent with the same options in each child of a fork, too. This is for a program that becomes a daemon by a fork.
     ///
-    /// A handler of `fork` (`pthread_atfork`) starts the agent in the child, before the child's own code: the child gets a second thread, and a
-    /// socket. The program's allocator must work there, as those of the C libraries do. A child that calls `exec` leaves the socket's file in the
-    /// directory. A program that forks often should not use this option, but start an agent itself where it wants one.
+    /// A handler of `fork` (`pthread_atfork`) starts the agent in the child, before the child's own code runs: the child gets a second thread, and a
+    /// socket. The program's allocator must work in such a handler, as those of the C libraries do. A child that calls `exec` leaves the socket's
+    /// file in the directory. A program that forks often should not use this option; it can start an agent itself in the children that need one.
     pub fn children(mut self) -> Options {
         self.children = true;
         self
     }
 
-    /// Looks at all sites in this interval, and repairs those that something outside the library has changed: a uprobe that was removed, memory
-    /// that was given back to the file. The agent reports how many it has repaired. If a repair fails, it reports trouble, but not again while the
-    /// reason stays the same.
+    /// Lets the agent look at all sites once in each interval, and repair those that something outside the library has changed: a uprobe that was
+    /// removed, or a page that got back the contents of its file. The agent reports how many sites it has repaired. If a look fails, the agent
+    /// reports trouble, but not again while the reason stays the same.
     ///
-    /// Each look costs a read of all sites, and wakes the thread up.
+    /// Each look reads all sites, and wakes up the agent's thread.
     pub fn verify_every(mut self, interval: Duration) -> Options {
         self.verifies = Some(interval);
         self
@@ -133,24 +132,24 @@ impl Options {
         self
     }
 
-    /// Does not block this signal in the agent's thread, which blocks all others. It is for the signal of
+    /// Leaves this signal unblocked in the agent's thread, which blocks all others. This is for the signal of
     /// `jumplabel::platform::core_sync_by_signal`, which every thread must answer.
     pub fn unblocked(mut self, signal: i32) -> Options {
         self.unblocked.push(signal);
         self
     }
 
-    /// Calls `log` with each event. Without this option the agent writes each event as one line to standard error, which is lost if nobody
-    /// reads it.
+    /// Calls `log` with each event. Without this option, the agent writes each event as one line to standard error; the line is lost if standard
+    /// error is closed, or if it is full because nobody reads it.
     ///
-    /// The agent's thread calls it, and signals are blocked there. The agent serves no client while `log` runs. `log` must not panic, and must not
-    /// wait for an answer of the agent.
+    /// The agent's thread calls `log`, with signals blocked, and serves no client meanwhile. `log` must not panic, and must not wait for an answer of
+    /// the agent.
     pub fn log(mut self, log: impl Fn(&Event) + Send + Sync + 'static) -> Options {
         self.log = Arc::new(log);
         self
     }
 
-    /// The name that the agent is to have.
+    /// The name that the agent gets: the chosen one or, by default, that of the program.
     pub(super) fn chosen_name(&self) -> Result<String, StartError> {
         match &self.name {
             None => Ok(directory::name_of_program()),

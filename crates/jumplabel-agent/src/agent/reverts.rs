@@ -1,19 +1,20 @@
 //! Changes that the agent takes back when their time is over.
 //!
 //! ```text
-//!   set K=on for 30        pending: K back to off, in 30 s
-//!   set K=on for 60        the same, in 60 s: back to what K was at first
-//!   set K=on               nothing pending: K stays
-//!   set K=off              nothing pending
-//!   K+1 for 30, twice      two of -1
+//!   set K=on for 30        pending: in 30 s, K gets back its state, off
+//!   set K=on for 60        pending: in 60 s, K gets back the state that it had before the first of these requests
+//!   set K=on               nothing is pending: K stays on
+//!   set K=off              nothing is pending
+//!   K+1 for 30, twice      pending: two times -1
 //! ```
 //!
-//! The agent leaves a key alone that something else has changed meanwhile. It also leaves a key alone if the program itself has asked for the state
-//! that the agent set: the agent's change was lent ([`Stay`]), and any request of the program ends that. If the program has added users of its own,
-//! they stay. The agent remembers a name beside each address, because an object may be unloaded, and another one may be loaded at its place.
+//! If something else has changed a key meanwhile, the agent leaves the key alone. The agent also leaves a key alone if the program itself has asked
+//! for the state that the agent set: a change for a time is marked as lent ([`Stay`]), and any request of the program ends that mark. If the program
+//! has added users of its own, they stay. The agent remembers a name beside each address, because an object may be unloaded, and another one may be
+//! loaded at its place.
 //!
-//! If the library refuses (a uprobe is at a site, the system forbids the writer), the change stays pending, and the agent tries again every
-//! second: the operator who asked for "30 s" is gone by then. The log has one line for each reason.
+//! If the library refuses to take a change back (a uprobe is at a site, the system forbids the writer), the change stays pending, and the agent tries
+//! again every second, because the operator who asked for "30 s" may have gone by then. The log has one line for each new reason.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,7 @@ use crate::change::{self, Change, Refusal, To};
 use crate::protocol::Done;
 use crate::subject::{Kind, Subject};
 
-/// At most this many changes may be pending.
+/// The largest number of changes that can be pending.
 const MOST: usize = 4096;
 
 struct Pending {
@@ -33,11 +34,11 @@ struct Pending {
     name: String,
     set: To,
     back: To,
-    /// Why the last try was refused.
+    /// Why the last try was refused; `None` if there was no try yet.
     refused: Option<String>,
 }
 
-/// The log's words for a change that was refused.
+/// The words that the log adds to the reason why a change could not be taken back.
 pub const AGAIN: &str = "the agent tries again every second";
 
 /// All pending changes.
@@ -47,19 +48,19 @@ pub struct Reverts {
 }
 
 impl Change<'_> {
-    /// The state that takes this change back.
+    /// The state to set in order to take this change back.
     pub fn back(&self) -> To {
         match (&self.subject.kind, self.to) {
             (_, To::Inc) => To::Dec,
             (_, To::Dec) => To::Inc,
             (Kind::Mode(info), _) => To::Mode(info.number.into()),
-            // A deferred dec that has removed a user is not undone.
+            // A key that is on only until a deferred dec is due counts as off.
             (Kind::Key(_), _) => To::Key(self.subject.is_held),
-            (Kind::Call(_) | Kind::Name, to) => to, // never chosen
+            (Kind::Call(_) | Kind::Name, to) => to, // Changes never have such a subject.
         }
     }
 
-    /// True if the subject does not have the new state already.
+    /// True if this changes the subject's state: the subject does not have the new state already.
     pub fn is_one(&self) -> bool {
         let shows_otherwise = |on: bool| matches!(&self.subject.kind, Kind::Key(info) if info.enabled != on);
         self.back() != self.to || matches!(self.to, To::Key(on) if shows_otherwise(on))
@@ -67,7 +68,7 @@ impl Change<'_> {
 }
 
 impl Reverts {
-    /// The time at which the next change is to be taken back.
+    /// The time at which the agent takes back the next change. `None` if nothing is pending.
     pub fn next(&self) -> Option<Instant> {
         self.pending.iter().map(|pending| pending.due).min()
     }
@@ -77,7 +78,7 @@ impl Reverts {
         self.pending.iter().filter(|pending| pending.is_of(subject)).map(|pending| pending.seconds_left(now)).min()
     }
 
-    /// A sentence for each subject that has the state already, but only for a time: by these changes, it keeps the state.
+    /// Sentences about subjects that have the new state already, but only for a time: `changes` make them keep the state for good.
     pub fn kept(&self, changes: &[Change<'_>], now: Instant) -> Vec<String> {
         let sentence = |change: &Change<'_>| {
             let &Change { subject, to } = change;
@@ -94,8 +95,8 @@ impl Reverts {
         self.pending.len() + count <= MOST
     }
 
-    /// Notes changes that a client asked for. At `due`, the agent takes them back; never, if that is `None`. Returns true if at least one is
-    /// pending.
+    /// Notes changes that a client asked for. The agent takes them back at the time `due`, or never if `due` is `None`. Returns true if at least one
+    /// of them is pending now.
     pub fn note(&mut self, changes: &[Change<'_>], due: Option<Instant>) -> bool {
         let mut any = false;
         for change in changes {
@@ -118,13 +119,13 @@ impl Reverts {
         any
     }
 
-    /// Postpones all tries to `until`: the agent could not list the subjects, so it does not know which there are.
+    /// Lets the agent take back nothing before `until`. Called if the agent could not list the subjects.
     pub fn postpone(&mut self, until: Instant) {
         self.pending.iter_mut().for_each(|pending| pending.due = pending.due.max(until));
     }
 
-    /// Takes back the changes that are due. Refused ones are due again at `again`. Returns what was done, and what was not taken back, with the
-    /// reason.
+    /// Takes back the changes that are due. Those that are refused are due again at `again`. Returns what was done, and the names that stay as they
+    /// are, each with the reason. A name is left out if the last try had the same reason.
     pub fn carry_out(
         &mut self,
         all: &[Subject],
@@ -174,9 +175,9 @@ impl Pending {
     }
 }
 
-/// Commits these changes in one transaction; each of them takes an earlier change back. One transaction cannot change a key twice, but two changes
-/// by `+1` or `-1` may be of one key. If there are such changes, or if the transaction is refused, each change gets a transaction of its own: so as
-/// many as possible succeed. Calls `made` with the changes that succeed. Returns what was done, and for each change the reason if it was refused.
+/// Commits these changes, each of which takes back an earlier change. If possible, all of them are one transaction. If two of them are `+1` or `-1`
+/// of the same key, which one transaction cannot contain, or if the transaction is refused, each change gets a transaction of its own, so that as
+/// many as possible succeed. Calls `made` with the changes that succeed. Returns what was done, and, for each change that was refused, the reason.
 fn together(
     changes: &[Change<'_>],
     all: &[Subject],
@@ -207,7 +208,7 @@ fn together(
     (done, refused)
 }
 
-/// Describes a transaction that took changes back. If the program has users of its own at a key, the key only loses one user.
+/// Describes a transaction that took changes back. A key that has other users stays on, and only loses one user.
 fn returned(changes: &[Change<'_>], all: &[Subject], outcome: Outcome) -> Done {
     let mut done = Done::of(changes, all, Some(outcome));
     for (shown, change) in done.changes.iter_mut().zip(changes) {

@@ -1,11 +1,13 @@
-//! The agent's thread.
+//! The agent's thread. One round of its loop:
 //!
 //! ```text
-//!   poll       the socket, and each client; no timeout, unless something is to be taken back or a line waits
-//!   reverts    what is due
-//!   accept     some; a client that is neither of this user nor of root is closed
-//!   clients    one request each, so that none delays the others
-//!   followers  20 times a second, if there are some
+//!   listener   opens the socket again if the program has closed it
+//!   poll       waits for the socket and for each client; it has a timeout only if something is due later
+//!   reverts    takes back the changes that are due
+//!   looks      repairs sites, if it is time
+//!   followers  sends them new records, 20 times a second
+//!   clients    answers one request of each, so that no client delays the others
+//!   accept     adds new clients; a connection of a user who is neither this process's nor root is closed
 //! ```
 
 use std::io;
@@ -27,9 +29,9 @@ use super::refused::{self, Refused};
 use super::verbs;
 use crate::protocol::{Answer, Done, Happened, Hello, Peer, Request};
 
-/// The size of the thread's stack. Pages that it does not touch cost nothing.
+/// The size of the thread's stack in bytes. Pages of the stack that the thread does not touch cost nothing.
 const STACK: usize = 512 << 10;
-/// The agent accepts at most this many clients before it serves the clients again.
+/// The largest number of clients that the agent accepts in one round.
 const ACCEPTED: usize = 16;
 
 pub struct Server {
@@ -57,7 +59,8 @@ impl Server {
     pub fn spawn(mut self, unblocked: &[i32]) -> io::Result<()> {
         let builder = std::thread::Builder::new().name("jumplabel-agent".to_owned()).stack_size(STACK);
         let mut before = std::mem::MaybeUninit::zeroed();
-        // SAFETY: the pointers lead to sets of signals. The new thread inherits this thread's signal mask, which is restored below.
+        // This thread blocks the signals while it starts the new thread, which inherits the mask.
+        // SAFETY: all pointers lead to sets of signals on this function's stack.
         unsafe {
             let mut all = std::mem::MaybeUninit::zeroed();
             libc::sigfillset(all.as_mut_ptr());
@@ -71,7 +74,7 @@ impl Server {
                 self.once();
             }
         });
-        // SAFETY: `before` holds the set of signals that the call above wrote there.
+        // SAFETY: `before` is this thread's mask, which the call of `pthread_sigmask` above has stored there.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
         thread.map(drop)
     }
@@ -101,7 +104,8 @@ impl Server {
         }
     }
 
-    /// Waits until there is something to do. Returns whether somebody has connected, and which events each client is ready for.
+    /// Waits until there is something to do. Returns whether somebody has connected, and the events for which each client is ready. `None` if the
+    /// wait was interrupted or failed.
     fn wait(&mut self) -> Option<(bool, Vec<PollFlags>)> {
         let now = Instant::now();
         let paused = self.listener.paused(now);
@@ -166,7 +170,7 @@ impl Server {
         client.answer(&answer);
     }
 
-    /// Logs what a request has changed, answers the client, and then tells those who watch.
+    /// Carries out a request: logs its event if it has one, answers the client, and then sends a change to the clients that watch.
     fn request(&mut self, at: usize, request: Request) {
         let watches = request == Request::Watch;
         let mut event = None;
@@ -227,7 +231,7 @@ impl Server {
         }
     }
 
-    /// Looks at all sites, if it is time.
+    /// Looks at all sites, if it is time for that.
     fn look(&mut self) {
         let found = {
             let _using = self.running.using_keys();
@@ -258,7 +262,7 @@ impl Server {
         kept.into_iter().for_each(|(key, why)| self.tell(Event::Kept { key, why }));
     }
 
-    /// Tells an event to the program, and, if it is a change, to those who watch.
+    /// Reports an event to the program and, if it is a change, to the clients that watch.
     fn tell(&mut self, event: Event) {
         (self.log)(&event);
         if let Event::Changed(happened) = event {

@@ -1,4 +1,4 @@
-//! Makes the socket so that no other user can connect, and removes sockets that dead processes have left.
+//! Makes the agent's socket, to which no other user can connect, and removes sockets that dead processes have left.
 
 use std::io;
 use std::path::Path;
@@ -11,10 +11,10 @@ use rustix::process::Pid;
 use super::inherited::Kept;
 use crate::directory;
 
-/// The number of clients that may wait to be accepted; `connect` of further ones waits.
+/// The number of clients that can wait to be accepted. If there are more, their calls of `connect` wait.
 const BACKLOG: i32 = 128;
 
-/// Listens at `path` in `directory`.
+/// Makes a socket that listens at `path`, which is in `directory`.
 pub fn listen(directory: &Path, path: &Path) -> io::Result<Kept> {
     let with_name = |error: Errno| {
         let error = io::Error::from(error);
@@ -27,7 +27,7 @@ pub fn listen(directory: &Path, path: &Path) -> io::Result<Kept> {
     directory::prepare(directory)?;
     sweep(directory);
     let listener = Kept::open(new)?;
-    // The file gets the mode of the socket, without the bits in umask. So nobody else may connect at any time.
+    // `bind` gives the socket's mode, without the bits in umask, to the file that it makes. So no other user may connect at any time.
     rustix::fs::fchmod(&listener, Mode::RUSR | Mode::WUSR)?;
     let mut bound = rustix::net::bind(&listener, &address);
     if bound == Err(Errno::ADDRINUSE) {
@@ -36,7 +36,7 @@ pub fn listen(directory: &Path, path: &Path) -> io::Result<Kept> {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
         }
         if is_stale(&address) {
-            // An earlier process of this number has left the socket, or this process has left it when it called `exec`.
+            // An earlier process with the same number has left the socket, or this process has left it by an `exec`.
             rustix::fs::unlink(path).map_err(with_name)?;
             bound = rustix::net::bind(&listener, &address);
         }
@@ -54,13 +54,13 @@ fn new() -> Result<std::os::fd::OwnedFd, Errno> {
     rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
 }
 
-/// True if nobody listens at the address any more.
+/// True if no process listens at the address any more.
 fn is_stale(address: &SocketAddrUnix) -> bool {
     new().is_ok_and(|socket| rustix::net::connect(&socket, address) == Err(Errno::CONNREFUSED))
 }
 
-/// True if a socket of this user has the name. A link to a socket does not count, nor does a regular file, which refuses connections as a
-/// stale socket does.
+/// True if the file at `path` is a socket of this user. A link to a socket does not count, nor does a regular file, although it refuses connections
+/// as a stale socket does.
 fn is_own_socket(path: impl rustix::path::Arg) -> bool {
     rustix::fs::lstat(path).is_ok_and(|found| {
         FileType::from_raw_mode(found.st_mode) == FileType::Socket
@@ -68,15 +68,15 @@ fn is_own_socket(path: impl rustix::path::Arg) -> bool {
     })
 }
 
-/// Removes a socket of this user. Anything else of that name stays.
+/// Removes the file at `path` if it is a socket of this user.
 pub fn remove(path: impl rustix::path::Arg + Copy) {
     if is_own_socket(path) {
         let _ = rustix::fs::unlink(path);
     }
 }
 
-/// Removes the sockets of processes that are gone. A process in another container may be alive though this process cannot see it. If that process
-/// listens, its socket stays.
+/// Removes the sockets of processes that are gone. A process in another container may be alive although this process cannot see it. So a socket stays
+/// if a process listens there.
 fn sweep(directory: &Path) {
     for socket in directory::sockets(directory).unwrap_or_default() {
         let pid = i32::try_from(socket.pid).ok().and_then(Pid::from_raw);

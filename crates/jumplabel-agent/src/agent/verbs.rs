@@ -1,4 +1,4 @@
-//! The answers of the agent. Each looks at the objects that are loaded now.
+//! The answers to the requests `list`, `check` and `set`. Each request lists anew the subjects of the objects that are loaded.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -60,8 +60,7 @@ pub fn list(items: &[Selector], made: &Made) -> Result<Answer, Refused> {
     Ok(Answer { keys: Some(rows?), ..Answer::new() })
 }
 
-/// Answers `check`. If a state is not the one asked for, the status is 1, without an error. If a site holds code that should not be there, the
-/// status is 4.
+/// Answers `check`. The status is 4 if a site does not do what its key says, 1 if a state is not the one asked for, and 0 otherwise.
 pub fn check(items: &[Selector]) -> Result<Answer, Refused> {
     let all = all()?;
     let (mut differences, mut status) = (Vec::new(), 0);
@@ -86,7 +85,7 @@ pub fn check(items: &[Selector]) -> Result<Answer, Refused> {
     Ok(Answer { status, differences: Some(differences), ..Answer::new() })
 }
 
-/// Whether the subject has this state. It is an error to ask for a state that such a subject cannot have.
+/// Whether the subject has the state `wanted`. An error if such a subject cannot have that state.
 fn is(subject: &Subject, wanted: &Assignment) -> Result<bool, Refused> {
     let cannot = |what: &str| Err((2, format!("{} cannot be `{}`: it is {what}", subject.name, wanted.value())));
     if let Some(said) = &subject.said {
@@ -97,7 +96,7 @@ fn is(subject: &Subject, wanted: &Assignment) -> Result<bool, Refused> {
         (Kind::Key(info), Assignment::On) => Ok(info.enabled),
         (Kind::Key(info), Assignment::Off) => Ok(!info.enabled),
         (Kind::Key(_), _) => cannot("a key, on or off"),
-        (Kind::Name, _) => cannot("a name of a layer"), // It has said something.
+        (Kind::Name, _) => cannot("a name of a layer"), // Not reached: `said` is never `None` for a name.
         (Kind::Mode(info), Assignment::Target(number)) => match number.parse::<u8>() {
             Ok(number) => Ok(number == info.number),
             Err(_) => cannot("a mode, a number"),
@@ -108,7 +107,7 @@ fn is(subject: &Subject, wanted: &Assignment) -> Result<bool, Refused> {
     }
 }
 
-/// A sentence for each site of a key that does not do what the key says.
+/// Sentences about the sites of a key that do not do what the key says, one for each site.
 fn damage(subject: &Subject) -> Result<Vec<String>, Refused> {
     let (name, mut sentences) = (&subject.name, Vec::new());
     each_difference(subject, |site| {
@@ -124,14 +123,15 @@ fn damage(subject: &Subject) -> Result<Vec<String>, Refused> {
     Ok(sentences)
 }
 
-/// Visits each site of a key that does not do what the key says. Returns how many sites load the key.
+/// Visits each site of a key that does not do what the key says. Returns the number of sites that load the key; 0 if the subject is not a key.
 fn each_difference(subject: &Subject, mut visit: impl FnMut(&jumplabel::Site)) -> Result<usize, Refused> {
     let Kind::Key(info) = subject.kind else { return Ok(0) };
     let mut loading = 0;
     let look = |site: jumplabel::Site| {
         loading += usize::from(site.loads);
         let differs = site.state.is_none_or(|state| {
-            // A site that loads follows the key at once. And the program may have changed the key after it was listed.
+            // A site that loads always does what the key says. If the program has changed the key since it was listed, `info` is out of date, and
+            // no site is compared with it.
             let is_told = !site.loads && info.key.is_enabled() == info.enabled;
             is_told && state.action::<Native>() != usize::from(site.arm != info.enabled)
         });
@@ -143,7 +143,7 @@ fn each_difference(subject: &Subject, mut visit: impl FnMut(&jumplabel::Site)) -
     visited.map(|_| loading).map_err(|error| (4, format!("{}: {error}", subject.name)))
 }
 
-/// Answers `set`: all changes or none. Of a subject that has the state already, it only repairs the sites.
+/// Answers `set`: carries out all changes or none. If a subject has its new state already, only its sites are repaired.
 pub fn set(
     items: &[Selector],
     seconds: Option<u32>,
@@ -191,15 +191,15 @@ pub fn set(
     Ok(done)
 }
 
-/// Repairs the sites of subjects that have the state already: something outside the library may have changed these sites. Returns how many
-/// sites it repaired.
+/// Repairs the sites of subjects that have their new state already: something outside the library may have changed these sites. Returns the number of
+/// sites that it has repaired.
 fn bring_back<'a>(changes: impl Iterator<Item = &'a Change<'a>>, by: AskedBy) -> Result<usize, Refused> {
     let mut sites = 0;
     for change in changes {
         let name = &change.subject.name;
         let outcome = match change.subject.kind {
             Kind::Key(info) => info.key.verify().map_err(|error| (4, format!("{name}: {error}")))?,
-            // `Begins` keeps whether the mode has its state for a while only.
+            // With `Begins`, a mode that has its state only for a time goes on having it only for that time, and any other mode keeps it for good.
             _ => change::commit(&[*change], Some(Stay::Begins), by).map_err(of)?,
         };
         sites += outcome.sites;
@@ -237,7 +237,7 @@ impl Changed {
     }
 }
 
-/// Notes for tracepoints that the changes turn on or off: the program turns them on or off, too, whenever it adds or removes a probe.
+/// Remarks on the tracepoints that the changes turn on or off: the program turns a tracepoint on or off, too, whenever it adds or removes a probe.
 fn notes(changes: &[Change<'_>], all: &[Subject]) -> Vec<String> {
     if changes.is_empty() {
         return Vec::new();
@@ -251,7 +251,7 @@ fn notes(changes: &[Change<'_>], all: &[Subject]) -> Vec<String> {
     of_tracepoints.filter_map(note).collect()
 }
 
-/// A selector that chooses this subject alone. If others have the same name, the selector also has the place of the declaration.
+/// A selector that chooses this subject. If other subjects have the same name, the selector also has the place of the declaration.
 fn exactly(subject: &Subject, all: &[Subject]) -> String {
     let Subject { name, file, line, column, .. } = subject;
     let is_alone = all.iter().filter(|other| other.name == *name).count() == 1;

@@ -1,4 +1,4 @@
-//! The requests of a tool, and their form as a line.
+//! The requests of a tool, and the lines in which a tool sends them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,27 +12,27 @@ pub enum Request {
     Hello,
     /// Lists what the selectors choose; everything if there is no selector.
     List(Vec<Selector>),
-    /// Checks that keys have the states given, and that their sites do what the keys say.
+    /// Checks that the sites of keys do what the keys say, and that each subject has the state that its selector gives, if it gives one.
     Check(Vec<Selector>),
-    /// Repairs sites that something outside the library has changed. Without a selector, it looks at all sites. With selectors, it looks only at the
-    /// sites of the keys that they choose. If they choose only calls and modes, the request is refused.
+    /// Repairs sites that something outside the library has changed: all sites if there is no selector, otherwise the sites of the keys that the
+    /// selectors choose. If the selectors choose only calls, modes or names without keys, the request is refused.
     Verify(Vec<Selector>),
     /// Changes states in one transaction.
     Set {
         /// The subjects and their new states.
         items: Vec<Selector>,
-        /// After how many seconds the agent takes the changes back.
+        /// The number of seconds after which the agent takes the changes back; `None` if it does not.
         seconds: Option<u32>,
-        /// True if the agent only says what would change.
+        /// Whether the agent only says what would change.
         dry_run: bool,
     },
-    /// Asks for an event for each change that the agent makes.
+    /// Asks for an event for each transaction of the agent from now on.
     Watch,
-    /// Asks for records of what happens at names of layers.
+    /// Asks for records of the events at names of layers from now on.
     Trace {
         /// The names.
         items: Vec<Selector>,
-        /// How many records in a second, at most.
+        /// The largest number of records in a second.
         per_second: Option<u32>,
     },
 }
@@ -44,7 +44,7 @@ impl FromStr for Request {
         let line = line.trim_ascii();
         let (verb, rest) = line.split_at(line.find(|char: char| char.is_ascii_whitespace()).unwrap_or(line.len()));
         let first = rest.split_ascii_whitespace().next();
-        // A first word that belongs after the items means that there are no items. It is no item itself, because the items of `set` have values.
+        // If the first word is one that belongs after the items, there are no items.
         let are_items = match verb {
             "set" => !matches!(first, None | Some("for" | "dry-run")),
             "trace" => !matches!(first, None | Some("at")),
@@ -101,17 +101,17 @@ impl FromStr for Request {
     }
 }
 
-/// The items at the beginning of a text, and the rest of the text, which begins with a blank.
+/// The items at the beginning of a text, and the rest of the text, which is empty or begins with a blank.
 fn items(text: &str) -> Result<(Vec<Selector>, &str), String> {
     let (items, rest) = split(text)?;
     let items: Result<_, _> = items.iter().map(|item| item.parse()).collect();
     Ok((items?, rest))
 }
 
-/// Splits a list of items with commas between them, as [`item`] writes it.
+/// Splits a text into items. The items have commas between them, and are in the form in which [`item`] writes them.
 ///
 /// # Errors
-/// If a string of JSON in it has no end, or is not followed by a comma.
+/// If a string of JSON has no end, or has something else than a comma after it, or if a blank follows an item.
 pub fn split_items(text: &str) -> Result<Vec<String>, String> {
     match split(text)? {
         (items, "") => Ok(items),
@@ -143,7 +143,7 @@ fn split(text: &str) -> Result<(Vec<String>, &str), String> {
     }
 }
 
-/// An item as a line contains it: a string of JSON if it has characters that separate items.
+/// The form of an item in a line: a string of JSON if the item has characters that separate items, otherwise the item itself.
 #[must_use]
 pub fn item(text: &str) -> String {
     if text.contains(separates) || text.starts_with('"') {
@@ -173,7 +173,7 @@ pub fn duration(word: &str) -> Result<u32, String> {
         .ok_or_else(|| format!("`{word}`: for takes seconds, from 1 to {}: 30 or 30s", u32::MAX))
 }
 
-/// Reads a number of records in a second.
+/// Reads a number of records in a second: a number above 0.
 pub fn rate(word: &str) -> Result<u32, String> {
     let number = if word.bytes().all(|byte| byte.is_ascii_digit()) { word.parse().ok() } else { None };
     number.filter(|&number| number > 0).ok_or_else(|| format!("`{word}`: give a number of records in a second: 1000"))
@@ -192,14 +192,14 @@ impl Request {
         }
     }
 
-    /// True if the name or the path that the item chooses has a blank or a comma. A value may have them, too, but a string of JSON holds it.
+    /// True if the pattern of an item has a blank or a comma. (A value may have blanks and commas, because its item becomes a string of JSON.)
     pub fn has_separators(&self) -> bool {
         let what = |item: &Selector| Selector { assignment: None, ..item.clone() }.to_string();
         self.parts().1.iter().any(|item| what(item).contains(separates))
     }
 }
 
-/// Displays a request as a line, without its end.
+/// Displays a request as a line, without the end of the line.
 impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (verb, items) = self.parts();

@@ -1,4 +1,4 @@
-//! Windows's part of the start-up variables.
+//! The part of the start-up variables that is different on Windows.
 
 use std::fs::File;
 use std::io;
@@ -6,12 +6,12 @@ use std::io;
 use super::not_regular;
 use crate::outside::Text;
 
-/// Always false: a program has the rights of whoever starts it. An elevated program gets the environment of the user whose rights it has.
+/// Always false: a program has the rights of the user who starts it. An elevated program gets the environment of the user whose rights it has.
 pub(super) fn has_more_rights() -> bool {
     false
 }
 
-/// Returns the reason why there is no agent. `Ok` if `words` ask for none.
+/// Starts no agent. Returns the reason, or `Ok` if `words`, the value of `JUMPLABEL_AGENT`, asks for none.
 pub fn start(words: &str) -> Result<(), &'static str> {
     if matches!(words.trim(), "" | "0" | "off") {
         return Ok(());
@@ -19,15 +19,15 @@ pub fn start(words: &str) -> Result<(), &'static str> {
     Err("there is none on Windows; JUMPLABEL sets keys when a program starts")
 }
 
-/// There is no agent to forbid anything.
+/// Does nothing, because there is no agent that could change keys.
 pub(super) fn forbid(_: &[Text]) {}
 
-/// Ends the process. `exit` would run destructors of objects that are not constructed yet.
+/// Ends the process by `_exit`. (`exit` would run destructors of objects whose constructors have not run yet.)
 pub(super) fn exit(status: i32) -> ! {
     unsafe extern "C" {
         fn _exit(status: i32) -> !;
     }
-    // SAFETY: `_exit` has no condition.
+    // SAFETY: `_exit` may be called at any time with any status.
     unsafe { _exit(status) }
 }
 

@@ -1,9 +1,9 @@
-//! Reads the dynamic sections of loaded objects. Only for 64-bit ELF files.
+//! Reads the dynamic sections of loaded objects, which must be 64-bit ELF files.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ops::Range;
 
-/// The beginning of `struct dl_phdr_info`.
+/// The first members of `struct dl_phdr_info`.
 #[repr(C)]
 struct Info {
     base: usize,
@@ -12,7 +12,7 @@ struct Info {
     count: u16,
 }
 
-/// `Elf64_Phdr`.
+/// A program header: `Elf64_Phdr`.
 #[repr(C)]
 struct Header {
     kind: u32,
@@ -25,7 +25,7 @@ struct Header {
     _align: u64,
 }
 
-/// `Elf64_Rela`.
+/// A relocation: `Elf64_Rela`.
 #[repr(C)]
 pub(super) struct Relocation {
     pub(super) offset: usize,
@@ -34,7 +34,7 @@ pub(super) struct Relocation {
     _addend: i64,
 }
 
-/// `Elf64_Sym`.
+/// A symbol: `Elf64_Sym`.
 #[repr(C)]
 pub(super) struct Symbol {
     name: u32,
@@ -52,39 +52,41 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// The parts of an object's dynamic section that `copied` needs.
+/// The parts of an object's dynamic section that [`copied`](super) needs.
 pub(super) struct Loaded<'a> {
     pub(super) name: &'a CStr,
     pub(super) base: usize,
     headers: &'a [Header],
-    /// The addresses of the table of symbols, of the names of symbols (`names`), and of the GNU hash table (`hash`). 0 if the object has none.
+    /// The address of the table of symbols; 0 if the object has none. Likewise `names` for the names of symbols, and `hash` for the GNU hash table.
     symbols: usize,
     names: usize,
     hash: usize,
     /// The relocations that name a symbol.
     pub(super) relocations: &'a [Relocation],
-    /// True if the object was linked with -Bsymbolic: its references to its own symbols stay in it.
+    /// Whether the object was linked with -Bsymbolic. If so, its references to a symbol that it defines lead to its own definition.
     pub(super) symbolic: bool,
 }
 
 impl<'a> Loaded<'a> {
+    /// Reads the dynamic section of the object that `info` describes.
+    ///
     /// # Safety
-    /// `info` is from `dl_iterate_phdr`, which still runs.
+    /// `info` comes from a call of `dl_iterate_phdr` that still runs.
     unsafe fn of(info: &'a Info) -> Loaded<'a> {
-        // SAFETY: the loader gives an array of `count` headers.
+        // SAFETY: the loader says that `info.headers` is an array of `count` headers. The object stays loaded while `dl_iterate_phdr` runs.
         let headers = unsafe { core::slice::from_raw_parts(info.headers, usize::from(info.count)) };
-        // SAFETY: the loader gives a string, or null.
+        // SAFETY: the loader says that `info.name` is null or a string.
         let name = if info.name.is_null() { c"" } else { unsafe { CStr::from_ptr(info.name) } };
         let mut loaded =
             Loaded { name, base: info.base, headers, symbols: 0, names: 0, hash: 0, relocations: &[], symbolic: false };
         let Some(dynamic) = headers.iter().find(|header| header.kind == 2) else { return loaded };
         let (mut rela, mut bytes, mut relative) = (0, 0, 0);
         let mut at = info.base.wrapping_add(dynamic.address) as *const [usize; 2];
-        // SAFETY: the loader has mapped the section, which ends with a tag of 0.
+        // SAFETY: the loader has mapped the dynamic section. It is an array of pairs that ends with a tag of 0, where this loop ends.
         while let [tag, value] = unsafe { at.read() }
             && tag != 0
         {
-            // glibc has added the base to the addresses; musl has not.
+            // The base is added to the address if the loader has not done it: glibc adds it, musl does not.
             let address = if value < info.base { value.wrapping_add(info.base) } else { value };
             match tag {
                 5 => loaded.names = address,
@@ -101,7 +103,7 @@ impl<'a> Loaded<'a> {
         }
         let count = bytes / size_of::<Relocation>();
         if rela != 0 && relative < count {
-            // SAFETY: the section says that `bytes` of relocations begin there.
+            // SAFETY: the dynamic section says that `bytes` bytes of relocations begin at `rela`, and the loader has mapped them.
             let all = unsafe { core::slice::from_raw_parts(rela as *const Relocation, count) };
             loaded.relocations = &all[relative..];
         }
@@ -120,21 +122,23 @@ impl<'a> Loaded<'a> {
     }
 
     pub(super) fn symbol(&self, number: u32) -> (&'a Symbol, &'a CStr) {
-        // SAFETY: the number is from a relocation or from the hash table, so the table of symbols has it.
+        // SAFETY: the callers pass numbers from a relocation or from the hash table, so the table of symbols has such an element. Its name is a
+        // string among the names of symbols.
         unsafe {
             let symbol = &*(self.symbols as *const Symbol).add(number as usize);
             (symbol, CStr::from_ptr((self.names as *const c_char).add(symbol.name as usize)))
         }
     }
 
-    /// The addresses of the symbol that the object defines under this name.
+    /// The addresses of the variable or function that the object defines under this name; `None` if it defines none.
     pub(super) fn definition(&self, name: &CStr) -> Option<Range<usize>> {
         let hash =
             name.to_bytes().iter().fold(5381u32, |hash, &byte| hash.wrapping_mul(33).wrapping_add(u32::from(byte)));
         if self.hash == 0 || self.symbols == 0 {
             return None;
         }
-        // SAFETY: the loader reads the same GNU hash table, whose layout is: four numbers, a filter of words, the buckets, the hashes of symbols.
+        // SAFETY: the reads follow the layout of a GNU hash table, which the loader uses, too: four numbers, a filter of words, the buckets, the
+        // hashes of symbols. A chain of hashes ends with one whose lowest bit is 1.
         unsafe {
             let words = self.hash as *const u32;
             let [buckets, first, filter] = [0, 1, 2].map(|number| words.add(number).read());
@@ -162,10 +166,11 @@ impl<'a> Loaded<'a> {
 pub(super) fn each(mut visit: impl FnMut(&Loaded<'_>) -> bool) {
     type Visit<'a> = &'a mut dyn FnMut(&Loaded<'_>) -> bool;
     unsafe extern "C" fn call(info: *const Info, _: usize, visit: *mut c_void) -> c_int {
-        // SAFETY: the loader passes a valid `info`, and `visit` is the pointer that is passed below.
+        // SAFETY: the loader passes a valid `info`. `visit` is the pointer to the variable `visit` below, which only this function uses meanwhile.
         unsafe { c_int::from((*visit.cast::<Visit<'_>>())(&Loaded::of(&*info))) }
     }
     let mut visit: Visit<'_> = &mut visit;
-    // SAFETY: the callback uses its arguments only during the call. The loader's lock is recursive, so a constructor that holds it may call this.
+    // SAFETY: `call` has the type that the loader expects, and uses its arguments only while it runs. The loader's lock is recursive, so a
+    // constructor that runs under that lock may call this.
     unsafe { dl_iterate_phdr(call, (&raw mut visit).cast()) };
 }

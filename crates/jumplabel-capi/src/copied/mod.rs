@@ -1,4 +1,4 @@
-//! Refuses keys of a shared library that a program treats as its own.
+//! Ends the process if a program treats a shared library's key as its own, so that the key exists twice or is out of reach.
 //!
 //! ```text
 //!   program, not -fPIC                      libnet.so
@@ -6,12 +6,12 @@
 //!                       ▲ R_X86_64_COPY               ◄─ otherwise by a slot, which leads to the copy, too
 //! ```
 //!
-//! Compilers let a program refer to a variable of a library by its distance, which the linker does not know. So the linker puts a copy of the
-//! variable into the program, and all objects use the copy, except those that were built to use their own variable. Then there are two keys, and a
-//! flip of one does not reach the sites of the other. If copies are forbidden, GNU ld lets the loader write the distance into the code or the table,
-//! where it has no room.
+//! In a program that is not compiled with -fPIC, code refers to a variable of a library by the distance to the variable, which the linker does not
+//! know. So the linker puts a copy of the variable into the program. All objects then use the copy, except those that were built to use their own
+//! variable. If there are such objects, there are two keys, and a flip of one does not reach the sites of the other. If copies are forbidden, GNU ld
+//! makes the loader write the distance into the code or the table, where there is no room for it.
 //!
-//! The constructor of each object finds both cases from the relocations of the program, and ends the process. Otherwise the program would take wrong
+//! The constructor of each object finds both cases in the relocations of the program, and ends the process. Otherwise the program would take wrong
 //! arms without an error. This was tested on x86-64 only.
 
 use core::ffi::{CStr, c_void};
@@ -24,10 +24,10 @@ use elf::{Loaded, Relocation, each};
 
 mod elf;
 
-/// `R_X86_64_COPY`.
+/// The number of the relocation type `R_X86_64_COPY`.
 const COPY: u32 = 5;
 
-/// `struct jump_entry`.
+/// A table entry: C's `struct jump_entry`.
 #[repr(C)]
 struct Entry {
     _code: i32,
@@ -36,26 +36,26 @@ struct Entry {
     meta: u32,
 }
 
-/// The table of the object to which this record belongs.
+/// The table of the object to which this record belongs (docs/table-format.md).
 ///
 /// # Safety
-/// `record` is the record of an object: docs/table-format.md.
+/// `record` is the record of an object.
 unsafe fn table<'a>(record: *const c_void) -> &'a [Entry] {
     let bounds = record.cast::<i32>().wrapping_add(14);
-    // SAFETY: the caller passes the record of an object; these two words of it hold the distances to the bounds of its table.
+    // SAFETY: the caller guarantees that `record` is the record of an object. These two words of it hold the distances to the bounds of the table.
     let [start, stop] = [0, 1].map(|number| unsafe {
         let word = bounds.add(number);
         (word as usize).wrapping_add_signed(word.read() as isize)
     });
     if start >= stop {
-        return &[]; // An object without sites may have no table. Then the linker leaves both bounds 0.
+        return &[]; // An object without sites may have no table. The linker then leaves both bounds 0.
     }
-    // SAFETY: the linker puts whole entries between these bounds.
+    // SAFETY: the linker puts whole entries, and nothing else, between these bounds. They are never written.
     unsafe { core::slice::from_raw_parts(start as *const Entry, (stop - start) / size_of::<Entry>()) }
 }
 
 impl Entry {
-    /// The address of the key. `None` if the word that holds it is not mapped.
+    /// The address of the entry's key. `None` if that address is in a slot that `object` does not map for reading.
     fn key(&self, object: &Loaded) -> Option<usize> {
         let word = (&raw const self.key as usize).wrapping_add_signed(self.key as isize);
         if self.meta & 2 == 0 {
@@ -68,12 +68,12 @@ impl Entry {
     }
 }
 
-/// Ends the process if sites of this object follow a key that exists twice, or one that the program cannot reach.
+/// Ends the process if sites of this object check a key that exists twice, or a key that the program cannot reach.
 ///
 /// # Safety
 /// `record` is the record of an object whose constructor runs.
 pub(crate) unsafe fn refuse(record: *const c_void) {
-    // SAFETY: the caller passes the record of an object whose constructor runs.
+    // SAFETY: the caller guarantees that `record` is the record of an object. Its constructor runs, so the object is loaded.
     let entries = unsafe { table(record) };
     let (mut is_program, mut is_suspect) = (true, false);
     each(|object| {
@@ -98,12 +98,13 @@ fn is_foreign(relocation: &Relocation) -> bool {
     relocation.kind == COPY || is_near(relocation)
 }
 
-/// True if the relocation names a symbol, and is `R_X86_64_PC32`, `_32` or `_32S`, which has no room for the distance to another object.
+/// True if the relocation is near: it names a symbol, and is `R_X86_64_PC32`, `_32` or `_32S`, whose word has no room for the distance to another
+/// object.
 fn is_near(relocation: &Relocation) -> bool {
     matches!(relocation.kind, 2 | 10 | 11) && relocation.symbol != 0
 }
 
-/// Ends the process if the loader has written into the table by a near relocation. A correct table has none, because its words lead to places in the
+/// Ends the process if the program has a near relocation in the table `entries`. A correct table has none, because its words lead to places in the
 /// same object.
 fn table_is_relocated(program: &Loaded, entries: &[Entry]) {
     let Range { start, end } = entries.as_ptr_range();
@@ -114,7 +115,7 @@ fn table_is_relocated(program: &Loaded, entries: &[Entry]) {
     }
 }
 
-/// Ends the process if sites of `object` follow a library's key that this relocation has copied, or cannot reach.
+/// Ends the process if sites of `object` check a library's key that this relocation of the program has copied, or cannot reach.
 fn look(program: &Loaded, relocation: &Relocation, object: &Loaded, entries: &[Entry]) {
     let (symbol, name) = program.symbol(relocation.symbol);
     let copy = program.base.wrapping_add(relocation.offset);

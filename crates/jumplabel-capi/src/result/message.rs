@@ -1,11 +1,11 @@
-//! The messages of the core's errors, with the names that a C programmer knows.
+//! The messages of the core's errors for C: names of Rust are replaced by names of C.
 
 use jumplabel::text::Pieces;
 use jumplabel::{Error, WriterKind};
 
 use super::{Refusal, text};
 
-/// Passes the core's text to `pieces`, with names of Rust replaced by those of C.
+/// Passes the message of `error` to `pieces`. It is the core's own message, unless that has names that exist only in Rust.
 #[cold]
 pub(super) fn tell(error: &Error, pieces: Pieces<'_>) {
     match error {
@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    /// The texts contain only names that exist in C.
+    /// No message has a name that exists only in Rust.
     #[test]
     fn no_text_is_about_rust() {
         let errors = [
@@ -99,7 +99,7 @@ mod tests {
         let names_rust = |said: &&String| of_rust.iter().any(|word| said.contains(word));
         assert_eq!(ours.iter().find(names_rust), None);
         assert!(core_s.iter().filter(names_rust).count() >= 4);
-        // The hook's buffer has room for each text, and for the name of a function.
+        // Each message fits into the hook's buffer, together with the name of a function.
         assert!(ours.iter().all(|said| said.len() < 270), "{ours:#?}");
         assert!(ours[0].contains("-DJUMPLABEL_FALLBACK"), "{}", ours[0]);
     }

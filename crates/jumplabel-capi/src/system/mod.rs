@@ -1,4 +1,4 @@
-//! Services of the system: the number of the calling thread, whether memory is mapped, output of warnings without a hook.
+//! Services of the system: the number of the calling thread, whether memory is mapped, output to standard error, and `abort`.
 
 #[cfg_attr(all(feature = "hosted", not(windows)), path = "linux.rs")]
 #[cfg_attr(all(feature = "hosted", windows), path = "windows.rs")]
@@ -6,6 +6,6 @@
 mod here;
 
 #[cfg(feature = "hosted")]
-#[allow(unused_imports)] // not used on every target
+#[allow(unused_imports)] // Not used on all targets.
 pub(crate) use here::abort;
 pub(crate) use here::{is_mapped, me, print};

@@ -1,4 +1,4 @@
-//! Services of the system for a Windows program.
+//! The services of the system in a program on Windows.
 
 use core::ffi::{c_int, c_uint, c_void};
 
@@ -29,27 +29,28 @@ pub(crate) fn me() -> usize {
     GetCurrentThreadId() as usize
 }
 
-/// False if nothing is mapped at the address, for example because the key's object was unloaded. The mapping may go at any time after this. True if
-/// the system refuses to say.
+/// False if nothing is mapped at the address now, for example because the key's object was unloaded. True otherwise, also if the system refuses to
+/// say.
 pub(crate) fn is_mapped<T>(at: *const T) -> bool {
     let mut region = Region::default();
-    // SAFETY: the call reads nothing at the address. It writes only `region`.
+    // SAFETY: the call writes to `region`, whose size is passed. It reads nothing at the address.
     let told = unsafe { VirtualQuery(at.cast(), &raw mut region, size_of::<Region>()) };
     told == 0 || region.state == MEM_COMMIT
 }
 
 unsafe extern "C" {
     /// Ends the process as a failed assertion does.
-    #[allow(dead_code)] // not used on every target
+    #[allow(dead_code)] // Not used on all targets.
     pub(crate) safe fn abort() -> !;
 }
 
-/// Prints on standard error.
+/// Writes a text to standard error.
 pub(crate) fn print(text: &[u8]) {
     unsafe extern "C" {
         #[link_name = "_write"]
         fn write(descriptor: c_int, bytes: *const c_void, count: c_uint) -> c_int;
     }
-    // SAFETY: the pointer and the length are those of a slice. If standard error is closed, nothing can be done.
+    // The result is ignored: if standard error is closed, nothing can be done.
+    // SAFETY: the pointer and the length are those of a slice.
     unsafe { write(2, text.as_ptr().cast(), text.len().try_into().unwrap_or(c_uint::MAX)) };
 }

@@ -1,5 +1,5 @@
-//! Armv7-A, in A32 code: one aligned word. Any thread fetches the whole old word or the whole new word (Arm ARM for Armv7-A, A3.5.4, which names
-//! `NOP` and `B`). Thumb code has no sites.
+//! Armv7-A, in A32 code: a site is one aligned word. A thread that runs the site during a change fetches the whole old word or the whole new word
+//! (Arm ARM for Armv7-A, A3.5.4, which names `NOP` and `B`). Thumb code has no sites.
 //!
 //! ```text
 //!  nop    00 f0 20 e3   nop
@@ -18,7 +18,7 @@ use crate::{Arch, Code, State};
 pub struct Arm;
 
 impl Arch for Arm {
-    /// The distance from the site's address plus 8, which is where the processor counts from. Addresses are modulo 4 GiB.
+    /// The distance to the target from the site's address plus 8, because `b` counts from there. Addresses wrap around at 4 GiB.
     fn displacement(address: u64, target: u64) -> Option<i32> {
         let distance = (target as u32).wrapping_sub(address as u32).wrapping_sub(8).cast_signed();
         word::displacement(address, distance.into(), 26, 4)

@@ -1,4 +1,4 @@
-//! LoongArch, 64 bits: one aligned word.
+//! LoongArch, 64 bits: a site is one aligned word.
 //!
 //! ```text
 //!  nop    00 00 40 03          andi $zero, $zero, 0
@@ -8,7 +8,7 @@
 //! The manual (LoongArch Reference Manual, volume 1) says that hardware keeps instruction caches coherent with stores of other processors
 //! (2.1.7.1), and that a fetch after `IBAR` sees all stores before the `IBAR` (2.2.8.2). The manual does not say what happens if a thread
 //! runs a word while another thread stores it. Linux's own jump labels assume that the thread runs the old or the new word, for this nop
-//! and this `b`. So the function of a naked key has such a site, too, and no instruction whose immediate changes.
+//! and this `b`. So the function of a naked key has a site with the same two instructions, and no instruction whose immediate changes.
 
 use super::word;
 use crate::kind::branch::Branch;

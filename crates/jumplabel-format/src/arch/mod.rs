@@ -13,10 +13,10 @@ pub mod x86;
 use crate::State;
 
 impl State {
-    /// At a check's site: whether execution continues after the site, so that the check yields the value in the entry's meta word. At a
-    /// naked key's function: whether the function returns false.
+    /// Whether a check in this state falls through, and so yields the value in its entry's meta word ([`ARM`](crate::layout::ARM)). For the
+    /// function of a naked key: whether the function returns false. For calls, switches and operations the result has no meaning.
     #[must_use]
     pub fn falls_through(self) -> bool {
-        self.action::<x86::X86<64>>() == 0 // The same on every instruction set.
+        self.action::<x86::X86<64>>() == 0 // The action of a state is the same on every instruction set.
     }
 }

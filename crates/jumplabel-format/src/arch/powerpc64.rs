@@ -1,4 +1,4 @@
-//! POWER, 64 bits, little endian, ELFv2: one aligned word (Power ISA book I, 2.4, `b`; book II, 1.8, "Instruction storage").
+//! POWER, 64 bits, little endian, ELFv2: a site is one aligned word (Power ISA book I, 2.4, `b`; book II, 1.8, "Instruction storage").
 //!
 //! ```text
 //!  nop    00 00 00 60   ori 0,0,0

@@ -13,7 +13,7 @@ use crate::{Arch, Code, State};
 pub struct Riscv32;
 
 impl Arch for Riscv32 {
-    /// Addresses are modulo 4 GiB.
+    /// The distance from the site to the target. Addresses wrap around at 4 GiB.
     fn displacement(address: u64, target: u64) -> Option<i32> {
         let distance = (target as u32).wrapping_sub(address as u32).cast_signed();
         word::displacement(address, distance.into(), 21, 2)

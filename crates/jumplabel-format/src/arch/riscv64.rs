@@ -1,5 +1,6 @@
-//! RV64: one aligned word. Any thread fetches the whole old word or the whole new word. With compressed instructions the assembler aligns to 2
-//! bytes only, so a site aligns itself. (RISC-V unprivileged ISA: 2.5.1, `JAL`; 3, "Zifencei".)
+//! RV64: a site is one aligned word. A thread that runs the site during a change fetches the whole old word or the whole new word. If compressed
+//! instructions are on, the assembler aligns instructions to 2 bytes only, so the library's macros align each site to 4. (RISC-V unprivileged ISA:
+//! 2.5.1, `JAL`; 3, "Zifencei".)
 //!
 //! ```text
 //!  nop     13 00 00 00    addi x0, x0, 0
@@ -9,9 +10,9 @@
 //!  true    13 05 10 00    li a0, 1
 //! ```
 //!
-//! A site and its other arm are in one function, so a mebibyte is far enough. What happens if the arm is farther away depends on the first
-//! state. If the site starts as a jump, the assembler or linker reports an error. If it starts as a nop, the first flip fails with
-//! `OutOfRange`. A stub in reach would help, but would cost each site a register.
+//! A site and its other arm are in one function, so a mebibyte is far enough. If the arm is farther away, the first state decides what happens. If
+//! the site starts as a jump, the assembler or linker reports an error. If the site starts as a nop, the first flip fails with `OutOfRange`. A jump
+//! to a nearby stub, which jumps on to the arm, would help, but would cost each site a register.
 
 use super::word;
 use crate::kind::branch::Branch;
@@ -48,7 +49,7 @@ impl Naked for Riscv64 {
 }
 
 impl Op for Riscv64 {
-    /// The rules are from the RISC-V unprivileged ISA, "RV32/64G Instruction Set Listings".
+    /// Checks whether `bytes` can be the instruction of a site, by the RISC-V unprivileged ISA, "RV32/64G Instruction Set Listings".
     fn examine(bytes: &[u8]) -> Result<(), Fault> {
         let word = word::of(bytes)?;
         let register = |bit: u32| word >> bit & 31;
@@ -56,7 +57,7 @@ impl Op for Riscv64 {
         let names_stack = match word & 0x7f {
             // Branches, `jal`, `jalr`.
             0x63 | 0x67 | 0x6f => return Err(Fault::Jumps),
-            // `ecall`, `ebreak`, and the instructions that return from them.
+            // `ecall`, `ebreak`, and the instructions that return from a trap.
             0x73 if matches!(word >> 7, 0 | 0x2000 | 0x4000 | 0x20_4000 | 0x60_4000 | 0xe0_4000 | 0xf6_4000) => {
                 return Err(Fault::Jumps);
             }
@@ -70,9 +71,9 @@ impl Op for Riscv64 {
             0x33 | 0x3b | 0x2f => result || first || second,
             0x23 => first || second,
             0x27 => first,
-            // Instructions for control registers, with a register or with an immediate.
+            // Instructions for control registers. Bit 14 tells whether the operand is a register or an immediate.
             0x73 => result || word & 0x4000 == 0 && first,
-            // Floating point. Some of these instructions have a general register for the result or the operand.
+            // Floating point. In some of these instructions the result or the operand is a general register.
             0x53 => match word >> 27 {
                 0b10100 | 0b11000 | 0b11100 => result,
                 0b11010 | 0b11110 => first,

@@ -1,12 +1,12 @@
-//! z/Architecture: `brcl` has a mask that says whether it jumps: never or always. The nop and the jump differ in one byte; the displacement
-//! stays (Principles of Operation, "Branch relative on condition long").
+//! z/Architecture: a site is a `brcl` of six bytes (Principles of Operation, "Branch relative on condition long"). Its mask says whether it jumps: 0
+//! is never, 15 is always. So the nop and the jump differ in one byte, and have the same displacement.
 //!
 //! ```text
 //!  nop    c0 04 rel32   brcl 0, target
 //!  jump   c0 f4 rel32   brcl 15, target     rel32: half of the distance, big endian
 //! ```
 //!
-//! While the displacement changes (in a static call's trampoline), the mask is 0, which never jumps (`pass`).
+//! While the displacement changes (for example that of a static call's trampoline), the mask is 0, so the instruction never jumps (`pass.rs`).
 
 use crate::kind::branch::Branch;
 use crate::kind::jump::Jump;
@@ -25,8 +25,8 @@ impl Arch for S390x {
     const SINGLE_STORE: bool = false;
     const STEPS: u8 = Pass::STEPS;
 
-    /// The distance in bytes. `None` if it is odd, or does not fit in 32 bits. (So a jump reaches 2 GiB here, although the instruction
-    /// would reach 4 GiB.)
+    /// The distance from the site to the target, in bytes. `None` if the distance is odd, or does not fit in 32 bits. So a jump reaches 2 GiB here,
+    /// although the instruction itself reaches 4 GiB.
     fn displacement(address: u64, target: u64) -> Option<i32> {
         i32::try_from(target.wrapping_sub(address).cast_signed()).ok().filter(|distance| distance % 2 == 0)
     }
@@ -41,7 +41,7 @@ impl Arch for S390x {
     }
 }
 
-/// The byte with the mask, and the mask with which the instruction never jumps.
+/// The byte at offset 1 holds the mask. With the value 04 the mask is 0, so the instruction never jumps.
 const PASS: Pass = Pass { at: 1, byte: 0x04 };
 
 impl Branch for S390x {
@@ -53,7 +53,7 @@ impl Branch for S390x {
 }
 
 impl Jump for S390x {
-    /// Finds the state. If the mask is 0, the displacement does not matter.
+    /// The state of a site that holds `code`. If the mask is 0, the state is [`State::INDIRECT`], whatever the displacement in `code` is.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         let holds = |state, displacement| <Self as Jump>::encode(state, displacement) == code;
         match displacement {

@@ -23,7 +23,7 @@ pub(crate) fn branch(state: State, nop: u32, jump: u32) -> Code {
     code(BRANCH, if state == State::JUMP { jump } else { nop })
 }
 
-/// The instruction of an operation in place, as a word. An error if it does not have four bytes.
+/// The instruction `bytes` of an operation in place, as a word. [`Fault::Length`] if it does not have four bytes.
 pub(crate) fn of(bytes: &[u8]) -> Result<u32, Fault> {
     bytes.try_into().map(u32::from_le_bytes).map_err(|_| Fault::Length)
 }

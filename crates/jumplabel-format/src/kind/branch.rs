@@ -11,8 +11,8 @@ impl State {
     pub const JUMP: State = State::new(BRANCH, 1);
     /// x86: an instruction that falls through. Its first byte is the only one that differs from the jump.
     pub const TEST: State = State::new(BRANCH, 2);
-    /// x86: the first byte of `TEST`, and behind it bytes of the nop's tail and of `TEST`'s. Falls through. A site stays in this state if its
-    /// process was forked in mid-flip, or if core sync was refused in mid-flip.
+    /// x86: the first byte of `TEST`, followed by four bytes, each of which is that of the nop or that of `TEST`. Falls through. A site passes
+    /// through this state in its first flip. It stays in it if its process was forked in mid-flip, or if core sync was refused in mid-flip.
     pub const PRIMING: State = State::new(BRANCH, 3);
     /// x86: a mixture of the nop and the jump, byte by byte. A site that lies across two pages gets into this state if something outside
     /// the library gives one of the pages the bytes of its file back. The site may then do anything, so no change leaves it in this state.
@@ -22,7 +22,7 @@ impl State {
 /// The names of the states, in the order of their numbers.
 pub(crate) const NAMES: &[&str] = &["nop", "jump", "test", "priming", "torn"];
 
-/// The checks of an instruction set.
+/// How an instruction set encodes the sites of checks.
 pub trait Branch: Arch {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;

@@ -10,7 +10,7 @@ use crate::state::{Leads, Target};
 use crate::{Code, State, StepBytes};
 
 impl State {
-    /// A call that leads to the target, or to the trampoline.
+    /// The only state: the displacement leads to the call's target or to the trampoline.
     pub const CALLS: State = State::new(CALL_SITE, 0);
 }
 
@@ -20,12 +20,13 @@ pub(crate) const NAMES: &[&str] = &["calls"];
 /// The length of a site in bytes.
 const BYTES: usize = size_of::<i32>();
 
-/// A processor fetches either the four old bytes or the four new ones, and no mixture, on two conditions: one store wrote them, and they lie in
-/// eight aligned bytes (AMD64 Architecture Programmer's Manual volume 2, 7.3.2; Intel SDM volume 3, 9.1.1). One cache line is not enough: Zen 4
-/// executes mixtures of bytes that lie across the two halves of a line. (HotSpot has the same limit, `NativeCall::set_destination_mt_safe`.)
+/// The size of the aligned block that must contain all four bytes of a site that changes. If one store writes four bytes in such a block, a
+/// processor fetches the old bytes or the new ones, and no mixture (AMD64 Architecture Programmer's Manual volume 2, 7.3.2; Intel SDM volume 3,
+/// 9.1.1). To lie in one cache line is not enough: Zen 4 executes mixtures of bytes that lie across the two halves of a line. (HotSpot has the same
+/// limit, `NativeCall::set_destination_mt_safe`.)
 const ALIGNED: usize = 8;
 
-/// The calls of an instruction set.
+/// How an instruction set encodes the sites of listed calls.
 pub trait CallSite: Jump {
     /// The length of a site in bytes.
     const BYTES: usize = BYTES;
@@ -45,18 +46,18 @@ pub trait CallSite: Jump {
         }
     }
 
-    /// The displacement, which is all that the site holds.
+    /// The bytes of a site: the displacement and nothing else.
     fn encode(_state: State, displacement: i32) -> Code {
         Code::new(CALL_SITE, &displacement.to_le_bytes())
     }
 
-    /// The state of a site that holds `code`. `None` if the displacement leads to another place.
+    /// The state of a site that holds `code`. `None` if `code` is another displacement than the one given.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         let own = displacement.filter(|_| Self::TAIL.is_some())?;
         (<Self as CallSite>::encode(State::CALLS, own) == code).then_some(State::CALLS)
     }
 
-    /// The state to which every change leads.
+    /// The state to which every change leads: the only one.
     fn toward(_from: State, _goal: usize, _displacement: Option<i32>) -> State {
         State::CALLS
     }
@@ -74,7 +75,7 @@ pub trait CallSite: Jump {
     /// Writes the site with one store, in the last step. The trampoline gets its last bytes in the same step.
     #[inline(never)] // Rarely called.
     fn step(number: u8, old: Code, new: Code) -> Option<StepBytes> {
-        Self::TAIL?; // Without a tail, the compiler leaves the code below out.
+        Self::TAIL?; // On an instruction set without a tail, this returns, so the compiler drops the code below.
         let step_bytes = StepBytes::difference(old, new).filter(|_| number + 1 == Self::STEPS)?;
         Some(if step_bytes.len == 1 { step_bytes } else { StepBytes::all(new) })
     }

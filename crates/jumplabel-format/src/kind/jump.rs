@@ -16,7 +16,7 @@ impl State {
 /// The names of the states, in the order of their numbers.
 pub(crate) const NAMES: &[&str] = &["direct", "indirect"];
 
-/// The trampolines of an instruction set. By default, a trampoline has a site like a check's, whose nop falls through.
+/// How an instruction set encodes the sites of trampolines. By default as a check's site: `DIRECT` is the jump, `INDIRECT` is the nop.
 pub trait Jump: Branch {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;

@@ -5,15 +5,15 @@
 //!   site:   jmp stub     loads    what the compiler emits, whatever the default is
 //!           jmp arm      jumps    straight to the arm out of line
 //!           test         falls through; x86: `test eax, imm32` with any immediate; s390x: a mask of 0 with any displacement
-//!           nop          falls through; x86: what the compiler would emit
+//!           nop          falls through; x86: the nop of other checks
 //!
 //!           .long arm - .         a word directly in front of the stub leads to the arm
 //!   stub:   ...
 //! ```
 //!
 //! The entry's target is the stub. A jump of this kind can lead to two places, the stub or the arm, so its displacement can change. While
-//! it changes, the site falls through, like the trampoline of a static call. So the library changes a displacement only while falling
-//! through is right.
+//! it changes, the site falls through, like the trampoline of a static call. So the library changes a displacement only while the check may
+//! fall through.
 
 use super::branch::Branch;
 use super::jump::Jump;
@@ -22,7 +22,7 @@ use crate::state::{Leads, Target, steps_of_arch};
 use crate::{Arch, Code, State};
 
 impl State {
-    /// A nop, as the compiler would emit it. Falls through.
+    /// A nop, the same as that of other checks ([`State::NOP`]). Falls through.
     pub const LOADING_NOP: State = State::new(LOADING, 0);
     /// A jump to the arm or to the stub, as its displacement says.
     pub const LOADING_JUMP: State = State::new(LOADING, 1);
@@ -30,7 +30,7 @@ impl State {
     pub const LOADING_TEST: State = State::new(LOADING, 2);
     /// A jump to the stub. Only [`State::of_loading`] returns it.
     pub const LOADS: State = State::new(LOADING, 3);
-    /// Some bytes of one state and some of another: see [`State::TORN`]. Only [`State::of_loading`] returns it.
+    /// A mixture of the bytes of two states, as [`State::TORN`] is. Only [`State::of_loading`] returns it.
     pub const LOADING_TORN: State = State::new(LOADING, 4);
 
     /// The state of a site of this kind that holds `code`. `None` if the code is foreign. `stub` and `arm` are the displacements that lead
@@ -64,7 +64,7 @@ impl State {
 /// The names of the states, in the order of their numbers.
 pub(crate) const NAMES: &[&str] = &["nop", "jump", "test", "load", "torn"];
 
-/// The checks of an instruction set that can load.
+/// How an instruction set encodes the sites of checks that can load.
 pub trait Loading: Jump {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;
@@ -113,7 +113,7 @@ pub trait Loading: Jump {
         }
     }
 
-    /// The state that the compiler emits for a site that does `action`, unless the site was built as a jump to a stub.
+    /// The state that the compiler would emit for a site that does `action`, if it did not emit a jump to the stub.
     fn emitted(action: usize) -> State {
         if action == 0 { State::LOADING_NOP } else { State::LOADING_JUMP }
     }
@@ -135,14 +135,14 @@ impl<A: Jump> Loading for A {}
 /// The highest bit of each byte.
 const TOPS: u64 = 0x8080_8080_8080_8080;
 
-/// The highest bit of each byte that `a` and `b` have in common.
+/// A mask with the highest bit of each byte in which `a` and `b` are equal.
 const fn same(a: Code, b: Code) -> u64 {
     let differs = a.word() ^ b.word();
     !(((differs & !TOPS) + !TOPS) | differs) & TOPS
 }
 
-/// The state of a site that falls through now and jumped before. (Only x86 has a [`TAIL`](Arch::TAIL), and therefore two instructions that
-/// fall through.)
+/// The state of a site that jumped and then was made to fall through. Only x86 has a [`TAIL`](Arch::TAIL), and therefore two instructions that
+/// fall through.
 fn falls<A: Arch + ?Sized>() -> State {
     if A::TAIL.is_some() { State::LOADING_TEST } else { State::LOADING_NOP }
 }

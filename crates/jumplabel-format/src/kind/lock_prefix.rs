@@ -5,9 +5,9 @@ use crate::state::{Leads, Target};
 use crate::{Arch, Code, State, StepBytes};
 
 impl State {
-    /// The instruction is atomic for other processors (`lock`).
+    /// The prefix `lock`: the instruction is atomic for other processors.
     pub const LOCKED: State = State::new(PREFIX, 0);
-    /// A prefix that does nothing (`ds`: data is in that segment anyway).
+    /// The prefix `ds`, which does nothing: data is in that segment anyway.
     pub const UNLOCKED: State = State::new(PREFIX, 1);
 }
 
@@ -17,7 +17,8 @@ pub(crate) const NAMES: &[&str] = &["locked", "unlocked"];
 const DS: Code = Code::new(PREFIX, &[0x3e]);
 const LOCK: Code = Code::new(PREFIX, &[0xf0]);
 
-/// The lock prefixes of an instruction set. Only x86 has them, and only x86 has a [`TAIL`](Arch::TAIL). An entry's target is the site.
+/// How an instruction set encodes the sites of lock prefixes. Only x86 has them, and only x86 has a [`TAIL`](Arch::TAIL). An entry's target is the
+/// site.
 pub trait Prefix: Arch {
     /// The length of a site in bytes.
     const BYTES: usize = 1;
@@ -33,7 +34,7 @@ pub trait Prefix: Arch {
         Leads::ToTarget
     }
 
-    /// The prefix of this state.
+    /// The prefix byte of a site in this state.
     fn encode(state: State, _displacement: i32) -> Code {
         if state == State::LOCKED { LOCK } else { DS }
     }

@@ -36,8 +36,8 @@ impl State {
 }
 
 impl Kind {
-    /// The state of a site that holds `code`, if `code` is an instruction that leads to some address, whichever it is. `None` if it is not
-    /// such an instruction.
+    /// The state of a site of this kind that holds `code`, if `code` is this kind's jump or call, whatever its displacement is. `None` for other
+    /// code, and for kinds whose sites lead only to their entries' targets.
     #[must_use]
     #[inline(never)] // Rarely called.
     pub fn leads_somewhere<A: Sites>(self, code: Code) -> Option<State> {
@@ -108,9 +108,9 @@ pub struct CodeChange {
 }
 
 impl CodeChange {
-    /// One number made of the old first byte and of the difference between the old and the new bytes. If the number is small, only the
-    /// first byte changes. Two changes with the same small number take the same steps and write the same bytes. The exception is a step
-    /// that writes a whole word ([`Arch::step`]).
+    /// A number made of the old first byte and of the difference between the old and the new bytes. If the number is at most 0xffff, only the
+    /// first byte changes. Two changes with the same number in that range take the same steps and write the same bytes, except in a step that
+    /// writes a whole word ([`Arch::step`]).
     #[doc(hidden)]
     #[must_use]
     #[inline]
@@ -133,8 +133,8 @@ impl core::fmt::Debug for State {
     }
 }
 
-/// Defines what depends on the list of kinds. Each line has the constant of the kind's number, the kind's file, and its trait. If the
-/// library knows the kind only under a `cfg`, the line has that `cfg`.
+/// Defines the functions and the trait that depend on the list of kinds. Each line of the list has the constant of the kind's number, the kind's
+/// file, and its trait. If the library knows the kind only under a `cfg`, the line has that `cfg`.
 macro_rules! kinds {
     ($($(#[$when:meta])? $number:ident $file:ident $Trait:ident,)*) => {
         /// An instruction set with sites of all kinds.
@@ -264,8 +264,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether a site can have this state even if its target is out of reach. The instruction then falls through. A check that is
-            /// to fall through needs no more. At other sites, the code that follows leads to the target.
+            /// Whether a site can have this state even if its target is out of reach: the instruction of the state falls through. A check in such
+            /// a state is meant to fall through. At other sites, the code after the site leads to the target.
             #[doc(hidden)]
             #[must_use]
             #[inline]

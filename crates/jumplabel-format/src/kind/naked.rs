@@ -15,8 +15,8 @@ impl State {
 /// The names of the states, in the order of their numbers.
 pub(crate) const NAMES: &[&str] = &["false", "true"];
 
-/// The functions of naked keys of an instruction set. By default, the function has a site like a check's. A return is after the nop, and
-/// another one is at the target of the jump.
+/// How an instruction set encodes the sites in naked keys' functions. By default as a check's site: the nop falls through to code that returns
+/// false, and the jump leads to code that returns true.
 pub trait Naked: Branch {
     /// The length of a site in bytes.
     const BYTES: usize = Self::SIZE;

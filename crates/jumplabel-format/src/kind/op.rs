@@ -22,7 +22,7 @@ impl State {
 /// The names of the states, in the order of their numbers.
 pub(crate) const NAMES: &[&str] = &["in-place", "by-stub"];
 
-/// The operations in place of an instruction set.
+/// How an instruction set makes the contents of the sites of operations in place.
 pub trait Op: Jump {
     /// The number of bytes of a site that can change.
     const BYTES: usize = <Self as Jump>::BYTES;
@@ -52,7 +52,7 @@ pub trait Op: Jump {
         Leads::Anywhere
     }
 
-    /// The bytes of the jump. (The instruction of the other state is in the entry's arm.)
+    /// The bytes of [`State::BY_STUB`], a jump. (The bytes of [`State::IN_PLACE`] are in the entry's arm.)
     fn encode(_state: State, displacement: i32) -> Code {
         <Self as Jump>::encode(State::DIRECT, displacement).of_kind(OP)
     }
@@ -67,7 +67,7 @@ pub trait Op: Jump {
         State::BY_STUB
     }
 
-    /// The state of a site that holds a jump.
+    /// The state of a site that holds a jump. (The compiler emits the program's own instruction, [`State::IN_PLACE`].)
     fn emitted(_goal: usize) -> State {
         State::BY_STUB
     }
@@ -97,12 +97,12 @@ pub trait Op: Jump {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// It does not have the length that a site needs, or it is not exactly one instruction, or the decoder does not know it.
+    /// The bytes do not have the length that a site needs, or they are not exactly one instruction, or the decoder does not know the instruction.
     Length,
-    /// It jumps, calls, returns, or enters the kernel. In a stub, it would do so from another place.
+    /// The instruction jumps, calls, returns, or enters the kernel. In a stub, it would do so from another address.
     Jumps,
-    /// It reads or writes the stack pointer, which has another value in a stub.
+    /// The instruction reads or writes the stack pointer, which has another value in a stub.
     Stack,
-    /// It reads its own address, which differs at the site.
+    /// The instruction reads its own address, which is not the same at the site and in the arm.
     Place,
 }

@@ -20,9 +20,9 @@ impl State {
     pub const SHORT_JUMP: State = State::new(SHORT, 1);
     /// An instruction that falls through. Its first byte is the only one that differs from the short jump.
     pub const SHORT_TEST: State = State::new(SHORT, 2);
-    /// Between the nop and `SHORT_TEST`: see [`State::PRIMING`].
+    /// The first byte of `SHORT_TEST` and the second byte of the nop: the same as [`State::PRIMING`] of a long check.
     pub const SHORT_PRIMING: State = State::new(SHORT, 3);
-    /// One byte of the nop and one of the jump: see [`State::TORN`].
+    /// One byte of the nop and one of the jump: the same as [`State::TORN`] of a long check.
     pub const SHORT_TORN: State = State::new(SHORT, 4);
 }
 
@@ -36,7 +36,7 @@ const FIRST: u8 = 0x66;
 const NOP: [u8; 2] = [FIRST, 0x90];
 const PASS: Pass = Pass { at: 0, byte: TEST };
 
-/// The short checks of an instruction set. Only x86 has them, and only x86 has a [`TAIL`](Arch::TAIL).
+/// How an instruction set encodes the sites of short checks. Only x86 has them, and only x86 has a [`TAIL`](Arch::TAIL).
 pub trait Short: Arch {
     /// The length of a site in bytes.
     const BYTES: usize = 2;
@@ -105,7 +105,7 @@ pub trait Short: Arch {
         }
     }
 
-    /// The bytes of a step. The steps are those of a site of five bytes, with `test al, imm8` in between.
+    /// The bytes of a step. The steps are those of a site of five bytes, but the instruction in between is `test al, imm8`.
     #[doc(hidden)]
     fn step(number: u8, old: Code, new: Code) -> Option<StepBytes> {
         PASS.step(number, old, new)

@@ -1,5 +1,5 @@
 //! The kind of the site of an N-way switch: the site jumps to the arm of the mode. If one store cannot write the site, the site falls
-//! through to a stub while its displacement changes. The stub looks at the mode.
+//! through to a stub while its displacement changes. The stub reads the mode, and jumps to the mode's arm.
 
 use super::jump::Jump;
 use crate::layout::{JUMP, SWITCH};
@@ -16,7 +16,7 @@ impl State {
 /// The names of the states, in the order of their numbers.
 pub(crate) const NAMES: &[&str] = &["arm", "stub"];
 
-/// The switches of an instruction set. Their sites change as the sites of static calls do.
+/// How an instruction set encodes the sites of switches. They change as the sites of static calls do.
 pub trait Switch: Jump {
     /// The length of a site in bytes.
     const BYTES: usize = <Self as Jump>::BYTES;
@@ -38,8 +38,8 @@ pub trait Switch: Jump {
         <Self as Jump>::encode(state, displacement).of_kind(SWITCH)
     }
 
-    /// The state of a site that holds `code`; `None` if no state of this kind has this code. Where one store writes the site, there is no
-    /// stub, and a site has only one state.
+    /// The state of a site that holds `code`; `None` if no state of this kind has this code. If one store can write a site, there is no stub, and
+    /// [`State::TO_ARM`] is the only state.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         match <Self as Jump>::decode(code.of_kind(JUMP), displacement)? {
             State::DIRECT => Some(State::TO_ARM),
@@ -47,12 +47,12 @@ pub trait Switch: Jump {
         }
     }
 
-    /// The state to which every change leads.
+    /// The state to which every change leads: the jump to an arm.
     fn toward(_from: State, _goal: usize, _displacement: Option<i32>) -> State {
         State::TO_ARM
     }
 
-    /// The state that the compiler emits.
+    /// The state that the compiler emits: the jump to an arm.
     fn emitted(_goal: usize) -> State {
         State::TO_ARM
     }

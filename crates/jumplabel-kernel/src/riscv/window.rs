@@ -1,4 +1,4 @@
-//! A second, writable mapping of text, which lasts as long as a write.
+//! A second, writable mapping of text, which exists only during a write.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -7,11 +7,11 @@ use jumplabel::Refusal;
 
 /// [`Machine::map`](crate::Machine::map) and [`Machine::unmap`](crate::Machine::unmap) for a kernel that has no writable mapping of its text. During
 /// a write, a free entry of the root table maps the memory around the text a second time, readable and writable (Sv32, Sv39, Sv48, Sv57). This takes
-/// no page of memory, and no address for good. All the memory of one entry (Sv32: 4 MiB, Sv39: 1 GiB) is writable there meanwhile.
+/// no page of memory, and no address for good. During the write, all memory of one entry (Sv32: 4 MiB, Sv39: 1 GiB) is writable there.
 ///
-/// Conditions: entries that are 0 are free. The root table that this hart uses (`satp`) can be written at the address that `tables` gives. Nobody
-/// uses addresses that a free entry stands for, because other harts may still have an old translation of them. While translation is off, text is
-/// writable at its own address. With 32 bits, text and the root table are in the first 4 GiB of physical memory.
+/// Conditions: an entry that is 0 is free. The root table that this hart uses (`satp`) can be written at its physical address plus `tables` (see
+/// [`new`](Self::new)). Nobody uses the addresses of a free entry, because other harts may still have an old translation of them. While translation
+/// is off, text is writable at its own address. With 32 bits, text and the root table are in the first 4 GiB of physical memory.
 pub struct Window {
     text: usize,
     tables: usize,
@@ -28,7 +28,7 @@ impl Window {
     /// The root table, and the number of address bits that lie below the index of its entries. `None` if translation is off.
     fn root(&self) -> Result<Option<(&Root, u32)>, Refusal> {
         let satp: usize;
-        // SAFETY: this reads a register.
+        // SAFETY: the instruction only reads a register.
         unsafe { asm!("csrr {}, satp", out(reg) satp, options(nomem, nostack)) };
         let bits = match (usize::BITS, satp >> MODE) {
             (_, 0) => return Ok(None),
@@ -37,7 +37,8 @@ impl Window {
             _ => return Err(Refusal::errno(NO_SYSTEM)),
         };
         let root = ((satp & ((1 << NUMBER) - 1)) << 12).wrapping_add(self.tables);
-        // SAFETY: `satp` leads to a table that exists, and the caller of `new` says where it can be written. All accesses are atomic.
+        // SAFETY: `satp` has the physical address of the root table that is in use. The conditions of `Window` say that it can be written at `root`.
+        // Everybody here accesses it as atomic words.
         Ok(Some((unsafe { &*(root as *const Root) }, bits)))
     }
 
@@ -50,10 +51,10 @@ impl Window {
         let physical = address.wrapping_sub(self.text);
         let below = physical & ((1 << bits) - 1);
         let leaf = (physical - below) >> 2 | 0xc7; // dirty, accessed, writable, readable, valid
-        // The search goes down from the entry before the last one, because addresses of the last one can overflow.
+        // The search goes from the last entry but one downwards. The last entry is left out, because its addresses can overflow.
         let free = |&at: &usize| root[at].compare_exchange(0, leaf, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         let at = (1..ENTRIES - 1).rev().find(free).ok_or(Refusal::errno(NO_MEMORY))?;
-        let unused = usize::BITS - ENTRIES.ilog2() - bits; // In a valid address, the unused upper bits equal the highest bit that is used.
+        let unused = usize::BITS - ENTRIES.ilog2() - bits; // In a valid address, these upper bits equal the highest bit that is used.
         let alias = ((at << bits << unused).cast_signed() >> unused).cast_unsigned() | below;
         forget(alias);
         Ok(alias)
@@ -68,18 +69,18 @@ impl Window {
     }
 }
 
-/// A table of pages: a page of entries, which have the size of a register.
+/// A root table: a page of entries, each as long as a register.
 type Root = [AtomicUsize; ENTRIES];
 const ENTRIES: usize = 4096 / size_of::<usize>();
-/// The first bit of the mode in `satp`, and the number of the bits that hold the number of the root table's page.
+/// The number of the lowest bit of the mode in `satp`. The lowest `NUMBER` bits of `satp` hold the page number of the root table.
 const MODE: u32 = if cfg!(target_arch = "riscv32") { 31 } else { 60 };
 const NUMBER: u32 = if cfg!(target_arch = "riscv32") { 22 } else { 44 };
 
-/// The error numbers ENOMEM and ENOSYS.
+/// The error number ENOMEM. `NO_SYSTEM` is ENOSYS.
 const NO_MEMORY: i32 = 12;
 const NO_SYSTEM: i32 = 38;
 
 fn forget(alias: usize) {
-    // SAFETY: this hart forgets the translation of an address that only the writer uses.
+    // SAFETY: the instruction makes this hart forget the translation of one address, which only the writer uses.
     unsafe { asm!("sfence.vma {}, zero", in(reg) alias, options(nostack)) };
 }

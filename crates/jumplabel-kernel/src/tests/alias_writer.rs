@@ -48,7 +48,7 @@ fn alias_of_another_page() {
     let address = pages.0.as_mut_ptr() as usize;
     let mut machine = Threads::new(Duration::ZERO);
     machine.wrong = Some(address + 8192);
-    // One write is in the page with the wrong alias; the other two are on two pages, one of which has the wrong alias.
+    // The first write is in the page with the wrong alias. The other two are on two pages, one of which has the wrong alias.
     for (refused, place) in [(0, 100), (0, 4094), (4096, 4094)] {
         machine.refused = address + refused;
         let mut writer = AliasWriter { machine: &machine, serialise: &|| Ok(()), unsynced: false };

@@ -1,4 +1,4 @@
-//! The numbers of CPUs: those that are not below `CPUS`, and callers that are moved to another CPU.
+//! Tests of CPU numbers: numbers that are not below `CPUS`, and callers that a scheduler moves to another CPU.
 
 use core::sync::atomic::AtomicU32;
 use core::time::Duration;
@@ -22,10 +22,10 @@ const fn kernel() -> Kernel<Threads, 3, 1> {
     })
 }
 
-/// Numbers that are too high: the lowest of them, and numbers that a shift would take for a smaller one.
+/// Numbers that are not below `CPUS`: the lowest one, and numbers that a shift by them would treat like smaller ones.
 const TOO_HIGH: [usize; 4] = [3, 64, 65, usize::MAX];
 
-/// The platform of this process. Only the test that has it may use what belongs to it.
+/// The platform of this test process. Only the test `of_this_process` uses it.
 static KERNEL: Kernel<Threads, 3, 1> = kernel();
 static PLATFORM: &dyn Platform = &KERNEL;
 
@@ -38,7 +38,7 @@ fn of_this_process() {
     moved_callers();
 }
 
-/// `start`, `online` and flips are refused on such CPUs, and nothing is done.
+/// `start`, `online`, `offline` and flips on a CPU whose number is too high are refused, and change nothing.
 fn they_cannot_come() {
     for cpu in TOO_HIGH {
         CPU.set(cpu);
@@ -53,7 +53,7 @@ fn they_cannot_come() {
         CPU.set(cpu);
         // SAFETY: the call is refused, so nobody flips with these bounds.
         assert_eq!(unsafe { KERNEL.start(&PLATFORM, &bounds) }, Err(Error::Sealed));
-        // SAFETY: the words of the place of the kernel.
+        // SAFETY: `place` returns these words for the kernel.
         assert_eq!(unsafe { KERNEL.image([0, 1, 0]) }.map(|image| image.bounds()), Some(ALL.all));
     }
     for cpu in TOO_HIGH {
@@ -72,7 +72,7 @@ fn they_cannot_come() {
     assert!(KERNEL.is_early());
 }
 
-/// The last CPU that a flip on CPU 0 waits for, in vain.
+/// The CPU that a flip on CPU 0 waits for in vain. `None` if no other CPU is online.
 fn last_stopped() -> Option<usize> {
     CPU.set(0);
     let token = KERNEL.lock().unwrap();
@@ -83,8 +83,8 @@ fn last_stopped() -> Option<usize> {
     stopped.err().and(KERNEL.late())
 }
 
-/// Calls `work` on a CPU. If `work` asks for the CPU's number while interrupts are on, a scheduler moves it to another CPU. Returns the CPU on which
-/// it ended.
+/// Calls `work` on the CPU `cpu`. If `work` asks for the CPU's number while interrupts are on, a scheduler then moves it to the CPU `next`. Returns
+/// the CPU on which `work` ended, and its result.
 fn movable<T>(cpu: usize, next: usize, work: impl FnOnce() -> Result<T, Error>) -> (usize, T) {
     CPU.set(cpu);
     NEXT.set(Some(next));
@@ -93,7 +93,7 @@ fn movable<T>(cpu: usize, next: usize, work: impl FnOnce() -> Result<T, Error>) 
     (CPU.get(), done)
 }
 
-/// `online`, `offline` and the lock ask for the CPU's number once the caller cannot be moved any more.
+/// `online`, `offline` and the lock ask for the CPU's number only when a scheduler cannot move the caller any more.
 fn moved_callers() {
     let (online, inside) = movable(1, 2, || {
         let mut inside = 0;
@@ -102,7 +102,7 @@ fn moved_callers() {
     assert_eq!((last_stopped(), inside), (Some(online), online));
     let (offline, ()) = movable(1, 2, || KERNEL.offline());
     assert_eq!((last_stopped(), offline), (None, 1));
-    // The broken twin asks before it takes the lock: it runs on CPU 2, and flips do not stop that one.
+    // A broken copy of `online` asks for the number before it takes the lock. It ends on CPU 2, and flips stop CPU 1 instead.
     let (online, ()) = movable(1, 2, || {
         let cpu = KERNEL.machine().cpu();
         let _lock = Lock::take()?;
@@ -110,7 +110,7 @@ fn moved_callers() {
         Ok(())
     });
     assert_eq!((online, last_stopped()), (2, Some(1)));
-    // Both are online. The one that calls `offline` leaves, and the other stays.
+    // CPUs 1 and 2 are online now. The one that calls `offline` goes offline, and the other stays online.
     CPU.set(2);
     KERNEL.online(|_| ()).unwrap();
     let (offline, ()) = movable(1, 2, || KERNEL.offline());
@@ -121,7 +121,8 @@ fn moved_callers() {
     unsafe { KERNEL.unlock(token) };
 }
 
-/// If such a CPU answers, it runs although it was not stopped, so flips are refused from then on. A CPU below `CPUS` may answer before it is online.
+/// If a CPU whose number is too high calls `answer`, flips are refused from then on, because they cannot stop it. A CPU below `CPUS` may call
+/// `answer` before it is online.
 #[test]
 fn they_cannot_answer() {
     for cpu in TOO_HIGH {

@@ -1,4 +1,4 @@
-//! Threads that stand for CPUs.
+//! A [`Machine`] for tests, in which threads stand for CPUs.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -14,9 +14,9 @@ use crate::Machine;
 
 thread_local! {
     pub static CPU: Cell<usize> = const { Cell::new(0) };
-    /// The CPU to which a scheduler moves this thread as soon as it has asked for its number while interrupts are on.
+    /// The CPU to which a scheduler moves this thread after it has asked for its CPU's number while interrupts are on.
     pub static NEXT: Cell<Option<usize>> = const { Cell::new(None) };
-    /// The number of times that the interrupts of this CPU were turned off.
+    /// How often this thread has turned interrupts off without restoring them: 0 if interrupts are on.
     pub static OFF: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -26,7 +26,8 @@ pub struct Threads {
     pub interrupts: AtomicU32,
     pub while_interrupting: fn(),
     pub relaxed: AtomicU32,
-    /// Each address is its own alias, except in the page at this address. That page is refused, or has the alias `wrong` if there is one.
+    /// The address of a page. An address in this page has its alias in the page `wrong`; if `wrong` is `None`, `map` refuses the address. Any other
+    /// address is its own alias.
     pub refused: usize,
     pub wrong: Option<usize>,
     pub mapped: AtomicU32,
@@ -52,7 +53,7 @@ impl Threads {
     }
 }
 
-// SAFETY: a thread stands for a CPU. It cannot be interrupted, and asks for orders itself.
+// SAFETY: each thread stands for a CPU with its own number. No interrupt reaches it; it looks for orders by itself. Each alias can be written.
 unsafe impl Machine for Threads {
     fn cpu(&self) -> usize {
         let cpu = CPU.get();
@@ -87,7 +88,7 @@ unsafe impl Machine for Threads {
     }
 
     fn serialise(&self) {
-        // This takes long, so that the test notices a CPU that acknowledges before it has serialised.
+        // This takes long, so that a test notices a CPU that acknowledges an order before it has serialised.
         (0..20).for_each(|_| yield_now());
         self.serialised[CPU.get()].fetch_add(1, SeqCst);
     }

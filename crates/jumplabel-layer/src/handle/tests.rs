@@ -1,4 +1,4 @@
-//! Tests calls through a handle, with their arguments and answers.
+//! Tests of calls through a handle.
 
 use std::ffi::c_void;
 
@@ -70,7 +70,7 @@ static SILENT: Handle = Handle::of::<Silent>();
 
 static ECHO: Handle = Handle::of::<Echo>();
 
-/// A handle passes arguments and answers on unchanged.
+/// A handle passes all arguments to the layer, and all results back, unchanged.
 #[test]
 fn there_and_back() {
     assert_eq!([ECHO.prefix(), ECHO.kind(), ECHO.values()], ["echo:", "an echo", "write anything"]);
@@ -97,7 +97,7 @@ fn there_and_back() {
     assert_eq!([ECHO.covers("a", "ab"), ECHO.covers("b", "ab")], [true, false]);
 }
 
-/// A layer without `follow` refuses to follow anything, and says that there is nothing to follow.
+/// A layer without its own `follow` refuses to follow any name, and says that it has no events.
 #[test]
 fn nothing_to_follow() {
     assert_eq!(SILENT.follow(&["a"], 1), Err("a silence has no events that anybody could follow".to_owned()));
@@ -105,7 +105,7 @@ fn nothing_to_follow() {
     assert_eq!([SILENT.covers("a", "a"), SILENT.covers("a", "b")], [true, false]);
 }
 
-/// A handle from C may be null, of this version, or of another one.
+/// `from_c` accepts a handle of this version, and refuses null and a handle of another version.
 #[test]
 fn versions() {
     let of = |at: *const c_void| {

@@ -27,7 +27,7 @@ impl Callsite for Site {
     }
 }
 
-/// A value that does something while it is displayed.
+/// A value that calls a function while it is formatted.
 struct Acts(fn());
 
 impl Debug for Acts {
@@ -37,7 +37,7 @@ impl Debug for Acts {
     }
 }
 
-/// Takes the records. Returns them, and the number of lost ones.
+/// Takes all records. Returns them, and the number of lost ones.
 fn taken() -> (Vec<String>, u64) {
     let mut records = Vec::new();
     let lost = take(|_, json| records.push(json.to_owned()));
@@ -70,18 +70,18 @@ fn noted_or_lost() {
     let (records, lost) = taken();
     assert!(records.len() == 1 && lost == 0, "{records:?} {lost}");
     assert!(records[0].ends_with(r#""message":"text","fields":{"a":"NaN","b":"acted"}}"#), "{records:?}");
-    // A value panics while it is displayed. In the second case, the panic's payload panics, too.
+    // A value panics while it is formatted. In the second case, the destructor of the panic's payload would panic, too.
     says(|| panic!("a value of this test panics"));
     assert_eq!(taken(), (vec![], 1));
     says(|| std::panic::panic_any(Twice));
     assert_eq!(taken(), (vec![], 1));
-    // The next record of the callsite reports its losses. An event within that record is lost.
+    // The callsite's next record reports that two events were lost. An event that happens while this record is made is lost, too.
     says(|| note(&META, 1, &AtomicU32::new(0), &|_| ()));
     let (records, lost) = taken();
     assert!(records.len() == 1 && lost == 1 && records[0].ends_with(r#","lost":2}"#), "{records:?} {lost}");
     says(|| ());
     assert!(!taken().0[0].contains("\"lost\""));
-    // There are more records than there is room for.
+    // There are more records than the queue has room for: first by their number, then by their bytes.
     (0..RECORDS + 10).for_each(|_| says(|| ()));
     let (records, lost) = taken();
     assert_eq!((records.len(), lost), (RECORDS, 10));
@@ -108,13 +108,13 @@ fn limits() {
     assert_eq!([90_001, 91_000].map(allowed), [false, false]);
 }
 
-/// While one callsite floods, the limit and the queue have room for the events of another one. (This is no test of its own, because there is only
-/// one queue.)
+/// While one callsite has very many events, the limit and the queue still have room for the events of another one. (`noted_or_lost` calls this
+/// function, because both need the only queue.)
 fn a_flood_takes_nothing_from_others() {
     let [flood, quiet] = [0, 0].map(AtomicU32::new);
     for (per_second, room) in [(1000, 750), (u32::MAX, RECORDS - RECORDS / 4)] {
         expect(per_second);
-        // All of this must happen in one second, because the next second has a limit of its own.
+        // The events of one round must happen in the same second, because the count of the limit begins anew with each second.
         let (mut told, mut others, mut lost) = (0, 0, 0);
         while lost == 0 || told < room {
             forget();

@@ -1,4 +1,4 @@
-//! The names that the items of a request `set` choose.
+//! Finds the names of a layer that the items of a request `set` choose.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::agent::no_remote;
 use crate::agent::refused::{self, Refused};
 use crate::subject::Subject;
 
-/// The names that the items choose, each once. If two items choose one name, the last counts.
+/// The names that the items choose, each once, with their new values. If several items choose the same name, the last item counts.
 pub fn choose(layer: &Handle, all: &[Subject], items: &[Selector]) -> Result<Vec<Wanted>, Refused> {
     let mut chosen: BTreeMap<String, Wanted> = BTreeMap::new();
     for item in items {
@@ -28,7 +28,7 @@ pub fn choose(layer: &Handle, all: &[Subject], items: &[Selector]) -> Result<Vec
                     value: None,
                     before: said.value.clone(),
                     revision: said.revision,
-                    // If keys have this name, their sites count, below.
+                    // If keys have this name, the loop below adds up the sites of these keys instead.
                     sites: Some(said.sites).filter(|&sites| sites > 0 && subject.address == 0),
                 });
                 wanted.value.clone_from(&value);
@@ -39,7 +39,7 @@ pub fn choose(layer: &Handle, all: &[Subject], items: &[Selector]) -> Result<Vec
             chosen.insert(format!("{}{}", layer.prefix(), wanted.name), wanted);
         }
     }
-    // Several keys can have one name.
+    // A name stands for the sites of all keys that have it; several keys can have the same name.
     for subject in all.iter().filter(|subject| subject.said.is_some() && subject.address != 0) {
         if let Some(wanted) = chosen.get_mut(&subject.name) {
             *wanted.sites.get_or_insert(0) += subject.sites;
@@ -54,7 +54,7 @@ pub fn choose(layer: &Handle, all: &[Subject], items: &[Selector]) -> Result<Vec
     Ok(chosen.into_values().collect())
 }
 
-/// Handles an item that names something without a key and without a configuration.
+/// The name that an item chooses if no subject has that name, but the layer takes it ([`Handle::takes`]). An error if the layer does not take it.
 fn without_key(layer: &Handle, all: &[Subject], item: &Selector, value: Option<String>) -> Result<Wanted, Refused> {
     let nothing = || (1, refused::nothing(item, &Subject::meant(all, item)));
     let What::Name(glob) = &item.what else { return Err(nothing()) };

@@ -1,14 +1,14 @@
-//! The names that the agent has configured, and when it takes each configuration back.
+//! The names of layers that the agent has configured, and when the agent takes each configuration back.
 //!
 //! ```text
-//!   set fail:a=return for 30        pending: fail:a back to what it had, or nothing, in 30 s
-//!   set fail:a=panic for 60         the same, in 60 s: back to what it had at first
-//!   set fail:a=panic                nothing pending
+//!   set fail:a=return for 30        pending: in 30 s, fail:a gets back the value that it had, or none
+//!   set fail:a=panic for 60         pending: in 60 s, fail:a gets back the value that it had before the first of these requests
+//!   set fail:a=panic                nothing is pending
 //! ```
 //!
-//! Each batch of a layer has a revision. If the program itself configures a name, that has another revision, and the agent leaves it alone. If
-//! the layer refuses to take something back though nobody else has configured the name, it stays pending, and the agent tries again every
-//! second.
+//! Each batch of a layer has a revision. If the program itself configures a name, the name gets another revision, and the agent leaves it alone. If
+//! the layer refuses to take a configuration back although nobody else has configured the name, the configuration stays pending, and the agent tries
+//! again every second.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -21,7 +21,7 @@ use crate::layer;
 use crate::protocol::{Done, Peer, Since};
 use crate::subject::Subject;
 
-/// The agent remembers at most this many names.
+/// The largest number of names that the agent remembers.
 const MOST: usize = 4096;
 
 /// The agent's last configuration of a name.
@@ -35,13 +35,13 @@ struct Made {
 #[derive(Clone)]
 struct Pending {
     due: Instant,
-    /// The value to go back to. `None` goes back to no value.
+    /// The value that the name gets back; `None` if it had no value.
     back: Option<String>,
-    /// Why the last try was refused.
+    /// Why the last try was refused; `None` if there was no try yet.
     refused: Option<String>,
 }
 
-/// The configurations, by the name with its prefix.
+/// The agent's last configurations, by the names with their prefixes.
 #[derive(Default)]
 pub struct Configured(BTreeMap<String, Made>);
 
@@ -51,7 +51,7 @@ impl Configured {
         self.0.len() + count <= MOST
     }
 
-    /// Notes a configuration. At `due`, the agent takes it back; never, if that is `None`.
+    /// Notes a configuration. The agent takes it back at the time `due`, or never if `due` is `None`.
     pub fn note(
         &mut self,
         layer: &Handle,
@@ -66,7 +66,7 @@ impl Configured {
         let back = earlier.and_then(|made| made.pending).map_or_else(|| wanted.before.clone(), |pending| pending.back);
         let pending = due.map(|due| Pending { due, back, refused: None });
         let revision = if wanted.value.is_some() { revision } else { 0 };
-        // A name that is removed for good has nothing to show.
+        // A name whose configuration is removed for good need not be remembered.
         if (pending.is_some() || wanted.value.is_some()) && self.0.len() < MOST {
             self.0.insert(full_name, Made { when, by, revision, pending });
         }
@@ -77,31 +77,33 @@ impl Configured {
         self.0.get(&subject.name).filter(|made| made.revision == said.revision)
     }
 
-    /// The configuration that set the subject's present value. `None` if the agent did not set that value.
+    /// When the agent set the subject's present value, and who asked for that. `None` if the agent did not set it.
     pub fn since(&self, subject: &Subject, now: Instant) -> Option<Since> {
         let made = self.of(subject)?;
         Some(Since { seconds: now.saturating_duration_since(made.when).as_secs(), by: made.by })
     }
 
-    /// The number of seconds until the agent takes back the subject's present value. `None` if the agent leaves it.
+    /// The number of seconds until the agent takes back the subject's present value. `None` if the agent does not take it back.
     pub fn seconds_left(&self, subject: &Subject, now: Instant) -> Option<u64> {
         let due = self.of(subject)?.pending.as_ref()?.due;
         Some(due.saturating_duration_since(now).as_millis().div_ceil(1000) as u64)
     }
 
-    /// The time at which the next configuration is to be taken back.
+    /// The time at which the agent takes back the next configuration. `None` if nothing is pending.
     pub fn next(&self) -> Option<Instant> {
         self.0.values().filter_map(|made| made.pending.as_ref()).map(|pending| pending.due).min()
     }
 
-    /// Postpones all tries to `until`: the agent could not list the subjects, so it does not know which names there are.
+    /// Lets the agent take back nothing before `until`. Called if the agent could not list the subjects, so that it does not know which names there
+    /// are.
     pub fn postpone(&mut self, until: Instant) {
         let pending = self.0.values_mut().filter_map(|made| made.pending.as_mut());
         pending.for_each(|pending| pending.due = pending.due.max(until));
     }
 
-    /// Takes back the configurations that are due: all names of a layer in one batch or, if the layer refuses the batch, each name by itself.
-    /// Refused ones are due again at `again`. Returns what was done, and the names that were not taken back, with the reason.
+    /// Takes back the configurations that are due: all names of a layer in one batch or, if the layer refuses the batch, each name by itself. Those
+    /// that the layer refuses are due again at `again`. Returns what was done, and the names whose configurations stay, each with the reason. A name
+    /// is left out if the last try had the same reason.
     pub fn carry_out(&mut self, all: &[Subject], now: Instant, again: Instant) -> (Vec<Done>, Vec<(String, String)>) {
         let is_due = |made: &Made| made.pending.as_ref().is_some_and(|pending| pending.due <= now);
         let names: Vec<String> = self.0.iter().filter(|(_, made)| is_due(made)).map(|(name, _)| name.clone()).collect();
@@ -167,7 +169,7 @@ impl Configured {
     }
 }
 
-/// The subjects of this name, which includes the prefix, that a layer has reported.
+/// The subjects that have this name, with its prefix, and that a layer has reported.
 fn said_of<'all>(all: &'all [Subject], name: &str) -> impl Iterator<Item = &'all Subject> {
     all.iter().filter(move |subject| subject.name == name && subject.said.is_some())
 }

@@ -1,9 +1,9 @@
 //! The request `set`, for names that belong to a layer.
 //!
 //! ```text
-//!   mod           the layer that a request is for; one batch
-//!   choice        the names that the items choose, and what each is to have
-//!   configured    what the agent has configured, and what of it is taken back
+//!   mod           the layer that a request is for, and the batch that carries the request out
+//!   choice        the names that the items choose, with their new values
+//!   configured    the names that the agent has configured, and when it takes each configuration back
 //! ```
 
 mod choice;
@@ -21,12 +21,12 @@ use super::reverts;
 use crate::layer;
 use crate::protocol::{Changed, Done, Peer, item};
 
-/// A name, and the value that it is to have.
+/// A name of a layer, and the value that it shall get.
 #[derive(Clone)]
 pub struct Wanted {
     /// The name without the prefix.
     name: String,
-    /// The value that the name is to have. `None` removes the present value.
+    /// The value that the name shall get. `None` removes the present value.
     value: Option<String>,
     before: Option<String>,
     /// The revision of the present value.
@@ -35,7 +35,7 @@ pub struct Wanted {
     sites: Option<usize>,
 }
 
-/// The layer that all items belong to; `None` if they choose keys. One batch is either of keys or of one layer.
+/// The layer to which all items belong; `None` if all items choose keys. An error if the items are mixed: a request is of keys, or of one layer.
 pub fn layer_of(items: &[Selector]) -> Result<Option<&'static Handle>, Refused> {
     let of = |item: &Selector| match &item.what {
         What::Name(glob) => layer::of(glob.text()),
@@ -56,7 +56,7 @@ pub fn layer_of(items: &[Selector]) -> Result<Option<&'static Handle>, Refused> 
     ))
 }
 
-/// Answers `set`: all items or none.
+/// Answers `set` for names of `layer`: carries out all items or none.
 pub fn set(
     layer: &'static Handle,
     items: &[Selector],
@@ -94,7 +94,7 @@ pub fn set(
     Ok(done)
 }
 
-/// Describes what a batch changes.
+/// Describes the changes of a batch.
 fn of<'a>(layer: &Handle, changes: impl Iterator<Item = &'a Wanted> + Clone) -> Done {
     let name = |wanted: &Wanted| format!("{}{}", layer.prefix(), wanted.name);
     let state = |value: &Option<String>| value.clone().unwrap_or_else(|| "off".to_owned());

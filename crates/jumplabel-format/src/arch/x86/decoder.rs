@@ -17,9 +17,9 @@ pub const MAX: usize = 15;
 /// The decoder's findings about one instruction.
 pub struct Instruction {
     pub len: usize,
-    /// The offset of a displacement of four bytes. The processor adds such a displacement to the address after the instruction.
+    /// The offset of the instruction's four-byte displacement that counts from the end of the instruction, if it has one.
     relative: Option<usize>,
-    /// A displacement of one byte, which the processor also adds to the address after the instruction.
+    /// The one-byte displacement of a short jump, if the instruction is one. It also counts from the end of the instruction.
     pub short: Option<i8>,
     /// The reason why the instruction is unfit for an operation, if there is one.
     pub fault: Option<Fault>,
@@ -34,12 +34,12 @@ enum Form {
     Memory(u8),
     /// The displacement of a jump, of this many bytes.
     Relative(u8),
-    /// Other parts, or unknown parts.
+    /// Parts that the decoder does not read. Such an instruction is always refused.
     Unknown,
 }
 use Form::{Memory, Plain, Relative, Unknown};
 
-/// A form, and the reason why an instruction of that form is unfit.
+/// The form of an instruction, and the reason why the instruction is unfit for an operation; `None` if it is fit.
 type Unfit = (Form, Option<Fault>);
 
 const fn fit(form: Form) -> Unfit {
@@ -63,14 +63,14 @@ impl Instruction {
         match form {
             Plain(immediate) => Ok(reader.end(immediate, fault)),
             Memory(immediate) => reader.memory(opcode, immediate, fault),
-            // Processors disagree about how long the displacement of a jump is if the jump has the prefix for short operands.
+            // A jump with the prefix 66 (operands of two bytes) is refused: processors disagree about the length of its displacement.
             Relative(bytes) if !reader.is_short => reader.jump(bytes, fault),
             Relative(_) | Unknown => Err(fault.unwrap_or(Fault::Length)),
         }
     }
 
-    /// Adjusts the displacement in `bytes`, so that the instruction means the same at an address that is lower by `by`. Returns false if
-    /// the displacement cannot hold the new distance. Within one object it always can.
+    /// Adjusts the four-byte displacement in `bytes`, which are this instruction's bytes, so that they mean the same at an address that is lower by
+    /// `by`. Returns false if the displacement cannot hold the new distance. Within one object, it always can.
     pub fn shift(&self, bytes: &mut [u8], by: usize) -> bool {
         let Some(place) = self.relative.and_then(|at| bytes.get_mut(at..at + 4)) else { return true };
         let distance = place.iter().rev().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)).cast_signed();
@@ -85,11 +85,11 @@ struct Reader<'bytes> {
     bytes: &'bytes [u8],
     /// The offset of the next byte to read.
     next: usize,
-    /// The prefix REX. For VEX and EVEX, the bits with the same meaning.
+    /// The prefix REX, or 0. After a prefix VEX or EVEX: its bits that mean the same as those of REX.
     rex: u8,
     /// Whether REX gives the operands eight bytes.
     is_wide: bool,
-    /// Whether a prefix gives the operands two bytes.
+    /// Whether the prefix 66 gives the operands two bytes.
     is_short: bool,
 }
 
@@ -136,7 +136,7 @@ impl<'bytes> Reader<'bytes> {
             0xff if matches!(self.reg()?, 2..=5) => jumps(Memory(0)),
             0xff if self.reg()? == 6 => stack(Memory(0)),
             0xff if self.reg()? == 7 => stack(Unknown),
-            // The lowest bits of these opcodes name the stack pointer.
+            // The lowest three bits of these opcodes name register 4, which is the stack pointer unless REX extends the number.
             0x94 if self.rex & 1 == 0 => stack(Plain(0)),
             0xbc if self.rex & 1 == 0 => stack(Plain(if self.is_wide { 8 } else { word })),
             0xb8..=0xbf if self.is_wide => fit(Plain(8)),
@@ -144,10 +144,10 @@ impl<'bytes> Reader<'bytes> {
         })
     }
 
-    /// The form of an instruction whose opcode has two or three bytes and begins with 0f.
+    /// The form of an instruction whose opcode has two or three bytes. The first of them, 0f, has been read.
     fn escaped(&mut self) -> Result<Unfit, Fault> {
         Ok(match self.byte()? {
-            // `movdir64b`, `enqcmd`: the ModRM byte names a register as an operand, and they write to the address in that register.
+            // `movdir64b`, `enqcmd`: they write to the address in the register that the ModRM byte names.
             0x38 if self.byte()? == 0xf8 => {
                 if self.reg()? == 4 && self.rex & 4 == 0 {
                     stack(Memory(0))
@@ -160,14 +160,14 @@ impl<'bytes> Reader<'bytes> {
                 self.byte()?;
                 fit(Memory(1))
             }
-            // Instructions for the system, some of which do not return.
+            // System instructions (`vmcall` and others). Some of them do not continue with the next instruction.
             0x01 if self.peek()? >= 0xc0 => jumps(Memory(0)),
             second => of_second_map(second),
         })
     }
 
-    /// The form of an instruction with a VEX prefix of three bytes or two. Puts the inverted bits of the prefix into `rex`, as if it were a
-    /// REX prefix.
+    /// The form of an instruction with a VEX prefix of three bytes or two. The prefix has the bits of REX inverted; this function sets `rex` to what
+    /// a REX prefix would hold.
     fn vex(&mut self, prefix: u8) -> Result<Unfit, Fault> {
         let first = self.byte()?;
         let map = if prefix == 0xc4 {
@@ -186,8 +186,8 @@ impl<'bytes> Reader<'bytes> {
         })
     }
 
-    /// The form of an instruction with an EVEX prefix. Puts its inverted bits into `rex`, too. Maps 5 and 6 have no immediate operands; the
-    /// decoder does not know map 4.
+    /// The form of an instruction with an EVEX prefix. Sets `rex` as [`vex`](Self::vex) does. The instructions of maps 5 and 6 have no immediate
+    /// operands; the decoder does not know map 4.
     fn evex(&mut self) -> Result<Unfit, Fault> {
         let first = self.byte()?;
         self.rex = (first ^ 0xe0) >> 5 & 7;
@@ -234,7 +234,7 @@ impl<'bytes> Reader<'bytes> {
     }
 }
 
-/// Whether a ModRM byte names the stack pointer as an operand. Looks only at opcodes of one byte whose operands are words.
+/// Whether the ModRM byte names the stack pointer as an operand. Looks only at one-byte opcodes whose operands are longer than a byte.
 fn is_stack_operand(opcode: u8, modrm: u8, rex: u8) -> bool {
     let names_stack =
         |register: u8, bit: u8| (opcode & 1 == 1 || matches!(opcode, 0x8c | 0x8e)) && register == 4 && rex & bit == 0;
@@ -244,7 +244,7 @@ fn is_stack_operand(opcode: u8, modrm: u8, rex: u8) -> bool {
         && (has_register && names_stack(modrm >> 3 & 7, 4) || is_word && modrm >> 6 == 3 && names_stack(modrm & 7, 1))
 }
 
-/// The form of an opcode of one byte. `word` is the length of an immediate operand that has the operand's size.
+/// The form of an instruction whose opcode is one byte. `word` is the length of an immediate operand that is as long as the other operands.
 fn of_first_map(opcode: u8, word: u8) -> Unfit {
     match opcode {
         0x00..=0x3f => fit(match opcode & 7 {
@@ -281,7 +281,7 @@ fn of_first_map(opcode: u8, word: u8) -> Unfit {
         0xa8 | 0xb0..=0xb7 | 0xe4..=0xe7 => fit(Plain(1)),
         0xa9 | 0xb8..=0xbf => fit(Plain(word)),
         0xa0..=0xa3 => fit(Plain(8)),
-        // In 64-bit mode, these opcodes are not instructions.
+        // In 64-bit mode, all other opcodes are not instructions.
         _ => fit(Unknown),
     }
 }

@@ -13,8 +13,8 @@
 //!  indirect  a9 any           test eax, imm32    falls through to that jump
 //! ```
 //!
-//! A change of one byte cannot tear: test <-> jump, false <-> true. Every other change passes through `a9` (`pass`): the four bytes after `a9`
-//! are then an immediate, and its value does not matter.
+//! A change of one byte cannot tear: test <-> jump, false <-> true. Every other change first makes the first byte `a9` (`pass.rs`). The four bytes
+//! after `a9` are an immediate, whose value does not matter, so they can change while threads run the site.
 
 mod decoder;
 mod op;
@@ -26,7 +26,7 @@ use crate::layout::{BRANCH, JUMP, NAKED};
 use crate::pass::Pass;
 use crate::{Arch, Code, State, StepBytes};
 
-/// The instruction set, with addresses of `BITS` bits.
+/// The instruction set with addresses of `BITS` bits: x86-64 or i686.
 #[derive(Clone, Copy, Debug)]
 pub struct X86<const BITS: u32>;
 
@@ -111,7 +111,7 @@ impl<const BITS: u32> Branch for X86<BITS> {
 /// pages, one of which has lost its changes.
 #[inline(never)]
 fn decode_rarer(code: Code, own: u32) -> Option<State> {
-    // If a tail was only partly written, or partly lost, each of its bytes is the old one or the new one.
+    // True if each byte of the tail is that of the displacement or that of the nop: then the tail was written, or lost, only in part.
     let is_mixture = || {
         let tails = [code.tail(), own, NOP_TAIL].map(u32::to_le_bytes);
         (0..4).all(|at| tails[0][at] == tails[1][at] || tails[0][at] == tails[2][at])
@@ -136,7 +136,7 @@ impl<const BITS: u32> Jump for X86<BITS> {
         with_tail(JUMP, if state == State::DIRECT { JMP } else { TEST }, displacement)
     }
 
-    /// Finds the state. If the first byte is `a9`, the bytes after it do not matter.
+    /// The state of a site that holds `code`. If the first byte is `a9`, the bytes after it do not matter.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         match (code.opcode(), displacement) {
             (JMP, Some(own)) if code.tail() == own.cast_unsigned() => Some(State::DIRECT),

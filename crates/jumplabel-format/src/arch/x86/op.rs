@@ -14,7 +14,7 @@ const JUMP: usize = 5;
 const LONGEST: usize = 7;
 
 impl<const BITS: u32> Op for X86<BITS> {
-    /// Checks whether `bytes` can be the instruction of a site. On i686 no operation is in place.
+    /// Checks whether `bytes` can be the instruction of a site. On i686 every instruction is refused.
     fn examine(bytes: &[u8]) -> Result<(), Fault> {
         let instruction = Instruction::of(bytes)?;
         if BITS == 32 || bytes.len() < JUMP || instruction.len != bytes.len() {
@@ -34,7 +34,7 @@ impl<const BITS: u32> Op for X86<BITS> {
 }
 
 impl<const BITS: u32> Alternative for X86<BITS> {
-    /// Moves the instructions one by one, until those that reach into the first `size` bytes are done.
+    /// Moves the instructions one by one, up to the one that contains the last of the first `size` bytes.
     fn placed(bytes: &[u8], from: usize, to: usize, size: usize) -> Option<Code> {
         let mut moved = [0; LONGEST + MAX];
         let mut next = 0;
@@ -45,8 +45,8 @@ impl<const BITS: u32> Alternative for X86<BITS> {
             place.iter_mut().zip(rest).take(instruction.len).for_each(|(place, byte)| *place = *byte);
             instruction.shift(place, from.wrapping_sub(to)).then_some(())?;
             next += instruction.len;
-            // The decoder does not adjust the byte of a short jump. So the jump must lead into the sequence, and the site must hold all of
-            // the sequence.
+            // `shift` does not adjust the displacement of a short jump. So the jump must lead into the sequence or to its end, and the site must
+            // hold the whole sequence.
             if let Some(distance) = instruction.short {
                 let leads_to = next.checked_add_signed(distance.into());
                 leads_to.filter(|&leads_to| leads_to <= bytes.len() && size >= bytes.len())?;
