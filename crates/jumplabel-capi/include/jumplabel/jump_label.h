@@ -235,6 +235,8 @@ struct jumplabel_imported_false_ {
 #define DEFINE_STATIC_KEY_FALSE_RO(name) JUMPLABEL_STRUCT_ static_key_false name JUMPLABEL_RO_ = JUMPLABEL_FALSE_INIT_
 #ifdef __MINGW32__
 #define JUMPLABEL_RO_ __attribute__((__section__(".jumpro$m")))
+#elif defined(__APPLE__)
+#define JUMPLABEL_RO_ __attribute__((__section__("__DATA,__jump_ro_keys")))
 #else
 #define JUMPLABEL_RO_ __attribute__((__section__("__jump_ro_keys")))
 #endif
@@ -581,6 +583,10 @@ void jumplabel_seal_keys_(struct static_key *_from, struct static_key *_to);
 /* The linker puts all keys between these two variables. */
 static struct static_key __start___jump_ro_keys[0] __attribute__((__section__(".jumpro$a")));
 static struct static_key __stop___jump_ro_keys[0] __attribute__((__section__(".jumpro$z")));
+#elif defined(__APPLE__)
+/* The linker defines symbols with these names. */
+extern struct static_key __start___jump_ro_keys[] __asm__("section$start$__DATA$__jump_ro_keys");
+extern struct static_key __stop___jump_ro_keys[] __asm__("section$end$__DATA$__jump_ro_keys");
 #else
 /* The linker defines these. They have no other name in C, because gcc forgets that a symbol with another name (__asm__) is hidden. */
 extern struct static_key __start___jump_ro_keys[] __attribute__((__weak__, __visibility__("hidden")));

@@ -1,6 +1,6 @@
 //! Services of the system: the number of the calling thread, whether memory is mapped, output to standard error, and `abort`.
 
-#[cfg_attr(all(feature = "hosted", not(windows)), path = "linux.rs")]
+#[cfg_attr(all(feature = "hosted", not(windows)), path = "unix.rs")]
 #[cfg_attr(all(feature = "hosted", windows), path = "windows.rs")]
 #[cfg_attr(not(feature = "hosted"), path = "bare.rs")]
 mod here;

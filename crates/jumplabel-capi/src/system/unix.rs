@@ -1,10 +1,17 @@
-//! The services of the system in a program on Linux.
+//! Services of the system for a program on Linux or on another Unix.
 
 use core::ffi::{c_int, c_void};
 
 /// The number of the calling thread, never 0.
+#[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn me() -> usize {
     rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs() as usize
+}
+
+/// The number of the calling thread, never 0. The lock of the fallback recognises its owner by the same number.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn me() -> usize {
+    jumplabel::platform::builtin().thread()
 }
 
 /// False if nothing is mapped at the address now, for example because the key's object was unloaded. True otherwise, also if the system refuses to
