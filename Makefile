@@ -161,7 +161,7 @@ wine: cargo
 wine32: cargo
 	@cargo xtask wine32
 
-# Checks for macOS, FreeBSD, Android, WebAssembly; the tests run on wasm32-wasip1.
+# Checks for macOS, FreeBSD, Android, WebAssembly; links programs for the first two; the tests run on wasm32-wasip1.
 elsewhere: cargo
 	@cargo xtask elsewhere
 

@@ -1,7 +1,8 @@
-//! Checks systems for which the library has only the fallback, in which each check loads its key. `cargo check` runs for each of them. The core's
-//! tests run on one, wasm32-wasip1, whose runner is a package of PyPI. For kernels' targets with the fallback, if only in C, builds the crates that
-//! kernels in Rust and in C use.
+//! Checks systems for which the library has only the fallback, in which each check loads its key. `cargo check` runs for each of them. For macOS and
+//! FreeBSD, programs are linked (`link`). The core's tests run on one system, wasm32-wasip1, whose runner is a package of PyPI. For kernels' targets
+//! with the fallback, if only in C, builds the crates that kernels in Rust and in C use.
 
+mod link;
 mod windows;
 
 use anyhow::{Context, Result, bail};
@@ -9,7 +10,7 @@ use xshell::{Shell, cmd};
 
 use crate::programs::sum;
 use crate::wine::OBJDUMP;
-use crate::{Skipped, has, in_ci, printed};
+use crate::{Skipped, has, in_ci, printed, zig};
 
 /// The targets for which `cargo check` checks the core, with std and without.
 pub const TARGETS: &[&str] = &[
@@ -73,6 +74,11 @@ pub fn run(sh: &Shell) -> Result<()> {
                 Some(said) => println!("{said}"),
                 None => skipped.0.push(format!("{target}: no {OBJDUMP} (cargo xtask setup --all)")),
             }
+        }
+        if link::needs_zig(target) && !zig::is_installed() {
+            skipped.0.push(format!("programs for {target}: no zig (cargo xtask setup --all)"));
+        } else if let Some(said) = link::programs(sh, target)? {
+            println!("{said}");
         }
         if *target == WASI {
             tests(sh, &mut skipped)?;

@@ -16,6 +16,7 @@ mod site;
 mod stages;
 mod targets;
 mod wine;
+mod zig;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -93,7 +94,7 @@ enum Task {
     ///
     /// Root installs that Wine in a directory in target/.
     Wine32,
-    /// Checks the core for systems that have the fallback, and runs its tests on one of them: wasm32-wasip1
+    /// Checks the core for systems that have the fallback; links programs for macOS and FreeBSD by zig; runs the core's tests on wasm32-wasip1
     Elsewhere,
     /// Runs goals of make one after the other; at the end, shows how long each took, and each command that ran in parallel in it
     Stages {

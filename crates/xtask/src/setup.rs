@@ -1,8 +1,6 @@
 //! Installs the tools that the checks need and this machine lacks.
 
 use std::cell::Cell;
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::{Result, bail};
@@ -10,7 +8,7 @@ use xshell::{Shell, cmd};
 
 use crate::kernels::MACHINES;
 use crate::targets::{Compiler, Goal, TARGETS, Target};
-use crate::{Skipped, elsewhere, has, in_ci, printed, wine};
+use crate::{Skipped, elsewhere, has, in_ci, printed, wine, zig};
 
 /// Commands that `make test` needs, and their packages.
 const TOOLS: &[(&str, &str)] = &[
@@ -129,6 +127,9 @@ fn install_all(sh: &Shell, packages: &Packages<'_>, skipped: &mut Skipped) -> Re
     if !has(&in_target(&format!("{runner}/bin/python3"))) && from_pypi(sh, runner, elsewhere::PACKAGE).is_err() {
         println!("left out: {runner} (make elsewhere says which tests need it)");
     }
+    if install_zig(sh).is_err() {
+        println!("left out: zig (make elsewhere says which programs need it)");
+    }
 
     for machine in MACHINES {
         if !machine.is_here() {
@@ -190,25 +191,19 @@ fn install(sh: &Shell, target: &Target, guest: bool, packages: &Packages<'_>) ->
             let rust = target.rust;
             printed(cmd!(sh, "rustup target add {rust}")).map(drop)
         }
-        Compiler::Zig(options, _) if !has(&target.cc()) => zig(sh, &target.cc(), options),
-        Compiler::Zig(..) => Ok(()),
+        Compiler::Zig(options, _) => {
+            install_zig(sh)?;
+            zig::command(sh, &target.cc(), options, &[])
+        }
     }
 }
 
-/// Makes a command that runs zig with these options. The installed version of zig has musl's malloc. The malloc of zig 0.17 makes mmap calls that
-/// sometimes fail under qemu-user 7.2.
-fn zig(sh: &Shell, command: &str, options: &str) -> Result<()> {
+fn install_zig(sh: &Shell) -> Result<()> {
+    if zig::is_installed() {
+        return Ok(());
+    }
     println!("installing zig");
-    from_pypi(sh, "zig", "ziglang==0.15.2")?;
-    let (cache, python) = (in_target("zig/cache"), in_target("zig/bin/python3"));
-    sh.write_file(
-        command,
-        format!(
-            "#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR={cache} ZIG_LOCAL_CACHE_DIR={cache}\n\
-             exec {python} -m ziglang cc {options} \"$@\"\n"
-        ),
-    )?;
-    Ok(std::fs::set_permissions(command, Permissions::from_mode(0o755))?)
+    from_pypi(sh, zig::FOLDER, zig::PACKAGE)
 }
 
 /// Installs a Python package into a directory of its own in target/.
