@@ -81,7 +81,7 @@ unsafe impl Platform for Windows {
     ) -> Result<WriteReport, Failure> {
         self.prepare(kind, held).map_err(Failure::Refused)?;
         // SAFETY: the caller guarantees that the extents lie in loaded code, are sorted by address, and do not overlap.
-        unsafe { write::open(extents, held, body) }.inspect_err(|failure| self_test::doubt(*failure))?;
+        unsafe { write::open(extents, held, body) }?;
         let warnings = Warnings { left_writable: !write::close_remaining(held) };
         Ok(WriteReport { visibility: Visibility::Immediate, warnings })
     }

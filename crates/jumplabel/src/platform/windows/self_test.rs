@@ -46,11 +46,10 @@ fn run(held: &mut Held) -> Result<(), Refusal> {
     result
 }
 
-/// Makes the writer pass the self-test again before its next use, if a write of it had no effect. Called after each failed flip.
-pub(super) fn doubt(failure: Failure) {
-    if let Failure::Refused(Refusal::NO_EFFECT) | Failure::Stuck { refusal: Refusal::NO_EFFECT, .. } = failure {
-        RESULT.store(UNTRIED, Ordering::Relaxed);
-    }
+/// Forgets the result, so that the next flip tests the writer. Called with the lock held.
+#[cfg(all(test, jumplabel_sites))]
+pub(super) fn forget() {
+    RESULT.store(UNTRIED, Ordering::Relaxed);
 }
 
 /// Sets the site of the self-test to `state`, whatever bytes the site has now. Writes all bytes of the site in one step, which is safe because no

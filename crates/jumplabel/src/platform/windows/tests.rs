@@ -1,10 +1,18 @@
-//! Tests in which the system refuses to change protections. Wine does not enforce the policies of Windows by which the system would refuse. So these
-//! tests themselves refuse the calls, only for their own thread.
+//! Tests in which the system refuses calls, writes have no effect, or a thread is ended in the middle of a flip. Wine enforces no policy of Windows.
+//! So the tests themselves refuse calls that change protections, in their own thread alone.
 
-use std::cell::Cell;
+mod ended;
+mod second_tries;
+mod self_test;
+
+use std::cell::{Cell, RefCell};
 use std::string::ToString;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::vec::Vec;
 
-use super::kernel32::{PAGE_EXECUTE_READ, PAGE_EXECUTE_READWRITE, PAGE_TARGETS_NO_UPDATE};
+use super::kernel32::{
+    ERROR_INVALID_PARAMETER, PAGE_EXECUTE_READ, PAGE_EXECUTE_READWRITE, PAGE_EXECUTE_WRITECOPY, PAGE_TARGETS_NO_UPDATE,
+};
 use super::pages::{self, Region};
 use crate::error::Refusal;
 use crate::{Error, Lock, WriterKind, for_each_site, static_branch_unlikely, static_key};
@@ -20,31 +28,60 @@ enum Refused {
     Opening(u32),
     /// Calls that do not make pages writable.
     Closing,
+    /// Calls with [`PAGE_TARGETS_NO_UPDATE`], as by a system before Windows 8.1.
+    Flag,
+    /// Calls that would make pages copied at a store again.
+    Copied,
 }
 
-std::thread_local! { static REFUSED: Cell<Refused> = const { Cell::new(Refused::None) }; }
+std::thread_local! {
+    static REFUSED: Cell<Refused> = const { Cell::new(Refused::None) };
+    /// The protections that this thread has asked for since the last [`while_refused`].
+    static ASKED: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
+    /// Whether stores of this thread to code have no effect.
+    static STORES_NOTHING: Cell<bool> = const { Cell::new(false) };
+}
 
 /// Returns an error if the test wants calls that set `protection` to be refused. `pages` calls this before each call of `VirtualProtect`.
 pub(super) fn refusal(protection: u32) -> Result<(), Refusal> {
-    let opens = protection & !PAGE_TARGETS_NO_UPDATE == PAGE_EXECUTE_READWRITE;
-    let is_refused = match REFUSED.get() {
-        Refused::Opening(0) => opens,
-        // One change is one call here: the first call, with the flag that keeps Control Flow Guard's list, succeeds.
+    ended::point();
+    ASKED.with_borrow_mut(|asked| asked.push(protection));
+    let kind = protection & !PAGE_TARGETS_NO_UPDATE;
+    let opens = kind == PAGE_EXECUTE_READWRITE;
+    let number = match REFUSED.get() {
+        Refused::Opening(0) if opens => ERROR_DYNAMIC_CODE_BLOCKED,
+        // Each change is first tried with a flag. The test lets that call succeed.
         Refused::Opening(left) if opens => {
             REFUSED.set(Refused::Opening(left - 1));
-            false
+            return Ok(());
         }
-        Refused::Closing => !opens,
-        _ => false,
+        Refused::Closing if !opens => ERROR_DYNAMIC_CODE_BLOCKED,
+        Refused::Flag if kind != protection => ERROR_INVALID_PARAMETER,
+        Refused::Copied if kind == PAGE_EXECUTE_WRITECOPY => ERROR_INVALID_PARAMETER,
+        _ => return Ok(()),
     };
-    if is_refused { Err(pages::refusal(ERROR_DYNAMIC_CODE_BLOCKED)) } else { Ok(()) }
+    Err(pages::refusal(number))
+}
+
+/// Called before each store of the writer, and before each core sync. Returns whether the test leaves out the stores of this thread.
+pub(super) fn stores_nothing() -> bool {
+    ended::point();
+    STORES_NOTHING.get()
 }
 
 fn while_refused<T>(refused: Refused, body: impl FnOnce() -> T) -> T {
+    ASKED.take();
     REFUSED.set(refused);
     let result = body();
     REFUSED.set(Refused::None);
     result
+}
+
+/// Lets the tests of this module run one at a time. After a thread has been ended in the middle of a flip, the next thread that takes the lock undoes
+/// that flip. That must not be a thread whose calls are refused.
+fn one_at_a_time() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The address of the only site of `key`.
@@ -61,6 +98,7 @@ fn protection(address: usize, _: &Lock) -> u32 {
 
 #[test]
 fn a_policy_that_forbids() {
+    let _one = one_at_a_time();
     static_key! { static KEY: false; static LOADS: false, or_load; }
     #[inline(never)]
     fn checks() -> [bool; 2] {
@@ -103,6 +141,7 @@ fn a_policy_that_forbids() {
 
 #[test]
 fn pages_that_cannot_be_closed() {
+    let _one = one_at_a_time();
     static_key! { static KEY: false; }
     #[inline(never)]
     fn check() -> bool {

@@ -78,6 +78,10 @@ impl Writer for VirtualProtect<'_> {
             self.spans.as_mut_slice().iter_mut().try_for_each(again).map_err(|refusal| (0, refusal))?;
         }
         for write in writes {
+            #[cfg(all(test, jumplabel_sites))]
+            if super::tests::stores_nothing() {
+                continue;
+            }
             // SAFETY: the caller guarantees that the write is to extents that this writer was opened for, so the pages are writable. The patcher
             // aligns a word for a single store.
             unsafe { write.store() };
@@ -87,6 +91,8 @@ impl Writer for VirtualProtect<'_> {
     }
 
     fn sync(&mut self) -> Result<(), Refusal> {
+        #[cfg(all(test, jumplabel_sites))]
+        super::tests::stores_nothing();
         sync::core_sync();
         self.is_synced = true;
         Ok(())
