@@ -12,6 +12,8 @@
 //! a thread sleeps. No sleep lasts longer than [`LONGEST`] milliseconds. If nobody has woken a thread by then, the thread checks whether the owner
 //! still exists. If not, the thread takes the lock over, and finishes or undoes the owner's transaction.
 //!
+//! `WaitOnAddress` would sleep without a slim lock. Windows 7 does not have it, and programs would have to link another library than kernel32.
+//!
 //! When the process ends, the system first ends all threads except one. One of the ended threads may have had the lock, and another one the slim
 //! lock. So the last thread takes the lock over at once, and does not use the slim lock.
 

@@ -3,6 +3,9 @@
 //!
 //! A module with keys or sites has the section `.jumplbl`. The section begins with 12 bytes, `jumplabel` and three zeros, and a word that leads to
 //! the [`Runtime`] of the module's instance.
+//!
+//! A module with sites registers itself, by a constructor and a destructor that the loader calls. So the library does not ask the loader for
+//! notifications of all modules (`LdrRegisterDllNotification`).
 
 use super::kernel32::{self, PIN_BY_ADDRESS};
 use super::pages::Region;
