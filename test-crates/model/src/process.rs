@@ -149,7 +149,9 @@ impl Process {
         result = result.and_then(|()| self.patch(&transitions, guarded));
         for (key, transition) in transitions {
             match result {
-                Ok(()) => (self.rules.publish)(&key.word, transition),
+                Ok(()) if self.rules.publish_after_patch => (self.rules.publish)(&key.word, transition),
+                Ok(()) => {}
+                Err(_) if transition == Transition::Leave => (self.rules.add)(&key.word),
                 Err(_) => (self.rules.abandon)(&key.word),
             }
         }
@@ -163,7 +165,7 @@ impl Process {
     fn patch(&self, transitions: &[(&Key, Transition)], guarded: &mut Guarded) -> Return {
         let edits: Vec<(&AtomicI32, bool)> = transitions
             .iter()
-            .filter(|(_, transition)| *transition != Transition::Done)
+            .filter(|(_, transition)| matches!(transition, Transition::TurnOn | Transition::TurnOff))
             .flat_map(|(key, transition)| key.sites.iter().map(move |site| (site, *transition == Transition::TurnOn)))
             .collect();
         if edits.is_empty() {

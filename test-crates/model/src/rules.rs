@@ -14,6 +14,8 @@ pub struct Rules {
     pub publish: fn(&AtomicI32, Transition),
     /// [`count::abandon`].
     pub abandon: fn(&AtomicI32),
+    /// [`count::add`].
+    pub add: fn(&AtomicI32),
     /// [`count::seal`].
     pub seal: fn(&AtomicI32) -> Result<(), Misuse>,
     /// The order of `patch::commit`: sites first, counts after.
@@ -35,6 +37,7 @@ impl Rules {
         begin: count::begin,
         publish: count::publish,
         abandon: count::abandon,
+        add: count::add,
         seal: count::seal,
         publish_after_patch: true,
         deferred_never_flips: true,

@@ -79,6 +79,20 @@ fn publish_without_release(word: &AtomicI32, transition: Transition) {
 
 fn never_abandon(_word: &AtomicI32) {}
 
+/// A user that comes is counted before the sites of the other keys are patched. If they are refused, nobody counts the user off.
+mod counted_early {
+    use super::*;
+
+    pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
+        let transition = count::begin(word, change)?;
+        if transition == Transition::Join {
+            count::add(word);
+            return Ok(Transition::Done);
+        }
+        Ok(transition)
+    }
+}
+
 fn seal_by_load_and_store(word: &AtomicI32) -> Result<(), Misuse> {
     let now = word.load(Ordering::Acquire);
     if now >= 0 {
@@ -111,6 +125,12 @@ fn run(rules: Rules, start: i32, refuse: Option<usize>, threads: &[&[Op]]) -> u6
     check(rules, &Program { start: [start, 0], refuse, threads }, Some(4))
 }
 
+/// The first key has two users, the second none, and the first patch is refused.
+fn pair(rules: Rules, threads: &[&[Op]]) -> u64 {
+    let threads = threads.iter().map(|ops| ops.to_vec()).collect();
+    check(rules, &Program { start: [2, 0], refuse: Some(1), threads }, Some(4))
+}
+
 /// A name, what loom must say, and the run in which it must say it. The runs of the counter with a program that only the
 /// fault can break: [`sound`] runs them with the core's rules.
 type Twin = (&'static str, &'static str, fn(Rules) -> u64, Rules);
@@ -118,7 +138,7 @@ type Twin = (&'static str, &'static str, fn(Rules) -> u64, Rules);
 const CORE: Rules = Rules::CORE;
 
 #[rustfmt::skip]
-const COUNTERS: [Twin; 18] = [
+const COUNTERS: [Twin; 20] = [
     ("no leaving", "disagree", |r| run(r, 0, None, &[&[INC, DEC], &[INC, DEC]]),
         Rules { begin: no_leaving::begin, publish: no_leaving::publish, ..CORE }),
     ("zero before patch", "runs ahead", |r| check_reader(r, 1, None, [OFF, OFF]),
@@ -139,6 +159,10 @@ const COUNTERS: [Twin; 18] = [
         Rules { publish: publish_without_release, ..CORE }),
     ("refused and not abandoned", "came to", |r| run(r, 1, Some(1), &[&[OFF, Op::FastInc(0)]]),
         Rules { abandon: never_abandon, ..CORE }),
+    ("refused, and a user is not counted again", "came to", |r| pair(r, &[&[Op::Batch(&[(0, Dec), (1, Enable)])]]),
+        Rules { add: never_abandon, ..CORE }),
+    ("refused, and a user is counted", "came to", |r| pair(r, &[&[Op::Batch(&[(0, Inc), (1, Enable)])]]),
+        Rules { begin: counted_early::begin, ..CORE }),
     ("seal by load and store", "a sealed key is open", |r| run(r, 1, None, &[&[Op::Seal(0)], &[INC]]),
         Rules { seal: seal_by_load_and_store, ..CORE }),
     ("refused deferred dec forgotten", "came to", |r| run(r, 1, Some(1), &[&[Op::DecDeferred(0)], &[Op::Work]]),

@@ -124,6 +124,8 @@ fn batches() {
         Op::Batch(&[(0, Disable), (1, Enable)]),
         Op::Batch(&[(0, Disable), (1, Disable)]),
         Op::Batch(&[(0, Enable), (1, Enable)]),
+        Op::Batch(&[(0, Inc), (1, Enable)]),
+        Op::Batch(&[(0, Dec), (1, Inc)]),
     ];
     let second = |key| {
         let alone = [Inc, Dec, Enable, Disable].map(|change| vec![Op::Change(key, change)]);

@@ -107,7 +107,7 @@ impl Plan {
                 Transition::Done if locks.disagree => plan.bring(live, pages, number, on, Which::All)?,
                 // The count stays, but something else may have changed the key's sites.
                 Transition::Done if change.names_a_state() => plan.bring(live, pages, number, on, Which::Differing)?,
-                Transition::Done => {}
+                Transition::Done | Transition::Join | Transition::Leave => {}
                 Transition::TurnOn => plan.bring(live, pages, number, true, Which::All)?,
                 Transition::TurnOff => plan.bring(live, pages, number, false, Which::All)?,
             }

@@ -147,7 +147,7 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
     // No other thread uses the lists: the thread that began the transaction is not in this process, or no longer exists.
     let Transaction { plan, in_flight } = TRANSACTION.get(&mut lock.patch);
     if phase == PUBLISHING {
-        in_flight.0.iter().for_each(|request| request.publish(None));
+        in_flight.requests().iter_mut().for_each(|request| request.publish(None));
         return true;
     }
     let mut undone = true;
@@ -170,7 +170,7 @@ fn finish(phase: u32, lock: &mut Lock) -> bool {
     }
     // All requests are abandoned, even those whose `effect` is `None`: the process may have been forked after a counter was changed and before the
     // `effect` was stored.
-    in_flight.0.iter().for_each(|request| request.patchable.abandon());
+    in_flight.requests().iter_mut().for_each(PendingRequest::abandon);
     if !undone {
         in_flight.stuck();
     }

@@ -135,7 +135,7 @@ impl Plan {
             let mut place = 0;
             for request in requests {
                 let (setting, purpose) = match request.effect {
-                    Effect::None => continue,
+                    Effect::None | Effect::Joins | Effect::Left => continue,
                     Effect::Same(setting) => (setting, Purpose::Repair),
                     Effect::New(setting) => (setting, Purpose::Change),
                 };

@@ -39,14 +39,32 @@ impl<'a> PendingRequest<'a> {
     /// Publishes the request. Called after the sites were patched. `visibility` says when other threads see the new bytes; `None` if that is not
     /// known.
     #[inline(never)]
-    pub(super) fn publish(&self, visibility: Option<Visibility>) {
+    pub(super) fn publish(&mut self, visibility: Option<Visibility>) {
         match visibility {
             Some(Visibility::Immediate) => self.patchable.set_eventual(false),
-            Some(Visibility::Eventual) if self.effect != Effect::None => self.patchable.set_eventual(true),
+            Some(Visibility::Eventual) if matches!(self.effect, Effect::Same(_) | Effect::New(_)) => {
+                self.patchable.set_eventual(true);
+            }
             _ => {}
         }
         let new = if let Effect::New(setting) = self.effect { Some(setting) } else { None };
         self.patchable.publish(self.change, new);
+        self.add_user_if(Effect::Joins);
+    }
+
+    /// Takes back the change, if it has begun. Called when the sites are as they were.
+    #[inline(never)]
+    pub(super) fn abandon(&mut self) {
+        self.patchable.abandon();
+        self.add_user_if(Effect::Left);
+    }
+
+    /// Counts one user more if the change has this effect. A second call does nothing.
+    fn add_user_if(&mut self, effect: Effect) {
+        if self.effect == effect {
+            self.patchable.add_user();
+            self.effect = Effect::None;
+        }
     }
 }
 

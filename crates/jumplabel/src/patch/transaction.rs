@@ -139,7 +139,7 @@ fn end(done: Result<(), Error>, lock: &mut Lock) -> Result<Outcome, Error> {
             requests.iter().for_each(|request| request.patchable.set_eventual(true));
         }
         // If a request was refused, the requests after it have not begun. For these, `abandon` does nothing.
-        requests.iter().for_each(|request| request.patchable.abandon());
+        requests.iter_mut().for_each(PendingRequest::abandon);
         match error {
             Error::RollbackFailed { .. } => in_flight.stuck(),
             _ => over(plan, platform),
@@ -156,7 +156,7 @@ fn end(done: Result<(), Error>, lock: &mut Lock) -> Result<Outcome, Error> {
     } else if outcome.writer.is_none() {
         outcome.visibility = sync_all(requests, held);
     }
-    requests.iter().for_each(|request| request.publish(Some(outcome.visibility)));
+    requests.iter_mut().for_each(|request| request.publish(Some(outcome.visibility)));
     let notices = NOTICES.get(&mut lock.objects);
     if notices.are_wanted() {
         add_notices(requests, notices);

@@ -27,8 +27,12 @@ const LEAVING: i32 = -1;
 /// The work that a change of one key needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transition {
-    /// No work: nothing has to be patched. If the change asks for another count, [`begin`] has already stored that count.
+    /// No work: the key has the state that the change asks for.
     Done,
+    /// One user more, of a key that stays on. Call [`publish`], which counts the user. Until then nothing has changed.
+    Join,
+    /// One user less, of a key that stays on. [`begin`] has already counted the user off. If the change is taken back, call [`add`].
+    Leave,
     /// Turn the sites on; then call [`publish`].
     TurnOn,
     /// Turn the sites off; then call [`publish`].
@@ -143,9 +147,9 @@ pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
             (_, sealed) if is_sealed(sealed) => return Err(Misuse::Sealed),
             (Change::Enable | Change::Disable, users) => return Err(Misuse::Counted(users)),
             (Change::Inc, i32::MAX) => return Err(Misuse::Overflow),
-            (Change::Inc, users) => (users + 1, Transition::Done),
+            (Change::Inc, _) => return Ok(Transition::Join),
             (Change::Dec, 0) => return Err(Misuse::Underflow),
-            (Change::Dec, users) => (users - 1, Transition::Done),
+            (Change::Dec, users) => (users - 1, Transition::Leave),
         };
         match word.compare_exchange(now, new, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => return Ok(transition),
@@ -154,14 +158,32 @@ pub fn begin(word: &AtomicI32, change: Change) -> Result<Transition, Misuse> {
     }
 }
 
-/// Publishes the new count. A second call does nothing. Called under the lock, after the sites were patched.
+/// Publishes the new count. Except for [`Transition::Join`], a second call does nothing. Called under the lock, after the sites were patched.
 pub fn publish(word: &AtomicI32, transition: Transition) {
     let (from, to) = match transition {
-        Transition::Done => return,
+        Transition::Done | Transition::Leave => return,
+        Transition::Join => return add(word),
         Transition::TurnOn => (0, 1),
         Transition::TurnOff => (LEAVING, 0),
     };
     let _ = word.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed);
+}
+
+/// Counts one user more of a key that is on. A user can leave without the lock, but the last one cannot, so the key stays on until then. Called
+/// under the lock.
+///
+/// A change that is refused must leave the count as it was. So [`begin`] does not count a user that comes: if the other users left meanwhile, nothing
+/// could turn the key off. But it counts off a user that goes: if the other users left meanwhile, that user would be the last, and the key would have
+/// to go off.
+pub fn add(word: &AtomicI32) {
+    let mut now = word.load(Ordering::Relaxed);
+    // At its maximum, the count stays. It gets there only if others have come since `begin`, and then no program can count its users any more.
+    while now < i32::MAX {
+        match word.compare_exchange(now, now + 1, Ordering::AcqRel, Ordering::Relaxed) {
+            Ok(_) => return,
+            Err(changed) => now = changed,
+        }
+    }
 }
 
 /// Takes back a change for which [`begin`] returned [`Transition::TurnOff`]. Does nothing after any other change. Called under the lock, when the

@@ -153,6 +153,41 @@ pub fn batch_last_wins_and_limits() {
     assert!(!KEYS[0].is_enabled() && KEYS[1].is_enabled() && KEYS[2].count() == 2);
 }
 
+/// A refused batch leaves the numbers of users as they were, those of keys that stay on included.
+pub fn refused_batches_count_nothing() {
+    use jumplabel::{RawChange, Stay, commit_all};
+
+    static_key! { static USED: false; static LENT: false; static SEALED: false; static OTHER: false; }
+    let commit = |changes: &[RawChange<'static>]| {
+        // SAFETY: there is no static call among the changes.
+        unsafe { commit_all(changes.iter().map(|&change| Ok::<_, Error>(change))) }
+    };
+    USED.inc().unwrap();
+    USED.inc().unwrap();
+    commit(&[RawChange::For(Stay::Begins, LENT.raw(), true)]).unwrap();
+    LENT.inc().unwrap();
+    SEALED.seal().unwrap();
+    let counts = || [USED.count(), LENT.count(), OTHER.count()];
+    // Requests are carried out in the order of the keys' addresses, so one of the two sealed keys comes after the others.
+    static_key! { static SEALED_TOO: [false; 2]; }
+    SEALED_TOO.iter().for_each(|key| key.seal().unwrap());
+    for refused in [SEALED.raw(), SEALED_TOO[0].raw(), SEALED_TOO[1].raw()] {
+        for change in [
+            RawChange::Inc(USED.raw()),
+            RawChange::Dec(USED.raw()),
+            RawChange::Inc(OTHER.raw()),
+            RawChange::For(Stay::Ends, LENT.raw(), false),
+        ] {
+            assert_eq!(commit(&[change, RawChange::Key(refused, true)]), Err(Error::Sealed));
+            assert_eq!(counts(), [2, 2, 0]);
+        }
+    }
+    commit(&[RawChange::Inc(USED.raw()), RawChange::Inc(OTHER.raw())]).unwrap();
+    assert_eq!(counts(), [3, 2, 1]);
+    commit(&[RawChange::Dec(USED.raw()), RawChange::For(Stay::Ends, LENT.raw(), false)]).unwrap();
+    assert_eq!(counts(), [2, 1, 1]);
+}
+
 /// More keys than a batch holds change together, all or nothing.
 pub fn any_number_of_keys() {
     static_key! { static MANY: [false; 200]; static SEALED: false; }
@@ -217,9 +252,9 @@ pub fn words() {
 
 /// The word that each change under the lock makes of each kind of word. This includes changes that mostly succeed without the lock.
 pub fn changes_of_words() {
-    use Transition::{Done, TurnOff, TurnOn};
+    use Transition::{Done, Join, Leave, TurnOff, TurnOn};
     use core::sync::atomic::{AtomicI32, Ordering};
-    use jumplabel::key::count::{Change, Misuse, Transition, abandon, begin, publish};
+    use jumplabel::key::count::{Change, Misuse, Transition, abandon, add, begin, publish};
 
     const MAX: i32 = i32::MAX;
     const OFF: i32 = i32::MIN; // sealed
@@ -236,15 +271,15 @@ pub fn changes_of_words() {
         (Change::Disable, OFF, Ok(Done), OFF),
         (Change::Disable, ON, Err(Misuse::Sealed), ON),
         (Change::Inc, 0, Ok(TurnOn), 1),
-        (Change::Inc, 1, Ok(Done), 2),
-        (Change::Inc, 2, Ok(Done), 3),
-        (Change::Inc, MAX - 1, Ok(Done), MAX),
+        (Change::Inc, 1, Ok(Join), 2),
+        (Change::Inc, 2, Ok(Join), 3),
+        (Change::Inc, MAX - 1, Ok(Join), MAX),
         (Change::Inc, MAX, Err(Misuse::Overflow), MAX),
         (Change::Inc, OFF, Err(Misuse::Sealed), OFF),
         (Change::Dec, 0, Err(Misuse::Underflow), 0),
         (Change::Dec, 1, Ok(TurnOff), 0),
-        (Change::Dec, 2, Ok(Done), 1),
-        (Change::Dec, MAX, Ok(Done), MAX - 1),
+        (Change::Dec, 2, Ok(Leave), 1),
+        (Change::Dec, MAX, Ok(Leave), MAX - 1),
         (Change::Dec, ON, Err(Misuse::Sealed), ON),
     ];
     for (change, before, expected, after) in all {
@@ -256,12 +291,15 @@ pub fn changes_of_words() {
             continue;
         };
         let again = AtomicI32::new(word.load(Ordering::Relaxed));
-        for _ in 0..2 {
+        if transition == Leave {
+            add(&again);
+        }
+        // Only a user that comes is counted by each call.
+        for _ in 0..if transition == Join { 1 } else { 2 } {
             publish(&word, transition);
             assert_eq!(word.load(Ordering::Relaxed), after, "{change:?} of {before}");
             abandon(&again);
-            let kept = if transition == Done { after } else { before };
-            assert_eq!(again.load(Ordering::Relaxed), kept, "{change:?} of {before}, refused");
+            assert_eq!(again.load(Ordering::Relaxed), before, "{change:?} of {before}, refused");
         }
     }
 }
@@ -276,7 +314,7 @@ pub fn left_behind_while_leaving() {
     assert_eq!((seal(&word), sealed(&word), users(word.load(Ordering::Relaxed))), (Ok(()), true, 1));
     for (change, expected, count) in [
         (Change::Enable, Ok(Transition::Done), 1),
-        (Change::Inc, Ok(Transition::Done), 2),
+        (Change::Inc, Ok(Transition::Join), 1),
         (Change::Disable, Ok(Transition::TurnOff), 1),
         (Change::Dec, Ok(Transition::TurnOff), 1),
     ] {
@@ -292,7 +330,7 @@ macro_rules! each {
     ($then:ident) => {
         $then! {
             arms_and_defaults places counts sealed locked attributes_and_names
-            no_sites batch_last_wins_and_limits any_number_of_keys sealed_on_and_off words changes_of_words
+            no_sites batch_last_wins_and_limits refused_batches_count_nothing any_number_of_keys sealed_on_and_off words changes_of_words
             left_behind_while_leaving
         }
     };

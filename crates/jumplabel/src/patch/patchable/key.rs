@@ -19,6 +19,8 @@ impl Patchable for RawKey {
         Ok(match count::begin(self.word(), change)? {
             Transition::Done if change.names_a_state() => Effect::Same(Patchable::setting(self)),
             Transition::Done => Effect::None,
+            Transition::Join => Effect::Joins,
+            Transition::Leave => Effect::Left,
             Transition::TurnOff => Effect::New(0),
             Transition::TurnOn => Effect::New(1),
         })
@@ -55,6 +57,10 @@ impl Patchable for RawKey {
         if count::clears_due(change, transition) {
             self.set_due(false);
         }
+    }
+
+    fn add_user(&self) {
+        count::add(self.word());
     }
 
     fn abandon(&self) {

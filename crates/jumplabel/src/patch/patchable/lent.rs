@@ -98,6 +98,10 @@ impl Patchable for LentKey {
         self.0.set_lent(is_lent(change, before, turns || takes_the_place, true));
     }
 
+    fn add_user(&self) {
+        self.0.add_user();
+    }
+
     fn abandon(&self) {
         self.0.abandon();
     }

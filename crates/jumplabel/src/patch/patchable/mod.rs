@@ -22,7 +22,7 @@
 //! A transaction calls these functions of a patchable in this order:
 //!
 //! ```text
-//!   begin     returns the Effect of the change: none, a new setting, or the present setting
+//!   begin     returns the Effect of the change: none, a new setting, the present setting, a user more or less
 //!   action    returns what the site of an entry shall do for that setting
 //!   compare   compares what the site holds with what it shall hold
 //!   expose    the sites are about to be patched
@@ -66,8 +66,12 @@ use {
 /// The effect of a change on the sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// No site has to change. Only a count changes, or nothing does.
+    /// Nothing changes.
     None,
+    /// No site has to change. When the change is published, [`add_user`](Patchable::add_user) counts the user that comes.
+    Joins,
+    /// No site has to change. A user is counted off. If the change is abandoned, [`add_user`](Patchable::add_user) counts that user again.
+    Left,
     /// The setting keeps this value. The sites are compared nevertheless, because something outside the library may have changed them.
     Same(usize),
     /// The setting gets this new value.
@@ -116,6 +120,9 @@ pub(crate) trait Patchable: Sync {
     /// Publishes the change. `setting` is the new setting, or `None` if the setting stays the same. A second call does nothing. Called under the
     /// lock, after the sites were patched.
     fn publish(&self, change: usize, setting: Option<usize>);
+
+    /// Counts one user more. Only the effects [`Effect::Joins`] and [`Effect::Left`] need this. Called under the lock.
+    fn add_user(&self) {}
 
     /// Takes back a change that has begun. Does nothing if no change has begun. Called under the lock, when the sites are as they were.
     fn abandon(&self);
