@@ -47,7 +47,7 @@ impl Bookworm {
     /// The command that runs the line in this Debian, in /root, in namespaces of its own: its mounts are gone when it has ended.
     fn line(&self, unshare: &str, line: &str) -> String {
         let inner = format!(
-            "mount -t proc proc {root}/proc && exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root XDG_RUNTIME_DIR=/tmp LC_ALL=C.UTF-8 \
+            "mount -t proc proc {root}/proc && exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root XDG_RUNTIME_DIR=/root LC_ALL=C.UTF-8 \
              DEBIAN_FRONTEND=noninteractive chroot {root} sh -euc {line}",
             root = self.root.display(),
             line = quoted(&format!("cd /root\n{line}")),
