@@ -65,6 +65,7 @@ pub trait Prefix: Arch {
     #[doc(hidden)]
     #[inline(never)] // Rarely called, like `undo`.
     fn step(number: u8, _old: Code, new: Code) -> Option<StepBytes> {
+        Self::TAIL?; // Without a tail, the compiler leaves the code below out.
         (number + 1 == Self::STEPS).then(|| StepBytes::of(new, 0, 1))
     }
 

@@ -52,7 +52,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
     state: State,
-    /// The instruction with 0 as its displacement. `tail` is a mask of the displacement's bits.
+    /// The instruction with 0 as its displacement. `tail` is a mask of the displacement's bits or, without a [`TAIL`](Arch::TAIL), the state.
     head: u64,
     tail: u64,
 }
@@ -63,12 +63,12 @@ impl Template {
     #[must_use]
     #[inline(never)]
     pub fn of<A: Sites>(state: State) -> Option<Template> {
-        const ANY: i32 = 0x1234_5678;
-        let (head, all, any) = (state.encode::<A>(0), state.encode::<A>(-1), state.encode::<A>(ANY));
-        let template = Template { state, head: head.word(), tail: head.word() ^ all.word() };
-        let kind = state.kind();
-        let leads = kind.leads::<A>(0) == Leads::ToTarget || kind.0 == layout::LOADING;
-        (template.fill::<A>(ANY) == any && leads).then_some(template)
+        let leads = state.kind().leads::<A>(0) == Leads::ToTarget || state.kind().0 == layout::LOADING;
+        let by_state = leads.then_some(Template { state, head: 0, tail: state.0.into() });
+        let Some(_) = A::TAIL else { return by_state }; // `fill` needs only the state.
+        let (head, all) = (state.encode::<A>(0).word(), state.encode::<A>(-1).word());
+        let template = Template { state, head, tail: head ^ all };
+        (template.fill::<A>(0x1234_5678) == state.encode::<A>(0x1234_5678) && leads).then_some(template)
     }
 
     /// The kind of the sites that the template is for.
@@ -78,7 +78,7 @@ impl Template {
         self.state.kind()
     }
 
-    /// Whether the instructions of both templates hold their displacement in the same bits.
+    /// Whether the instructions of both templates hold their displacement in the same bits. False if that is not known.
     #[must_use]
     #[inline]
     pub const fn is_like(self, other: Template) -> bool {
