@@ -7,7 +7,7 @@ use super::schedule::{Fate, Met};
 use super::site_change::SiteChange;
 use super::undo::undo;
 use super::{hand_over, in_flight, steps};
-use crate::arch::Demand;
+use crate::arch::{Arch, Demand, Native};
 use crate::error::Error;
 use crate::platform::{Failure, Held, Warnings, WriteReport, Writer, WriterKind};
 
@@ -141,7 +141,7 @@ unsafe fn attempt(kind: WriterKind, plan: &mut Plan, held: &mut Held) -> Result<
 /// key.
 #[inline(never)] // Rarely called.
 fn look_again(plan: &mut Plan) {
-    if plan.facts.steps.count_ones() > 1 {
+    if Native::STEPS > 1 && plan.facts.steps.count_ones() > 1 {
         plan.facts.alike = 0..0;
         for change in plan.changes.as_mut_slice() {
             plan.findings.can_load_instead &= change.look_again();

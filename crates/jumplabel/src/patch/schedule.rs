@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use super::site_change::SiteChange;
 use super::{Outcome, hand_over};
-use crate::arch::{CodeChange, Demand};
+use crate::arch::{Arch, CodeChange, Demand, Native};
 use crate::error::{Error, Refusal, Refusals};
 use crate::platform::list::List;
 use crate::platform::{Extent, Platform, SPAN_GAP_PAGES, Summary, Warnings, WriteReport, WriterKind, WriterList};
@@ -117,13 +117,13 @@ impl Facts {
             }
             // If the pattern determines the steps of a change, all changes of the run take the steps of the first one. So the loop skips the
             // others.
-            at = if at == run.start && like != 0 { run.end.max(at + 1) } else { at + 1 };
+            at = if !Native::SINGLE_STORE && at == run.start && like != 0 { run.end.max(at + 1) } else { at + 1 };
             before = changes.get(at - 1).map_or(0, |change| change.address);
         }
         let [pages, spans] = pages(changes, extents, platform)?;
         let single_store = demand == Demand::SingleStore;
-        let summary =
-            Summary { sites: changes.len(), pages, spans, steps: steps.count_ones(), single_store, unsynced: false };
+        let taken = if Native::STEPS > 1 { steps.count_ones() } else { steps.into() };
+        let summary = Summary { sites: changes.len(), pages, spans, steps: taken, single_store, unsynced: false };
         *self = Facts { summary, alike: run, steps, several, demand, fate: Facts::NONE.fate };
         Ok(())
     }

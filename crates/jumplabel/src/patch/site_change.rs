@@ -63,7 +63,7 @@ impl Run {
 
     /// Whether the changes of all sites in the run have the same [`pattern`](CodeChange::pattern).
     pub(super) fn is_alike(&self) -> bool {
-        self.from.is_like(self.to)
+        !Native::SINGLE_STORE && self.from.is_like(self.to)
     }
 
     /// Adds the changes of the entries from `at` on to `changes`, up to the first entry that ends the run. If the sites stay in their state, only

@@ -15,10 +15,13 @@ use core::ops::Range;
 use super::hand_over::{Block, hand_over};
 use super::site_change::SiteChange;
 use super::undo::take_back;
+use crate::arch::{Arch, Native};
 use crate::platform::{Failure, Writer};
 
 /// Carries out the changes. The changes in `alike` have the same [`pattern`](crate::arch::CodeChange::pattern). `steps` has one bit for each step to
 /// take. If a step is refused, undoes all steps. Then all sites are as before, unless the undo is refused, too.
+// In kernels, compilers would inline it twice: in the closure that calls it, and in the closure's `FnOnce`.
+#[cfg_attr(target_os = "none", inline(never))]
 pub(super) fn run(
     changes: &[SiteChange],
     alike: &Range<usize>,
@@ -28,14 +31,14 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let mut rest = steps;
     while rest != 0 {
-        let number = rest.trailing_zeros() as u8;
+        let number = if Native::STEPS > 1 { rest.trailing_zeros() as u8 } else { 0 };
         rest &= rest - 1;
         if let Err((at, refusal)) = hand_over(changes, alike, number, false, writer, block) {
             take_back(changes, number, at, writer, block)?;
             return Err(Failure::Refused(refusal));
         }
         let Err(refusal) = writer.sync() else { continue };
-        if rest != 0 {
+        if Native::STEPS > 1 && rest != 0 {
             // Without a core sync, a thread can still run instructions that it fetched before this step. So the next step must not be taken. To undo
             // this step is as safe as the step was.
             take_back(changes, number, changes.len(), writer, block)?;

@@ -1,12 +1,15 @@
 //! Carries out a transaction. If the transaction succeeds, its requests are published. If it fails, keys and sites are as before, unless the error is
 //! `RollbackFailed`.
 
+use core::time::Duration;
+
 use super::carry_out::{carry_out, schedule};
 use super::in_flight::{self, TRANSACTION, Transaction};
 use super::lock::NOTICES;
 use super::plan::{Manner, Plan};
 use super::requests::{PendingRequest, add_notices};
 use super::{Lock, Outcome, Patchable, Request, locked};
+use crate::arch::{Arch, Native};
 use crate::error::Error;
 use crate::platform::notices::{By, PROGRAM};
 use crate::platform::{Held, Objects, Platform, Visibility};
@@ -42,6 +45,9 @@ pub(crate) fn commit_locked(requests: &[Request<'_>], lock: &mut Lock) -> Result
 #[inline(always)]
 fn attempts(requests: &[Request<'_>], lock: &mut Lock) -> Result<Outcome, Error> {
     let outcome = transaction(requests, lock, &collect_whole);
+    if Native::TAIL.is_none() {
+        return outcome; // No call could stay: only instruction sets with a tail have tables of calls.
+    }
     let refused = matches!(outcome, Err(Error::Denied { .. } | Error::NoWriter));
     if refused && TRANSACTION.get(&mut lock.patch).plan.findings.shortcuts {
         return without_shortcuts(requests, lock);
@@ -164,9 +170,19 @@ fn end(done: Result<(), Error>, lock: &mut Lock) -> Result<Outcome, Error> {
     if loads {
         outcome.visibility = sync_all(requests, held);
     }
-    outcome.time = platform.now().saturating_sub(plan.start);
+    outcome.time = since(plan.start, platform.now());
     over(plan, platform);
     Ok(outcome)
+}
+
+/// The time from `start` to `now`; 0 if the clock went back. (`Duration::saturating_sub` brings code that panics: the compiler does not see that it
+/// never runs.)
+fn since(start: Duration, now: Duration) -> Duration {
+    let borrows = now.subsec_nanos() < start.subsec_nanos();
+    let more = if borrows { 1_000_000_000 } else { 0 };
+    let nanos = now.subsec_nanos().wrapping_sub(start.subsec_nanos()).wrapping_add(more);
+    let seconds = now.as_secs().checked_sub(start.as_secs()).and_then(|seconds| seconds.checked_sub(borrows.into()));
+    seconds.map_or(Duration::ZERO, |seconds| Duration::new(seconds, nanos.min(999_999_999)))
 }
 
 /// Records that the transaction is over, and frees the plan's memory if it is large.
@@ -193,4 +209,20 @@ fn sync_all(requests: &[PendingRequest<'_>], held: &mut Held) -> Visibility {
     }
     requests.iter().for_each(|request| request.patchable.set_eventual(false));
     Visibility::Immediate
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, since};
+
+    #[test]
+    fn since_is_a_difference_that_saturates() {
+        let nanos = [0, 1, 400_000_000, 999_999_999];
+        let times = [0, 1, 7, u64::MAX].iter().flat_map(|&seconds| nanos.map(|nanos| Duration::new(seconds, nanos)));
+        for start in times.clone() {
+            for now in times.clone() {
+                assert_eq!(since(start, now), now.saturating_sub(start), "{start:?} to {now:?}");
+            }
+        }
+    }
 }

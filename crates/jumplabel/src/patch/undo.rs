@@ -36,7 +36,7 @@ pub(super) fn take_back(
     let mut synced = true;
     for number in (0..=last).rev() {
         let part = changes.get(..count).filter(|_| number == last).unwrap_or(changes);
-        if synced {
+        if synced || Native::STEPS == 1 {
             take_back_one(part, number, writer, block)?;
         } else {
             part.chunks(1)

@@ -193,6 +193,9 @@ pub(super) fn displacement(kind: Kind, entry: &Entry, action: usize) -> Option<i
 #[cold]
 #[inline(never)]
 fn torn(kind: Kind, entry: &Entry, code: Code) -> Option<State> {
+    if Native::SINGLE_STORE {
+        return None;
+    }
     let to = |address| displacement(kind, entry, address);
     entry.loads().then(|| State::torn_loading::<Native>(code, to(entry.target()), to(entry.arm_address())))?
 }
