@@ -84,12 +84,13 @@ unsafe extern "C" fn __jumplabel_register_object(object: *mut Object) {
 fn link_and_catch_up(object: *mut Object, record: &Object) {
     // The object is linked under the lock. So each flip either comes later and finds the object, or is over, and this constructor sees the key's new
     // state. A constructor cannot report an error. If a site cannot be set to the state of its key, the next flip of the key repairs the site.
-    let lock = Lock::take_anyway();
+    #[cfg_attr(jumplabel_short_engine, allow(unused_mut))]
+    let mut lock = Lock::take_anyway();
     link(object, record);
     #[cfg(not(jumplabel_short_engine))]
-    if let Ok(mut lock) = lock {
-        let _ = patch::catch_up(record, &mut lock);
-        patch::tell_others(&lock);
+    if let Ok(lock) = &mut lock {
+        let _ = patch::catch_up(record, lock);
+        patch::tell_others(lock);
     }
     #[cfg(jumplabel_short_engine)]
     {
@@ -133,7 +134,7 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
     list::tell(record, ObjectChange::Unloading);
     // If the lock cannot be taken, either this thread already holds it, or the process has never made a lock. In both cases no other thread
     // reads the list.
-    let lock = Lock::take_anyway();
+    let mut lock = Lock::take_anyway();
     let mut link = &RUNTIME.objects;
     loop {
         let at = link.load(Ordering::Acquire);
@@ -152,7 +153,7 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
         // SAFETY: the record is in the list, and its object stays loaded while the lock is held.
         link = unsafe { &(*at).next };
     }
-    let Ok(mut lock) = lock else { return };
+    let Ok(lock) = &mut lock else { return };
     index::discard(record, &lock.objects);
     // If the platform does not know the object's bounds, the library forgets what it knows about all addresses.
     let addresses = record.image(&lock.objects).map_or(0..usize::MAX, |image| image.bounds());
@@ -162,12 +163,12 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
         // SAFETY: the object at these addresses is about to be unloaded.
         unsafe { (sender.gone)(addresses.start, addresses.end) };
     }
-    patch::unload(&addresses, &mut lock);
+    patch::unload(&addresses, lock);
     lock.platform().unload(&addresses, &mut lock.platform_state);
     #[cfg(jumplabel_threads)]
-    crate::key::deferred::unload(&addresses, &lock);
+    crate::key::deferred::unload(&addresses, lock);
     if RUNTIME.is_empty() {
-        patch::release_lists(&mut lock);
+        patch::release_lists(lock);
         #[cfg(jumplabel_threads)]
         crate::trace::readers::stop(lock.platform());
         // SAFETY: the last object of this instance is being unloaded, and this instance with it.
@@ -179,6 +180,9 @@ unsafe extern "C" fn __jumplabel_unregister_object(object: *mut Object) {
 /// have been flipping at the time of the fork.
 #[cfg(jumplabel_sites)]
 fn forked(in_mid_flip: bool) {
+    if cfg!(target_os = "none") {
+        return; // So a kernel does not contain the code below.
+    }
     #[cfg(jumplabel_threads)]
     {
         crate::key::deferred::worker::forked();
@@ -201,6 +205,9 @@ fn forked(in_mid_flip: bool) {
 /// does nothing, and the destructors unlink all objects except the program.
 #[cfg(jumplabel_sites)]
 fn ending(keep: fn(usize) -> bool) {
+    if cfg!(target_os = "none") {
+        return;
+    }
     let (mut last, mut kept) = (0, false);
     while let Some(record) = other_behind(last, kept) {
         (last, kept) = (record, keep(record));

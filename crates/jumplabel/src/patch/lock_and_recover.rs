@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering;
 
 use super::Lock;
 use super::lock::NOTICES;
-#[cfg(jumplabel_sites)]
+#[cfg(all(jumplabel_sites, not(target_os = "none")))]
 use super::objects::repair_after_fork;
 use crate::error::Error;
 use crate::platform::instances::{self, NOTHING};
@@ -67,7 +67,7 @@ impl Lock {
         let mut lock = unsafe { Lock::new(platform, token) };
         // A thread that ended while it held the lock may have left notices. They are dropped.
         *NOTICES.get(&mut lock.objects) = Notices::new();
-        #[cfg(jumplabel_sites)]
+        #[cfg(all(jumplabel_sites, not(target_os = "none")))]
         if platform.was_forked(&mut lock.platform_state) {
             repair_after_fork(&mut lock);
         }

@@ -22,6 +22,7 @@ pub(crate) fn catch_up(object: &Object, lock: &mut Lock) -> Result<Outcome, Erro
 /// Repairs a process that was forked while another thread could flip. Fork copies memory page by page, so the phase, the counts and the sites in the
 /// child can be from different moments. The counts decide: this function makes the sites agree with the counts. If that fails for a site, the next
 /// flip of its key meets the same error.
+#[cfg(not(target_os = "none"))]
 #[cold]
 pub(super) fn repair_after_fork(lock: &mut Lock) {
     catch_up_all(lock);

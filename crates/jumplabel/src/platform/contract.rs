@@ -15,7 +15,8 @@ use crate::format::Runtime;
 /// The data that [`Platform::lock`] passes to [`Platform::unlock`]: two words, such as a signal mask or an interrupt state.
 pub type Token = [u64; 2];
 
-/// The functions that a platform calls to report events to the library. The platform gets them from [`Platform::start`].
+/// The functions that a platform calls to report events to the library. The platform gets them from [`Platform::start`]. In kernels (targets
+/// without an operating system), no process is forked or ends, and the functions do nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Callbacks {
     /// Reports that this process is a forked child. `in_mid_flip` is true if a thread of the parent may have been flipping at the time of the fork.
@@ -259,7 +260,7 @@ pub unsafe trait Platform: Sync {
     }
 
     /// Whether this process was forked while a thread of its parent may have been flipping. Called after each `lock`. In such a process, only the
-    /// first call returns true.
+    /// first call returns true. In kernels (targets without an operating system), the library does not call it.
     fn was_forked(&self, _held: &mut Held) -> bool {
         false
     }
