@@ -46,9 +46,11 @@ pub(crate) fn sort_unstable_by<T>(places: &mut [T], less: impl Fn(&T, &T) -> boo
 
 #[inline(never)]
 fn sort(places: &mut dyn Places, range: Range<usize>) {
-    let disordered = range.clone().skip(1).any(|at| places.less(at, at - 1));
-    if disordered {
-        // The limit of cuts is twice the depth of the recursion if every cut is in the middle.
+    let disordered = (range.start + 1..range.end).any(|at| places.less(at, at - 1));
+    if disordered && cfg!(target_os = "none") {
+        heapsort(places, range.start, range.end);
+    } else if disordered {
+        // The limit is twice the depth that results if each cut hits the middle.
         quicksort(places, range.start, range.end, 2 * range.len().ilog2());
     }
 }

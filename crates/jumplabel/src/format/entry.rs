@@ -128,7 +128,7 @@ impl Entry {
 
     /// Whether this is the entry of an alternative.
     #[cfg_attr(not(jumplabel_sites), allow(dead_code))]
-    #[inline(never)]
+    #[cfg_attr(jumplabel_alternatives, inline(never))]
     pub(crate) fn is_alternative(&self) -> bool {
         self.kind() == OP && self.changes().0 != 0
     }

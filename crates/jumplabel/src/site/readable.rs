@@ -39,6 +39,7 @@ static OTHERS: Stretch = [const { AtomicUsize::new(0) }; 2];
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
 /// Forgets all stretches.
+#[cfg_attr(target_os = "none", inline(never))]
 pub(crate) fn forget() {
     ASKED.store(0, Ordering::Relaxed);
     SITES[1].store(0, Ordering::Relaxed);
@@ -76,6 +77,7 @@ fn end_of(address: usize, bytes: usize, stretch: &Stretch) -> usize {
 }
 
 /// Whether `bytes` bytes at `address` can be read.
+#[cfg_attr(target_os = "none", inline(never))]
 pub(crate) fn can_read(address: usize, bytes: usize) -> bool {
     is_readable(address, bytes, &OTHERS)
 }
