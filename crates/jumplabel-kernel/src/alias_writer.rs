@@ -24,6 +24,16 @@ const PAGE: usize = 4096;
 
 /// The number of words that are compared. `COMPARED` is their size in bytes, all together. If the words begin at a multiple of that size, all of
 /// them lie in one page.
+const CROSSES: bool = !cfg!(any(
+    target_arch = "aarch64",
+    target_arch = "arm",
+    target_arch = "loongarch64",
+    target_arch = "powerpc64",
+    target_arch = "riscv32",
+    target_arch = "riscv64"
+));
+
+/// The number of compared words, and their size in bytes together. All of them lie in one page if they begin at a multiple of that size.
 const WORDS: usize = 4;
 const COMPARED: usize = WORDS * size_of::<usize>();
 
@@ -90,8 +100,8 @@ impl<M: Machine> Writer for AliasWriter<'_, M> {
         for (at, write) in writes.iter().enumerate() {
             let alias = self.map(write.address).map_err(|refusal| (at, refusal))?;
             let here = PAGE - write.address % PAGE;
-            if here < write.bytes().len() {
-                // SAFETY: the caller of `write` guarantees that each write is to a site. `map` has returned `alias` for its first byte.
+            if CROSSES && here < write.bytes().len() {
+                // SAFETY: each write is of a site's bytes, and `alias` is their alias.
                 unsafe { self.on_two_pages(write, here, alias) }.map_err(|refusal| (at, refusal))?;
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 
 use jumplabel::platform::{
@@ -22,9 +22,9 @@ use crate::{Machine, Memory};
 #[cfg(target_os = "none")]
 core::arch::global_asm!(".pushsection __jump_table, \"aR\", %progbits", ".popsection");
 
-const EARLY: u8 = 0;
-const LIVE: u8 = 1;
-const UNAVAILABLE: u8 = 2;
+const EARLY: u32 = 0;
+const LIVE: u32 = 1;
+const UNAVAILABLE: u32 = 2;
 
 /// The platform of a kernel, which declares it as a static. `CPUS` is the largest number of CPUs: at most 64, or 32 if a word has 32 bits. `PAGES`
 /// is the number of pages of its [`Memory`].
@@ -33,8 +33,9 @@ pub struct Kernel<M, const CPUS: usize, const PAGES: usize> {
     memory: Memory<PAGES>,
     lock: Lock,
     rendezvous: Rendezvous<CPUS>,
-    phase: AtomicU8,
-    started: AtomicBool,
+    // Words, because some processors cannot exchange a single byte.
+    phase: AtomicU32,
+    started: AtomicU32,
     objects: Objects,
 }
 
@@ -47,8 +48,8 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
             memory: Memory::new(),
             lock: Lock::new(),
             rendezvous: Rendezvous::new(),
-            phase: AtomicU8::new(EARLY),
-            started: AtomicBool::new(false),
+            phase: AtomicU32::new(EARLY),
+            started: AtomicU32::new(0),
             objects: Objects::new(),
         }
     }
@@ -70,7 +71,7 @@ impl<M: Machine, const CPUS: usize, const PAGES: usize> Kernel<M, CPUS, PAGES> {
     /// [`online`](Self::online) instead. In both cases this call has done nothing, and the bounds of the earlier call stay.
     pub unsafe fn start(&'static self, platform: &'static &'static dyn Platform, bounds: &Bounds) -> Result<(), Error> {
         let cpu = self.this_cpu()?;
-        if self.started.swap(true, Ordering::Relaxed) {
+        if self.started.swap(1, Ordering::Relaxed) != 0 {
             return Err(Error::Sealed);
         }
         self.objects.set_kernel(bounds);

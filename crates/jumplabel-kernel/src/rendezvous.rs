@@ -74,13 +74,19 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
 
     /// Gives an order, whose number is that of the last order plus `steps`, and waits until all other CPUs have acknowledged it.
     #[inline(never)]
+    fn interrupt_others(&self, machine: &impl Machine) {
+        self.others(machine).for_each(|(cpu, _)| machine.interrupt(cpu));
+    }
+
+    /// Gives an order, and waits until all CPUs have acknowledged it. The order's number grows by `steps`.
+    #[inline(never)]
     fn give(&self, steps: u32, machine: &impl Machine) -> Result<(), Refusal> {
         let order = self.order.fetch_add(steps, Ordering::AcqRel).wrapping_add(steps);
-        self.others(machine).for_each(|(cpu, _)| machine.interrupt(cpu));
+        self.interrupt_others(machine);
         let start = machine.now();
         for (cpu, acknowledged) in self.others(machine) {
             while acknowledged.load(Ordering::Acquire) != order {
-                if machine.now().saturating_sub(start) > machine.patience() {
+                if machine.now() > start.saturating_add(machine.patience()) {
                     self.late.store(cpu as u32 + 1, Ordering::Relaxed);
                     return Err(Refusal::errno(TIMED_OUT));
                 }
@@ -96,7 +102,7 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
         let stopped = self.give(1, machine);
         if stopped.is_err() {
             self.order.fetch_add(1, Ordering::AcqRel);
-            self.others(machine).for_each(|(cpu, _)| machine.interrupt(cpu));
+            self.interrupt_others(machine);
         }
         stopped
     }
