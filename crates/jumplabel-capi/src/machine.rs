@@ -61,6 +61,7 @@ unsafe impl Machine for Given {
         self.call(|of| of.interrupts_off).map_or(0, |off| off())
     }
 
+    #[inline(never)]
     fn restore(&self, interrupts: u64) {
         if let Some(restore) = self.call(|of| of.restore) {
             restore(interrupts);
@@ -77,6 +78,7 @@ unsafe impl Machine for Given {
         self.call(|of| of.wait).map_or_else(|| self.relax(), |wait| wait());
     }
 
+    #[inline(never)]
     fn relax(&self) {
         self.call(|of| of.relax).map_or_else(core::hint::spin_loop, |relax| relax());
     }
@@ -107,6 +109,7 @@ unsafe impl Machine for Given {
         }
     }
 
+    #[inline(never)]
     fn now(&self) -> Duration {
         Duration::from_nanos(self.call(|of| of.nanoseconds).map_or(0, |nanoseconds| nanoseconds()))
     }

@@ -61,61 +61,67 @@ impl Refusal {
     /// The negated error number. Linux uses the same numbers on all architectures that have sites.
     #[must_use]
     pub fn code(self) -> c_int {
+        -c_int::from(self.number())
+    }
+
+    /// The error number without its sign.
+    #[inline(never)] // So the compiler makes a table of bytes; inlined, one of words.
+    fn number(self) -> u8 {
         match self {
-            Refusal::NotAKey | Refusal::Nowhere | Refusal::NoProbe => -EINVAL,
-            Refusal::Registered => -EEXIST,
-            Refusal::NotRegistered => -ENOENT,
-            Refusal::NotLocked => -EPERM,
+            Refusal::NotAKey | Refusal::Nowhere | Refusal::NoProbe => EINVAL,
+            Refusal::Registered => EEXIST,
+            Refusal::NotRegistered => ENOENT,
+            Refusal::NotLocked => EPERM,
             Refusal::Core(error) => match error {
-                Error::Denied { .. } | Error::Unreadable { .. } => -EACCES,
-                Error::ForeignBytes { .. } => -EADDRINUSE,
-                Error::UnknownWriter => -ENOENT,
-                Error::NoWriter | Error::NoPlatform => -ENOSYS,
-                Error::Reentrant => -EDEADLK,
-                Error::Overflow => -EOVERFLOW,
-                Error::Underflow => -ERANGE,
-                Error::Counted { .. } => -EBUSY,
-                Error::Sealed => -EROFS,
-                Error::NotCode { .. } => -EFAULT,
-                Error::Circular { .. } => -ELOOP,
+                Error::Denied { .. } | Error::Unreadable { .. } => EACCES,
+                Error::ForeignBytes { .. } => EADDRINUSE,
+                Error::UnknownWriter => ENOENT,
+                Error::NoWriter | Error::NoPlatform => ENOSYS,
+                Error::Reentrant => EDEADLK,
+                Error::Overflow => EOVERFLOW,
+                Error::Underflow => ERANGE,
+                Error::Counted { .. } => EBUSY,
+                Error::Sealed => EROFS,
+                Error::NotCode { .. } => EFAULT,
+                Error::Circular { .. } => ELOOP,
                 Error::NoSuchMode { .. }
                 | Error::NoSuchCpu { .. }
                 | Error::UnfitOp { .. }
                 | Error::UnfitAlternative { .. }
-                | Error::IsTable => -EINVAL,
+                | Error::IsTable => EINVAL,
                 Error::OutOfRange { .. }
                 | Error::DamagedTable { .. }
                 | Error::CopiedCode { .. }
                 | Error::UnknownKind { .. }
-                | Error::NoBounds { .. } => -ENOEXEC,
-                Error::MultiThreaded { .. } => -EAGAIN,
-                Error::OutOfMemory => -ENOMEM,
-                Error::TooEarly => -EINPROGRESS,
-                _ => -EIO,
+                | Error::NoBounds { .. } => ENOEXEC,
+                Error::MultiThreaded { .. } => EAGAIN,
+                Error::OutOfMemory => ENOMEM,
+                Error::TooEarly => EINPROGRESS,
+                _ => EIO,
             },
         }
     }
 }
 
-const EPERM: c_int = 1;
-const ENOENT: c_int = 2;
-const EIO: c_int = 5;
-const ENOEXEC: c_int = 8;
-const EAGAIN: c_int = 11;
-const ENOMEM: c_int = 12;
-const EACCES: c_int = 13;
-const EFAULT: c_int = 14;
-const EBUSY: c_int = 16;
-const EEXIST: c_int = 17;
-const EINVAL: c_int = 22;
-const EROFS: c_int = 30;
-const ERANGE: c_int = 34;
-const EDEADLK: c_int = if cfg!(windows) { 36 } else { 35 };
-const ENOSYS: c_int = if cfg!(windows) { 40 } else { 38 };
-const ELOOP: c_int = if cfg!(windows) { 114 } else { 40 };
-const EOVERFLOW: c_int = if cfg!(windows) { 132 } else { 75 };
-const EADDRINUSE: c_int = if cfg!(windows) { 100 } else { 98 };
-const EINPROGRESS: c_int = if cfg!(windows) { 112 } else { 115 };
+const EPERM: u8 = 1;
+const ENOENT: u8 = 2;
+const EIO: u8 = 5;
+const ENOEXEC: u8 = 8;
+const EAGAIN: u8 = 11;
+const ENOMEM: u8 = 12;
+const EACCES: u8 = 13;
+const EFAULT: u8 = 14;
+const EBUSY: u8 = 16;
+const EEXIST: u8 = 17;
+const EINVAL: u8 = 22;
+const EROFS: u8 = 30;
+const ERANGE: u8 = 34;
+const EDEADLK: u8 = if cfg!(windows) { 36 } else { 35 };
+const ENOSYS: u8 = if cfg!(windows) { 40 } else { 38 };
+const ELOOP: u8 = if cfg!(windows) { 114 } else { 40 };
+const EOVERFLOW: u8 = if cfg!(windows) { 132 } else { 75 };
+const EADDRINUSE: u8 = if cfg!(windows) { 100 } else { 98 };
+const EINPROGRESS: u8 = if cfg!(windows) { 112 } else { 115 };
 
 /// A `match` whose texts are statics, so that a linker leaves out each text that nothing uses. (Compilers put all constant texts into one section,
 /// and GNU ld keeps a section as a whole.)
@@ -139,8 +145,8 @@ const fn with_nul<const LENGTH: usize>(text: &CStr) -> [u8; LENGTH] {
 }
 
 fn text(error: c_int) -> &'static CStr {
-    match -error {
-        // These texts are those of the core, so that a program has them only once.
+    match u8::try_from(error.wrapping_neg()).unwrap_or(u8::MAX) {
+        // The core's own texts, which stand only once in a program.
         ENOMEM => same_in_c::OUT_OF_MEMORY,
         ERANGE => same_in_c::UNDERFLOW,
         EOVERFLOW => same_in_c::OVERFLOW,
@@ -149,7 +155,7 @@ fn text(error: c_int) -> &'static CStr {
     }
 }
 
-fn of_c_alone(error: c_int) -> &'static CStr {
+fn of_c_alone(error: u8) -> &'static CStr {
     text_of!(error,
         0 => c"success",
         EPERM => c"the caller does not hold jump_label_lock()",
