@@ -21,7 +21,7 @@ use crate::platform::{Failure, Writer};
 /// Carries out the changes. The changes in `alike` have the same [`pattern`](crate::arch::CodeChange::pattern). `steps` has one bit for each step to
 /// take. If a step is refused, undoes all steps. Then all sites are as before, unless the undo is refused, too.
 // In kernels, compilers would inline it twice: in the closure that calls it, and in the closure's `FnOnce`.
-#[cfg_attr(target_os = "none", inline(never))]
+#[cfg_attr(all(target_os = "none", not(any(target_arch = "x86_64", target_arch = "x86"))), inline(never))]
 pub(super) fn run(
     changes: &[SiteChange],
     alike: &Range<usize>,
