@@ -19,8 +19,8 @@ pub use refusal::{Refusal, Refusals, WriterKind};
 /// Why a flip, or another function of this library, failed. The type is `Copy` and needs no allocation. The message of an error says what to do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-// In kernels, the tag is a word: so compilers copy an error in a few words. Otherwise they call `memcpy` for the bytes after the tag.
-#[cfg_attr(target_os = "none", repr(usize))]
+// The tag is a word, so that compilers copy an error in a few words. Otherwise they call `memcpy` for the bytes after the tag.
+#[repr(usize)]
 pub enum Error {
     /// The system refused every writer that the flip tried (seccomp, MDWE, SELinux, a missing /proc, a sealed mapping, no memory). Or the flip could
     /// not take the lock, because the system refused to block signals or to tell the thread's number; then no writer was tried.

@@ -46,7 +46,7 @@ pub(crate) fn sort_unstable_by<T>(places: &mut [T], less: impl Fn(&T, &T) -> boo
 
 #[inline(never)]
 fn sort(places: &mut dyn Places, range: Range<usize>) {
-    let disordered = (range.start + 1..range.end).any(|at| places.less(at, at - 1));
+    let disordered = range.clone().skip(1).any(|at| places.less(at, at - 1));
     if disordered && cfg!(target_os = "none") {
         heapsort(places, range.start, range.end);
     } else if disordered {
