@@ -146,7 +146,7 @@ const fn with_nul<const LENGTH: usize>(text: &CStr) -> [u8; LENGTH] {
 
 fn text(error: c_int) -> &'static CStr {
     match u8::try_from(error.wrapping_neg()).unwrap_or(u8::MAX) {
-        // The core's own texts, which stand only once in a program.
+        // These texts are those of the core, so that a program has them only once.
         ENOMEM => same_in_c::OUT_OF_MEMORY,
         ERANGE => same_in_c::UNDERFLOW,
         EOVERFLOW => same_in_c::OVERFLOW,

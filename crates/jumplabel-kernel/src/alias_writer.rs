@@ -22,8 +22,7 @@ pub(crate) struct AliasWriter<'a, M: Machine> {
 /// The smallest page size of all kernels, in bytes. A larger page is treated as several of these.
 const PAGE: usize = 4096;
 
-/// The number of words that are compared. `COMPARED` is their size in bytes, all together. If the words begin at a multiple of that size, all of
-/// them lie in one page.
+/// Whether a site can lie on two pages. On these instruction sets, a site is one aligned word, so the code for two pages is left out.
 const CROSSES: bool = !cfg!(any(
     target_arch = "aarch64",
     target_arch = "arm",
@@ -33,7 +32,8 @@ const CROSSES: bool = !cfg!(any(
     target_arch = "riscv64"
 ));
 
-/// The number of compared words, and their size in bytes together. All of them lie in one page if they begin at a multiple of that size.
+/// The number of words that are compared. `COMPARED` is their size in bytes, all together. If the words begin at a multiple of that size, all of
+/// them lie in one page.
 const WORDS: usize = 4;
 const COMPARED: usize = WORDS * size_of::<usize>();
 

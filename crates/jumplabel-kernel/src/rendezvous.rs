@@ -72,13 +72,13 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
         self.acknowledged.iter().enumerate().filter(move |(cpu, _)| online & 1 << cpu != 0)
     }
 
-    /// Gives an order, whose number is that of the last order plus `steps`, and waits until all other CPUs have acknowledged it.
+    /// Interrupts all other CPUs that flips stop.
     #[inline(never)]
     fn interrupt_others(&self, machine: &impl Machine) {
         self.others(machine).for_each(|(cpu, _)| machine.interrupt(cpu));
     }
 
-    /// Gives an order, and waits until all CPUs have acknowledged it. The order's number grows by `steps`.
+    /// Gives an order, whose number is that of the last order plus `steps`, and waits until all other CPUs have acknowledged it.
     #[inline(never)]
     fn give(&self, steps: u32, machine: &impl Machine) -> Result<(), Refusal> {
         let order = self.order.fetch_add(steps, Ordering::AcqRel).wrapping_add(steps);

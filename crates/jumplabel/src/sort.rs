@@ -9,6 +9,8 @@
 //!   other input                quicksort: the pivot is the entry in the middle; recursion into the smaller part only, to save stack
 //!   a part is cut too often    heapsort of that part, because its pivots are bad
 //! ```
+//!
+//! In kernels, heapsort sorts all input that is not sorted, so they contain only that one.
 
 use core::ops::Range;
 
