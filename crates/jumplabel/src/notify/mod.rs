@@ -168,7 +168,8 @@ impl OnChange {
 ///
 /// *Cost.* Registering takes a lock. Up to 64 functions can be registered. A flip costs a few more instructions, even if no function is registered.
 /// While a function is registered, each flip takes a page of memory until all functions were called. If there is no memory for this page, the flip is
-/// refused with [`Error::OutOfMemory`]. Do not register functions in signal handlers.
+/// refused with [`Error::OutOfMemory`]. Do not register functions in signal handlers. The first function that a plugin with its own instance of the
+/// library registers calls the dynamic loader, which keeps the plugin: do not hold a [`Lock`] then.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`] if 64 functions are registered already, or if there is no memory for the table. A function that was removed counts until

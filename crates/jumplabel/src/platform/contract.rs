@@ -265,7 +265,8 @@ pub unsafe trait Platform: Sync {
         false
     }
 
-    /// Makes sure that the object that contains this instance is never unloaded. Called without the lock.
+    /// Makes sure that the object that contains this instance is never unloaded. Called without the lock, unless a caller of
+    /// [`on_change`](crate::on_change) holds it.
     fn stay(&self) {}
 
     /// Calls `start`, which starts a thread that runs code of the library. First makes sure that this code is never unloaded (see
