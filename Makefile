@@ -55,11 +55,11 @@ setup-release: cargo linker
 
 lint:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --workspace --exclude jumplabel-bench --all-targets -- -D warnings
 	cargo test --quiet --workspace $(foreach set,$(LINTED),--test $(set))
 
-# Clippy with other features, for other platforms and for other instruction sets (CI on a slow machine leaves `make arches` out); all crates that
-# others build, by the oldest compiler that they promise; and the documentation of all items.
+# Clippy for jumplabel-bench too, with other features, for other platforms and for other instruction sets (CI on a slow machine leaves `make arches`
+# out); all crates that others build, by the oldest compiler that they promise; and the documentation of all items.
 LINUX_TARGETS := $(foreach machine,aarch64 riscv64gc i686 s390x powerpc64le powerpc64,$(machine)-unknown-linux-gnu) armv7-unknown-linux-gnueabihf
 # Where somebody may build the tool. Without Linux, it reads files.
 TOOL_TARGETS := x86_64-unknown-linux-musl aarch64-unknown-linux-gnu aarch64-apple-darwin
@@ -99,11 +99,16 @@ C := agent arms batches calls::in_other_objects conformance::gcc conformance::cl
 	consumers::cmake early examples exports::exported_symbols fail::aborts fail::by_an_agent fail::example fail::forms fail::plugins kernel listing misuse::right_types misuse::abuse objects::loaded ops::each_backend \
 	preinit probed rust::c_and_rust switches::all_arms tracepoints::cxx tracepoints::uncounted up::operations usdt::code_is_the_same usdt::on_other_instruction_sets usdt::readelf_shows_them verify words::reserved
 
+# Tests of these sets that take half a minute of a processor or more, because they build programs of their own: only `wide` runs them.
+SLOW_OF_CLI := fail:: linker::cargo link_refused::headers_that_lie
+SLOW_OF_OBJECTS := plugins_on_musl
+
 # Long sets come first, and sets that compute run in parallel with sets that wait. Cargo builds for lint and for core in one directory: if both want
 # to build, one waits for the other. Both build the whole workspace, so neither replaces a program of the other.
 narrow:
-	cargo xtask sets capi:$(call chosen,$(C)) "$(WAITING)" "make lint" documents:$(call chosen,$(README)) "$(PROJECTS)" $(BUILDING) $(LONG) \
-		"make fallback" "make core"
+	cargo xtask sets capi:$(call chosen,$(C)) "$(WAITING)" "make lint" documents:$(call chosen,$(README)) "$(PROJECTS:objects=objects:$(call skipped,$(SLOW_OF_OBJECTS)))" \
+		$(BUILDING):$(call skipped,$(SLOW_OF_CLI)) $(LONG) "make fallback" "make core"
+skipped = $(call chosen,$(1:%=--skip %))
 chosen = $(subst $(space),$(comma),$(strip $(1)))
 empty :=
 space := $(empty) $(empty)
