@@ -34,7 +34,10 @@ const OF_A_MACHINE: &str = "a minute, and figures of one machine";
 const COMMANDS: &[(&str, How)] = &[
     (
         "make -C jumplabel demo",
-        Wide("make -C ../jumplabel demo DEMO='--seconds 2'", "its optimised build takes more than a minute of a processor"),
+        Wide(
+            "make -C ../jumplabel demo DEMO='--seconds 2'",
+            "its optimised build takes more than a minute of a processor",
+        ),
     ),
     ("cargo new example && cd example && cargo add --path ../jumplabel/crates/jumplabel", Ahead(example)),
     ("cargo run --release", InExample("work(2)\n")),
