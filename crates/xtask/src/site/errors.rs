@@ -56,9 +56,9 @@ fn without_links(line: &str) -> String {
     text
 }
 
-/// Linux's names of error numbers, from lines like `const EIO: c_int = 5;`.
+/// Linux's names of error numbers, from lines like `const EIO: u8 = 5;`.
 fn numbers(source: &str) -> BTreeMap<i32, String> {
-    let named = source.lines().filter_map(|line| line.strip_prefix("const E")?.split_once(": c_int = "));
+    let named = source.lines().filter_map(|line| line.strip_prefix("const E")?.split_once(": u8 = "));
     let number = |value: &str| value.rsplit(|c: char| !c.is_ascii_digit()).find(|word| !word.is_empty())?.parse().ok();
     named.filter_map(|(name, value)| Some((number(value)?, format!("E{name}")))).collect()
 }
@@ -145,7 +145,7 @@ mod tests {
                            c\t5\tI/O\nc\t13\tdenied\n";
 
     fn made(printed: &str) -> Result<String> {
-        let numbers = numbers("const EIO: c_int = 5;\nconst EACCES: c_int = if cfg!(windows) { 9 } else { 13 };\n");
+        let numbers = numbers("const EIO: u8 = 5;\nconst EACCES: u8 = if cfg!(windows) { 9 } else { 13 };\n");
         page(&documented(ERRORS, "Error"), &documented(KINDS, "ErrorKind"), &numbers, printed)
     }
 
@@ -170,6 +170,8 @@ mod tests {
             let follows = |end: &str| program.contains(&format!("Error::{name}{end}"));
             assert!(follows(" {") || follows(","), "crates/jumplabel-capi/docs/errors.rs lacks {name}");
         }
+        let numbers = numbers(&read("crates/jumplabel-capi/src/result.rs"));
+        assert!(numbers.len() > 15 && numbers.get(&13).is_some_and(|name| name == "EACCES"), "{numbers:?}");
     }
 
     /// Broken twin: a variant that the program does not print is an error.
