@@ -244,7 +244,7 @@ fn size() {
             ensure(program["code"]["ok"] == (code <= limit), "a verdict that the figure does not bear out")?;
             ensure(limit == [48e3, 44e3][at], "another target")?;
             // The figures of docs/benchmarks.md, and what another compiler or another path of the checkout makes of the same.
-            ensure(code <= [55.1e3, 51.9e3][at], "more code than before")?;
+            ensure(code <= [55.3e3, 51.9e3][at], "more code than before")?;
             ensure(program["stripped_bytes"].as_f64().is_some_and(|bytes| bytes > code && bytes < 1.7 * code), "file")?;
             // The account is complete, but for padding: without its largest row, it is not.
             let named: f64 = modules.iter().filter_map(|module| module["bytes"][at].as_f64()).sum();

@@ -60,6 +60,7 @@ impl<'a> PendingRequest<'a> {
     }
 
     /// Counts one user more if the change has this effect. A second call does nothing.
+    #[inline(never)]
     fn add_user_if(&mut self, effect: Effect) {
         if self.effect == effect {
             self.patchable.add_user();

@@ -140,7 +140,7 @@ pub const MACHINES: &[Machine] = &[
         parts: &[
             "refused writes: checks load",
             "stack in bytes, and the most that it may be, on one CPU:",
-            "13 tests of keys, 6 of naked keys; switches, operations, calls",
+            "14 tests of keys, 6 of naked keys; switches, operations, calls",
             "stack in bytes, and the most that it may be, beside other CPUs:",
         ],
         twins: OF_32_BITS,

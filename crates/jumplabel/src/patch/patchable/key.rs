@@ -17,8 +17,7 @@ impl Patchable for RawKey {
     fn begin(&self, change: usize, _: &Held<Objects>) -> Result<Effect, Error> {
         let change = Change::of(change);
         Ok(match count::begin(self.word(), change)? {
-            Transition::Done if change.names_a_state() => Effect::Same(Patchable::setting(self)),
-            Transition::Done => Effect::None,
+            Transition::Done => Effect::Same(Patchable::setting(self)),
             Transition::Join => Effect::Joins,
             Transition::Leave => Effect::Left,
             Transition::TurnOff => Effect::New(0),
