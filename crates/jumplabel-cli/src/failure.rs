@@ -1,4 +1,4 @@
-//! The reasons for which a command fails, and the exit codes, which are those of grep and a few more.
+//! The reasons why a command fails, and the exit codes: those of grep and a few more.
 
 use std::{fmt, io};
 
@@ -14,14 +14,14 @@ pub enum Failure {
     Usage(String),
     /// Nothing matched a selector.
     Nothing(String),
-    /// The target cannot be reached, or it is not a target at all.
+    /// The target cannot be reached, or it is not a target at all; or the output cannot be written.
     OutOfReach(String),
-    /// The target is damaged, so that it is not safe to act on what it says.
+    /// The target is damaged, so that it is not safe to act on its contents; or the target or its system forbids the command.
     Refused(String),
 }
 
 impl Failure {
-    /// The same failure, with a name in front of its message.
+    /// The same failure with `name` in front of its message. `Usage` and `Nothing` stay as they are.
     pub fn of(self, name: &str) -> Failure {
         match self {
             Failure::Usage(why) => Failure::Usage(why),
@@ -42,7 +42,8 @@ impl Failure {
     }
 }
 
-/// The failure that standard output was not written, for example because the disk is full. There is none if its reader has gone early.
+/// Turns a failed write to standard output into a failure, for example if the disk is full. If the reader has gone early, as `head` does, there is no
+/// failure.
 pub fn unwritten(written: io::Result<()>) -> Result<(), Failure> {
     let refused = written.err().filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
     refused.map_or(Ok(()), |error| Err(Failure::OutOfReach(format!("standard output cannot be written: {error}"))))

@@ -1,25 +1,25 @@
-//! Lists, shows and checks static keys: those of programs and shared libraries, from their files, and those of processes that have an agent. It also
-//! sets the keys of such processes.
+//! Lists, shows and checks static keys: those in a program or shared library, from its file, and those of a process, from the process's agent or its
+//! memory. The tool also sets keys of processes.
 //!
 //! ```text
 //!   doctor top                   why flips fail; a view of processes in a terminal
 //!   commands                     list, sites, disasm, check, link; of processes: list, check, set, watch, trace; apply, fleet, follow
 //!   fleet force linker           wishes and reports in etcd; a process without an agent; jumplabel-cc
-//!   link process selection       what a linked file gets behind the linker; agents; what selectors choose of a target
+//!   link process selection       what `jumplabel link` does to a linked file; agents; what selectors choose of a target
 //!   report                       what the tool prints
 //!   target                       objects, each with its tables
 //!   table                        keys, calls, modes, sites
 //!   image                        bytes by addresses, symbols, lines
-//!   portions                     items of a request that is too long for an agent
+//!   portions                     splits requests that are too long for an agent
 //!   machine failure arguments    instruction sets, their encoders; refusals and exit codes; the command line
-//!   input                        files that somebody names
+//!   input                        opens files that a user names
 //! ```
 //!
 //! A module uses only modules below its own line in this figure: `make lint` reads the figure, and fails if one uses another.
 //!
 //! The tool never executes a file, and trusts nothing in it: each address and length is checked before it is used.
 
-// Without `--force`, some code has no user.
+// On systems where `--force` does not work, some code is never called.
 #![cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code, unused_imports))]
 
 mod arguments;
@@ -55,7 +55,8 @@ use arguments::{Arguments, Command};
 use report::Report;
 
 /// Runs the tool with the words of a command line, the first of which is the tool's own name. Writes to `out` and `err`, with colours. Returns the
-/// exit code. It is no error if the reader of `out` goes early, as `head` does; any other failure to write there is one, such as a full disk.
+/// exit code. If `out` cannot be written, for example because the disk is full, the command has failed. A reader that closes `out` early, as `head`
+/// does, is no failure.
 pub fn run(words: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let mut report = Report::default();
     let mut code = match Arguments::try_parse_from(words) {
@@ -112,14 +113,15 @@ pub fn completes() -> bool {
     commands::completion::answer()
 }
 
-/// Does to the bytes of a file what the command `link` does to the file. Returns `None` if there is nothing to do, or, on refusal, the exit code and
-/// the reason. Touches no file.
+/// Does to `bytes`, the contents of a file, what the command `link` does to a file. Returns the new contents, or `None` if there is nothing to do. If
+/// the command would refuse the file, the error is the exit code and the reason. Touches no file.
 pub fn link(bytes: Vec<u8>) -> Result<Option<Vec<u8>>, (u8, String)> {
     let linked = link::link(std::rc::Rc::new(bytes), link::Keep::All);
     linked.map(|linked| linked.bytes).map_err(|failure| (failure.code(), failure.to_string()))
 }
 
-/// `jumplabel-cc`: runs the C compiler with `words`, which lack the name of the program, and then links the compiler's output. Returns the exit code.
+/// `jumplabel-cc`: runs the C compiler with the arguments `words` (without the program's own name), and then links the compiler's output. Returns the
+/// exit code.
 pub fn cc(words: impl IntoIterator<Item = OsString>) -> u8 {
     linker::run(words)
 }

@@ -1,7 +1,8 @@
-//! The instruction sets, and what their sites hold, as bytes and in assembler. The bytes come from the library's encoders.
+//! The instruction sets: the bytes that their sites hold, from the library's encoders, and the same as assembler text.
 //!
-//! A site holds one of two to four instructions, and this file names them all. So only x86 needs a disassembler: there, `sites` and `disasm` show
-//! foreign bytes as instructions too. Disassemblers of many instruction sets take a minute to build (capstone), or know only a few of these eight.
+//! Only x86 needs a disassembler: there, `sites` and `disasm` also show foreign bytes as instructions. For the other instruction sets, this file has
+//! the text of the two to four instructions that a site can hold. A disassembler for many instruction sets takes a minute to build (capstone), or
+//! knows only a few of these eight.
 
 use jumplabel_format::arch::{
     aarch64::Aarch64, arm::Arm, loongarch64::Loongarch64, powerpc64::Powerpc64, riscv64::Riscv64, s390x::S390x,
@@ -84,7 +85,7 @@ impl Machine {
         if matches!(self, Machine::X86 | Machine::Arm) { 4 } else { 8 }
     }
 
-    /// The size of a site, in bytes.
+    /// The size of a site of this kind, in bytes.
     pub fn bytes(self, kind: Kind) -> usize {
         with_encoder!(self, A => kind.bytes::<A>())
     }
@@ -94,20 +95,20 @@ impl Machine {
         with_encoder!(self, A => kind.target::<A>())
     }
 
-    /// The state of a site at `address` that leads to `target`. If the kind of site may lead anywhere, a jump to elsewhere counts as a jump to
-    /// `target`: the linker may have put a veneer between.
+    /// The state of a site at `address` that holds `code` and whose entry names `target`. `None` if the bytes are foreign. If the kind lets sites
+    /// lead anywhere, a jump to any address counts as a jump to `target`: the linker may have put a veneer in between.
     pub fn decode(self, kind: Kind, code: Code, address: u64, target: u64) -> Option<State> {
         with_encoder!(self, A => {
             kind.decode::<A>(code, displacement::<A>(kind, address, target)).or_else(|| kind.leads_somewhere::<A>(code))
         })
     }
 
-    /// Like [`decode`](Self::decode), but only a jump to `target` itself counts.
+    /// Like [`decode`](Self::decode), but a jump counts only if it leads to `target` itself.
     pub fn decode_exactly(self, kind: Kind, code: Code, address: u64, target: u64) -> Option<State> {
         with_encoder!(self, A => kind.decode::<A>(code, displacement::<A>(kind, address, target)))
     }
 
-    /// The state of a site that can load its key. Such a site leads to its stub or to its arm.
+    /// The state of a site of a key declared `or_load`. A jump of such a site leads to `stub`, which loads the key, or to `arm`.
     pub fn decode_loading(self, code: Code, address: u64, stub: u64, arm: u64) -> Option<State> {
         with_encoder!(self, A => {
             let to = |target| A::displacement(address, target);
@@ -120,7 +121,7 @@ impl Machine {
         with_encoder!(self, A => kind.leads::<A>(address as usize) != Leads::ToTarget)
     }
 
-    /// The bytes of a state. `None` if the state needs the target, and the target is out of reach.
+    /// The bytes of a site at `address` in `state`. `None` if they depend on `target`, and `target` is out of reach.
     pub fn encode(self, state: State, address: u64, target: u64) -> Option<Vec<u8>> {
         with_encoder!(self, A => {
             let fixed = state.encode::<A>(0) == state.encode::<A>(16);
@@ -129,12 +130,13 @@ impl Machine {
         })
     }
 
-    /// The bytes that make a site at `to` do what the instruction at `from` does.
+    /// The bytes that make a site at `to` do what the instruction `native` at `from` does.
     pub fn moved(self, native: &[u8], from: u64, to: u64) -> Code {
         with_encoder!(self, A => <A as Op>::moved(native, from as usize, to as usize))
     }
 
-    /// The bytes that change in a site at `to`, so that it does what the instructions at `from` do. `None` if that is not known.
+    /// The first `size` bytes of a site at `to` that does what `instructions` at `from` do. `None` if an instruction is unknown or cannot be moved,
+    /// and on all instruction sets but x86-64.
     pub fn alternative(self, instructions: &[u8], from: u64, to: u64, size: usize) -> Option<Code> {
         match self {
             Machine::X86_64 => X86::<64>::placed(instructions, from as usize, to as usize, size),
@@ -147,19 +149,19 @@ impl Machine {
         with_encoder!(self, A => state.action::<A>())
     }
 
-    /// The state that a flip gives to a site in `state`, so that the site does `action`.
+    /// The state to which a flip takes a site in `state` so that the site does `action`.
     pub fn toward(self, state: State, action: usize) -> State {
         with_encoder!(self, A => state.toward::<A>(action, Some(0)))
     }
 
-    /// The writes that take a site from `old` to `new`, in order: each has bytes and their offset in the site. After each write, the site does either
-    /// what `old` or what `new` does.
+    /// The writes that take a site from `old` to `new`, in order: each has bytes and their offset in the site. After each write, the site does what
+    /// `old` does or what `new` does.
     #[cfg(target_os = "linux")]
     pub fn steps(self, old: Code, new: Code) -> Vec<StepBytes> {
         with_encoder!(self, A => (0..A::STEPS).filter_map(|number| CodeChange { old, new }.step::<A>(number)).collect())
     }
 
-    /// The instruction at a site that holds `state`, as text. On x86, this works for any bytes.
+    /// The instruction at a site in `state`, as text. On x86, the text is that of `bytes`, also if they are foreign.
     pub fn instruction(self, state: Option<State>, bytes: &[u8], address: u64, target: u64) -> String {
         match (self, state) {
             (_, Some(State::CALLS)) => format!("-> {target:#x}"),
@@ -184,7 +186,7 @@ impl Machine {
     }
 }
 
-/// The displacement to `target`, counted from the end of a site.
+/// The displacement to `target`, counted from the end of a site at `address`. `None` if the target is out of reach.
 fn displacement<A: Sites>(kind: Kind, address: u64, target: u64) -> Option<i32> {
     let end = address.wrapping_add(kind.bytes::<A>() as u64);
     A::displacement(end.wrapping_sub(A::SIZE as u64), target).filter(|&displacement| kind.reaches(displacement))
@@ -211,7 +213,7 @@ mod tests {
     use super::*;
     use jumplabel_format::layout::CALL_SITE;
 
-    /// A call in a table is only the displacement of an instruction, which counts from the instruction's end.
+    /// The site of a listed call holds only the displacement of the call instruction. The displacement counts from the end of the instruction.
     #[test]
     fn calls() {
         let machine = Machine::X86_64;

@@ -6,7 +6,7 @@ fn main() -> ExitCode {
     if jumplabel_cli::completes() {
         return ExitCode::SUCCESS;
     }
-    // These streams drop colours unless they are a terminal. They obey NO_COLOR as well.
+    // Each stream drops the colours if it is not a terminal, or if NO_COLOR is set.
     let (mut out, mut err) = (anstream::stdout(), anstream::stderr());
     ExitCode::from(jumplabel_cli::run(std::env::args_os(), &mut out, &mut err))
 }

@@ -1,4 +1,5 @@
-//! Stands in for `force` on other systems: `--force` works on processes of Linux on x86-64 only.
+//! Stands in for the module `force` on other systems. `--force` works only on processes of Linux on x86-64, so these functions refuse or find
+//! nothing.
 
 use jumplabel_agent::protocol::Answer;
 use jumplabel_selector::Selector;
@@ -27,7 +28,7 @@ pub fn verify(_: &str, _: &[Selector]) -> Result<Answer, Failure> {
     nowhere()
 }
 
-/// Stands in for `force::Inside`: it has nothing.
+/// Stands in for `force::Inside`. No function here returns a value of this type.
 pub struct Inside {
     pub instances: Vec<(String, u32)>,
     pub agent: Result<Option<std::path::PathBuf>, Failure>,
@@ -37,7 +38,7 @@ pub fn agent(_: &str) -> Result<Option<std::path::PathBuf>, Failure> {
     nowhere()
 }
 
-/// The process itself: whether its first thread has ended is not looked at.
+/// Returns `pid` if there is a process of that number. Unlike the function of `force`, does not notice that the first thread has ended.
 pub fn alive(pid: u32) -> Result<u32, Failure> {
     match std::fs::exists(format!("/proc/{pid}")) {
         Ok(true) => Ok(pid),

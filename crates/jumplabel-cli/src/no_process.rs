@@ -1,4 +1,4 @@
-//! Stands in for `process` on other systems: agents run on Linux only, so that every target here is a file.
+//! Stands in for the module `process` on other systems. Agents run only on Linux, so every target here is a file.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use jumplabel_agent::protocol::{Answer, Request};
 
 use crate::failure::Failure;
 
-/// Stands in for `process::Process`: it has no value.
+/// Stands in for `process::Process`. There are no values of this type.
 pub enum Process {}
 
 pub fn is_one(_: &str) -> bool {

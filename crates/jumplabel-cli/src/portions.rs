@@ -1,4 +1,4 @@
-//! Requests that are too long for an agent, in portions.
+//! Splits requests that are too long for an agent.
 
 use std::fmt::Display;
 
@@ -6,7 +6,7 @@ use jumplabel_agent::protocol::{self, LONGEST};
 
 /// Splits items into portions that fit into one request each, in the same order.
 pub fn of<T: Display>(items: Vec<T>) -> Vec<Vec<T>> {
-    // The rest of a request is for `set`, a time, and the end of the line.
+    // The other 100 bytes of a request are for `set`, a time, and the end of the line.
     const ROOM: usize = LONGEST - 100;
     let (mut portions, mut length) = (Vec::<Vec<T>>::new(), ROOM);
     for item in items {

@@ -21,7 +21,7 @@ pub use asker::Asker;
 use crate::failure::Failure;
 use fits::fits;
 
-/// How long the tool waits for an answer. An agent that takes longer is stopped, or waits for its program.
+/// How long the tool waits for an answer. If an agent takes longer, its process is stopped, or the agent itself waits for its program.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The most bytes of an answer. A list of 100,000 keys is far below that.
@@ -60,8 +60,8 @@ impl Process {
         Process::at(target, &path)
     }
 
-    /// Connects with the agent that listens at `path`. If the target is a number, the agent must be that process's. Its user must be one whom this
-    /// user trusts in any case: this user, or root. Root trusts all users.
+    /// Connects with the agent that listens at `path`. If the target is a number, it must be that of the agent's process. The process must belong
+    /// to this user or to root; if this user is root, the process may belong to anybody.
     pub fn at(target: &str, path: &Path) -> Result<Process, Failure> {
         let stream = connect(path, Some(PATIENCE)).map_err(|error| {
             let why = match error.kind() {
@@ -81,7 +81,7 @@ impl Process {
             let why = format!("user {} listens there: it is no agent of yours", peer.uid);
             return Err(Failure::Refused(format!("{target}: {}: {why}", path.display())));
         }
-        // The peer's number is 0 if its process is in a container that this one cannot see into.
+        // The peer's number is 0 if its process is in another container, and the system shows this tool no number for it.
         if pid(target).is_some_and(|pid| peer.pid != 0 && peer.pid != pid) {
             let why = format!("process {} listens there, under the number of another that has ended", peer.pid);
             return Err(Failure::OutOfReach(format!("{target}: {}: {why}", path.display())));
@@ -90,19 +90,19 @@ impl Process {
         Ok(Process { name: target.to_owned(), user: peer.uid, stream: BufReader::new(stream) })
     }
 
-    /// The agent's answer to a request. If it makes no sense or does not come, this returns an error; the agent's own refusals are in the answer.
+    /// The agent's answer to a request. It is an error if none comes, if it does not fit, or if the agent refuses (status 2 to 4, with a reason).
     pub fn ask(&mut self, request: &Request) -> Result<Answer, Failure> {
         self.ask_within(request, Some(PATIENCE))
     }
 
-    /// [`ask`](Self::ask) without a limit of time: waits as long as the process is stopped.
+    /// [`ask`](Self::ask) without a limit of time: if the process is stopped, waits until it runs again.
     pub fn ask_patiently(&mut self, request: &Request) -> Result<Answer, Failure> {
         self.ask_within(request, None)
     }
 
     fn ask_within(&mut self, request: &Request, patience: Option<Duration>) -> Result<Answer, Failure> {
         let line = line(request)?;
-        // If the agent has cut this connection off, the read finds its answer, or the end.
+        // If the agent has closed this connection, the write fails. Then the read finds the agent's last answer, or the end of the connection.
         let _ = self.stream.get_mut().write_all(line.as_bytes());
         let answer = self.read(patience)?.ok_or_else(|| self.cut_off())?;
         match (answer.status, &answer.error) {
@@ -114,19 +114,19 @@ impl Process {
         }
     }
 
-    /// The next event of a watched process, however long it takes; `None` at the end of the connection.
+    /// Waits for the next event of a watched process, without a limit of time. `None` at the end of the connection.
     pub fn event(&mut self) -> Result<Option<Answer>, Failure> {
         self.read(None)
     }
 
-    /// The next event of a followed process, if it comes before `end`. `None` otherwise, and at the end of the connection.
+    /// The next event, if it comes before `end`; `None` if it does not, or if the connection ends. If `end` is `None`, waits without a limit.
     pub fn event_before(&mut self, end: Option<Instant>) -> Result<Option<Answer>, Failure> {
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         let told = self.read(left);
         if end.is_some_and(|end| end <= Instant::now()) { Ok(told.unwrap_or_default()) } else { told }
     }
 
-    /// Reads the next line. The peer may be no agent, so its line may take no longer than `patience`, and no more than `LONGEST_ANSWER` bytes.
+    /// The next line; `None` at the end. As the peer may be no agent, its line may take `patience` at most, and have `LONGEST_ANSWER` bytes at most.
     fn read(&mut self, patience: Option<Duration>) -> Result<Option<Answer>, Failure> {
         let end = patience.map(|patience| Instant::now() + patience);
         let late = "no answer for 10 s: is the process stopped? What was asked may still be done";
@@ -166,8 +166,8 @@ impl Process {
         }
     }
 
-    /// The reason for which no answer came. An agent closes connections of other users at once, and connections of its own user only if it has no
-    /// place for all.
+    /// The failure if the agent closed the connection before it answered. An agent closes connections of other users at once. It closes those of its
+    /// own user only if it has no place for more.
     fn cut_off(&self) -> Failure {
         let own = own_user();
         if own != 0 && own != self.user {
@@ -186,7 +186,7 @@ fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// A request with the end of its line. An error if an agent would read it differently.
+/// A request as a line, with the line's end. It is an error if an agent would read the line as another request, or if the line is too long.
 fn line(request: &Request) -> Result<String, Failure> {
     let mut line = request.to_string();
     match line.parse::<Request>() {
@@ -202,8 +202,8 @@ fn line(request: &Request) -> Result<String, Failure> {
     Ok(line)
 }
 
-/// Connects with a socket. Its path may be longer than an address can hold, such as one in `/proc/PID/root`. A process that accepts no connection has
-/// a queue. Once that is full, this waits for `patience`, or not at all.
+/// Connects with a socket. Its path may be longer than an address can hold, such as one in `/proc/PID/root`. If the queue of connections that the
+/// process has not accepted yet is full, waits for `patience` at most; without `patience`, fails at once.
 fn connect(path: &Path, patience: Option<Duration>) -> std::io::Result<UnixStream> {
     const LONGEST: usize = 107;
     let directory; // The directory stays open until the socket is connected.
@@ -287,14 +287,14 @@ fn directories(pid: Option<u32>) -> std::io::Result<Vec<PathBuf>> {
     if both.is_empty() { own.map(|own| vec![own]) } else { Ok(both) }
 }
 
-/// The names and numbers of the agents in this user's directory, or in the one that `XDG_RUNTIME_DIR` names.
+/// The names and numbers of the agents that listen in this user's directory, or in the one that `XDG_RUNTIME_DIR` names.
 pub fn agents() -> Vec<(String, u32)> {
     let sockets = directory::default().and_then(|directory| directory::sockets(&directory)).unwrap_or_default();
     let alive = sockets.into_iter().filter(|socket| is_alive(&socket.path));
     alive.map(|socket| (socket.name, socket.pid)).collect()
 }
 
-/// Whether somebody listens at the socket. The socket of a process that was killed is still there.
+/// True unless the connection is refused, which means that nobody listens: a process that was killed leaves its socket.
 pub fn is_alive(path: &Path) -> bool {
     !connect(path, None).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }

@@ -1,5 +1,4 @@
-//! The output of a command: columns with one row a line, or JSON. Texts come from files that may be hostile, so characters that steer a terminal are
-//! replaced.
+//! The output of a command: text in columns, or JSON. Texts come from files that may be hostile, so characters that control a terminal are replaced.
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
@@ -12,7 +11,7 @@ use crate::target::Target;
 const HEAD: Style = Style::new().bold();
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 
-/// The most sentences about damage.
+/// The most sentences about damage that are printed one by one.
 const DAMAGE: usize = 10;
 
 /// The text for standard output and for standard error.
@@ -22,7 +21,8 @@ pub struct Report {
     pub err: String,
 }
 
-/// A time that a peer sends, in seconds since 1970. A time that cannot be written becomes the first or the last that can.
+/// A time that a peer sends, in seconds since 1970. A time that is too early or too late to be printed becomes the first or the last that can be
+/// printed.
 pub fn time(seconds: f64) -> SystemTime {
     // The last second of the year 9999: a time is written with four digits for the year.
     const LAST: f64 = 253_402_300_799.0;
@@ -30,7 +30,7 @@ pub fn time(seconds: f64) -> SystemTime {
     SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
-/// The side of its column on which a text stands.
+/// The side on which the texts of a column are aligned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Left,
@@ -70,7 +70,7 @@ impl Report {
         self.out.push('\n');
     }
 
-    /// Prints rows under a heading, with each column as wide as it must be. Only the last column may contain blanks.
+    /// Prints rows under a heading, with each column as wide as its longest text. In all columns but the last, blanks are escaped.
     pub fn columns<const N: usize>(&mut self, heading: [(&str, Side); N], mut rows: Vec<[Cow<'_, str>; N]>) {
         let mut widths = heading.map(|(title, _)| title.len());
         for row in &mut rows {
@@ -103,7 +103,7 @@ impl Report {
     }
 }
 
-/// Writes characters as numbers if they steer a terminal, or turn the direction of text around.
+/// Replaces characters by their numbers if they control a terminal or change the direction of text.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let steers = |c: char| {
         c.is_control() || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -122,7 +122,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     plain.into()
 }
 
-/// [`visible`] for a column: blanks become numbers, too, because a column is one word.
+/// [`visible`] for a column that must be one word: escapes blanks, too, and an empty text becomes `-`.
 fn word(text: &str) -> Cow<'_, str> {
     match visible(text) {
         Cow::Borrowed("") => Cow::Owned("-".into()),

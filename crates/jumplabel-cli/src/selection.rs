@@ -8,15 +8,15 @@ use crate::report::Report;
 use crate::table::{Is, Subject};
 use crate::target::{Object, Target};
 
-/// A chosen key, call or mode, with those of its sites that were chosen.
+/// A chosen key, call or mode, with its chosen sites.
 pub struct Chosen<'target> {
     pub object: &'target Object,
     pub subject: &'target Subject,
-    /// The number of each site twice: among the subject's sites, and among all.
+    /// Two numbers for each chosen site: its place among the subject's sites, and its place in the table of the object.
     pub sites: Vec<(usize, usize)>,
 }
 
-/// Everything in the target.
+/// All subjects and sites of the target.
 pub fn every(target: &Target) -> Vec<Chosen<'_>> {
     by(target, &Selector { what: What::Name(Glob::new("*")), assignment: None })
 }
@@ -59,8 +59,8 @@ pub fn by<'target>(target: &'target Target, selector: &Selector) -> Vec<Chosen<'
     chosen
 }
 
-/// The subjects and sites that several selectors choose, in the order of the tables, each subject once. Without selectors, everything. Reports each
-/// selector that chooses nothing. Also returns whether each has chosen something, or, without selectors, whether there is anything.
+/// The subjects and sites that several selectors choose, in the order of the tables, each subject once. Without selectors, returns all. Reports each
+/// selector that chooses nothing. The `bool` is true if every selector has chosen something, or, without selectors, if there is any subject.
 pub fn by_any<'target>(
     target: &'target Target,
     selectors: &[Selector],
@@ -97,7 +97,7 @@ pub fn by_any<'target>(
     (all, each)
 }
 
-/// Whether a selector has chosen something. If it has not, reports that.
+/// True if a selector has chosen something. If it has not, reports that.
 pub fn something(target: &Target, selector: &Selector, chosen: &[Chosen<'_>], report: &mut Report) -> bool {
     if chosen.is_empty() {
         report.error(&nothing(target, selector));
@@ -113,13 +113,14 @@ pub fn nothing(target: &Target, selector: &Selector) -> String {
 }
 
 impl Chosen<'_> {
-    /// A sentence about the difference, if the subject is not as wanted.
+    /// A sentence that says how the subject differs from `wanted`. `None` if it does not differ.
     pub fn complaint(&self, wanted: &Assignment) -> Result<Option<String>, Failure> {
         let (name, is) = (&self.subject.name, self.subject.state(self.object));
         Ok((!self.is(wanted)?).then(|| format!("{name} is {is}, not {}", wanted.value())))
     }
 
-    /// Whether the subject is as wanted: at the start, or, in a process, now. A value that the subject cannot have is an error of the command line.
+    /// Whether the subject has the wanted value: in a file, at the start of the program; in a process, now. A value that the subject cannot have is
+    /// an error of the command line.
     fn is(&self, wanted: &Assignment) -> Result<bool, Failure> {
         let (name, value) = (&self.subject.name, wanted.value());
         let cannot = |what: &str| Err(Failure::Usage(format!("{name} cannot be `{value}`: it is {what}")));
@@ -143,7 +144,7 @@ impl Chosen<'_> {
 }
 
 impl Object {
-    /// Functions and lines. Reads them at the first call.
+    /// The object's functions and lines. The first call reads them.
     pub fn lines(&self) -> &Lines {
         self.lines.get_or_init(|| Lines::read(&self.image))
     }

@@ -1,4 +1,4 @@
-//! The target of a command: its objects, each with its memory as it is at the start.
+//! The target of a command: its objects, each with its memory. The memory of a file is as the program finds it at the start.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -23,9 +23,9 @@ pub struct Object {
     pub path: String,
     pub image: Image,
     pub table: Table,
-    /// The difference between an address in the process and the same address in the file.
+    /// The object's addresses in the process are higher by this than in its file. 0 if the target is a file.
     pub bias: u64,
-    /// Functions of other objects to which this object's static calls lead, by their addresses less the bias.
+    /// The names of functions in other objects to which this object's static calls lead. Each is found by the function's address less `bias`.
     pub elsewhere: HashMap<u64, String>,
     pub(crate) lines: OnceCell<Lines>,
 }
@@ -39,7 +39,7 @@ impl Target {
 }
 
 impl Object {
-    /// Looks again for sites that do not do what their subject says.
+    /// Judges again which sites do not do what their subject says, after the memory has changed.
     #[cfg(target_os = "linux")]
     pub fn judge(&mut self) {
         self.table.judge(&self.image);
@@ -60,7 +60,7 @@ impl Object {
 }
 
 impl Subject {
-    /// The subject's state in a word: at the start, or, in a process, now.
+    /// The subject's state in a word. In a file, that is the state at the start of the program; in a process, the state now.
     pub fn state(&self, object: &Object) -> String {
         match self.is {
             Is::Key(None) | Is::Tracepoint(None) | Is::Call(None) => "-".into(),

@@ -13,7 +13,7 @@ use crate::input;
 use crate::process::Process;
 use crate::report::Report;
 
-/// A line of the input: a process, and the changes that it is to make.
+/// A line of the input: a process, and the changes to make there.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
@@ -33,7 +33,7 @@ struct Applied<'a> {
     answer: Answer,
 }
 
-/// Returns the exit code of the first line that failed.
+/// Carries out all lines. Returns the exit code of the first line that failed.
 pub fn run(what: &arguments::Apply, report: &mut Report, out: &mut dyn Write) -> Result<u8, Failure> {
     let requests = requests(&text(&what.file)?)?;
     if requests.is_empty() {

@@ -76,14 +76,14 @@ fn with_completers(command: Command) -> Command {
     command.mut_args(completed).mut_subcommands(with_completers)
 }
 
-/// The candidates among `what` whose text begins with `current`.
+/// The candidates in `what` (texts, each with its description) that begin with `current`.
 fn like(current: &OsStr, what: impl IntoIterator<Item = (String, String)>) -> Vec<CompletionCandidate> {
     let current = current.to_string_lossy();
     let fit = what.into_iter().filter(|(value, _)| value.starts_with(&*current));
     fit.map(|(value, is)| CompletionCandidate::new(value).help(Some(is.into()))).collect()
 }
 
-/// Files and processes that begin with `current`. `what` is the argument's placeholder in the help, and says which of them fit.
+/// Files and processes that begin with `current`. `what` is the argument's placeholder in the help, and says whether files and `@NAME` fit.
 fn targets(what: &str, current: &OsStr) -> Vec<CompletionCandidate> {
     let mut all = Vec::new();
     if what.contains("PROCESS") {
@@ -104,7 +104,7 @@ fn names(before: &str, current: &OsStr) -> Vec<CompletionCandidate> {
     )
 }
 
-/// The completions of a selector: the keys of the target on the command line or, after a key and `=`, the values of that key.
+/// The completions of a selector: the keys of the target on the command line or, after a key and `=`, `on` and `off`.
 fn selectors(current: &OsStr) -> Vec<CompletionCandidate> {
     let words: Vec<OsString> = std::env::args_os().skip_while(|word| word != "--").skip(2).collect();
     let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
@@ -125,7 +125,7 @@ fn selectors(current: &OsStr) -> Vec<CompletionCandidate> {
     all
 }
 
-/// The target: the first word after the command that is neither an option nor the value of an option.
+/// The target: the first word after the command that is no option and not the value of `--for` or `--site`.
 fn target<'words>(words: &'words [std::borrow::Cow<'words, str>]) -> Option<&'words str> {
     let mut words = words.iter().skip(1).map(|word| &**word);
     while let Some(word) = words.next() {
@@ -138,7 +138,7 @@ fn target<'words>(words: &'words [std::borrow::Cow<'words, str>]) -> Option<&'wo
     None
 }
 
-/// The keys of a target, each with its state or kind. Empty if the target cannot be read or asked.
+/// The keys of a target, each with its state (of a process) or its kind (of a file). Empty if the target cannot be read or asked.
 fn keys(target: &str, force: bool) -> Vec<(String, String)> {
     if !process::is_one(target) {
         let found = Target::of_file(target).ok();

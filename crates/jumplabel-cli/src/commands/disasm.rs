@@ -11,7 +11,8 @@ use crate::report::Report;
 use crate::selection::{self, Chosen};
 use crate::table::{Arm, Is, Site};
 
-/// A state that a flip can give to a site: where the site then leads, its bytes if the state does not determine them, and what the state means.
+/// A state that a flip can give to a site: where the site then leads, its bytes, and what the state means. `bytes` is `None` if `state` and
+/// `leads_to` determine the bytes.
 struct Flip {
     state: State,
     leads_to: u64,
@@ -89,7 +90,7 @@ impl Site {
             BRANCH | SHORT if self.is_unlinked => format!("{}, once linked or loaded", on_or_off(self.arm)),
             BRANCH | SHORT | LOADING => on_or_off(does != self.arm),
             NAKED => on_or_off(does),
-            // The site may do something else than its subject says.
+            // A site that differs from its subject is shown with what the site does.
             JUMP | CALL_SITE if self.agrees(&chosen.object.image, chosen.subject.is) == Some(false) => {
                 chosen.object.function(self.target)
             }
@@ -101,7 +102,7 @@ impl Site {
         }
     }
 
-    /// The states that flips can give to the site.
+    /// The states that flips can give to the site, which is in `state`. For a static call, `wanted` names the function to lead the call to.
     fn flips(&self, chosen: &Chosen<'_>, state: State, is: Is, wanted: Option<&str>) -> Result<Vec<Flip>, Failure> {
         let (image, machine) = (&chosen.object.image, chosen.object.image.machine);
         let does = machine.action(state) != 0;
@@ -115,7 +116,7 @@ impl Site {
                     flip(machine.toward(state, 1), straight, on_or_off(!self.arm)),
                 ]
             }
-            // The file already holds the flipped state: that lasts until the site is linked or loaded.
+            // Until this site is linked or loaded, the file has the jump that a flip would write later. So the flip shows the same bytes.
             (BRANCH | SHORT, _) if self.is_unlinked => vec![flip(state, self.target, on_or_off(!self.arm))],
             (BRANCH | SHORT | LOADING, _) => {
                 vec![flip(machine.toward(state, usize::from(!does)), self.target, on_or_off(does == self.arm))]

@@ -51,7 +51,7 @@ impl Entries {
         }
     }
 
-    /// The number of functions for each effect that a probe has.
+    /// For each effect of a probe, the number of functions with it.
     pub fn count(&self) -> BTreeMap<Probed, usize> {
         let mut counts = BTreeMap::new();
         self.0.values().for_each(|&(.., probed)| *counts.entry(probed).or_default() += 1);
@@ -71,7 +71,7 @@ impl Entries {
 }
 
 impl Site {
-    /// The prefix in front of the site, if the site was built with one.
+    /// The prefix in front of the site, if the site was built with one. Listed calls have none.
     fn front(&self, image: &Image) -> Option<u8> {
         let front = image.slice(self.start(), self.in_front)?;
         front.first().copied().filter(|_| self.kind.number() != CALL_SITE)

@@ -37,7 +37,7 @@ pub fn follow(what: &arguments::Follow, out: &mut dyn Write) -> Result<u8, Failu
     fleet::follow(following, out)
 }
 
-/// Makes a wish of each selector. Checks all of them before it writes the first to etcd.
+/// Turns each selector into a wish. Checks all wishes before it writes the first to etcd.
 fn set(what: &arguments::FleetSet, report: &mut Report) -> Result<u8, Failure> {
     let arguments::FleetSet { cluster: Cluster { etcd, prefix }, processes, selectors, seconds, wait, anyway } = what;
     if processes.is_empty() || processes.contains('/') {
@@ -67,8 +67,9 @@ fn set(what: &arguments::FleetSet, report: &mut Report) -> Result<u8, Failure> {
     Ok(code)
 }
 
-/// Has followers try the wishes out. If a process refuses one, returns an error, so that none is written, unless `anyway` is set. If
-/// no process has such a key, the wish is still written, for processes that start later.
+/// Asks the followers whether their processes would accept the wishes. If a process refuses one, returns an error, and the caller writes no wish.
+/// With `anyway`, refusals do not matter. Returns `DIFFERS` if no process has a key that a wish names. The caller still writes the wishes, for
+/// processes that start later.
 fn tried(etcd: &mut Etcd, prefix: &str, wishes: &[Wish], anyway: bool, report: &mut Report) -> Result<u8, Failure> {
     let (tallies, silent) = trial::ask(etcd, prefix, wishes)?;
     let mut code = DONE;
@@ -96,7 +97,7 @@ fn tried(etcd: &mut Etcd, prefix: &str, wishes: &[Wish], anyway: bool, report: &
     Ok(code)
 }
 
-/// Waits until all hosts, with all their processes, have followed a revision.
+/// Waits until all hosts, with all their processes, have followed a revision, but at most `seconds`. Reports hosts that have not, and failures.
 fn followed(etcd: &mut Etcd, prefix: &str, revision: i64, seconds: u32, report: &mut Report) -> Result<u8, Failure> {
     let end = Instant::now() + Duration::from_secs(seconds.into());
     loop {

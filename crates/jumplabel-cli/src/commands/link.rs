@@ -1,4 +1,4 @@
-//! `link`: the step after the linker.
+//! `link`: changes a linked file, and prints what has changed.
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `list`: lists keys, static calls and modes, with their states at the start.
+//! `list`: lists keys, static calls and modes. In a file, each has its state at the start of the program; in a process, its state now.
 
 use std::borrow::Cow;
 
@@ -51,7 +51,7 @@ pub fn run(what: &arguments::List, report: &mut Report) -> Result<u8, Failure> {
     Ok(code(report, &target, each))
 }
 
-/// Removes the static calls of tracepoints, because nobody has asked for them.
+/// Removes the static calls of tracepoints, which are listed only if a selector chooses them, and in JSON.
 fn leave_out_calls(chosen: &mut Vec<selection::Chosen<'_>>) {
     let mut parts = tracepoints::parts(chosen.iter().map(|one| one.subject.row())).into_iter();
     chosen.retain(|_| parts.next() != Some(Part::Call));

@@ -1,4 +1,5 @@
-//! The commands on a process. Its agent does the work, and answers in the tool's own words.
+//! The commands on a process. The process's agent does the work. With `--force`, the tool itself lists and checks keys. It also changes keys itself
+//! if there is no agent.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -35,7 +36,7 @@ pub fn list(what: &arguments::List, report: &mut Report) -> Result<u8, Failure> 
     Ok(code)
 }
 
-/// Removes the static calls of tracepoints, because nobody has asked for them.
+/// Removes the static calls of tracepoints, which are listed only if a selector chooses them, and in JSON.
 pub fn leave_out_calls(rows: &mut Vec<Row>) {
     fn of(row: &Row) -> tracepoints::Row<'_> {
         let place = (&*row.declared.file, row.declared.line, row.declared.column);
@@ -55,7 +56,7 @@ fn columns(row: Row) -> [Cow<'static, str>; 5] {
     [row.key, state, count, row.sites.to_string(), note].map(Cow::Owned)
 }
 
-/// The notes on a row, without the one about who made the last change; and the note about when the agent takes that change back.
+/// The notes on a row, and separately the note about when the agent takes the last change back. The note about who made that change is not included.
 pub fn notes(row: &Row) -> (Vec<String>, Option<String>) {
     let (mixed, sites) = (row.differing > 0, row.sites);
     let verb = if row.differing == 1 { "differs" } else { "differ" };
@@ -79,7 +80,7 @@ pub fn notes(row: &Row) -> (Vec<String>, Option<String>) {
     (notes, row.reverts_in.map(|seconds| format!("back in {seconds} s")))
 }
 
-/// Says who has asked for a change.
+/// The words that say who has asked for a change.
 pub fn who(by: Option<Peer>) -> String {
     by.map_or("by itself".to_owned(), |peer| format!("by {peer}"))
 }
@@ -99,7 +100,7 @@ pub fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Says how many sites and pages a transaction has changed, and how long that took.
+/// The words that say how many sites and pages a transaction has changed, and how long that took.
 pub fn cost(done: &Done) -> String {
     // The sum saturates: the peer may be no agent, and send any number.
     let sites = done.changes.iter().fold(0, |sites: usize, change| sites.saturating_add(change.sites));

@@ -30,7 +30,7 @@ fn open(name: &str) -> Result<Target, Failure> {
     if process::is_one(name) { force::target(name) } else { Target::of_file(name) }
 }
 
-/// The exit code of a command that has printed its findings.
+/// Reports what is damaged in the target. Returns the exit code: that of a refusal if anything is damaged, otherwise [`DONE`] or [`DIFFERS`].
 fn code(report: &mut Report, target: &Target, is_as_asked: bool) -> u8 {
     let refused = Failure::Refused(String::new()).code();
     match (report.damage(target), is_as_asked) {

@@ -28,7 +28,7 @@ struct Row<'target> {
     key: &'target str,
     /// The site's number among the sites of its key.
     site: usize,
-    /// The function or address that the site jumps to when it jumps.
+    /// The address that the site jumps to when it jumps.
     target: String,
     /// The functions that contain the site, the innermost first.
     chain: Vec<Frame>,

@@ -1,4 +1,4 @@
-//! `trace`: shows events of a process's callsites as they happen.
+//! `trace`: shows events at a process's callsites of the crate `tracing` as they happen.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -13,7 +13,7 @@ use crate::failure::{DONE, Failure, unwritten};
 use crate::process::Process;
 use crate::report::{time, visible};
 
-/// An event, as the process's layer describes it. The peer may be no agent, and send anything.
+/// An event, as the `tracing` layer in the process describes it. The peer may be no agent, and may send anything.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Record {
@@ -50,7 +50,7 @@ pub fn run(what: &arguments::Trace, out: &mut dyn Write) -> Result<u8, Failure> 
     Ok(DONE)
 }
 
-/// A line of JSON for each event, as the layer has written it.
+/// A line of JSON for each event, as the process has sent it, and a line with the number of lost events.
 fn json(traced: &Traced) -> String {
     let mut lines = String::new();
     for record in &traced.records {

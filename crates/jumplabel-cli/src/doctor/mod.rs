@@ -3,11 +3,11 @@
 //! ```text
 //!   system     kernel, /proc, membarrier, MDWE, Yama
 //!   writers    which work here, and which the environment names
-//!   process    its environment, seccomp, tracers, text that is mapped otherwise, instances, agent, sites that differ
-//!   object     of a file, or each that a process has loaded: table, unprepared sites, sites that begin functions
+//!   process    its environment, seccomp, tracers, unusual mappings of text, instances, agent, sites that differ
+//!   object     that of a file, or each of a process: table, unprepared sites, sites that begin functions
 //! ```
 //!
-//! It changes only one key, which is the tool's own, to see which writers the system allows.
+//! The command flips only one key, which is the tool's own, to see which writers the system allows.
 
 mod object;
 mod process;

@@ -34,7 +34,7 @@ pub fn look(target: &Target, from: From, findings: &mut Findings) {
     entries(target, findings);
 }
 
-/// Reports `or_load` sites that no flip has prepared yet.
+/// Reports sites of keys declared `or_load` that still load their key.
 fn loading(object: &crate::target::Object, from: From, findings: &mut Findings) {
     let loading = object.table.sites.iter().filter(|site| site.state == Some(State::LOADS)).count();
     if loading > 0 {

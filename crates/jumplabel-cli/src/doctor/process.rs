@@ -14,10 +14,10 @@ use crate::target::Target;
 /// The cure if `/proc` shows nothing of a process.
 const SEE: &str = "be its user, or root; in a container, CAP_SYS_PTRACE of its user namespace is needed, too";
 
-/// `working` are the writers that work for the tool.
+/// Examines a process. `working` has the names of the writers that work in the tool itself.
 pub fn look(target: &str, working: &[&str], findings: &mut Findings) -> Result<(), Failure> {
     let Ok(pid) = target.parse::<u32>() else {
-        // The target is a name or a socket, so only the agent is asked: its process may be in another container.
+        // The target is a name or a socket. Its process may be in another container, so only the agent is asked.
         return agent(target, findings);
     };
     let alive = force::alive(pid)?;

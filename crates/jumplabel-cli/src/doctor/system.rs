@@ -6,7 +6,8 @@ use std::path::Path;
 
 use super::{Findings, writers};
 
-/// Returns the names of the writers that work here. `own` is false if they are asked for another process.
+/// Examines the system, and returns the names of the writers that work here. `own` is false if the caller examines another process: then the tool's
+/// own environment does not matter.
 pub fn look(own: bool, findings: &mut Findings) -> Vec<&'static str> {
     kernel(findings);
     proc(findings);
@@ -56,7 +57,7 @@ fn membarrier(findings: &mut Findings) {
     );
 }
 
-/// Memory that denies writes and execution (MDWE): a process has it from its parents, or by its own wish.
+/// Reports MDWE (memory deny write execute), which forbids new executable memory. A process inherits it from its parent, or sets it itself.
 fn mdwe(findings: &mut Findings) {
     const GET_MDWE: libc::c_int = 66;
     const REFUSES_GAIN: libc::c_int = 1;
@@ -89,7 +90,8 @@ fn traces_others() -> bool {
     effective.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & SYS_PTRACE != 0)
 }
 
-/// What Yama lets this user trace, and, if that is less than `--force` needs, the cure (Documentation/admin-guide/LSM/Yama.rst of Linux).
+/// A sentence on what Yama lets this user trace. If that is less than `--force` needs, also the cure (Documentation/admin-guide/LSM/Yama.rst of
+/// Linux).
 fn may_trace(scope: Option<&str>, has_capability: bool) -> (String, Option<&'static str>) {
     let Some(scope) = scope else {
         return ("is not there: --force works for the user's own processes".into(), None);

@@ -11,10 +11,10 @@ static_key! {
 
 const WRITERS: [WriterKind; 3] = [WriterKind::Procmem, WriterKind::Mprotect, WriterKind::Remap];
 
-/// Forces a writer, if a program's environment has it at the start.
+/// The environment variable that forces a writer. A program reads it at its start.
 pub const VARIABLE: &str = "JUMPLABEL_WRITER";
 
-/// Returns the names of those that work.
+/// Tries each writer. Returns the names of those that work.
 pub fn look(findings: &mut Findings) -> Vec<&'static str> {
     let mut working = Vec::new();
     if cfg!(jumplabel_fallback) {

@@ -1,4 +1,4 @@
-//! Asks the processes of a host for the states of the keys that somebody wished for.
+//! Asks the processes of a host for the states of the keys that wishes name.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::report::Host;
 /// The most failures that a report describes.
 const FAILED: usize = 10;
 
-/// Asks each process, and counts the answers.
+/// Asks each process that is not late, counts the answers, and makes the host's report.
 pub fn take(members: &[Member], wishes: &BTreeMap<String, Wish>, revision: i64) -> Host {
     let mut host = Host { version: 1, revision, ..Host::default() };
     let (late, here): (Vec<&Member>, Vec<&Member>) = members.iter().partition(|member| member.is_late());

@@ -178,7 +178,8 @@ impl Etcd {
     }
 }
 
-/// A reader that returns the bytes that have arrived, and does not wait until a buffer is full.
+/// A reader of an answer's body that returns the bytes that have arrived, without waiting for more. Reports a timeout of the HTTP client as
+/// `TimedOut`.
 struct Bytewise<R>(R);
 
 impl<R: Read> Read for Bytewise<R> {

@@ -1,13 +1,13 @@
-//! `follow`: keeps the keys of this host's processes at what etcd says.
+//! `follow`: keeps the keys of this host's processes at the values that etcd has.
 //!
 //! ```text
 //!   a thread of its own    range, then watch from the next revision; again from there if the member is lost
 //!        │ State, Events
 //!        ▼
-//!   this thread            tells members what to do, side by side; looks for new processes; reports
+//!   this thread            tells the processes what to do, all at once; looks for new processes; reports
 //! ```
 //!
-//! When the follower loses the server, it changes no key.
+//! While no member of etcd answers, keys keep their values. A process that starts then still gets the wishes that the follower knows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -28,7 +28,7 @@ use crate::report::visible;
 
 /// How often the follower looks for processes that have come or gone.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often the follower asks the processes if nothing happens.
+/// How often the follower asks the processes for their states if nothing happens.
 const REFRESH: Duration = Duration::from_secs(10);
 
 /// The arguments of [`follow`]: the cluster and the prefix to follow, and the name of this host in reports.
@@ -46,7 +46,7 @@ struct Follower<'out> {
     host: String,
     wishes: BTreeMap<String, Wish>,
     members: Vec<Member>,
-    /// The sockets of processes that have ended.
+    /// The processes that have ended, as long as their sockets are still there.
     left: BTreeSet<(Birth, String)>,
     /// The wishes that an earlier follower has carried out, in processes that this one has not met yet.
     known: AllFollowed,
@@ -89,7 +89,7 @@ pub fn follow(what: Following, out: &mut dyn Write) -> Result<u8, Failure> {
             has_news |= follower.look();
             looked = Instant::now();
         }
-        // Changes go before the report, because a report asks each process. If a report cannot be written, the next one replaces it.
+        // Changes go before a report, because a report asks each process. If a report cannot be written, the next one replaces it.
         let since = reported.map_or(REFRESH, |at| at.elapsed());
         if follower.revision > 0 && ((has_news && (!is_news || since >= LOOK)) || since >= REFRESH) {
             let report = census::take(&follower.members, &follower.wishes, follower.revision);
@@ -122,7 +122,7 @@ impl Follower<'_> {
         let _ = writeln!(self.out, "{}", visible(line)).and_then(|()| self.out.flush());
     }
 
-    /// Takes all wishes that etcd has. A wish that is no longer there is withdrawn.
+    /// Takes over all wishes that etcd has. Withdraws each wish that etcd no longer has.
     fn state(&mut self, mut pairs: Vec<Pair>, revision: i64) {
         self.meet();
         pairs.sort_by_key(|pair| pair.revision);
@@ -137,7 +137,7 @@ impl Follower<'_> {
         }
         let gone: Vec<String> = self.wishes.keys().filter(|key| !is_there(key)).cloned().collect();
         let mut news = Vec::new();
-        // Trials are left out, because their authors wait only for hosts that have followed before.
+        // Trials are left out, because their authors wait only for hosts that have reported before.
         for pair in pairs.into_iter().filter(|pair| trial::id(&self.prefix, &pair.key).is_none()) {
             let name = String::from_utf8_lossy(&pair.key).into_owned();
             match Wish::read(&self.prefix, &pair.key, &pair.value, pair.revision) {
@@ -196,7 +196,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Gives a job to each process that the wish is for, and notes the result in the file.
+    /// Gives a job to each process that the wish is for, and saves the result in the file.
     fn tally<J>(&mut self, wish: &Wish, job: impl Fn(&Member) -> J) -> Tally
     where
         J: FnOnce(&mut super::worker::Worker) -> super::worker::Outcome + Send + 'static,

@@ -3,9 +3,9 @@
 //!
 //! ```text
 //!   {"version":1,"processes":{"web.4711":{
-//!      "birth":[27,1763900000000000000],                        of its socket, so that another process of this number is another
+//!      "birth":[27,1763900000000000000],                        of its socket; a later process of the same number has another
 //!      "wishes":{"/jumplabel/set/web*/net.*":{"revision":42,"value":"on"}},
-//!      "before":{"net.trace":"off"}}}}                          what keys were before any wish changed them
+//!      "before":{"net.trace":"off"}}}}                          the keys' values before any wish changed them
 //! ```
 
 use std::collections::BTreeMap;
@@ -86,7 +86,7 @@ impl File {
         Ok(whole.processes)
     }
 
-    /// Writes the file if its contents are to change. At any moment, the file on the disk is complete.
+    /// Writes the file if its contents change. At any moment, the file on the disk is complete.
     pub fn write(&mut self, all: AllFollowed) -> io::Result<()> {
         if self.written == all {
             return Ok(());

@@ -63,7 +63,7 @@ impl Member {
         wish.is_for(&self.name) && wish.left().is_ok() && is_new()
     }
 
-    /// Gives the worker a job, which it does after those that it has already.
+    /// Gives the worker a job. The worker does its jobs one after the other.
     fn post(&self, job: Job) {
         self.state().unfinished += 1;
         if self.jobs.send(job).is_err() {
@@ -72,7 +72,8 @@ impl Member {
     }
 }
 
-/// Gives each process a job, all at once. Returns the results in the order of `members`, with `None` for a process that is late.
+/// Gives each process a job, all at once. Waits at most [`PATIENCE`], and not for processes that were late already. Returns the results in the order
+/// of `members`; `None` if there is none yet.
 pub fn side_by_side<T, J>(members: &[&Member], job: impl Fn(&Member) -> J) -> Vec<Option<T>>
 where
     T: Send + 'static,

@@ -1,8 +1,8 @@
-//! A fleet: a prefix in etcd says the values of keys in many processes. Under the prefix are:
+//! A fleet: many processes whose keys follow a prefix in etcd. Under the prefix are:
 //!
 //! ```text
 //!   PREFIX/set/PROCESSES/SELECTOR    a wish: {"value":"on","by":"uid 0 of desk","until":1763900000}; with a lease if it has an end
-//!   PREFIX/set?/ID                   what somebody is about to wish: followers try it out, and answer at PREFIX/answer/ID/HOST
+//!   PREFIX/set?/ID                   a trial of wishes: followers try them out, and answer at PREFIX/answer/ID/HOST
 //!   PREFIX/report/HOST               what a follower has done, with a lease: it goes a minute after its follower
 //!
 //!   fleet set ──put──► etcd ──watch──► follow, one a host ──sockets──► the agents of its processes
@@ -29,7 +29,7 @@ pub use follow::{Following, follow};
 
 use crate::failure::Failure;
 
-/// A wish: the value that a key is to have in some processes.
+/// A wish: the value that a key should have in some processes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wish {
     /// A pattern of the processes' names.
@@ -45,7 +45,7 @@ pub struct Wish {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Is {
     pub value: String,
-    /// The user who made the wish, by their own word.
+    /// The user who made the wish. The text only informs readers: nobody checks it.
     pub by: String,
     /// The end of the wish, in seconds since 1970. At that time, each process takes the change back by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,7 +77,7 @@ impl Wish {
         wish.item().map(|_| wish)
     }
 
-    /// A wish that a follower has carried out earlier.
+    /// A wish that a follower has carried out earlier. Its author and its end are not known any more.
     fn of(prefix: &str, key: &str, value: &str, revision: i64) -> Option<Wish> {
         let (processes, selector) = Wish::split(prefix, key)?;
         let is = Is { value: value.to_owned(), by: String::new(), until: None };
@@ -91,7 +91,7 @@ impl Wish {
             .filter(|(left, right)| !left.is_empty() && !right.is_empty())
     }
 
-    /// The item with which an agent is asked to carry the wish out.
+    /// The item of a request that asks an agent to carry the wish out.
     pub fn item(&self) -> Result<Selector, String> {
         let text = format!("{}={}", self.selector, self.is.value);
         // The names that a layer reserves have values with a grammar of their own.
@@ -124,7 +124,7 @@ impl Wish {
     }
 }
 
-/// The selector of an item as text, and its value.
+/// The selector of an item as text, and its value. `None` if the item does not have the form SELECTOR=VALUE.
 pub fn halves(item: &Selector) -> Option<(String, String)> {
     let (text, value) = (item.to_string(), item.assignment.as_ref()?.value());
     let selector = text.strip_suffix(value).and_then(|text| text.strip_suffix('='))?;

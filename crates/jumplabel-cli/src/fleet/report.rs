@@ -18,7 +18,7 @@ pub struct Host {
     pub processes: usize,
     /// The revision that the host has followed last.
     pub revision: i64,
-    /// For each key that somebody wished for, the number of processes by state.
+    /// For each key that a wish names, the number of processes by state.
     pub keys: BTreeMap<String, BTreeMap<String, usize>>,
     /// The number of processes that do not answer.
     #[serde(default)]

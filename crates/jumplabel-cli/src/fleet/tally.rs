@@ -7,7 +7,7 @@ use super::worker::Outcome;
 /// The most processes that a text names.
 const NAMED: usize = 10;
 
-/// The number of processes that carried a wish out, and the names of those that did not.
+/// The numbers of processes that carried a wish out and of processes without such a key, and the names of the other processes.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     pub done: usize,
@@ -34,7 +34,7 @@ impl Tally {
         tally
     }
 
-    /// Adds the tally of another host. The names of that host's processes get its name as well.
+    /// Adds the tally of another host. Each name of a process gets the name of its host.
     pub fn add(&mut self, host: &str, other: Tally) {
         self.done = self.done.saturating_add(other.done);
         self.without = self.without.saturating_add(other.without);
@@ -42,12 +42,12 @@ impl Tally {
         self.refused.extend(other.refused.into_iter().map(|(id, why)| (format!("{id} on {host}"), why)));
     }
 
-    /// The number of processes that were asked.
+    /// The number of processes that were asked and still exist.
     pub fn asked(&self) -> usize {
         self.done + self.without + self.late.len() + self.refused.len()
     }
 
-    /// The count as text: `200` if all did it, or `197 of 200`.
+    /// The number of processes that carried the wish out, as text: `200` if all did, otherwise `197 of 200`.
     pub fn count(&self) -> String {
         let (done, asked) = (self.done, self.asked());
         if done == asked { asked.to_string() } else { format!("{done} of {asked}") }

@@ -1,4 +1,4 @@
-//! Trials: before a wish replaces another one, followers try it out. Only the processes know their keys, and which values these can have.
+//! Trials: before `fleet set` puts wishes into etcd, followers try them out. Only the processes know their keys, and which values these can have.
 //!
 //! ```text
 //!   fleet set ──► PREFIX/set?/ID ──watch──► each follower ──dry-run──► its processes
@@ -28,7 +28,7 @@ const LASTS: u32 = 30;
 /// A trial: the wishes that followers try out.
 #[derive(Serialize, Deserialize)]
 struct Trial {
-    /// The lease under which the answers are to be put.
+    /// The lease under which followers put their answers.
     lease: i64,
     items: Vec<Item>,
 }
@@ -52,7 +52,7 @@ pub fn answers(prefix: &str, id: &str) -> String {
     format!("{prefix}/answer/{id}/")
 }
 
-/// Has the processes of this host try out a trial, and puts their answer at `place`.
+/// Has the processes of this host try the wishes of a trial out, and puts a tally for each wish into etcd, at the key `place`.
 pub fn answer(etcd: &mut Etcd, place: &str, trial: &[u8], members: &[Member]) {
     let Ok(Trial { lease, items }) = serde_json::from_slice(trial) else { return };
     let tallies: Vec<Tally> = items.iter().map(|item| tried(item, members)).collect();
@@ -73,7 +73,7 @@ fn tried(Item { processes, set }: &Item, members: &[Member]) -> Tally {
     Tally::of(of.iter().map(|member| member.id()).zip(answers).chain(late))
 }
 
-/// Has all followers try the wishes out. Returns a tally for each wish, and the hosts that did not answer.
+/// Has all followers try the wishes out. Returns a tally for each wish, and the hosts that have reported before but did not answer now.
 pub fn ask(etcd: &mut Etcd, prefix: &str, wishes: &[Wish]) -> Result<(Vec<Tally>, BTreeSet<String>), Failure> {
     let hosts = |pairs: Vec<super::etcd::Pair>, place: &str| -> Vec<(String, Vec<u8>)> {
         let name = |key: &[u8]| String::from_utf8_lossy(key.strip_prefix(place.as_bytes()).unwrap_or(key)).into_owned();

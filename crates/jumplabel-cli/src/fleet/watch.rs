@@ -16,7 +16,7 @@ pub enum Told {
     Lost(String),
 }
 
-/// Tells everything that happens at `place`, without end.
+/// Sends everything that happens to the keys under `place` to the follower, until the follower has gone.
 pub fn watch(mut etcd: Etcd, place: &str, resumes: bool, told: &Sender<Told>) {
     let (mut pause, mut next) = (PAUSES[0], None::<i64>);
     loop {

@@ -1,5 +1,5 @@
-//! The thread that asks the agent of one process. It waits for an answer as long as the process exists. When a stopped process goes on, it carries
-//! out the requests that it has got, and the answers say what they have changed.
+//! The thread that asks the agent of one process. The thread waits for an answer as long as the process exists. When a stopped process goes on, its
+//! agent carries out the requests that have arrived, and the answers say what has changed.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::process::{Process, is_alive};
 /// The result of a wish in a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The process now has what the wish says.
+    /// The keys in the process now have the wish's value.
     Done,
     /// The process has no such key.
     Nothing,
@@ -101,7 +101,8 @@ impl Worker {
         outcome
     }
 
-    /// Tries a wish out, without a change. A process that lets nobody change anything refuses no value.
+    /// Asks the agent whether it would accept the wish, and changes nothing. A read-only agent answers like any other, although it would refuse the
+    /// wish itself.
     pub fn try_out(&mut self, item: Selector) -> Outcome {
         let request = Request::Set { items: vec![item], seconds: None, dry_run: true };
         match self.answered(&request) {
@@ -111,8 +112,8 @@ impl Worker {
         }
     }
 
-    /// Takes a wish back in each key that still has the wish's value. The key gets the value of the last wish that is left for it, or the value from
-    /// before all wishes. A key with another value stays: somebody else has set it since, or a later wish has.
+    /// Takes a wish back. Each key that still has the wish's value gets the value of the last wish that is left for it, or the value from before all
+    /// wishes. A key with another value stays, because somebody else has set it since, or a later wish has.
     pub fn withdraw(&mut self, key: &str, wish: &Wish, left: &[Wish]) -> Outcome {
         if lock(&self.state).followed.wishes.remove(key).is_none() {
             return Outcome::Nothing;
@@ -185,7 +186,7 @@ impl Worker {
         self.set_each(items, seconds, true)
     }
 
-    /// [`set`](Self::set) without the notes, for values from before any wish, or of other wishes.
+    /// Like [`set`](Self::set), but notes no values: the values set here are those of other wishes, or those from before all wishes.
     fn set_back(&mut self, items: Vec<Selector>, seconds: Option<u32>) -> Result<Outcome, String> {
         self.set_each(items, seconds, false)
     }

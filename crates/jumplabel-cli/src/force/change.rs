@@ -2,14 +2,14 @@
 //!
 //! ```text
 //!   plan     counts and bytes are read and checked; nothing is written
-//!   mark     the process is told that sites and counts may not agree: whoever takes its lock next makes them
-//!   code     each site in one write, which the system does or does not; a site on two pages in the steps of a live change. No other byte
+//!   mark     the process is told that sites and counts may not agree: the next owner of its lock makes them agree
+//!   code     each site in one write, which the system does whole or not at all; a site on two pages in the steps of a live change. No other byte
 //!            is written: meanwhile the system can set or remove a uprobe beside a site
 //!   counts   the words of the keys
 //!   unmark
 //! ```
 //!
-//! If somebody kills this tool on the way, the system lets the threads go. Each site then holds one of its valid instructions. The guard
+//! If somebody kills this tool in the middle, the system lets the threads go. Each site then holds one of its valid instructions. The guard
 //! (`force::guard`), the next flip in the process, or the next `set --force` makes all sites do what the counts say.
 
 use std::io;
@@ -147,7 +147,7 @@ impl Plan {
                     false => "holds foreign bytes (a debugger's breakpoint, or another tool's)",
                 });
             };
-            // A site that loads its key does the right thing, so it stays. The next flip in the process makes it jump straight to its arm.
+            // A site that loads its key is right, so it need not jump to its arm. The next flip in the process makes it jump there.
             if state == State::LOADS && action == 1 {
                 continue;
             }
@@ -163,7 +163,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The number of sites that change.
+    /// The number of sites that the change writes.
     pub fn sites(&self) -> usize {
         self.edits.len()
     }

@@ -50,7 +50,7 @@ impl Live {
     pub fn contents(&self, pages: &Pages<'_>, at: (usize, usize)) -> Result<Contents, Failure> {
         let (site, bias) = (self.site(at), self.loaded[at.0].bias);
         let there = |address: u64| address.wrapping_add(bias);
-        // In the file, a site that can load its key leads to its stub.
+        // For a site that can load its key, `decode` takes the stub as the target.
         let target = if site.straight.is_some() { site.home } else { site.target };
         let (address, target, straight) = (there(site.address), there(target), site.straight.map(there));
         let mut bytes = [0; 8];
@@ -64,7 +64,7 @@ impl Live {
         Ok(Contents { address, target, code, state: state.filter(|_| !is_hooked), is_hooked })
     }
 
-    /// Says what a site does instead of what its key says. `None` if it does what its key says.
+    /// A sentence that says what a site does, if that is not what its key says. `None` if the site does what its key says.
     pub fn difference(
         &self,
         pages: &Pages<'_>,
@@ -80,7 +80,7 @@ impl Live {
                     let foreign = foreign(contents.is_hooked, &contents.code);
                     Some(format!("{name}: the site at {:#x} {foreign}", contents.address))
                 }
-                _ => None, // Sites of other kinds are checked by their own tables.
+                _ => None, // `check` judges sites of other kinds by their tables.
             });
         };
         let is_so =

@@ -1,5 +1,5 @@
-//! The guard: this process has a second one, the worker, make the change, and watches it. If somebody kills the worker in the middle, the guard makes
-//! sites and counts agree. If somebody kills the guard, or its terminal goes, the worker finishes the change.
+//! The guard, which is this process, starts a second process, the worker, and watches it. The worker makes the change. If somebody kills the worker
+//! in the middle, the guard makes sites and counts agree. If somebody kills the guard, or its terminal goes, the worker finishes the change.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ pub fn run(pid: Pid, what: &Set) -> Result<u8, Failure> {
     worker.args(what.dies.map(|writes| format!("--dies={writes}")));
     worker.args(what.runs.then_some("--runs"));
     worker.arg("--").arg(&what.target).args(what.selectors.iter().map(ToString::to_string));
-    // A signal of the terminal that ends the guard must not end the worker.
+    // The worker has a process group of its own, so that a signal of the terminal that ends the guard does not end the worker.
     let status = worker.stdin(Stdio::null()).process_group(0).status();
     let status = status.map_err(|error| Failure::OutOfReach(format!("{pid}: no second process: {error}")))?;
     if let Some(code) = status.code() {

@@ -1,17 +1,17 @@
-//! Finds out whether somebody has hooked the function of a site, a little in front of the site.
+//! Finds out whether a hook that begins a little in front of a site keeps threads from running the site.
 //!
 //! Some hooks move more instructions than their jump overwrites: those of the first 14 bytes, for example, for a jump of 5. A site among the moved
-//! instructions keeps its bytes, but nobody runs it any more. So the code in front of a site is compared with the file's. The library does not
-//! compare at a flip, because it does not know what the file has there.
+//! instructions keeps its bytes, but no thread runs it any more. So this module compares the code in front of a site with the file's. The library
+//! itself does not compare them at a flip, because it does not know what the file has there.
 
 use super::memory::Pages;
 use crate::machine::Machine;
 use crate::table::Site;
 use crate::target::Object;
 
-/// The distance in front of a site at which a hook can begin that has moved the site. Hooks move whole instructions until they have room for their
-/// longest jump, 14 bytes (`jmp *0(%rip)`, followed by the address). So such a hook begins at most 13 bytes in front of the site's instruction,
-/// which may have a prefix of one byte.
+/// How far in front of a site a hook can begin that has moved the site. Hooks move whole instructions until they have room for their longest jump, 14
+/// bytes (`jmp *0(%rip)`, followed by the address). So such a hook begins at most 13 bytes in front of the site's instruction, which may have a
+/// prefix of one byte.
 const FAR: u64 = 14;
 /// The number of bytes in front of a site that are compared. It is more than [`FAR`], because an earlier hook or probe may begin before the last
 /// `FAR` bytes and reach into them.
@@ -21,11 +21,11 @@ const BREAKPOINT: u8 = 0xcc;
 const NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0x00, 0x00];
 const CALL: u8 = 0xe8;
 
-/// Whether the code in front of a site differs from the file's, and the difference is neither a site nor a probe. Code that cannot be read, or is not
-/// in the file, counts as equal.
+/// Whether the code in front of a site differs from the file's, and the difference is neither a site nor a probe. False if the code cannot be read,
+/// or is not in the file.
 pub fn is_hooked(object: &Object, bias: u64, pages: &Pages<'_>, site: &Site) -> bool {
     let (image, end) = (&object.image, site.start());
-    // If the function in front of the site's is hooked, that does not matter to the site.
+    // A hook of the function in front of the site's function does not matter to the site.
     let seen = image.symbols().at(end).map_or(SEEN, |(_, far)| far.min(SEEN));
     let start = end.wrapping_sub(seen);
     let mut now = [0; SEEN as usize];

@@ -29,7 +29,7 @@ pub struct Live {
     pub by_address: HashMap<u64, usize>,
 }
 
-/// A record in memory that begins with words that nothing else has, followed by a version.
+/// The head of a record in memory: two words that nothing else begins with, and a version.
 pub struct Head {
     /// The number of the object that contains the record.
     pub object: usize,
@@ -58,7 +58,8 @@ impl Live {
             let maps = objects::mappings(alive)?;
             tries += 1;
             match Live::of(pid, alive, &maps) {
-                // An object that was found may have been unloaded meanwhile, or be loaded only in part.
+                // An object that was found may have been unloaded meanwhile, or may be loaded only in part. Then the mappings change, and another try
+                // helps.
                 Err(_) if tries < TRIES && objects::mappings(alive)? != maps => {}
                 live => return live,
             }
@@ -83,7 +84,8 @@ impl Live {
         Ok(live)
     }
 
-    /// Whether the process still has loaded the objects that were read. Other mappings may have changed.
+    /// Whether the objects that were read are still loaded, and the library's list in the process has no other. The mappings of other files may have
+    /// changed.
     pub fn is_same(&self) -> Result<bool, Failure> {
         let maps = objects::mappings(threads::alive(self.pid)?)?;
         Ok(self.loaded.iter().all(|loaded| maps.contains(&loaded.first)) && self.look_at_lists().is_ok())
@@ -93,7 +95,7 @@ impl Live {
         Failure::OutOfReach(format!("{}: its memory cannot be read: {error}", self.pid))
     }
 
-    /// The addresses of the records that begin with `magic` and have this version, in data that the program may write.
+    /// The addresses of the records that begin with `magic` and have this version, in data that the process may write.
     pub fn find(&self, magic: [u32; 2], version: u32) -> Vec<u64> {
         self.heads(magic).into_iter().filter(|head| head.version == version).map(|head| head.address).collect()
     }
@@ -239,7 +241,7 @@ impl Live {
     }
 }
 
-/// The address of a key. `None` if no loaded object has the key.
+/// The address of the subject at `place`. `None` if no loaded object has the subject.
 pub fn resolve(memory: &Memory, bias: u64, place: &Place, slot: Option<(u64, u64)>) -> Option<u64> {
     match (place, slot) {
         (_, Some((slot, offset))) => {

@@ -9,14 +9,14 @@ use crate::failure::Failure;
 
 /// The parts of the library's state that decide whether keys may be changed from outside.
 pub struct Locks {
-    /// The word of the library's lock: the thread that holds it, or 0.
+    /// The word of the library's lock: the number of the thread that holds it, with the lock's flags, or 0.
     pub owner: u32,
-    /// Whether the process could not take back a flip of its own that had failed.
+    /// Whether a flip of the process's own has failed, and the process could not take it back.
     pub is_stuck: bool,
     /// The marks: the address of each, the word to store while sites and counts may not agree, and the word to store afterwards.
     pub marks: Vec<(u64, [u32; 2])>,
-    /// Whether sites and counts may not agree now: somebody killed a tool in the middle of a change, or the process was forked in the middle of a
-    /// flip.
+    /// Whether sites and counts may not agree now, because somebody killed a tool in the middle of a change, or the process was forked in the middle
+    /// of a flip.
     pub disagree: bool,
 }
 

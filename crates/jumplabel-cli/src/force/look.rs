@@ -1,4 +1,4 @@
-//! `list` and `check` of a process without an agent. They only read, so no thread is stopped.
+//! `list` and `check` of a process without an agent. They only read the process's memory, so they stop no thread.
 
 use std::collections::HashSet;
 
@@ -99,7 +99,7 @@ pub fn differences(target: &Target) -> Vec<String> {
     sentences
 }
 
-/// Removes sentences that occur twice, because several objects may know of one subject.
+/// Removes repeated sentences. Several objects may know of one subject.
 fn once(sentences: &mut Vec<String>) {
     let mut known = HashSet::new();
     sentences.retain(|sentence| known.insert(sentence.clone()));

@@ -1,5 +1,5 @@
-//! The memory of another process, by `/proc/PID/mem`. It reads any mapped memory. It also writes code that the process itself cannot write (proc(5);
-//! the kernel's `mem_rw`, which gives the process a page of its own).
+//! The memory of another process, through `/proc/PID/mem`. The system lets this tool read any mapped memory there. It also lets the tool write code
+//! that the process itself cannot write (proc(5); the kernel's `mem_rw`, which gives the process a page of its own).
 
 use std::cell::RefCell;
 use std::collections::HashMap;

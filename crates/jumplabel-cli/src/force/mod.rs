@@ -1,16 +1,17 @@
 //! `--force`: reads the keys of a process that has no agent from its memory, and changes them by ptrace.
 //!
 //! ```text
-//!   guard      a process that sees a change through
+//!   guard      starts a process that makes a change, and watches it
 //!   change     what is written, in which order
 //!   contents   counts, and what sites hold                 look       list, check
-//!   locks      whether the process flips by itself now     live       its objects and their keys
-//!   objects    what is loaded, and its tables              threads    all stopped
-//!   memory     of the other process                         outside    what its agent library says
-//!   present    all of a process, as commands read it         repair     check --repair
+//!   locks      whether the process flips by itself now     live       the process's objects and their keys
+//!   objects    what is loaded, and its tables              threads    stops all threads
+//!   memory     of the other process                        outside    what the process's agent library says
+//!   present    the process as a target of commands         repair     check --repair
+//!   hooks      whether a site's function is hooked         wanted     the keys that set changes
 //! ```
 //!
-//! This works only on x86-64. There, a thread that is stopped and started again sees what was written in between, without further steps.
+//! This works only on x86-64. There, a thread that goes back to its code by `iret` sees what was written before (`Stopped::serialise`).
 
 mod change;
 mod contents;
@@ -49,7 +50,8 @@ use threads::Stopped;
 /// The number of a process or thread.
 pub type Pid = u32;
 
-/// The number of times that the tool tries a change while the process flips keys by itself. It waits for `PAUSE` between two tries.
+/// The number of times that the tool tries a change if the process is in the way, for example because it flips keys by itself ([`attempt`]). The tool
+/// waits for `PAUSE` between two tries.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -100,7 +102,7 @@ pub fn agent(target: &str) -> Result<Option<PathBuf>, Failure> {
     Live::read(pid(target)?)?.agent()
 }
 
-/// The facts that the library's data in a process's memory gives.
+/// The library's instances in a process, and the process's agent.
 pub struct Inside {
     /// The library's instances: the object that contains each, and the version of its format.
     pub instances: Vec<(String, u32)>,
@@ -108,7 +110,7 @@ pub struct Inside {
     pub agent: Result<Option<PathBuf>, Failure>,
 }
 
-/// A thread by whose number the system shows the process's files. It is an error if all of its threads have ended.
+/// A thread by whose number the system shows the process's files. It is an error if all threads of the process have ended.
 pub fn alive(pid: Pid) -> Result<Pid, Failure> {
     threads::alive(pid)
 }
@@ -121,7 +123,7 @@ pub fn inside(target: &str) -> Result<Inside, Failure> {
     Ok(Inside { instances, agent: live.agent() })
 }
 
-/// `set`, by a worker process, which prints the result. Returns the exit code.
+/// `set`, made by a worker process, which prints the result. Returns the worker's exit code.
 pub fn guarded(what: &Set) -> Result<u8, Failure> {
     if what.seconds.is_some() {
         let why = "--for needs an agent, which takes it back though this tool is killed: leave out --for";
@@ -203,7 +205,7 @@ fn undo(live: &Live, count: &change::Count) -> String {
     jumplabel_selector::literal(&(key.name.clone() + &at)) + back
 }
 
-/// Makes sites and counts of a process agree after somebody has killed a tool in the middle of a change.
+/// Makes sites and counts of a process agree after somebody has killed the worker in the middle of a change.
 fn repair(pid: Pid) -> Result<(), Failure> {
     let how = How { dry_run: false, runs: false };
     match attempt(pid, &|_| Ok(Vec::new()), how, &mut || ()) {
@@ -213,7 +215,7 @@ fn repair(pid: Pid) -> Result<(), Failure> {
     }
 }
 
-/// The way to make a change.
+/// How to make a change.
 #[derive(Clone, Copy)]
 struct How {
     dry_run: bool,
@@ -221,7 +223,8 @@ struct How {
     runs: bool,
 }
 
-/// Tries the change until the process does no flip of its own, and no thread is inside an instruction that changes.
+/// Tries the change, at most [`TRIES`] times. A try fails if the process loads or unloads libraries, if one of its threads holds the library's lock,
+/// or if a thread is inside an instruction that changes.
 fn attempt(
     pid: Pid,
     choose: &dyn Fn(&Live) -> Result<Vec<Wanted>, Failure>,
@@ -268,7 +271,7 @@ fn attempt(
     Err(Failure::Refused(format!("{pid}: {why}, and did each of {TRIES} times: nothing is set")))
 }
 
-/// Ends this process as if somebody had killed it.
+/// For tests: ends this process as if somebody had killed it.
 fn die() {
     // SAFETY: the call takes this process's number and a signal, and touches no memory.
     unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };

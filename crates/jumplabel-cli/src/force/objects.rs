@@ -16,7 +16,7 @@ use crate::target::Object;
 
 /// A loaded object.
 pub struct Loaded {
-    /// The difference between an address in memory and the same address in the file.
+    /// An address in memory is higher by this than the same address in the file.
     pub bias: u64,
     /// The object's addresses in memory.
     pub bounds: std::ops::Range<u64>,
@@ -47,7 +47,8 @@ impl Mapping {
 }
 
 impl Mapping {
-    /// Whether the mapping has code at `at` that comes from `offset` in its file. Code that the library has moved has no file.
+    /// Whether the mapping has code at `at` that comes from `offset` in its file. Code that the library's writer `remap` has put there comes from no
+    /// file.
     fn has_code(&self, at: u64, offset: u64) -> bool {
         let is_there = self.is_code && (self.start..self.end).contains(&at);
         is_there && (!self.path.starts_with('/') || self.offset + (at - self.start) == offset)
@@ -116,7 +117,8 @@ fn open(pid: Pid, memory: &Memory, mapping: &Mapping) -> Result<Option<(Image, S
     Ok(None)
 }
 
-/// Whether the first bytes of the file and of the mapping are equal. They contain the header, the segments, and in most files the build id.
+/// Whether the first bytes of the file and of the mapping are equal. They contain the ELF header, the program headers, and in most files the
+/// build-id.
 fn begins_alike(file: &Path, memory: &Memory, mapping: &Mapping) -> bool {
     const BYTES: usize = 1024;
     let (mut here, mut there) = ([0; BYTES], [0; BYTES]);

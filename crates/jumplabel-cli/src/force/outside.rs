@@ -48,7 +48,7 @@ impl Live {
         Ok(all)
     }
 
-    /// The selectors, as the program has written them.
+    /// The selectors of the keys that nobody may change from outside, as the program has written them.
     fn selectors(&self) -> Result<Vec<String>, Failure> {
         let lost = |error| self.lost(&error);
         let pointer = |address: u64| self.memory.pointer(address).map_err(lost);

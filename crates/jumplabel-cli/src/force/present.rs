@@ -3,9 +3,9 @@
 //! ```text
 //!   key                     its count
 //!   mode                    its number
-//!   static call             its target; 0: the default, which the entry of its trampoline has, in whichever object that is
-//!   alternatives            their key; if it is on, the last feature that this processor has
-//!   site                    its bytes, which the table looks at as at those of a file (`Site::look`)
+//!   static call             its target; if that is 0, the default, which the entry of its trampoline names, in any object
+//!   alternatives            their key; if it is on, the arm of the last feature that this processor has
+//!   site                    its bytes in memory, which are judged like those of a file (`Site::look`)
 //! ```
 
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::table::{Is, Now, Site, function_at};
 use crate::target::{Object, Target};
 
-/// The facts about subjects that all objects give together.
+/// The facts about subjects that are known only from all objects together.
 struct Present<'live> {
     live: &'live Live,
     pages: Pages<'live>,
@@ -154,7 +154,7 @@ impl Present<'_> {
     }
 }
 
-/// The number of the arm that a site of an alternative is to hold.
+/// The number of the arm that a site of an alternative should hold.
 fn feature(site: &Site, on: bool) -> u32 {
     let is_present = |mode: &u32| on && *mode != 0 && jumplabel::alternatives::has_number(*mode);
     site.arms.iter().map(|arm| arm.mode).rfind(is_present).unwrap_or(0)

@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 use super::Pid;
 use crate::failure::Failure;
 
-/// How long the tool waits for a thread to stop. A thread that takes longer does not get a processor.
+/// How long the tool waits for a thread to stop. A thread that takes longer gets no processor.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long the tool waits for a thread that sleeps uninterruptibly in the kernel. This is shorter, because all other threads are stopped meanwhile.
 const ASLEEP: Duration = Duration::from_millis(200);
 
-/// The threads of a process, which stay stopped until this is dropped.
+/// The threads of a process, which stay stopped until this value is dropped.
 pub struct Stopped {
     pid: Pid,
     threads: Vec<Thread>,
@@ -29,7 +29,7 @@ struct Thread {
     signal: i32,
 }
 
-/// The answer of the system about a thread that was to stop.
+/// The state of a thread that should stop, as the system reports it.
 enum Came {
     Stopped(i32),
     Ended,
@@ -37,7 +37,7 @@ enum Came {
 }
 
 impl Stopped {
-    /// Stops all threads. It looks for new ones until there are none, because the last running thread can start another.
+    /// Stops all threads. Looks for threads again until there is no new one, because the last running thread can start another.
     pub fn stop(pid: Pid) -> Result<Stopped, Failure> {
         let mut stopped = Stopped { pid, threads: Vec::new() };
         let (_until, done) = mpsc::channel();
@@ -83,7 +83,7 @@ impl Stopped {
                     return Ok(true);
                 }
                 Came::Ended => return Ok(false),
-                // The system does not tell that the first thread has ended as long as there are others.
+                // The system does not report the end of the first thread as long as other threads live.
                 Came::NotYet if has_ended(self.pid, id) => return Ok(false),
                 Came::NotYet => {
                     let now = state(self.pid, id).unwrap_or('?');
@@ -104,9 +104,9 @@ impl Stopped {
         self.threads.iter().map(|thread| Ok(self.registers(thread)?.rip)).collect()
     }
 
-    /// Has each thread go back to its code by `iret`, after which a processor fetches instructions anew (Intel SDM volume 3, 9.3; AMD APM volume 2,
-    /// 7.6.4). A thread that was stopped in its code goes back so in any case. A thread that was stopped in a system call may go back by `sysret`,
-    /// after which the processor need not fetch anew. With the resume flag, the kernel does not use `sysret` (its `do_syscall_64`).
+    /// Makes each thread go back to its code by `iret`, after which a processor fetches instructions anew (Intel SDM volume 3, 9.3; AMD APM volume 2,
+    /// 7.6.4). A thread that was stopped in its code goes back by `iret` in any case. A thread that was stopped in a system call may go back by
+    /// `sysret`, after which the processor need not fetch anew. With the resume flag, the kernel does not use `sysret` (its `do_syscall_64`).
     pub fn serialise(&self) -> Result<(), Failure> {
         const RESUME: u64 = 1 << 16;
         for thread in &self.threads {
@@ -141,15 +141,15 @@ impl Drop for Stopped {
     }
 }
 
-/// Collects traced threads that have ended, if the others have not all stopped long after they should have. `execve` waits until those threads are
-/// collected, and `PTRACE_SEIZE` waits for `execve`. So the thread that calls `PTRACE_SEIZE` would wait for itself, unless this one collects them.
-/// This function waits only for threads that have ended: a wait for any thread would also take the news that a thread has stopped.
+/// Collects (`waitid`) those traced threads that have ended, if not all threads have stopped after `PATIENCE`. `execve` waits until these threads are
+/// collected, and `PTRACE_SEIZE` waits for `execve`. So the thread that calls `PTRACE_SEIZE` would wait for itself; this function runs in another
+/// thread. It collects only threads that have ended: a wait for any thread would also take the news that a thread has stopped.
 fn reap(pid: Pid, done: &Receiver<()>) {
     let mut patience = PATIENCE;
     while done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
         for id in threads(pid).unwrap_or_default().into_iter().filter(|&id| has_ended(pid, id)) {
             let what = libc::WNOHANG | libc::WEXITED | libc::__WALL;
-            // SAFETY: the call takes numbers, and a null pointer in place of information that nobody needs.
+            // SAFETY: the call takes numbers, and a null pointer, for which `waitid` writes no information.
             unsafe { libc::waitid(libc::P_PID, id, std::ptr::null_mut(), what) };
         }
         patience = Duration::from_millis(1);
@@ -163,17 +163,17 @@ type Request = libc::c_int;
 type Request = libc::c_uint;
 
 fn ptrace(request: Request, thread: Pid, address: usize, data: usize) -> Result<(), Error> {
-    // SAFETY: the request writes nothing here, or it is GETREGS, and `data` is a place for the registers.
+    // SAFETY: ptrace writes to this process's memory only for GETREGS. For that request, `registers` passes the address of its own struct as `data`.
     let result = unsafe { libc::ptrace(request, thread.cast_signed(), address, data) };
     if result == -1 { Err(Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Whether a thread has stopped by now, and with which signal. Signals stay numbers, because glibc has some of its own.
+/// Whether a thread has stopped by now, and with which signal. The signal stays a number, because the C library has signals without a name.
 fn came(thread: Pid) -> Came {
-    /// The high byte of a stop that is no signal (linux/ptrace.h).
+    /// The event of a stop that is not for a signal: PTRACE_EVENT_STOP (linux/ptrace.h).
     const EVENT_STOP: i32 = 128;
     let mut status = 0;
-    // SAFETY: `status` is a place for the status.
+    // SAFETY: `status` lives on this function's stack, and `waitpid` writes one integer there.
     match unsafe { libc::waitpid(thread.cast_signed(), &raw mut status, libc::__WALL | libc::WNOHANG) } {
         0 => Came::NotYet,
         -1 => Came::Ended,
@@ -183,7 +183,7 @@ fn came(thread: Pid) -> Came {
     }
 }
 
-/// Refuses if the process shares its memory with a process that is not one of its threads (vfork, `clone(CLONE_VM)`): that one would not be stopped.
+/// Refuses if another process shares the memory of process `pid` (vfork, `clone(CLONE_VM)`), because [`Stopped`] does not stop the other process.
 pub fn shares_memory(pid: Pid) -> Result<(), Failure> {
     const KCMP_VM: libc::c_int = 1; // linux/kcmp.h
     let others = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -220,7 +220,7 @@ pub fn alive(pid: Pid) -> Result<Pid, Failure> {
     threads(pid)?.into_iter().find(|&id| !has_ended(pid, id)).ok_or_else(ended)
 }
 
-/// Whether a thread runs no more code.
+/// Whether a thread runs no code any more. The system may still list such a thread.
 fn has_ended(pid: Pid, thread: Pid) -> bool {
     state(pid, thread).is_none_or(|state| "ZX".contains(state))
 }

@@ -9,7 +9,7 @@ use super::live::Live;
 use super::some;
 use crate::failure::Failure;
 
-/// Reads the selectors. If two choose the same key, the last one counts.
+/// Reads the selectors. If two choose the same key, the last one counts; with +1 or -1, that is an error.
 pub fn wanted(live: &Live, selectors: &[Selector]) -> Result<Vec<Wanted>, Failure> {
     let (mut all, traced): (Vec<Wanted>, _) = (Vec::new(), live.tracepoints());
     for selector in selectors {
@@ -27,7 +27,7 @@ pub fn wanted(live: &Live, selectors: &[Selector]) -> Result<Vec<Wanted>, Failur
         };
         let counts = |change: count::Change| matches!(change, count::Change::Inc | count::Change::Dec);
         let is_fit = |number: &usize| !counts(change) || !traced.contains(number);
-        // A pattern may also match keys that cannot have this value.
+        // A pattern may also match keys that cannot have this value. They are left out, unless the pattern matches no others.
         let is_key =
             |number: &usize| traced.contains(number) || jumplabel_layer::reserved(&live.keys[*number].name).is_none();
         let (keys, layers): (Vec<_>, Vec<_>) = some(live, selector)?.into_iter().partition(is_key);

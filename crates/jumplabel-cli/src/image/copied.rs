@@ -4,9 +4,9 @@ use object::{Object, ReadCache, elf};
 
 use super::{Reader, Segment};
 
-/// The address at which the copies begin, by the program headers. It is that of an executable segment after the linker's that is aligned more
-/// strictly, holds the table for unwinders or the program headers, or has taken the place of PT_GNU_STACK. The library looks for the same
-/// (platform/linux/loader/segments.rs).
+/// The address of the first executable segment that BOLT has added: the copies begin there. The first executable segment is the linker's. A later one
+/// is BOLT's if it is aligned more strictly, or holds the program headers or the table for unwinders. If there is no PT_GNU_STACK, BOLT has used that
+/// header for its segment, and any later executable segment is BOLT's. The library has the same rule (platform/linux/loader/segments.rs).
 pub(super) fn start(segments: &[Segment], unwinders: Option<u64>, headers: u64, has_stack: bool) -> Option<u64> {
     let holds_headers = |segment: &Segment| headers.checked_sub(segment.offset).is_some_and(|at| at < segment.in_file);
     let holds_unwinders = |segment: &Segment| unwinders.is_some_and(|address| segment.place(address, 1).is_some());

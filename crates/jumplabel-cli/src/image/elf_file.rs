@@ -10,7 +10,7 @@ use super::{Format, Image, Range, Segment, Source, copied, damaged, is_too_large
 use crate::failure::Failure;
 use crate::machine::Machine;
 
-/// Reads the headers.
+/// Reads the headers of a file of `length` bytes.
 pub(super) fn read(source: Source, length: u64) -> Result<Image, Failure> {
     let mut ident = [0; 16];
     let is_whole = source.read_exact_at(&mut ident, 0).is_ok();

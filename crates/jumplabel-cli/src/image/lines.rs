@@ -56,7 +56,7 @@ impl Lines {
         let unit = context.find_dwarf_and_unit(address).skip_all_loads();
         let directory =
             unit.and_then(|unit| unit.comp_dir.as_ref()?.to_string_lossy().ok().map(|text| text.into_owned()));
-        // The path in the form that the compiler was given. Declarations have the same form.
+        // Makes a path relative to the compiler's directory, as the compiler was given it. Declarations have paths of this form.
         let relative = |file: &str| {
             let inside = directory.as_ref().and_then(|directory| file.strip_prefix(directory)?.strip_prefix('/'));
             inside.unwrap_or(file).to_owned()
@@ -64,7 +64,7 @@ impl Lines {
         let mut frames = context.find_frames(address).skip_all_loads().ok()?;
         let mut chain = Vec::new();
         while let Ok(Some(frame)) = frames.next() {
-            // The limit ends a chain that hostile debug information leads in circles.
+            // Hostile debug information may lead a chain in circles, so the chain has a limit.
             if chain.len() == 256 {
                 break;
             }

@@ -31,12 +31,12 @@ pub struct Image {
     pub format: Format,
     /// Whether the loader chooses the object's address.
     pub is_movable: bool,
-    /// Address 0 of the object. A word that means NULL leads there.
+    /// The address to which a self-relative word leads if it means NULL: 0 in an ELF file; in a PE file, the address that the header asks for.
     pub base: u64,
     segments: Vec<Segment>,
     dynamic: Option<Range>,
     notes: Vec<Range>,
-    /// The first address of the code into which a post-link optimizer (BOLT) has copied functions.
+    /// Code below this address does not run any more, because a post-link optimizer (BOLT) has copied it. `None` if BOLT has copied nothing.
     copies: OnceCell<Option<u64>>,
     /// In a PE file: the slots, and the symbols of other objects to which they lead.
     imports: Vec<(u64, String)>,
@@ -61,7 +61,7 @@ fn damaged(why: &dyn std::fmt::Display) -> Failure {
     Failure::Refused(format!("damaged: {why}"))
 }
 
-/// Whether a file of `length` bytes claims to load more than any program does.
+/// Whether a file of `length` bytes claims to load more than [`LOADED`], or more than twice its own length.
 fn is_too_large(segments: &[Segment], length: u64) -> bool {
     let (all, most) = (segments.iter().map(|segment| segment.in_file), LOADED.min(length.saturating_mul(2)));
     all.fold(0, u64::saturating_add) > most
@@ -109,7 +109,7 @@ impl Image {
         Image::read(Source::File(file), metadata.len()).map_err(|failure| failure.of(&path.display().to_string()))
     }
 
-    /// Reads the headers from the bytes of a file.
+    /// Reads the headers of a file whose contents are `bytes`.
     pub fn of(bytes: Rc<Vec<u8>>) -> Result<Image, Failure> {
         let length = bytes.len() as u64;
         Image::read(Source::Memory(bytes), length)
@@ -137,7 +137,7 @@ impl Image {
         self.format == Format::Pe && (word(0) == Some(0) || word(8) == Some(0) || leads_on())
     }
 
-    /// The bytes of a segment that the file has.
+    /// Those bytes of a segment that come from the file.
     fn content<'image>(&self, segment: &'image Segment) -> Option<&'image [u8]> {
         let read = || {
             let mut content = vec![0; usize::try_from(segment.in_file).ok()?];
@@ -147,7 +147,7 @@ impl Image {
         segment.content.get_or_init(read).as_deref()
     }
 
-    /// `bytes` bytes at an address. `None` unless the file has all of them.
+    /// The `bytes` bytes from `address` on. `None` unless the file has all of them.
     pub fn slice(&self, address: u64, bytes: usize) -> Option<&[u8]> {
         let find = |segment: &&Segment| segment.place(address, bytes as u64).is_some();
         let segment = self.segments.iter().find(find)?;
@@ -155,7 +155,7 @@ impl Image {
         self.content(segment)?.get(place..place.checked_add(bytes)?)
     }
 
-    /// Like [`slice`](Self::slice), but bytes of a segment that the file does not have are zero.
+    /// Like [`slice`](Self::slice), but the bytes of a segment that do not come from the file are zero.
     pub fn array<const BYTES: usize>(&self, address: u64) -> Option<[u8; BYTES]> {
         if let Some(slice) = self.slice(address, BYTES) {
             return slice.try_into().ok();
@@ -197,18 +197,18 @@ impl Image {
         if self.machine.pointer() == 4 { there & u64::from(u32::MAX) } else { there }
     }
 
-    /// Whether one segment has all of these bytes.
+    /// Whether a single segment contains all of these bytes.
     pub fn contains(&self, address: u64, bytes: u64) -> bool {
         self.segments.iter().any(|segment| segment.place(address, bytes).is_some())
     }
 
-    /// Whether one segment of code has all of these bytes.
+    /// Whether a single executable segment contains all of these bytes.
     pub fn contains_code(&self, address: u64, bytes: u64) -> bool {
         let is_code = |segment: &Segment| segment.flags & elf::PF_X != 0 && segment.place(address, bytes).is_some();
         self.segments.iter().any(is_code)
     }
 
-    /// Whether a tool has copied the code at `address`, so that the copy runs.
+    /// Whether a post-link optimizer has copied the code at `address`, so that the copy runs instead.
     pub fn is_copied(&self, address: u64) -> bool {
         let copies = self.copies.get_or_init(|| copied::is_named(self.file()).then_some(u64::MAX));
         copies.is_some_and(|start| address < start)

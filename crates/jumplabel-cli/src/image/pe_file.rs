@@ -1,5 +1,5 @@
-//! Reads the headers of a PE file, which is a program or a library of Windows. Addresses are the same as in debug information, symbols and objdump:
-//! those of an object that lies where its header wants it. A section here is what ELF calls a segment.
+//! Reads the headers of a PE file, which is a program or a library of Windows. Addresses are those of an object that is loaded where its header asks,
+//! as in debug information, symbols and objdump. Each section becomes a [`Segment`].
 
 use std::cell::OnceCell;
 
@@ -87,7 +87,7 @@ fn flags(characteristics: u32) -> u32 {
         | flag(pe::IMAGE_SCN_MEM_READ, elf::PF_R)
 }
 
-/// The slots of the import table, each with the symbol that the loader looks for. `None` if the table is damaged.
+/// The slots of the import table, each with the symbol that the loader looks for. `None` if the table is damaged or has too many slots.
 fn imports<'data, Header: ImageNtHeaders, R: object::ReadRef<'data>>(
     file: &PeFile<'data, Header, R>,
     base: u64,

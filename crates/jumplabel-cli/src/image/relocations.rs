@@ -32,7 +32,7 @@ impl Slots {
         self.0.get(&address).cloned().or_else(|| image.pointer(address).map(Slot::Here))
     }
 
-    /// Whether the slot at `address` leads nowhere.
+    /// Whether the slot at `address` leads nowhere: it is 0 in the file, and the loader does not fill it.
     pub fn is_null(&self, image: &Image, address: u64) -> bool {
         !self.0.contains_key(&address) && image.pointer(address) == Some(0)
     }
@@ -63,7 +63,8 @@ impl Dynamic<'_> {
         self.words.get(&tag.into()).copied()
     }
 
-    /// Reads a table of relocations. Each has a place, a kind with a symbol, and, if its size has room for one, an addend.
+    /// Reads a table of relocations. Each has a place, a kind with a symbol, and, if it has three words, an addend. Otherwise, the addend is at the
+    /// place.
     fn table(&self, tag: u32, size: u32, entry: u64, slots: &mut Slots) -> Option<()> {
         let (start, bytes) = (self.word(tag)?, self.word(size)?);
         let (image, word) = (self.image, self.image.machine.pointer() as u64);
@@ -84,8 +85,8 @@ impl Dynamic<'_> {
         Some(())
     }
 
-    /// The target of a relocation that names a symbol: the symbol's address, plus an addend. Among relocations with symbols, those of slots are of
-    /// this form.
+    /// The target of a relocation that names a symbol: the symbol's address, plus an addend. The kind of the relocation does not matter, because
+    /// those of slots all mean this sum.
     fn symbol(&self, number: u64, addend: u64) -> Option<Slot> {
         let (image, is_32) = (self.image, self.image.machine.pointer() == 4);
         let (bytes, value_at, section_at) = if is_32 { (16, 4, 14) } else { (24, 8, 6) };
@@ -100,7 +101,8 @@ impl Dynamic<'_> {
     }
 }
 
-/// The kind of a relocation that adds the object's address. (The relocations in DT_RELR are of this kind, too: their addend is in the slot.)
+/// The kind of a relocation that adds the object's address. DT_RELR has more relocations of this kind. They need not be read, because their addends
+/// are already in the slots.
 fn relative(machine: Machine) -> u32 {
     match machine {
         Machine::X86 => elf::R_386_RELATIVE,

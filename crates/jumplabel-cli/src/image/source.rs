@@ -1,4 +1,4 @@
-//! The place of an object's bytes: a file, or memory.
+//! Where the bytes of an object are read from: a file, or memory.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

@@ -44,7 +44,7 @@ impl Symbols {
     /// The symbol that contains `address`, as the source writes it, and the offset of `address` in it.
     pub fn at(&self, address: u64) -> Option<(String, u64)> {
         let behind = self.0.partition_point(|symbol| symbol.address <= address);
-        // Symbols rarely overlap: only one or two that begin in front of `address` do not contain it.
+        // Symbols rarely overlap, so it is enough to look at the last eight symbols that begin at or before `address`.
         let has = |symbol: &&Symbol| address - symbol.address < symbol.bytes.max(1);
         let symbol = self.0[..behind].iter().rev().take(8).find(has)?;
         Some((demangled(&symbol.name), address - symbol.address))

@@ -1,5 +1,5 @@
-//! Lists the calls of static calls in the table, so that `update` can lead them straight to the target. In the file itself, this pass leads them
-//! straight to the default.
+//! Lists the calls of static calls in the table, so that `update` can lead each call straight to the new target. In the file itself, this pass leads
+//! the calls straight to the default.
 //!
 //! ```text
 //!   relocation     against a trampoline, by its symbol, or by its section and a distance
@@ -10,12 +10,12 @@
 //!   displacement   to the default, if the library may change it; else to the jump of the trampoline
 //! ```
 //!
-//! A call by a slot (of a function of another crate) has six bytes, so that its displacement has two possible places. `67 e8 rel32` is what linkers
-//! write when they relax such calls. `e8 rel32 90` serves where the displacement would otherwise lie across two aligned words of eight bytes. The
-//! relocation of the call changes to that of the new instruction, so that the next run sees what is there.
+//! A call by a slot (of a function of another crate) has six bytes, but the new instruction has five, so the displacement has two possible places.
+//! `67 e8 rel32` is what linkers write when they relax such calls. `e8 rel32 90` serves where the displacement would otherwise lie across two aligned
+//! words of eight bytes. The call's relocation is replaced by that of the new instruction, so that the next run finds the new instruction.
 //!
-//! This pass does not trust a relocation alone: an instruction must end with the displacement, lead to the trampoline, and be one of these. All other
-//! uses are counted and left alone, such as a load of the trampoline's address for several calls by a register.
+//! A relocation alone does not make a call: an instruction must end with the displacement, lead to the trampoline, and be one of those in the figure.
+//! All other uses of a trampoline are counted and left alone, such as a load of its address for several calls by a register.
 
 use std::collections::{HashMap, HashSet};
 
@@ -42,7 +42,7 @@ pub struct Found {
     pub added: usize,
     /// Uses of trampolines that are not calls, by the reason.
     pub left: Left,
-    /// Whether there are static calls, but nothing says where they are called.
+    /// Whether there are static calls, but the file has no relocations that show where they are called.
     pub unknown: bool,
 }
 
@@ -60,7 +60,7 @@ pub struct Form {
 pub struct Left {
     /// Uses that take the trampoline's address, or load it for calls by a register.
     pub addresses: usize,
-    /// Uses where no instruction ends, or where the instruction leads elsewhere.
+    /// Uses where no instruction ends, where the instruction leads elsewhere, or that lie in another site.
     pub others: usize,
 }
 
@@ -106,7 +106,7 @@ impl Trampoline {
     }
 }
 
-/// The use of a trampoline: a relocation that leads to it.
+/// A use of a trampoline: a relocation that leads to it.
 struct Use<'program> {
     /// The address of the displacement.
     place: u64,
@@ -170,7 +170,7 @@ fn uses<'program>(
     for section in program.elf.relocations(&program.bytes, elf::SHF_EXECINSTR)? {
         let symbols = program.elf.symbols(&program.bytes, section.symbols)?;
         for (relocation, number) in section.rows.iter().zip(0..) {
-            // The addend counts from the end of the displacement.
+            // A displacement counts from its own end. The addend of its relocation is less by four for this reason.
             let symbol = symbols.get(relocation.r_sym(LE, false) as usize);
             let to = symbol.map(|symbol| symbol.st_value.get(LE).wrapping_add_signed(relocation.r_addend.get(LE)));
             let to = to.filter(|_| is_relative(relocation.r_type(LE, false)));
@@ -263,8 +263,8 @@ impl Use<'_> {
     }
 }
 
-/// The bytes of sites of other kinds, which this pass must not change. A relocation against a trampoline may lie in them: the jump of one trampoline
-/// may lead to another.
+/// The address ranges of all sites except listed calls. This pass must not change bytes in these ranges, although a relocation against a trampoline
+/// may lie there: one trampoline may jump to another.
 struct Sites(Vec<(u64, u64)>);
 
 impl Sites {
@@ -275,7 +275,7 @@ impl Sites {
         Sites(sites)
     }
 
-    /// Whether one of the sites has one of these bytes.
+    /// Whether one of the sites has a byte in this range.
     fn overlap(&self, bytes: std::ops::Range<u64>) -> bool {
         let behind = self.0.partition_point(|&(start, _)| start < bytes.end);
         self.0[..behind].iter().rev().take(4).any(|&(_, end)| end > bytes.start)

@@ -18,12 +18,12 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Asks for other bytes at an address.
+    /// Asks for new bytes at an address of loaded code or data.
     pub fn write(&mut self, address: u64, bytes: &[u8]) {
         self.loaded.push((address, bytes.to_vec()));
     }
 
-    /// Asks for other bytes at a place in the file that is not loaded.
+    /// Asks for new bytes at a place in the file that is not loaded.
     pub fn write_beside(&mut self, place: u64, bytes: &[u8]) {
         self.beside.push((place, bytes.to_vec()));
     }

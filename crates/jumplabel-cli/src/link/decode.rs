@@ -26,8 +26,8 @@ impl Functions {
         Ok(Functions(functions))
     }
 
-    /// Whether an instruction ends with each of these displacements, which must be in the order of their addresses. If no symbol covers the code,
-    /// nobody knows where its instructions begin. The answer is then yes.
+    /// For each of these displacements, whether an instruction ends with it. The displacements must be in the order of their addresses. If no symbol
+    /// covers the code, nothing says where its instructions begin. The answer is then yes.
     pub fn end_with(&self, program: &Program, displacements: &[u64]) -> Vec<bool> {
         let mut rest = displacements;
         let mut all = Vec::with_capacity(displacements.len());

@@ -59,7 +59,7 @@ impl Elf {
         section.data(LE, bytes).map_err(|error| damaged(&error.to_string()))
     }
 
-    /// The bytes of a section, as rows.
+    /// The bytes of a section, as rows of type `T`.
     fn rows<'bytes, T: Pod>(&self, bytes: &'bytes [u8], section: &Section) -> Result<&'bytes [T], Failure> {
         let data = self.data(bytes, section)?;
         let count = data.len() / size_of::<T>();
@@ -67,7 +67,7 @@ impl Elf {
         Ok(rows.0)
     }
 
-    /// The symbols in a section. None if the section is not a table of symbols.
+    /// The symbols in a section. Empty if the section is not a SHT_SYMTAB.
     pub fn symbols<'bytes>(&self, bytes: &'bytes [u8], section: usize) -> Result<&'bytes [Symbol], Failure> {
         let section = self.sections.get(section).filter(|section| section.sh_type.get(LE) == elf::SHT_SYMTAB);
         section.map_or(Ok(&[]), |section| self.rows(bytes, section))
@@ -102,7 +102,7 @@ impl Elf {
         places.next()
     }
 
-    /// The ends of everything that is loaded: the place in the file, and the address in memory, that follow the last byte.
+    /// Where everything that is loaded ends: the first place in the file and the first address in memory that come after it.
     pub fn end(&self) -> Option<(u64, u64)> {
         let mut loaded = self.segments.iter().filter(|segment| segment.p_type.get(LE) == elf::PT_LOAD);
         loaded.try_fold((0, 0), |(file, memory), segment| {
@@ -152,7 +152,7 @@ impl Elf {
         names.get(at..).and_then(|rest| rest.split(|&byte| byte == 0).next()) == Some(name)
     }
 
-    /// Writes the headers to the places that the ELF header names.
+    /// Writes the headers into `bytes`. The ELF header says where the others go.
     pub fn write(&mut self, bytes: &mut [u8]) -> Option<()> {
         self.header.e_phnum = U16::new(LE, self.segments.len().try_into().ok()?);
         // 0 means that the first section header has the number of sections.
@@ -165,7 +165,7 @@ impl Elf {
     }
 }
 
-/// Whether a section has relocations that are not for the loader, but were left in a linked file.
+/// Whether a section has relocations that are not for the loader: the linker has left them in the file (--emit-relocs).
 pub fn is_left(section: &Section) -> bool {
     section.sh_type.get(LE) == elf::SHT_RELA && section.sh_flags.get(LE) & u64::from(elf::SHF_ALLOC) == 0
 }
@@ -175,14 +175,14 @@ pub fn is_loaded(section: &Section) -> bool {
     section.sh_flags.get(LE) & u64::from(elf::SHF_ALLOC) != 0
 }
 
-/// Writes bytes at a place, if the file has all of that place.
+/// Writes bytes at a place. `None` if the file does not have all of that place.
 pub fn put(bytes: &mut [u8], at: u64, new: &[u8]) -> Option<()> {
     let at = usize::try_from(at).ok()?;
     bytes.get_mut(at..at.checked_add(new.len())?)?.copy_from_slice(new);
     Some(())
 }
 
-/// The bytes of a section in the file, to be changed.
+/// The bytes of a section in the file, to be changed by the caller.
 pub fn content<'bytes>(section: &Section, bytes: &'bytes mut [u8]) -> Result<&'bytes mut [u8], Failure> {
     let [start, length] = [&section.sh_offset, &section.sh_size].map(|word| usize::try_from(word.get(LE)).ok());
     let end = start.zip(length).and_then(|(start, length)| start.checked_add(length));

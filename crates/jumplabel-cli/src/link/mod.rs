@@ -1,17 +1,17 @@
-//! The step after the linker: writes into a file what becomes known only once the whole program is linked.
+//! The command `link`, the step after the linker: writes into a file what becomes known only once the whole program is linked.
 //!
 //! ```text
-//!   save       reads the file, and puts another into its place
+//!   save       reads the file, and replaces it by the new one
 //!   passes     calls        lists calls of static calls, and leads them straight
-//!              short        turns sites that were built as jumps into the nops that they begin as
-//!   program    what they look at: bytes, headers, tables
-//!   changes    what they want: bytes in place, entries of the table
+//!              short        turns sites that were built as jumps into nops, if they should fall through at first
+//!   program    what passes look at: bytes, headers, tables
+//!   changes    what passes ask for: bytes in place, entries of the table
 //!   segment    a table with more entries, in a segment of its own; room: its program header; sections: their numbers
 //!   elf        headers, symbols, relocations
 //! ```
 //!
-//! Passes only look, and ask for changes. All changes are made together. Then the result is read again like any file: if the tool itself calls it
-//! damaged, the step refuses. Until then, no file on the disk changes: [`link`] is a function of bytes.
+//! A pass only looks at the program, and asks for changes. All changes are made together. Then the tool reads the result like any file. If the result
+//! seems damaged, the step refuses. Until then, no file on the disk changes: [`link`] is a function of bytes.
 
 mod calls;
 mod changes;

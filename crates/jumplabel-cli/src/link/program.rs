@@ -1,4 +1,4 @@
-//! The input of the passes: a sound file, with its tables.
+//! The input of the passes: a file that is not damaged, with its tables.
 
 use std::rc::Rc;
 
@@ -28,11 +28,11 @@ pub struct Program {
     pub image: Image,
     pub table: Table,
     pub elf: Elf,
-    /// The addresses of its table.
+    /// The addresses of the program's table.
     pub entries: std::ops::Range<u64>,
     /// The addresses of the first of the two words that lead to the table, in the object's record and in each copy of the record.
     pub words: Vec<u64>,
-    /// The addresses of the object's marks, which are words.
+    /// The addresses of the object's marks. Each mark is a word.
     pub marks: Vec<u64>,
 }
 
@@ -60,7 +60,7 @@ impl Program {
         Ok(Program { bytes, image, table, elf, entries, words, marks })
     }
 
-    /// Whether the program has sites that were built as plain jumps, even if they have been turned since.
+    /// Whether the program has sites that were built as plain jumps, even if these sites are nops by now.
     pub fn has_built_jumps(&self) -> bool {
         self.marks.iter().any(|&mark| matches!(self.image.word(mark), Some(TO_LINK | LINKED)))
     }

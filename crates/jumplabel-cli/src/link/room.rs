@@ -5,15 +5,15 @@
 //!                                ^ 56 bytes
 //! ```
 //!
-//! The program headers must stay after the ELF header. Kernels before 5.18 tell the program that the headers are in its first page, at their offset
-//! in the file, and GNU strip writes them there whatever the file says. So this takes room from the first of these that exists:
+//! The program headers must stay after the ELF header: kernels before 5.18 tell the program that the headers are in its first page, at their offset
+//! in the file, and GNU strip writes them there whatever the file says. So room is taken from the first of these that exists:
 //!
-//! * a header without a use (PT_NULL), or free bytes behind the headers;
+//! * a header without a use (PT_NULL), or free bytes after the headers;
 //! * PT_GNU_PROPERTY, because x86's loaders read the same from PT_NOTE;
-//! * `.interp` and notes, which move to the new segment, as in patchelf: both are found only by their program headers. Of the notes, only
-//!   `.note.ABI-tag` moves, if that is enough, because readers of core dumps look for the build-id in the first page. This note then leaves its
+//! * `.interp` and notes. They move to the new segment, as in patchelf, because only their program headers lead to them. Of the notes, only
+//!   `.note.ABI-tag` moves if that is enough, because readers of core dumps look for the build-id in the first page. This note then leaves its
 //!   PT_NOTE: only glibc before 2.36 looked for it there, in libraries;
-//! * the hash table and the dynamic symbols, in libraries that have no `.interp` in front of them: both are found by tags of `.dynamic`.
+//! * the hash table and the dynamic symbols, in libraries that have no `.interp` in front of them. Tags of `.dynamic` lead to both.
 
 use std::ops::Range;
 
@@ -22,17 +22,17 @@ use object::{LittleEndian as LE, U64, elf, pod};
 use super::elf::{Elf, add, content, damaged, is_loaded};
 use crate::failure::Failure;
 
-/// The place for a program header.
+/// The source of the room for the new program header.
 pub enum Room {
-    /// The place of this header, which is given up.
+    /// The header with this number, which is given up.
     Header(usize),
-    /// The place after the other headers, once these ranges of the file are moved.
+    /// The bytes after the headers, once these ranges of the file have moved.
     Behind(Vec<Range<u64>>),
 }
 
 const HEADER: u64 = 56;
 
-/// Finds the place.
+/// Finds room for the header.
 pub fn find(elf: &Elf, bytes: &[u8]) -> Result<Room, Failure> {
     let none = || Failure::Refused("no room for one more program header".into());
     let is = |number: usize, kind: u32| elf.segments[number].p_type.get(LE) == kind;
@@ -130,7 +130,7 @@ pub fn follow_tags(elf: &Elf, bytes: &mut [u8], moved: &[Moved]) -> Result<(), F
     Ok(())
 }
 
-/// Makes headers lead to what was moved.
+/// Updates the headers that lead to what was moved.
 pub fn follow(elf: &mut Elf, moved: &[Moved]) {
     for Moved { from, by, by_in_file } in moved {
         for section in elf.sections.iter_mut().filter(|section| is_loaded(section)) {
@@ -151,7 +151,7 @@ pub fn follow(elf: &mut Elf, moved: &[Moved]) {
                 add(&mut segment.p_vaddr, *by);
                 add(&mut segment.p_paddr, *by);
             } else {
-                // The rest of the notes has not moved: the segment shrinks to it.
+                // The rest of the notes has not moved, so the segment shrinks to the rest.
                 let less = from.end - start;
                 add(&mut segment.p_offset, less);
                 add(&mut segment.p_vaddr, less);

@@ -14,10 +14,11 @@ use super::{Found, Keep};
 use crate::failure::Failure;
 use crate::input;
 
-/// The most bytes of a file. The limit is that of `image`, which other commands use.
+/// The most bytes of a file. Other commands have the same limit (`image`).
 const LARGEST: u64 = 16 << 30;
 
-/// The attribute that `setcap` writes (linux/xattr.h). The system removes it when anyone writes to the file, for good reasons.
+/// The attribute that `setcap` writes (linux/xattr.h). The system removes it when anyone writes to the file, so that a changed program does not keep
+/// the capabilities.
 const CAPABILITIES: &str = "security.capability";
 
 /// Links a file in place. Returns what was found, and whether the file has changed.
@@ -64,14 +65,14 @@ fn in_place(path: &Path, keep: Keep) -> Result<(Found, bool), Failure> {
             return Err(std::io::Error::other("it has changed meanwhile"));
         }
         fs::rename(&beside.path, path)?;
-        // Syncing the directory makes the rename durable. If the system fails before that, the old file is still there.
+        // Syncing the directory makes the rename durable. If the system crashes before that, the old file is still there.
         path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
     };
     replace().map_err(|error| refused(&error))?;
     Ok((linked.found, true))
 }
 
-/// The new file, as long as it does not have the old one's name.
+/// The new file, until it is renamed to the old file's name.
 struct Beside {
     path: PathBuf,
     file: File,
@@ -102,7 +103,7 @@ impl Beside {
         };
         for name in names {
             let Some(value) = xattr::get(of, &name)? else { continue };
-            // The system itself gives a new file a label, which is usually the same, and perhaps lets nobody change it.
+            // The system gives a new file a security label, which is usually the same as the old file's, and which it may not let anybody change.
             if self.file.get_xattr(&name).ok().flatten().as_ref() == Some(&value) {
                 continue;
             }

@@ -30,7 +30,7 @@ pub fn sort(elf: &mut Elf, bytes: &mut [u8]) -> Result<(), Failure> {
     renumber(elf, bytes, &order)
 }
 
-/// Removes sections from the file, and closes the gaps that they leave.
+/// Removes from the file the sections that `keep` excludes, and closes the gaps that they leave.
 pub fn without(mut elf: Elf, mut bytes: Vec<u8>, keep: Keep) -> Result<Vec<u8>, Failure> {
     let too_long = || damaged("section headers that make no sense");
     let goes = |elf: &Elf, section: usize| keep == Keep::NoRelocations && is_left(&elf.sections[section]);
@@ -62,13 +62,13 @@ pub fn without(mut elf: Elf, mut bytes: Vec<u8>, keep: Keep) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
-/// Gives sections the numbers that they have in `order`. Sections that are not in `order` are removed.
+/// Gives sections new numbers: `order` has their old numbers in the new order. Sections that are not in `order` are removed.
 fn renumber(elf: &mut Elf, bytes: &mut [u8], order: &[usize]) -> Result<(), Failure> {
     let count = elf.sections.len();
     if order.iter().copied().eq(0..count) {
         return Ok(());
     }
-    // Section numbers that do not fit into their fields are kept elsewhere.
+    // Section numbers that do not fit into their fields are kept elsewhere in the file. This tool does not update them there.
     let is_plain = |section: &super::elf::Section| section.sh_type.get(LE) != elf::SHT_SYMTAB_SHNDX;
     if count >= usize::from(elf::SHN_LORESERVE) || !elf.sections.iter().all(is_plain) {
         return Err(Failure::Refused("so many sections that this tool cannot number them".into()));

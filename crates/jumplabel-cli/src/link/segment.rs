@@ -3,11 +3,11 @@
 //!
 //! ```text
 //!   old   headers | code, data, .bss |                       | symbols, relocations, debug information | section headers
-//!   new   headers | code, data, .bss | table, what was moved | the same, so many pages further on
+//!   new   headers | code, data, .bss | table, what was moved | the same, some pages further on
 //! ```
 //!
-//! The two words of the object record lead to the new table, and so do the section `__jump_table` and its symbols. Zeros replace the old table.
-//! Nothing else that is loaded moves, except what gives way to the program header (`room`).
+//! The two words of the object's record lead to the new table, and so do the section `__jump_table` and its symbols. Zeros replace the old table.
+//! Nothing else that is loaded moves, except what makes room for the new program header (`room`).
 
 use object::pod::{self, bytes_of};
 use object::{LittleEndian as LE, U32, U64, elf};
@@ -57,7 +57,7 @@ pub fn with_entries(program: &Program, mut bytes: Vec<u8>, entries: &[Entry]) ->
     let moved_sections = |elf: &Elf, section: usize| {
         moved.iter().find(|one| one.from.contains(&elf.sections[section].sh_offset.get(LE))).map(|one| one.by)
     };
-    // By each section's number, the distance that the section has moved.
+    // For each section, by its number: how far the section has moved.
     let shifts: Vec<u64> = (0..elf.sections.len())
         .map(|number| match section == Some(number) {
             true => table.start.wrapping_sub(program.entries.start),
@@ -77,7 +77,7 @@ pub fn with_entries(program: &Program, mut bytes: Vec<u8>, entries: &[Entry]) ->
     for &words in &program.words {
         lead(&elf, &mut bytes, words, &table).ok_or_else(|| damaged("no record"))?;
     }
-    // The rest moves by whole pages, so that everything keeps its alignment.
+    // Everything after the loaded part moves by whole pages, so that it keeps its alignment.
     let more = (offset + content.len() as u64 - file_end).next_multiple_of(PAGE);
     let beside = |section: &&mut Section| !is_loaded(section) && section.sh_offset.get(LE) >= file_end;
     elf.sections.iter_mut().filter(beside).for_each(|section| add(&mut section.sh_offset, more));
@@ -95,7 +95,8 @@ pub fn with_entries(program: &Program, mut bytes: Vec<u8>, entries: &[Entry]) ->
     Ok(bytes)
 }
 
-/// The bytes of a table at `address`: the old entries with their flags in `bytes`, then `entries`. `None` if an entry cannot reach what it leads to.
+/// The bytes of a table at `address`: the old entries, then `entries`. The meta words of the old entries come from `bytes`, where passes may have
+/// changed them. `None` if an entry cannot reach what it leads to.
 fn table(program: &Program, bytes: &[u8], entries: &[Entry], address: u64) -> Option<Vec<u8>> {
     let mut table = Vec::new();
     let mut push = |entry: Entry| {
@@ -161,7 +162,7 @@ fn shift_symbols(elf: &Elf, bytes: &mut [u8], shifts: &[u64], old_end: u64, end:
     Ok(())
 }
 
-/// Inserts the program header after the last one of its kind, because their addresses must ascend.
+/// Inserts a program header for the new segment after the last one of type PT_LOAD, because the addresses of these must ascend.
 fn insert(elf: &mut Elf, room: Room, offset: u64, address: u64, bytes: u64) {
     let word = |value| U64::new(LE, value);
     let segment = Segment {

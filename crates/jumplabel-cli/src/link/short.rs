@@ -1,4 +1,4 @@
-//! Turns sites that were built as plain jumps (`jumplabel_short`) into nops, if they are to begin as nops.
+//! Turns sites that were built as plain jumps (`jumplabel_short`) into nops, if they should fall through at first.
 //!
 //! ```text
 //!   entry    bit 7 of the meta word    the site falls through at first, and is a jump     cleared
@@ -7,7 +7,7 @@
 //!   mark     1 -> 2       the object's constructor has nothing to bring to its first state
 //! ```
 //!
-//! The assembler decides the size of a site. A site that is to begin as a jump is right already. All sites are verified before any is turned.
+//! The assembler decides the size of a site. A site that should begin as a jump is right already. All sites are verified before any is turned.
 
 use jumplabel_format::State;
 use jumplabel_format::layout::{BRANCH, LINKED, LOADING, SHORT, TO_LINK, UNLINKED};
@@ -29,7 +29,7 @@ pub struct Found {
     pub turned_long: usize,
 }
 
-/// Finds all such sites, and adds their changes to `changes`.
+/// Finds the sites to turn, and adds their changes to `changes`.
 pub fn run(program: &Program, changes: &mut Changes) -> Result<Found, Failure> {
     let mut found = Found::default();
     let damaged = |site: &Site, why: &str| Failure::Refused(format!("damaged: the site at {:#x} {why}", site.address));

@@ -7,9 +7,9 @@
 //!                                strip, if it was to be stripped
 //! ```
 //!
-//! GNU ld, gold and lld refuse to strip and to leave relocations in one run, and mold crashes. gold also crashes if it is to drop sections. If the
-//! linker fails, the compiler runs again with its original words, so that its messages have nothing to do with this tool. A file without keys comes
-//! out as it would without this tool.
+//! GNU ld, gold and lld refuse to strip and to leave relocations in one run, and mold crashes. gold also crashes if it leaves relocations and drops
+//! sections. If the linker fails, the compiler runs again with its original words, so that its messages have nothing to do with this tool. A file
+//! without keys comes out as it would without this tool.
 
 mod source;
 mod words;
@@ -23,9 +23,9 @@ use crate::link::{Keep, save};
 use source::Source;
 use words::Words;
 
-/// The variable that names the compiler.
+/// The environment variable with the compiler's name, and perhaps words that come before all others.
 const COMPILER: &str = "JUMPLABEL_CC";
-/// The options with which the compiler does not link a program or a library.
+/// Options with which the compiler does not link a program or a library.
 const NOT_LINKED: [&str; 17] = [
     "-c",
     "--compile",
@@ -151,7 +151,7 @@ fn code_of(program: &str, status: std::io::Result<ExitStatus>) -> u8 {
 }
 
 impl Words {
-    /// Whether the compiler links a program or a shared library.
+    /// Whether the compiler, called with these words, links a program or a shared library.
     fn link(&self) -> bool {
         let asks = |word: &OsString| {
             word.to_str().is_some_and(|word| NOT_LINKED.contains(&word) || word.starts_with("-print-"))
@@ -163,7 +163,7 @@ impl Words {
         self.all.iter().any(is_input) && !self.all.iter().any(|word| asks(word) || is_partial(word))
     }
 
-    /// The path of the output. A name that the linker is told overrides the compiler's.
+    /// The path of the output. If an option for the linker names the output (`-Wl,-o,NAME`), that name counts, and not the compiler's.
     fn output(&self) -> PathBuf {
         let mut words = self.all.iter();
         let mut output = PathBuf::from("a.out");
@@ -185,7 +185,7 @@ impl Words {
         output
     }
 
-    /// Whether the words ask for relocations.
+    /// Whether the words ask the linker to leave relocations.
     fn keep_relocations(&self) -> bool {
         self.all.iter().flat_map(parts).any(|part| matches!(part, "--emit-relocs" | "-q"))
     }
@@ -224,7 +224,7 @@ impl Words {
     }
 }
 
-/// The name of the output that a word gives. Empty if the next word is the name. `None` if the word is no such option.
+/// The name of the output in an option such as `-oNAME`. Empty if the next word is the name. `None` if the word is no such option.
 fn named(word: &str) -> Option<&str> {
     match word {
         "--output" => Some(""),

@@ -31,7 +31,7 @@ impl Source {
     }
 }
 
-/// Copies to a file without a name.
+/// Copies everything to a temporary file, whose name is removed at once.
 fn copied(from: impl Read) -> io::Result<File> {
     let path = std::env::temp_dir().join(format!("jumplabel-cc-{}-source", std::process::id()));
     let mut to = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;

@@ -16,7 +16,7 @@ pub struct Words {
     pub are_in_file: bool,
 }
 
-/// The limit for files that name further files.
+/// How deeply files may name further files.
 const DEEP: usize = 8;
 /// The most bytes of a command line or a source.
 pub const LONGEST: u64 = 256 << 20;

@@ -1,8 +1,8 @@
-//! Whether an answer is one to a request. The peer may be no agent, and send any JSON.
+//! Checks whether an answer fits its request. The peer may be no agent, and may send any JSON.
 
 use jumplabel_agent::protocol::{Answer, Request};
 
-/// The reason why an answer that does not fit is none.
+/// The message for an answer that does not fit its request.
 pub const NO_AGENT: &str = "no agent: this answers something else";
 
 /// True if the answer has what the request asks for, or says why not.
@@ -17,7 +17,7 @@ pub fn fits(answer: &Answer, request: &Request) -> bool {
         (0, Request::Trace { .. }) => answer.follows.is_some(),
         (0, Request::Watch) => true,
         (1, Request::Check(_)) => answer.differences.is_some() || answer.error.is_some(),
-        // Code and keys differ.
+        // The code differs from the keys, and the answer lists the differences.
         (4, Request::Check(_)) => answer.differences.is_some(),
         (1..=4, _) => answer.error.is_some(),
         (5.., _) => false,

@@ -1,15 +1,15 @@
-//! Explains why a process has no agent though it should: the agent is a thread, and the child of a fork does not have it.
+//! Explains why a process has no agent although it should have one: the agent is a thread, and the child of a fork does not have that thread.
 
 use std::path::PathBuf;
 
 use jumplabel_agent::directory;
 
-/// A hint for the message that a target has no agent; empty if nothing is known.
+/// A hint for the message that a target has no agent. Empty if there is no sign that the process should have one.
 pub fn no_agent(target: &str, directories: &[PathBuf]) -> String {
     let cure =
         "a child of a fork, as a daemon is, has no agent unless the program is started with JUMPLABEL_AGENT=children";
     match target.strip_prefix('@') {
-        // A socket is left, but nobody listens there, or the agent would have been found.
+        // Nobody listens at a socket of this name; otherwise the agent would have been found.
         Some(name) => {
             let mut sockets =
                 directories.iter().flat_map(|directory| directory::sockets(directory).unwrap_or_default());

@@ -9,9 +9,9 @@ use crate::image::Image;
 
 /// The declaration of a key, an array of keys, a static call, or a mode.
 pub struct Declaration {
-    /// The static that contains the key, call or mode.
+    /// The place of the static that contains the key, call or mode.
     pub object: Place,
-    /// The slot that leads to the static, if a slot does.
+    /// The address of the slot that leads to the static, if the record names a slot and not the static itself.
     pub slot: Option<u64>,
     pub is_call: bool,
     pub is_mode: bool,

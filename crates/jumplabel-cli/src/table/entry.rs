@@ -21,7 +21,8 @@ pub enum Place {
 }
 
 impl Place {
-    /// The place to which the word of an entry or a record leads. `None` if that is a slot that cannot be read.
+    /// The place that a word of an entry or a record names. The word leads to the address `word`. If `is_slot` is false, that is the place itself.
+    /// Otherwise a slot is there, and the place is `offset` bytes after the address in the slot. `None` if the slot cannot be read.
     pub(super) fn of(image: &Image, word: u64, is_slot: bool, offset: u64) -> Option<Place> {
         if !is_slot {
             return Some(Place::Here(word));
@@ -52,33 +53,34 @@ pub struct Site {
     pub slot: Option<(u64, u64)>,
     /// The value of the check if execution falls through.
     pub arm: bool,
-    /// If the site can load its key: where it jumps to when it does not load. In this case, `home` is the stub that loads.
+    /// For a site that can load its key: the arm, to which the site jumps when it does not load. The `home` of such a site is the stub that loads.
     pub straight: Option<u64>,
     /// The address of the entry.
     pub entry: u64,
-    /// Whether the site is to fall through at the start, but was built as a jump, and `link` has not turned it yet.
+    /// True if the site should fall through at the start, but was built as a jump, and `jumplabel link` has not put a nop there yet.
     pub is_unlinked: bool,
-    /// The address to which the site leads: for a switch, the arm of the mode at the start; for a call, the function; otherwise the target of the
+    /// The address to which the site leads: for a switch or an operation, the code of an arm; for a call, the function; otherwise the target of the
     /// jump.
     pub target: u64,
-    /// The address to which the site leads by its entry.
+    /// The target in the site's entry.
     pub home: u64,
-    /// For a switch: each mode, with its code.
+    /// For a switch, an operation or an alternative: the arms, one for each mode.
     pub arms: Vec<Arm>,
     pub bytes: Code,
     /// The number of bytes in front of the site that belong to its instruction and never change: 1 for a prefix or the opcode of a call, otherwise 0.
     pub in_front: usize,
-    /// Whether somebody else has written the bytes in front: the jump of a hook then ends there, and nobody runs the site.
+    /// Whether the function is hooked, so that no thread runs the site: the last byte of the hook's jump has overwritten the byte in front, or, in a
+    /// process, the code before the site is not the file's.
     pub is_hooked: bool,
     /// The whole instruction. For an operation in place, it may be longer than the bytes that change.
     pub instruction: Vec<u8>,
-    /// Whether the site is an alternative, which looks like an operation.
+    /// Whether the site is an alternative, which has the same kind as an operation.
     pub is_alternative: bool,
-    /// Whether the site jumps to instructions that it does not hold itself in a file.
+    /// For an alternative: true if the site can hold only the instructions of mode 0, and jumps to those of the other modes.
     pub is_far: bool,
     /// The state that the bytes show. `None` if they are foreign.
     pub state: Option<State>,
-    /// The mode of the arm that the site is to lead to, or to hold, if that is known. For an alternative, the number of a feature.
+    /// The mode of the arm that the site should lead to or hold, if that is known. For an alternative, the number of a feature.
     pub wanted: Option<u32>,
     /// The mode, or the feature, of the arm that the site does lead to, or hold.
     pub holds: Option<u32>,
@@ -91,7 +93,7 @@ pub struct Site {
 pub struct Arm {
     pub mode: u32,
     pub code: u64,
-    /// The size of the instructions that a site may hold, in bytes. 0 if the site leads to a stub instead.
+    /// The size of the instructions that a site can hold in place, in bytes. 0 if the site jumps to `code` instead.
     pub bytes: usize,
 }
 
@@ -101,7 +103,7 @@ pub const COPIED: &str =
 
 /// Every object begins with headers of at least this size.
 const HEADERS: u64 = 256;
-/// The mode in an arm that only has the operation's name.
+/// The mode in an arm that is no action, but only gives the operation's name.
 const NAME: u32 = 0xff;
 /// No address below this one is ever mapped.
 const NULL: u64 = 0x8000;

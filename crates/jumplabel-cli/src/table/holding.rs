@@ -1,4 +1,4 @@
-//! The contents of a site: its state, where that state leads, and whether it is right for what the site's subject is. The same code serves the
+//! Reads the contents of a site: its state, where that state leads, and whether the state is right for the site's subject. The same code serves the
 //! bytes of a file and the bytes in the memory of a process.
 //!
 //! ```text
@@ -7,7 +7,7 @@
 //!   check that can load              the bytes                   the stub, which is the entry's target, or straight to the arm
 //!   trampoline                       the bytes                   where its jump goes, or where the slot leads
 //!   call that a table lists          the bytes                   where the displacement goes
-//!   switch, operation, alternative   the bytes of each arm       the arm whose bytes they are: of several, the one that it is to hold
+//!   switch, operation, alternative   the bytes of each arm       the arm whose bytes they are; if several are alike, the wanted one
 //! ```
 
 use jumplabel_format::front::is_in_front;
@@ -19,14 +19,14 @@ use super::{Is, function_at};
 use crate::image::Image;
 use crate::machine::Machine;
 
-/// The facts that decide the right contents of a site, beside its key.
+/// The facts, besides the site's entry and its bytes, by which the site's contents are judged.
 #[derive(Clone, Copy, Default)]
 pub struct Now {
     /// The number of the mode. For alternatives, the number of the feature.
     pub mode: Option<u32>,
     /// The target in the slot of a static call.
     pub by_slot: Option<u64>,
-    /// Whether the bytes are those of a process, which may have been forked in the middle of a change.
+    /// Whether the bytes are those of a process. A process may have been forked in the middle of a change, so a site there may be torn.
     pub is_live: bool,
 }
 
@@ -54,7 +54,8 @@ impl Site {
         Ok(())
     }
 
-    /// The address of the first byte of the site's instruction that the library looks at. It is in front of the site, or the site's own.
+    /// The address of the first byte of the site's instruction that the library looks at: the byte in front of the site, or else the site's first
+    /// byte.
     pub fn start(&self) -> u64 {
         self.address.wrapping_sub(self.in_front as u64)
     }
@@ -67,7 +68,7 @@ impl Site {
         self.state = self.state.filter(|_| !self.is_hooked);
     }
 
-    /// Whether somebody else has written the bytes in front of the site.
+    /// Whether a byte in front of the site is foreign: neither the instruction's own nor a breakpoint.
     pub fn is_foreign(&self, front: &[u8]) -> bool {
         front.iter().any(|&byte| !is_in_front(self.kind.number(), byte))
     }
@@ -92,8 +93,8 @@ impl Site {
         }
     }
 
-    /// The state of a site that holds `code`, and the address that the site jumps to in this state. That is `target`, except for a site that can load
-    /// its key: while such a site does not load, it jumps to its arm at `straight`.
+    /// The state of a site that holds `code`, and the address that the site jumps to in this state. That address is `target`, except for a site that
+    /// can load its key: while such a site does not load, it jumps to its arm at `straight`.
     pub fn decode(
         &self,
         machine: Machine,
@@ -107,7 +108,7 @@ impl Site {
         (state, if state == Some(State::LOADS) { target } else { arm })
     }
 
-    /// The target of the site's jump or call on x86, whatever it is.
+    /// The address to which the displacement in the site leads. `None` if the site is neither a listed call nor, on x86, a jump of five bytes.
     fn leads_straight(&self, image: &Image) -> Option<u64> {
         let is_call = self.kind.number() == CALL_SITE;
         let is_jump = matches!(image.machine, Machine::X86 | Machine::X86_64) && self.bytes.first() == Some(&0xe9);
@@ -121,7 +122,7 @@ impl Site {
         let wanted = self.arms.iter().find(is_wanted).copied();
         let mut all = wanted.iter().chain(&self.arms).copied();
         let found = all.find_map(|arm| Some((arm, self.by_arm(image, arm)?)));
-        // On other instruction sets, the linker may have put a veneer between.
+        // On instruction sets other than x86, the linker may have put a veneer in between.
         let has_veneers = !matches!(image.machine, Machine::X86 | Machine::X86_64);
         let by_veneer = || {
             let arm = wanted.filter(|arm| has_veneers && arm.bytes == 0)?;
@@ -137,7 +138,7 @@ impl Site {
         }
     }
 
-    /// The whole of an instruction of `length` bytes. `bytes` are those of it that change.
+    /// An instruction of `length` bytes: `bytes`, which are those that change, and the rest from the file.
     pub fn whole(&self, image: &Image, bytes: &[u8], length: usize) -> Vec<u8> {
         let rest = length.saturating_sub(bytes.len());
         let rest = image.slice(self.address.wrapping_add(bytes.len() as u64), rest);
@@ -152,7 +153,7 @@ impl Site {
         image.machine.decode_exactly(self.kind, self.bytes, self.address, arm.code)
     }
 
-    /// The site's bytes when the instructions of an arm are in place.
+    /// The bytes of the site while it holds the instructions of an arm. `None` if the arm has no instructions for that, or they cannot be moved.
     pub fn in_place(&self, image: &Image, arm: Arm) -> Option<Code> {
         let native = image.slice(arm.code, arm.bytes).filter(|native| !native.is_empty())?;
         let (machine, to) = (image.machine, self.address);
@@ -174,7 +175,7 @@ impl Site {
             (Is::Mode { .. }, SWITCH | OP) | (Is::Key(_), OP) => self.wanted.map(|mode| self.holds == Some(mode)),
             // A jump to the stub that loads the key is right whatever the key is.
             (Is::Key(_) | Is::Tracepoint(_), _) if state == State::LOADS => Some(true),
-            // The constructor of the object turns this site.
+            // The site is still a jump. The constructor of the object turns it into a nop.
             (Is::Key(on) | Is::Tracepoint(on), BRANCH | SHORT) if self.is_unlinked => Some(does && on? == self.arm),
             (Is::Key(on) | Is::Tracepoint(on), BRANCH | SHORT | LOADING) => Some(does == (on? != self.arm)),
             (Is::Call(target), JUMP) => {
@@ -187,7 +188,7 @@ impl Site {
         }
     }
 
-    /// The default of the key that the compiler assumed, by what the site does.
+    /// The default that the compiler assumed for the site's key, derived from what the site does.
     pub(super) fn emitted_default(&self, image: &Image) -> Option<bool> {
         let does = image.machine.action(self.state?) != 0;
         match self.kind.number() {

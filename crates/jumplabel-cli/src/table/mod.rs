@@ -4,8 +4,8 @@
 //!   object_record finds the object's record, which leads to the rest
 //!   declaration   names, files and lines
 //!   entry         sites
-//!   holding       what they hold
-//!   stub          functions, by stubs that lead there
+//!   holding       what sites hold
+//!   stub          the functions that the linker's stubs lead to
 //! ```
 
 mod declaration;
@@ -38,9 +38,9 @@ pub struct Table {
     pub sites: Vec<Site>,
     /// The numbers of the sites, ordered by where the sites start.
     by_start: Vec<usize>,
-    /// Everything that cannot be right, a sentence each.
+    /// A sentence for each damaged thing.
     pub damage: Vec<String>,
-    /// The number of sentences at the beginning of `damage` that are not about what sites hold.
+    /// The number of sentences at the beginning of `damage` that come from reading the tables. The sentences after them are about what sites hold.
     read: usize,
 }
 
@@ -65,7 +65,7 @@ pub struct Declared {
     pub column: u32,
 }
 
-/// The kind of a subject, with its state at the start, or, in a process, now.
+/// The kind of a subject, with its state: in a file, at the start of the program; in a process, now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Is {
     /// A key: on or off. `None` for the key of another object, because its state is not known.
@@ -170,13 +170,13 @@ impl Table {
         near.any(|site| address < site.address.saturating_add(site.bytes.len() as u64))
     }
 
-    /// Sentences about what is wrong with the tables themselves.
+    /// Sentences about what is wrong with the tables themselves, and not with what sites hold.
     #[cfg(target_os = "linux")]
     pub fn unreadable(&self) -> &[String] {
         &self.damage[..self.read]
     }
 
-    /// Finds the sites that do not do what their subject says, and adds sentences about them. Can be called again.
+    /// Finds the sites that do not do what their subject says, and adds sentences about them to `damage`. A second call replaces these sentences.
     pub fn judge(&mut self, image: &Image) {
         self.damage.truncate(self.read);
         for subject in &self.subjects {
@@ -222,8 +222,8 @@ impl Subject {
         self.name.split_once('[').map_or(&*self.name, |(stem, _)| stem)
     }
 
-    /// The subject of a site that no declaration leads to, as for keys of C, and for modes that nobody sets. Its name is that of its symbol, or, in a
-    /// stripped file, its address.
+    /// Makes the subject of a site whose key, call or mode has no record, such as a key of C or a mode that nobody sets. Its name is that of its
+    /// symbol, or, in a stripped file, its address.
     fn undeclared(image: &Image, site: &Site) -> Subject {
         let name = match &site.place {
             Place::Here(address) => image.symbols().place(*address).unwrap_or_else(|| format!("{address:#x}")),

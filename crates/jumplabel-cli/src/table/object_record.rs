@@ -1,15 +1,16 @@
 //! Finds the record of an object, which leads to its tables.
 //!
-//! In a stripped file, only code leads to the record. The note leads to the library's state, which does not know the record until the constructors
-//! have run. But the record is in data that the program may write, and nothing else looks like it:
+//! In a stripped file, only code names the record's address. The note of the library does not help: it leads to the library's state, which does not
+//! know the record until the constructors have run. So this module searches the data that the program may write. Nothing else there looks like a
+//! record:
 //!
 //! ```text
 //!   0 0 0 0 0 0 0   table  keys  foreign  lists   0   1
 //!   pointers        start and stop of each            version
 //! ```
 //!
-//! Each of the four pairs leads to whole rows that lie in the file, or to nothing; a table leads to code. So the sections need no names. A program
-//! may have several copies of the same record. With link-time optimisation, lld keeps the record of the code that it compiled beside that of an
+//! Each of the four pairs leads to whole rows that lie in the file, or to nothing. A table leads to code. So the sections need no names. A program
+//! may have several copies of the same record: with link-time optimisation, lld keeps the record of the code that it compiled beside that of an
 //! archive, and uses one of them.
 
 use std::ops::Range;
@@ -26,16 +27,16 @@ const LISTED: usize = 8;
 /// The bytes of the words in a record: two words for each of the four sections.
 const WORDS: usize = 32;
 
-/// The section of a PE file that has the record. (The linker joins the tables with sections of other names.)
+/// The section of a PE file that contains the record.
 const PE_SECTION: &str = ".jumplbl";
 
 /// The addresses of the tables.
 pub struct Bounds {
-    /// The address of the two words that lead to the table, in each copy of the record.
+    /// The addresses of the record's eight words, of which the first two lead to the table: one address for each copy of the record.
     pub words: Vec<u64>,
     pub table: Entries,
     pub keys: std::iter::StepBy<Range<u64>>,
-    /// The addresses of the object's marks, which are words.
+    /// The addresses of the object's marks ("foreign" in the figure), each a word.
     pub marks: std::iter::StepBy<Range<u64>>,
 }
 
@@ -112,11 +113,11 @@ fn last(record: &[u8]) -> [u8; 4] {
     record.last_chunk().copied().unwrap_or_default()
 }
 
-/// The sections that the eight words from `words` on lead to. `None` if the words cannot be those of a record.
+/// The sections to which the eight words at `words` lead. `None` if the words cannot be those of a record.
 fn sections(image: &Image, words: u64) -> Option<Sections> {
     let pair = |number: u64, row: usize| -> Option<Range<u64>> {
         let (start, stop) = (image.follow(words + number * 8)?, image.follow(words + number * 8 + 4)?);
-        // The two words of a missing section differ by less than a row.
+        // If a section is missing, its two words need not lead to exactly the same address, but the addresses differ by less than a row.
         if start.abs_diff(stop) < row as u64 {
             return Some(0..0);
         }

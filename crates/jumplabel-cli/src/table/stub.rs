@@ -1,4 +1,4 @@
-//! Finds the function that code leads to, through a stub that the linker made, if there is one.
+//! Finds the function that a jump reaches, also through a stub that the linker made.
 
 use crate::image::Image;
 use crate::image::relocations::Slot;

@@ -9,7 +9,7 @@ use super::Input;
 use super::model::Told;
 use crate::process::Process;
 
-/// The pause after a connection was lost, and after each failed trial to connect again.
+/// The pause after a connection was lost, and after each failed try to connect again.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Starts the thread that reads what the agent of process `at` says, first from this connection, until the view ends.
@@ -65,8 +65,8 @@ fn again(why: &str) -> String {
     format!("{why}; tried again each second")
 }
 
-/// Whether the process no longer exists. A connection can end a moment before its process does. Also, a process that has ended keeps one thread until
-/// its parent has asked how it ended. This returns false for a process that cannot be seen.
+/// Whether the process has ended: it is gone, or it is a zombie, which keeps one thread until its parent collects it. False if other threads still
+/// run, or if `pid` is 0, because the process's container cannot be seen. A connection can end a moment before its process does.
 fn has_ended(pid: u32) -> bool {
     let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let is_over = state.rsplit_once(')').is_none_or(|(_, rest)| rest.starts_with(" Z") || rest.starts_with(" X"));

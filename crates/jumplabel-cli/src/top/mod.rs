@@ -101,8 +101,8 @@ fn targets(named: &[String]) -> Result<Vec<String>, Failure> {
 /// Targets, each with the connection to its process.
 type Found = Vec<(String, Process)>;
 
-/// Connects with the targets. A target that was named must be there. Another one may have ended meanwhile, or be stopped: it is left out. Returns the
-/// reasons, too. It is an error if no target remains.
+/// Connects with the targets. If the user named a target, it must be there. If [`targets`] found it, the process may have ended meanwhile, or be
+/// stopped; then it is left out, and the reason is returned. It is an error if no target remains.
 fn find(targets: Vec<String>, are_named: bool) -> Result<(Found, Vec<Failure>), Failure> {
     let (mut found, mut left_out) = (Vec::new(), Vec::new());
     for target in targets {
@@ -148,7 +148,7 @@ fn listen(to: &SyncSender<Input>) {
     });
 }
 
-/// Shows the view until somebody ends it. Returns the signal that ended it, if one did.
+/// Shows the view until the user or a signal ends it. Returns the signal, if one did.
 fn show(
     model: &mut Model,
     screen: &mut Screen,

@@ -31,14 +31,14 @@ impl Screen {
         Ok(screen)
     }
 
-    /// The size of what was drawn: columns and lines.
+    /// Draws, and returns the size of what was drawn: columns and lines.
     pub fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<(u16, u16)> {
         self.0.draw(draw).map(|drawn| (drawn.area.width, drawn.area.height))
     }
 
     /// Makes the next `draw` write everything, so that nothing of another program's output stays.
     pub fn clear(&mut self) -> io::Result<()> {
-        // `clear` asks the terminal where its cursor is. The thread that waits for events would get the answer.
+        // The `clear` of `Terminal` would ask where the cursor is. The thread that waits for events would get the answer.
         let size = self.0.size()?;
         self.0.resize(Rect::from((Position::ORIGIN, size)))
     }
@@ -47,7 +47,7 @@ impl Screen {
 /// Whether the terminal accepts output now.
 pub fn takes() -> bool {
     let mut asked = libc::pollfd { fd: libc::STDOUT_FILENO, events: libc::POLLOUT, revents: 0 };
-    // SAFETY: one place, which outlives the call; the call does not wait.
+    // SAFETY: `asked` is the one `pollfd` that the count 1 announces, and it outlives the call.
     unsafe { libc::poll(&raw mut asked, 1, 0) > 0 }
 }
 
@@ -57,7 +57,7 @@ impl Drop for Screen {
     }
 }
 
-/// Restores the terminal, but only at the first call. A terminal that has gone accepts nothing.
+/// Restores the terminal, but only at the first call. Ignores errors, because the terminal may have gone.
 pub fn restore() {
     if IS_OPEN.swap(false, Ordering::SeqCst) {
         let _ = disable_raw_mode();
@@ -65,8 +65,8 @@ pub fn restore() {
     }
 }
 
-/// Restores the terminal before the message of a panic is printed, so that the message stays readable. If a thread has panicked, a part of the view
-/// is missing, so that the whole tool ends.
+/// Restores the terminal before the message of a panic is printed, so that the message stays readable. Then ends the whole tool, because without the
+/// thread that has panicked a part of the view would be missing.
 fn restore_at_panic() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -20,21 +20,21 @@ fn set() -> libc::sigset_t {
 
 /// Blocks these signals in this thread and in all threads that it starts later.
 pub fn block() {
-    // SAFETY: the set is initialised, and the null pointer means that nobody needs the old mask.
+    // SAFETY: `set` returns an initialised set, and `pthread_sigmask` accepts a null pointer in place of the old mask.
     unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &set(), ptr::null_mut()) };
 }
 
 /// Waits for one of these signals, which all threads block.
 pub fn wait() -> libc::c_int {
     let mut signal = 0;
-    // SAFETY: the set is initialised, and `signal` is a place for the number.
+    // SAFETY: `set` returns an initialised set, and `signal` lives on this function's stack.
     while unsafe { libc::sigwait(&set(), &raw mut signal) } != 0 {}
     signal
 }
 
 /// Ends the process by a signal, as if nobody had blocked the signal.
 pub fn end_by(signal: libc::c_int) {
-    // SAFETY: the signal's action becomes the system's own, so that no handler of this program runs, and the set outlives its call.
+    // SAFETY: the signal's action becomes the system's own, so no handler of this program runs. The set is initialised, and outlives its call.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         libc::pthread_sigmask(libc::SIG_UNBLOCK, &set(), ptr::null_mut());

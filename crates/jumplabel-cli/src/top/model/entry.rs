@@ -27,7 +27,8 @@ struct Undo {
 }
 
 impl Entry {
-    /// An entry for a row that appears for the first time. If an operator has set the key before, it is taken to have been in its other state.
+    /// An entry for a row that appears for the first time. If an operator has set the key before, the view assumes that the key was in its other
+    /// state then.
     pub fn new(row: Row, is_alone: bool, now: Instant) -> Entry {
         let is_key = matches!(&*row.kind, "key" | "tracepoint");
         let other = match &*row.state {
@@ -46,7 +47,7 @@ impl Entry {
         self.row.key == row.key && self.row.declared == row.declared
     }
 
-    /// Takes the row of a later list. Returns the old state if the state has changed and no client of the agent has told of the change.
+    /// Takes the row of a later list. Returns the old state if the state has changed, and no event has told of the change.
     pub fn update(&mut self, row: Row, is_alone: bool, now: Instant) -> Option<String> {
         let before = (row.state != self.row.state).then(|| self.row.state.clone());
         if before.is_some() {

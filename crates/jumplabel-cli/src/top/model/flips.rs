@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// The time over which a rate is the mean.
+/// The time over which a rate is averaged.
 const SPAN: Duration = Duration::from_secs(10);
 /// Flips within this time are counted together.
 const TOGETHER: Duration = Duration::from_millis(500);
@@ -20,7 +20,7 @@ struct Counted {
 }
 
 impl Flips {
-    /// Notes a flip. If `at_least` is true, two answers differed: so there was this flip, and perhaps others.
+    /// Notes a flip. `at_least` is true if only a difference between two answers shows the flip: then there may have been more flips.
     pub fn note(&mut self, now: Instant, at_least: bool) {
         self.0.retain(|counted| now.saturating_duration_since(counted.since) <= SPAN);
         match self.0.back_mut() {

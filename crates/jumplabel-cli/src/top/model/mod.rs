@@ -27,7 +27,7 @@ pub use process::{Process, State};
 /// The smallest terminal that the view needs: columns and lines.
 pub const LEAST: (u16, u16) = (80, 24);
 
-/// Whether a terminal of this size shows the lines.
+/// Whether a terminal of this size is large enough for the view.
 pub fn fits((width, height): (u16, u16)) -> bool {
     width >= LEAST.0 && height >= LEAST.1
 }
@@ -48,18 +48,20 @@ impl Now {
 /// The state of the whole view.
 pub struct Model {
     pub processes: Vec<Process>,
-    /// The interval in which each process is asked.
+    /// How often each process is asked for a list.
     pub every: Duration,
-    /// The filter: names are shown if they contain it, in small letters.
+    /// The filter, in lowercase: only names that contain it are shown.
     pub filter: String,
     /// Whether typed letters change the filter.
     pub types: bool,
     pub helps: bool,
-    /// Whether the lines were drawn in a terminal that is still as large. Otherwise keys change nothing.
+    /// Whether the user can see the lines: they were drawn, and the terminal has not become too small since. If not, keys on the keyboard change
+    /// nothing.
     is_seen: bool,
     /// Whether a key was pressed, or the lists of all processes were drawn.
     has_begun: bool,
-    /// The number of the line under the cursor, among the shown ones. `selected` is what that line shows, and counts if lines come or go.
+    /// The number of the line under the cursor, among the shown ones. `selected` identifies the entry on that line: process, name and declaration. If
+    /// other lines come or go, `selected` decides where the cursor is.
     cursor: usize,
     selected: Option<(usize, String, Declared)>,
     pub log: Log,
@@ -148,8 +150,8 @@ impl Model {
         (self.cursor, self.selected) = (cursor, selected);
     }
 
-    /// Notes that all was drawn in a terminal of this size. The cursor is on the line above all others until a key is pressed or each process has
-    /// said what it has. From then on it stays on its line, wherever that goes.
+    /// Notes that all was drawn in a terminal of this size. The cursor is on the first line until a key is pressed or the lists of all processes were
+    /// drawn. From then on it stays with its entry, wherever that goes.
     pub fn drawn(&mut self, size: (u16, u16)) {
         self.is_seen = fits(size);
         if self.selected.is_none() || !self.has_begun {
@@ -160,7 +162,7 @@ impl Model {
         self.has_begun |= !self.processes.iter().any(is_awaited);
     }
 
-    /// Notes the present size of the terminal. In a larger one, nothing is seen before it is drawn.
+    /// Notes the present size of the terminal. If the terminal was too small, its lines count as seen only once they are drawn.
     pub fn resized(&mut self, size: (u16, u16)) {
         self.is_seen &= fits(size);
     }

@@ -21,7 +21,7 @@ impl Model {
         match key.code {
             KeyCode::Char('c') if control => return vec![Action::End],
             KeyCode::Char('q') if !self.is_seen => return vec![Action::End],
-            // A key is not for a line that the user cannot see.
+            // While the user cannot see the lines, no other key on the keyboard does anything.
             _ if !self.is_seen => {}
             KeyCode::Char('l') if control => return vec![Action::Redraw],
             KeyCode::Char('u') if control && self.types => self.filter.clear(),
@@ -70,8 +70,8 @@ impl Model {
         self.step(0);
     }
 
-    /// The process of the selected line, and an item for that line. If the selected line has gone, nobody has chosen the line in its place: then
-    /// this selects that line, and returns the reason why no process is asked.
+    /// The process of the selected line, and an item for that line. If the selected entry has gone, the user has not chosen the entry that is now in
+    /// its place. Then this function selects that entry, and returns the reason why no process is asked.
     fn chosen(
         &mut self,
         what: &str,

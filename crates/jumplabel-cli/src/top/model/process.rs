@@ -30,7 +30,7 @@ pub struct Process {
     asked: VecDeque<(Asked, Instant)>,
     /// The time at which the process is asked for the next list.
     next: Instant,
-    /// Whether the agent tells of changes.
+    /// Whether the agent sends events.
     watches: bool,
     /// Whether the next event is about a change that was taken back from this view.
     takes_back: bool,
@@ -54,10 +54,10 @@ enum Asked {
     Set { takes_back: bool },
 }
 
-/// News that the view is to show.
+/// News that the view should show.
 #[derive(Debug, PartialEq)]
 pub enum News {
-    /// A client of the agent has changed something, or the time of a change has ended.
+    /// A client of the agent has changed something, or the agent has taken a change back because its time was over.
     Changed(Happened),
     /// A state differs from the last list, but not by the agent: the program has changed it, or `set --force` has.
     Found { key: String, from: String, to: String },

@@ -9,7 +9,7 @@ use jumplabel_agent::protocol::{Changed, Done, Happened, Hello, Peer, Row, Since
 
 use super::*;
 
-/// The time that is `seconds` after the first list. The clock then shows 13:05:11.
+/// The moment `seconds` after the model's start. At the start, the clock shows 13:05:11.
 pub fn after(model: &Model, seconds: u64) -> Now {
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_763_903_111 + seconds);
     Now { instant: model.start + Duration::from_secs(seconds), time }

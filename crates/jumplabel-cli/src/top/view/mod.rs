@@ -1,12 +1,12 @@
 //! Draws the model.
 //!
 //! ```text
-//!   head       how many, and how often they are asked; a line for each process that is not as it should be
+//!   head       the numbers of processes and keys, how often processes are asked; a line for each process in trouble
 //!   table      a line for each key: columns.rs
-//!   detail     what else there is to say of the one under the cursor
+//!   detail     more about the key under the cursor
 //!   events     what has happened, the newest below
-//!   message    what came of the last key on the keyboard
-//!   foot       the filter, and which keys there are
+//!   message    the result of the last key on the keyboard, or what has happened since
+//!   foot       the filter, and what keys on the keyboard do
 //! ```
 
 mod columns;
@@ -24,7 +24,7 @@ use crate::commands::live::{self, count};
 use crate::report::visible;
 use columns::Columns;
 
-/// The most lines about processes that are not as they should be.
+/// The most lines about processes that cannot be asked, do not answer, or have a read-only agent.
 const NOTES: usize = 3;
 
 const PLAIN: Style = Style::new();
@@ -102,7 +102,7 @@ fn processes(number: usize) -> String {
     if number == 1 { "1 process".to_owned() } else { format!("{number} processes") }
 }
 
-/// Writes a line for each process that cannot be asked, or refuses what it is asked.
+/// Writes a line for each process that cannot be asked, does not answer, or has a read-only agent.
 fn notes(page: &mut Page<'_>, model: &Model, now: Now) {
     let notes: Vec<_> = model.processes.iter().filter_map(|process| note(process, now)).collect();
     let shown = if notes.len() > NOTES { NOTES - 1 } else { NOTES };
@@ -134,7 +134,7 @@ fn detail(entry: &super::model::Entry) -> String {
     format!("{}: {}", row.key, parts.join(", "))
 }
 
-/// Writes the lower part, from below: the foot, the result of the last key, and what has happened.
+/// Writes the last two lines: the foot and, above it, the message.
 fn foot(page: &mut Page<'_>, model: &Model) {
     let filter = match (model.types, &*model.filter) {
         (true, text) => format!("/{text}_  Enter ends, Esc shows all, blank toggles"),
@@ -185,7 +185,7 @@ impl Page<'_> {
         }
     }
 
-    /// Writes a line. Characters that steer a terminal become numbers. Text that does not fit is cut, and dots show that.
+    /// Writes a line. Replaces characters that control a terminal by numbers. Text that does not fit is cut, and dots show that.
     fn put(&mut self, line: u16, text: &str, style: Style) {
         let (text, width) = (visible(text), usize::from(self.area.width));
         self.buffer.set_stringn(self.area.x, line, &text, width, style);

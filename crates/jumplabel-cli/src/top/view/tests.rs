@@ -31,7 +31,7 @@ fn of_80_and_24() {
     let mut later: Vec<_> = model.processes[0].entries.iter().map(|entry| entry.row.clone()).collect();
     "off".clone_into(&mut later[2].state);
     model.told(0, list(later), now);
-    // The document has the same figure; the tests of the tool compare them.
+    // The figure in docs/operating.md is this page, too; a test of the tool compares them.
     let page = shown(&model, 80, 24, 2);
     assert!(page == include_str!("page.txt"), "page.txt is not this:\n{page}");
 }

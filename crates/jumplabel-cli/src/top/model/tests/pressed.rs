@@ -49,7 +49,7 @@ fn the_cursor() {
     assert_eq!(under(&model), "wal.fsync");
 }
 
-/// A smaller terminal shows no line, so that no key changes one.
+/// A terminal that is too small shows no line, so no key on the keyboard changes anything.
 #[test]
 fn too_small() {
     for size in [(79, 24), (80, 23), (0, 0)] {
@@ -67,7 +67,7 @@ fn too_small() {
             assert_eq!(press(&mut model, "q"), [Action::End], "also while letters filter");
             let control = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
             assert_eq!(model.pressed(control, now), [Action::End]);
-            // Larger again: the lines are not seen before they are drawn.
+            // The terminal is larger again, but the lines count as seen only once they are drawn.
             model.resized(LEAST);
             assert_eq!(press(&mut model, " "), []);
             model.drawn(LEAST);
@@ -77,14 +77,15 @@ fn too_small() {
     }
 }
 
-/// A process is asked; its list is not there yet.
+/// Connects a process, and answers all requests except the one for the list.
 fn connects(model: &mut Model, at: usize, now: Now) {
     for told in [Told::Connected, Told::Answer(Answer::new().into()), Told::Answer(Answer::new().into())] {
         model.told(at, told, now);
     }
 }
 
-/// A key is for the line that was drawn under the cursor: not for one that has come above it since, nor for one that has its place.
+/// A key on the keyboard acts only on the entry that was drawn under the cursor: not on an entry that has come in front of it since, and not on the
+/// entry that is in its place once it has gone.
 #[test]
 fn lines_that_come_and_go() {
     let mut model = connected(&["@web"]);
@@ -97,7 +98,7 @@ fn lines_that_come_and_go() {
     };
     lists(&mut model, 1, &more[2..]);
     for (key, seconds) in [(" ", 2), ("r", 5)] {
-        // app::HASH, which was the first.
+        // The first line that was drawn is app::HASH, which has gone.
         assert_eq!(press(&mut model, key), []);
         assert_eq!(message(&model), "app::HASH is not there any more: nothing was asked");
         lists(&mut model, seconds, &more[1..]);
@@ -111,7 +112,7 @@ fn lines_that_come_and_go() {
     }
     assert_eq!(press(&mut model, " "), []);
     assert_eq!(line(&press(&mut model, " ")).1, "set app::MODE=0", "now the cursor is on this one");
-    // None was drawn.
+    // Before the list comes, no line is drawn.
     let mut model = Model::new(&["@web".to_owned()], Duration::from_secs(1), Now::new());
     model.drawn(LEAST);
     let now = after(&model, 0);
@@ -124,7 +125,7 @@ fn lines_that_come_and_go() {
     assert!(message(&model).contains("app::HASH is a static call"), "{}", message(&model));
 }
 
-/// Until each process has said what it has, the first line that was drawn is the one, whichever process answers first.
+/// Until all processes have listed their keys, each drawing puts the cursor on the first line, whichever process answers first.
 #[test]
 fn the_first_line() {
     let targets = ["@shop", "@web"].map(str::to_owned);
