@@ -31,7 +31,7 @@ fn damaged() -> bool {
     static_branch_likely!(DAMAGED)
 }
 
-/// A platform that was told empty bounds. `SMALL` has too little memory.
+/// A platform that has empty bounds. `SMALL` is a platform that has too little memory.
 static NOWHERE: Kernel<Here, 2, 1> = Kernel::new(Here);
 static NOWHERE_PLATFORM: &dyn Platform = &NOWHERE;
 static SMALL: Kernel<Here, 2, 0> = Kernel::new(Here);
@@ -78,7 +78,7 @@ pub fn start() -> Result<bool, Error> {
     damage();
     // SAFETY: the boot CPU is the only one, and nobody has flipped.
     unsafe { KERNEL.start(&PLATFORM, &bounds()) }?;
-    // SAFETY: this is refused, so the first bounds stay. The flips below need them.
+    // SAFETY: the call is refused, so the first bounds stay, which the flips below need.
     let again = unsafe { KERNEL.start(&PLATFORM, &Bounds { code: 0..0, all: 0..0 }) };
     assert!(refused("a second start", again) == Error::Sealed);
     assert!(matches!(refused("damaged table", DAMAGED.enable()), Error::DamagedTable { .. }));
@@ -115,7 +115,7 @@ pub fn store_to_text() {
     assert!(!STORES.load(Relaxed), "text can be written");
 }
 
-/// True if the fault comes from [`store_to_text`]. Each such fault is taken once.
+/// True if the fault comes from [`store_to_text`]. The function returns true only once for each call of [`store_to_text`].
 pub fn takes_fault() -> bool {
     STORES.swap(false, Relaxed)
 }
@@ -132,12 +132,12 @@ static DEAF: AtomicBool = AtomicBool::new(false);
 static HEARS: AtomicBool = AtomicBool::new(false);
 static GONE: AtomicBool = AtomicBool::new(false);
 
-/// The other CPU's part of the test: it is deaf, with interrupts off, until `HEARS` is set.
+/// The other CPU's part of the test: that CPU is deaf, with interrupts off, until `HEARS` is set.
 pub fn on_other_cpu() {
     let interrupts = arch::interrupts_off();
     DEAF.store(true, Release);
     until(|| HEARS.load(Acquire));
-    // It stays deaf a little longer, so that the CPU that flips has to wait for some turns.
+    // This CPU stays deaf a little longer, so that the CPU that flips has to wait for some turns.
     let [relaxed, asked] = machine::relaxed();
     until(|| machine::relaxed()[1] >= asked + 10);
     assert!(machine::relaxed()[0] >= relaxed + 5, "the CPU that flips does not relax");

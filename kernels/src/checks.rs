@@ -49,8 +49,8 @@ pub fn sites() -> usize {
     3 + unit::SITES + INIT_SITES.load(Relaxed)
 }
 
-/// Frees the code of `seen_early`, and lets other data use its memory. Before the library is told, it refuses to write there; afterwards, it leaves
-/// that memory alone.
+/// Frees the code of `seen_early`, and lets other data use its memory. Until `KERNEL.free` tells the library so, flips
+/// refuse to write there. After that, they leave the memory alone.
 pub fn free_init() -> Result<(), Error> {
     unsafe extern "C" {
         static __init: u8;
@@ -62,7 +62,7 @@ pub fn free_init() -> Result<(), Error> {
     let others = |address| (crate::arch::alias(address) as *mut u32, 0x1234_5678);
     for address in init.clone().step_by(4) {
         let (place, word) = others(address);
-        // SAFETY: nobody runs this code any more.
+        // SAFETY: no CPU runs this code any more, and no CPU uses its memory otherwise.
         unsafe { place.write_volatile(word) };
     }
     assert!(matches!(TRACE.disable(), Err(Error::ForeignBytes { address, .. }) if init.contains(&address)));

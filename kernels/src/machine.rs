@@ -30,7 +30,7 @@ pub fn relaxed() -> [u32; 2] {
     RELAXED.each_ref().map(|count| count.load(Relaxed))
 }
 
-/// True while a CPU is in its handler and answers. There it runs no site.
+/// True while a CPU is in its handler and answers. The CPU runs no site then.
 static STANDS: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
 
 /// Answers the other CPU, which has interrupted this one.

@@ -21,9 +21,9 @@ impl Table {
     }
 }
 
-/// The table each of whose entries stands for a gibibyte.
+/// The table of pages in which each entry stands for a gibibyte. It is the root, except on x86-64, where one more table leads to it.
 pub static ROOT: Table = Table::new();
-/// The table of the kernel's gibibyte; each entry stands for 2 MiB. Entry 1 is text and entry 2 is constants; of a module, these are 4 and 5.
+/// The table of the kernel's gibibyte. Each entry stands for 2 MiB. Entry 1 is the kernel's text and entry 2 its constants; a module's are 4 and 5.
 pub static IMAGE: Table = Table::new();
 
 pub const GIB: u64 = 1 << 30;

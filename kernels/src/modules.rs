@@ -18,7 +18,7 @@ static_key! {
     static SHARED: false;
 }
 
-/// The header of a module, which lies at the beginning of its constants.
+/// The header of a module, at the beginning of the module's constants.
 #[repr(C)]
 struct Header {
     magic: u64,
@@ -43,7 +43,7 @@ fn seen() -> bool {
 /// Calls the functions in a table of pointers, in their order.
 fn call(functions: &Range<usize>) {
     let count = (functions.end - functions.start) / size_of::<usize>();
-    // SAFETY: the table lists the module's constructors or destructors.
+    // SAFETY: `functions` comes from the module's header, and is the table of its constructors or destructors.
     let functions = unsafe { from_raw_parts(functions.start as *const extern "C" fn(), count) };
     functions.iter().for_each(|function| function());
 }
@@ -127,7 +127,7 @@ pub fn unload() -> Result<(), Error> {
         alias.write_bytes(0, bounds.code.len());
         from_raw_parts(alias, bounds.code.len())
     };
-    // From then on, the library does not write to that memory.
+    // After `unload`, the library does not write to that memory.
     let on = !SHARED.is_enabled();
     assert!(Batch::new().set(&SHARED, on).commit()?.sites == 1 && seen() == on && rest.iter().all(|byte| *byte == 0));
     say!("a module: loaded, flipped, unloaded beside the other CPU; {} sites of the kernel's key", module.foreign);

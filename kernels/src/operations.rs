@@ -8,7 +8,7 @@ use core::sync::atomic::{
 use jumplabel::{Error, Outcome, ops};
 
 ops! {
-    /// How events are counted.
+    /// The table with the operation `count`. Its backend decides how events are counted.
     pub static COUNTER: Counting = { Plain, Twice, Silent, Closed };
 
     /// Counts one event.

@@ -5,17 +5,18 @@ use crate::{operations, say, unit};
 #[path = "../../crates/jumplabel/tests/conformance/stack.rs"]
 mod painted;
 
-/// For the measurement: this is a kernel.
+/// The measurement in `painted` reads this, because a kernel has other limits.
 const IS_KERNEL: bool = true;
 
 const TABLES: &[painted::Row] = &[("a table of operations", operations::toggle)];
 const FLIPS: &[painted::Row] =
     &[("C: jumplabel_enable", unit::enable), ("C: static_branch_enable", unit::branch_enable)];
-/// The most for a flip in C: these rows include the frames of the functions in unit.rs and unit.c.
+/// The most stack for a flip in C. It includes the frames of the functions in unit.rs and unit.c.
 const OF_C: usize = painted::FLIP + 64;
 const LISTS: &[painted::Row] = &[("C: set_all of 1", unit::set_all::<1>), ("C: set_all of 40", unit::set_all::<40>)];
 
-/// Measures and prints. This CPU's stack is used by nothing else meanwhile, because the other CPU sends no interrupts.
+/// Measures how much stack each function takes, and prints it. Nothing else uses this CPU's stack meanwhile, because the other CPU sends no
+/// interrupts.
 pub fn run(when: &str) {
     say!("stack in bytes, and the most that it may be, {when}:");
     let (flips, lists) = if unit::SITES > 0 { (FLIPS, LISTS) } else { (&[][..], &[][..]) };

@@ -74,7 +74,7 @@ int unit_enable(void)
 	return on ? jumplabel_enable(jumplabel_key(&counting)) : jumplabel_disable(jumplabel_key(&counting));
 }
 
-/* The same by Linux's names. */
+/* Flips the key like unit_enable(), by functions with Linux's names. */
 void unit_branch_enable(void)
 {
 	on = !on;
@@ -84,7 +84,7 @@ void unit_branch_enable(void)
 		static_branch_disable(&counting);
 }
 
-/* The same through a list of up to 40 changes, of which the last one counts. */
+/* Flips the key like unit_enable(), through a list of up to 40 changes, of which the last one counts. */
 int unit_set_all(size_t length)
 {
 	static struct jumplabel_change changes[40];

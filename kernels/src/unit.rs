@@ -32,19 +32,19 @@ pub fn enable() {
     assert!(unit_enable() == 0);
 }
 
-/// The same by Linux's names.
+/// Flips the unit's key by the functions that have Linux's names.
 pub fn branch_enable() {
     #[cfg(target_arch = "x86_64")]
     unit_branch_enable();
 }
 
-/// The same through a list.
+/// Flips the unit's key by a list of `LENGTH` changes.
 pub fn set_all<const LENGTH: usize>() {
     #[cfg(target_arch = "x86_64")]
     assert!(unit_set_all(LENGTH) == 0);
 }
 
-/// Flips from C.
+/// Runs the test of the unit, which flips from C.
 pub fn run() -> Result<(), Error> {
     #[cfg(target_arch = "x86_64")]
     {

@@ -14,7 +14,8 @@ pub trait Callsite: Sync + 'static {
     fn is_marked(&self) -> bool {
         false
     }
-    /// Makes the word that its events load agree with its state. Called before the other functions, by one thread at a time.
+    /// Makes the word that the callsite's events load agree with the callsite's state. [`sync`] calls this before the other functions, in one thread
+    /// at a time.
     fn refresh(&self) {}
     /// True if all callsites count as marked.
     fn all_marked() -> bool {
@@ -26,14 +27,14 @@ pub trait Callsite: Sync + 'static {
     }
 }
 
-/// The error that kept keys from following the last change. They will follow the next change.
+/// The error that kept the keys from following the last change. The keys follow again at the next change.
 static ERROR: Mutex<Option<Error>> = Mutex::new(None);
 
 pub fn last_error() -> Option<Error> {
     *ERROR.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Turns all keys of a list on or off, as their callsites demand, in one batch. Keeps the error, if there is one.
+/// Turns all keys of a list on or off, as their callsites demand, in one batch. If there is an error, stores it for [`last_error`].
 ///
 /// When an object is loaded later, `loaded` is called for it, and shall call this function again.
 pub fn follow<T: Callsite>(list: &'static List<T>, loaded: fn(ObjectChange, &[&'static T])) {
@@ -46,7 +47,7 @@ pub fn sync<T: Callsite>(list: &'static List<T>, loaded: fn(ObjectChange, &[&'st
     static ONE_AT_A_TIME: Mutex<bool> = Mutex::new(false);
     let mut is_prepared = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     if !*is_prepared {
-        // After this, a callsite whose key is off is a nop. If the system refuses, the callsite loads its key.
+        // After this, a callsite whose key is off is a nop. If the system refuses to prepare, callsites go on loading their keys.
         *is_prepared = true;
         let _ = jumplabel::prepare();
         list.on_change(loaded);

@@ -63,8 +63,8 @@ impl Crate {
     fn edited(&self, upstream: &Upstream, project: &Project, patch: &Patch) -> Result<Package> {
         let mut package = upstream.package(self.name, patch.with_tests)?;
         (self.edit)(&mut package, project)?;
-        // Cargo shows no warnings of a registry's packages, and `RUSTFLAGS=-Dwarnings` does not stop them. Packages in this folder are the
-        // program's own.
+        // Cargo hides the warnings of a registry's packages, so `RUSTFLAGS=-Dwarnings` does not make them errors. But cargo takes the packages in
+        // this folder for the program's own.
         package.edit("src/lib.rs", |text| text.insert_before(r"\A", 1, "#![allow(warnings)]\n"))?;
         package.edit_manifest(|manifest| {
             manifest["package"]["rust-version"] = value(RUST);

@@ -6,7 +6,7 @@ use regex::Regex;
 
 /// A file's text, which edits change.
 pub struct Text {
-    /// The file, for messages.
+    /// The path of the file, for messages.
     name: &'static str,
     text: String,
 }
@@ -68,8 +68,8 @@ impl Text {
 
 const UNKNOWN: &str = "this version of the crate does not look as expected. Use a newer cargo-jumplabel, or an older version of the crate";
 
-/// The place of the brace that closes the block around `from`. Braces in comments and literals count as well, as they do in macros: upstream has them
-/// in pairs.
+/// Returns the place of the brace that closes the block around `from`. Braces in comments and literals count, too. In upstream's text, these come in
+/// pairs.
 fn end_of_block(text: &str, from: usize) -> Option<usize> {
     let mut depth = 0;
     for (at, sign) in text.get(from..)?.char_indices() {

@@ -7,7 +7,7 @@ use crate::Patch;
 use crate::package::Package;
 use crate::project::Project;
 
-/// The versions of fail whose API jumplabel-fail offers. The stand-in gets the version that the program has.
+/// The versions of fail whose API jumplabel-fail offers. The package that replaces fail gets the version that the program has.
 const TRIED: [&str; 2] = ["0.5.0", "0.5.1"];
 
 pub fn run(project: &Project, patch: &Patch) -> Result<()> {
@@ -26,7 +26,7 @@ pub fn run(project: &Project, patch: &Patch) -> Result<()> {
     Ok(())
 }
 
-/// The stand-in's manifest. It is the one in `patches`, without the lines that make sense only in this repository.
+/// Returns the manifest of the package: the one in `patches`, without the lines that make sense only in this repository.
 fn manifest(version: &str, project: &Project) -> Result<String> {
     let mut manifest: DocumentMut = include_str!("../patches/fail/manifest.toml").parse()?;
     let package = manifest["package"].as_table_mut().context("the stand-in is a package")?;

@@ -14,7 +14,8 @@ fn is_ours(line: &Item, name: &str) -> bool {
     line.get("path").and_then(Item::as_str) == Some(&path_of(name))
 }
 
-/// A manifest after an edit. It keeps the ends of its lines, and the byte order mark if it has one. Cargo accepts both, and `toml_edit` drops both.
+/// Returns the manifest after `edit`. Each line keeps its end, and the text keeps its byte order mark if it has one. Cargo accepts CR LF and the
+/// mark, but `toml_edit` drops them.
 fn edited(manifest: &str, edit: impl FnOnce(&mut DocumentMut) -> Result<()>) -> Result<String> {
     const MARK: char = '\u{feff}';
     let (mark, text) = manifest.strip_prefix(MARK).map_or(("", manifest), |text| ("\u{feff}", text));
@@ -23,7 +24,7 @@ fn edited(manifest: &str, edit: impl FnOnce(&mut DocumentMut) -> Result<()>) -> 
     Ok(mark.to_owned() + &with_ends_of(text, &document.to_string()))
 }
 
-/// The text `after` with the ends of lines of `before`. A line that is new ends as most lines do.
+/// Returns `after` with the ends of lines that `before` has. A new line ends as most lines of `before` do.
 fn with_ends_of(before: &str, after: &str) -> String {
     let has_returns = 2 * before.matches("\r\n").count() > before.matches('\n').count();
     let mut theirs = before.split_inclusive('\n');
@@ -32,7 +33,7 @@ fn with_ends_of(before: &str, after: &str) -> String {
         let is_line = |their: &&str| their.trim_end_matches(['\r', '\n']) == line.trim_end_matches('\n');
         let stays = |their: &&str| lines.contains(their.trim_end_matches(['\r', '\n']));
         let mut rest = theirs.clone();
-        // A new line that is empty must not be taken for one farther below.
+        // A new empty line must not be taken for an empty line that stands farther below in `before`.
         let found = rest.find(|their| is_line(their) || line == "\n" && stays(their)).filter(is_line);
         if found.is_some() {
             theirs = rest;
@@ -78,7 +79,7 @@ fn has_pattern(workspace: &dyn TableLike) -> bool {
     members.is_some_and(|members| members.iter().filter_map(Value::as_str).any(is_pattern))
 }
 
-/// Keeps the folder out of the workspace, if a pattern chooses its members.
+/// Keeps the folder out of the workspace, if a pattern chooses the workspace's members.
 fn exclude(manifest: &mut DocumentMut) {
     let Some(workspace) = manifest.get_mut("workspace").and_then(Item::as_table_like_mut) else { return };
     if has_pattern(workspace) {
@@ -108,7 +109,7 @@ pub fn without(manifest: &str, names: &[&str]) -> Result<String> {
         if patches.is_empty() {
             manifest.remove("patch");
         }
-        // Without a pattern, the user has written the line.
+        // If no pattern chooses the members, `exclude` has not added the folder: an entry for the folder is the user's own.
         if let Some(workspace) = manifest.get_mut("workspace").and_then(Item::as_table_like_mut).filter(|_| is_last)
             && has_pattern(workspace)
             && let Some(excluded) = workspace.get_mut("exclude").and_then(Item::as_array_mut)
@@ -126,7 +127,7 @@ pub fn without(manifest: &str, names: &[&str]) -> Result<String> {
 mod tests {
     use super::{with, without};
 
-    /// Lines that nobody asked to change stay as they are, to the byte.
+    /// The lines of the manifest that an edit does not concern stay as they are, to the byte.
     #[test]
     fn the_rest_stays() {
         let ours = "\n[patch.crates-io]\nlog = { path = \"jumplabel-patches/log\" }\n";
@@ -144,7 +145,7 @@ mod tests {
         }
     }
 
-    /// Lines of a manifest may end in two ways. Each stays as it is; a new one ends as most do.
+    /// Lines of a manifest may end in two ways. Each line keeps its end; a new line ends as most lines do.
     #[test]
     fn ends_of_two_kinds() {
         for (theirs, end) in [
@@ -159,7 +160,7 @@ mod tests {
         }
     }
 
-    /// Patterns choose no package of the folder as a member, while there are such packages.
+    /// While the folder has packages, no pattern chooses them as members.
     #[test]
     fn members_by_patterns() {
         for (members, more) in [
@@ -178,7 +179,7 @@ mod tests {
             assert_eq!(without(&two, &["fail"]).unwrap(), one);
             assert_eq!(without(&one, &["log"]).unwrap(), theirs);
         }
-        // The user's own line, where nothing needs it.
+        // An entry in `exclude` that the user wrote stays, even if no pattern needs it.
         let theirs = "[workspace]\nmembers = [\"crates/*\"]\nexclude = [\"jumplabel-patches\"]\n";
         assert_eq!(without(&with(theirs, &["log"]).unwrap(), &["log"]).unwrap(), theirs);
     }

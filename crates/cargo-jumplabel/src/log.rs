@@ -1,6 +1,6 @@
 //! The edits of log.
 //!
-//! Upstream's text is not in this repository: the edits change a copy that the user has. The folder `patches` has the text that they add.
+//! Upstream's text is not in this repository: the edits change a copy that the user has. The folder `patches` has the text that the edits add.
 
 use anyhow::Result;
 use toml_edit::value;

@@ -84,7 +84,7 @@ fn run() -> Result<()> {
     }
 }
 
-/// Prints a line. It is no error if the reader has gone, as `head` does: everything is done by then.
+/// Prints a line. Ignores errors: a reader that has gone, as `head` does, is no failure of the command.
 pub fn say(mut to: impl Write, line: fmt::Arguments<'_>) {
     let _ = writeln!(to, "{line}");
 }

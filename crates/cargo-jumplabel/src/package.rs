@@ -57,7 +57,8 @@ impl Package {
         Ok(())
     }
 
-    /// A file in `folder` that this package has otherwise, or has not; or one that the folder lacks. Cargo would run a `build.rs`.
+    /// Returns a file in which `folder` differs from this package: the file has another text, is missing in `folder`, or is only in `folder`. (Files
+    /// that are only in `folder` matter, too: cargo would run a `build.rs`.)
     pub fn differing(&self, folder: &Path) -> Option<PathBuf> {
         let differs = |(path, text): (&String, &String)| {
             let file = folder.join(path);
@@ -66,7 +67,7 @@ impl Package {
         self.files.iter().find_map(differs).or_else(|| self.added(folder, Path::new("")))
     }
 
-    /// A file below `folder` that this package does not have.
+    /// Returns a file below `folder` that this package does not have.
     fn added(&self, folder: &Path, below: &Path) -> Option<PathBuf> {
         fs::read_dir(folder.join(below)).ok()?.flatten().find_map(|entry| {
             let path = below.join(entry.file_name());

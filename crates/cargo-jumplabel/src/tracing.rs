@@ -1,6 +1,6 @@
 //! The edits of tracing and tracing-core.
 //!
-//! Upstream's text is not in this repository: the edits change a copy that the user has. The folder `patches` has the text that they add.
+//! Upstream's text is not in this repository: the edits change a copy that the user has. The folder `patches` has the text that the edits add.
 
 use anyhow::{Context, Result, bail};
 use toml_edit::{Array, value};
@@ -44,7 +44,7 @@ fn edited_tracing(package: &mut Package, _: &Project) -> Result<()> {
             2,
             "__jumplabel_goes.anywhere()",
         )?;
-        // An event goes first to subscribers that want it, then to the follower if the callsite is followed.
+        // An event or a span goes first to subscribers that want it, and then to the follower and to tracers, if there are any.
         let of_meta = r"let meta = __CALLSITE\.metadata\(\);\s*// (?:event|span) with (?:explicit|contextual) parent\s*\$crate::";
         for (upstream, times, ours) in [
             (r"Event::dispatch\(\s*meta,", 3, "event(&__CALLSITE, __jumplabel_goes,"),
@@ -99,7 +99,7 @@ fn edited_core(package: &mut Package, project: &Project) -> Result<()> {
         let sync = "\n    #[cfg(feature = \"std\")]\n    let _keys = keys::SyncAtEnd;";
         text.insert_behind(r"pub fn rebuild_interest_cache\(\) \{", 1, sync)?;
         text.insert_behind(r"pub\(crate\) fn register_dispatch\(dispatch: &Dispatch\) \{", 1, sync)?;
-        // A rebuild asks all dispatchers.
+        // A rebuild asks all dispatchers: see patches/tracing/rebuild.rs.
         text.insert_before(r"static LOCKED_DISPATCHERS: ", 1, "pub(super) ")?;
         text.replace(
             r"CALLSITES\.rebuild_interest\(DISPATCHERS\.rebuilder\(\)\);",

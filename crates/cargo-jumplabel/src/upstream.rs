@@ -10,7 +10,7 @@ use cargo_metadata::CargoOpt;
 use crate::package::Package;
 use crate::project::{Project, question};
 
-/// The folders of packages as upstream published them.
+/// The folders that contain the packages as upstream published them.
 pub struct Upstream {
     packages: Vec<(String, PathBuf)>,
     /// The lock file by which cargo found these folders.
@@ -18,7 +18,8 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Asks cargo for the sources of these packages: names and versions. `earlier` is the path of the last run's lock file, if there was one.
+    /// Asks cargo for the sources of `packages`, which are names and versions. `earlier` is the path of the last run's lock file; there may be no
+    /// such file.
     pub fn of(project: &Project, packages: &[(&str, String)], earlier: PathBuf) -> Result<Upstream> {
         // Cargo is asked from a separate package, so that the lines of [patch] in the user's manifest do not apply. That package lies below the
         // user's folder, so that the user's configuration of cargo applies.
@@ -35,7 +36,8 @@ impl Upstream {
         fs::write(asking.join("src/lib.rs"), "")?;
         let mut command = question(Some(&asking.join("Cargo.toml")), project.is_offline());
         command.features(CargoOpt::AllFeatures);
-        // Cargo uses a yanked version only if a lock file already has it: that of the last run, or the user's.
+        // Cargo uses a yanked version only if a lock file already has it. So cargo first gets the last run's lock file, and, if that fails, the
+        // user's.
         let ask = |lock: PathBuf| {
             fs::copy(&lock, asking.join("Cargo.lock")).with_context(|| format!("there is no {}", lock.display()))?;
             command.exec().context(
@@ -58,7 +60,8 @@ impl Upstream {
         Ok(Upstream { packages: folders.collect::<Result<_>>()?, lock })
     }
 
-    /// The files of a package that a program needs: its source, its manifest, its licences. With `tests`, almost all of its files.
+    /// Returns the files of a package that a program needs: its source, its manifest, its licences, its README. With `tests`, returns almost all of
+    /// its text files.
     pub fn package(&self, name: &'static str, tests: bool) -> Result<Package> {
         let (_, folder) = self.packages.iter().find(|(known, _)| known == name).context("asked for this package")?;
         let mut package = Package::new(name);
@@ -88,7 +91,7 @@ impl Upstream {
     }
 }
 
-/// Calls `take` for each text file below `folder`, with its path from there and its text.
+/// Calls `take` for each text file in the folder `below` of `root` and its subfolders, with the file's path from `root` and its text.
 fn collect(root: &Path, below: &Path, take: &mut impl FnMut(&Path, String)) -> Result<()> {
     let folder = root.join(below);
     for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {

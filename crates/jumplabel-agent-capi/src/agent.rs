@@ -8,7 +8,7 @@ use jumplabel_agent::{Options, Pause, StartError};
 use crate::{Lines, Log, text};
 
 impl Lines {
-    /// Reports the error to the program. Returns its number, which is negative.
+    /// Reports the error to the program. Returns the error's number (errno.h) as a negative number.
     fn number(&self, error: &StartError) -> c_int {
         self.refused(error);
         -errno(error)
@@ -27,7 +27,7 @@ fn errno(error: &StartError) -> c_int {
     }
 }
 
-/// The system's number of an error. An error with a message of its own has lost the number: then its kind decides.
+/// Returns the system's number of an error. If the error has a message of its own instead of that number, its kind decides.
 fn of_system(error: &io::Error) -> c_int {
     error.raw_os_error().unwrap_or(match error.kind() {
         ErrorKind::NotFound => libc::ENOENT,
@@ -40,7 +40,7 @@ fn of_system(error: &io::Error) -> c_int {
     })
 }
 
-/// Starts the agent with options in the words of `JUMPLABEL_AGENT`. Returns 0 or an error.
+/// Starts the agent. `words` are its options, as in the variable `JUMPLABEL_AGENT`; null stands for no options. Returns 0 or an error.
 ///
 /// # Safety
 /// `words` is null or a string. `log` may be called with `data`, in another thread.
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn jumplabel_agent_no_remote_because(selector: *const c_ch
     jumplabel_agent::no_remote_because(&selector, &reason).map_or_else(|error| lines.number(&error), |()| 0)
 }
 
-/// `struct jumplabel_agent_paused` of the header.
+/// The header's `struct jumplabel_agent_paused`. The agent is paused until this value is dropped.
 pub struct Paused {
     _pause: Pause,
 }
@@ -92,7 +92,7 @@ pub extern "C" fn jumplabel_agent_pause() -> Box<Paused> {
     Box::new(Paused { _pause: jumplabel_agent::pause() })
 }
 
-/// Lets the agent continue.
+/// Lets the agent continue. Does nothing if `paused` is null.
 #[unsafe(no_mangle)]
 pub extern "C" fn jumplabel_agent_resume(paused: Option<Box<Paused>>) {
     drop(paused);

@@ -25,7 +25,7 @@ use std::fmt::Display;
 use jumplabel::platform::RawChanged;
 use jumplabel_agent::Chooser;
 
-/// `jumplabel_agent_log_fn`: it gets a line, and the pointer that the program passed.
+/// The header's type `jumplabel_agent_log_fn`: a function that gets a line, and the pointer that the program passed.
 type Log = Option<unsafe extern "C" fn(*const c_char, *mut c_void)>;
 
 /// The receiver of lines: a function of the program, or standard error.
@@ -59,6 +59,8 @@ impl Lines {
     }
 }
 
+/// Returns the text of a string of C, or `None` for null.
+///
 /// # Safety
 /// `text` is null or a string.
 unsafe fn text<'a>(text: *const c_char) -> Option<std::borrow::Cow<'a, str>> {
@@ -72,7 +74,7 @@ pub extern "C" fn jumplabel_startup() {
     jumplabel_agent::startup();
 }
 
-/// `jumplabel_agent_changed_fn`: it gets a name, a change, and the pointer that the program passed.
+/// The header's type `jumplabel_agent_changed_fn`: a function that gets a name, a change, and the pointer that the program passed.
 type Told = unsafe extern "C" fn(*const c_char, *const RawChanged, *mut c_void);
 
 /// A function that the program has registered by [`jumplabel_agent_on_change`].
@@ -82,6 +84,8 @@ struct Hearing {
     data: *mut c_void,
 }
 
+/// Tells the program of a change, if the selector of `hearing` chooses the key or the mode.
+///
 /// # Safety
 /// `hearing` is a [`Hearing`] that is never freed, and `changed` lives as long as the call.
 unsafe extern "C" fn hear(changed: *const RawChanged, hearing: *mut c_void) {
@@ -124,7 +128,7 @@ pub unsafe extern "C" fn jumplabel_agent_on_change(
 /// The same as [`jumplabel_agent::serve`]. Returns 0 or an error.
 ///
 /// # Safety
-/// `layer` is null or comes from the layer's own function, and it lives as long as the process.
+/// `layer` is null or comes from a function like `jumplabel_fail_layer`, and it lives as long as the process.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_agent_serve(layer: *const c_void) -> c_int {
     // SAFETY: the caller passes null or a layer of some build of this repository.

@@ -45,7 +45,7 @@ pub unsafe extern "C" fn jumplabel_agent_no_remote_because(selector: *const c_ch
     if reason.is_null() { -libc::EINVAL } else { unsafe { jumplabel_agent_no_remote(selector) } }
 }
 
-/// `struct jumplabel_agent_paused` of the header.
+/// The header's `struct jumplabel_agent_paused`.
 pub struct Paused;
 
 /// Does nothing: there is no agent to pause.

@@ -3,9 +3,9 @@
 //! ```text
 //!  one by one   on 0, off 0, on 1, off 1, .. on 7, off 7
 //!  in batches   all on, 3 arbitrary sets, all off
-//!  the hash function of the loop to each of its implementations
-//!  the mode of its lookups to each of the three
-//!  again, with a pause after each transaction
+//!  the call     the loop's hash function is led to each other implementation, and back
+//!  the mode     the loop's lookups are counted, checked, plain
+//!  and again; there is a pause after each transaction
 //! ```
 //!
 //! After each transaction this thread checks every key: each check must agree with the key's new state. It also calls the hash function, which must
@@ -41,17 +41,17 @@ pub struct Flips {
     pub sites: u64,
     /// The writers that wrote the code: the name of each, with its number of transactions.
     pub writers: Vec<(&'static str, u64)>,
-    /// True if the system refused core sync, so that other threads saw a flip late.
+    /// True if the system refused core sync, so that other threads may have seen a flip late.
     pub eventual: bool,
     /// A description of each check that disagreed with its key.
     pub wrong: Vec<String>,
-    /// The states that this thread gave the keys: bit n for hook n.
+    /// The state of the keys: bit n for hook n.
     state: u8,
 }
 
 impl Flips {
-    /// Flips until the deadline, but goes at least once through the list above. Then everything is off, the hash function is its default, and lookups
-    /// are plain. Counts transactions in `done` meanwhile.
+    /// Goes through the transactions at the head of this file until the deadline, but at least once. At the end, all keys are off, the hash function
+    /// is its default, and lookups are plain. Counts the transactions in `done`.
     pub fn until(deadline: Instant, done: &AtomicU64) -> Result<Flips, Error> {
         let mut flips = Flips::default();
         let mut arbitrary = fastrand::Rng::with_seed(1);

@@ -31,7 +31,7 @@ pub fn hash_of(word: &[u8]) -> u64 {
     word.iter().fold(SEED, |hash, byte| step(hash, byte.to_ascii_lowercase()))
 }
 
-/// The same hash, with lower case from the table.
+/// The same hash, with lower case from [`FOLD`].
 fn hash_by_table(word: &[u8]) -> u64 {
     word.iter().fold(SEED, |hash, &byte| step(hash, FOLD[usize::from(byte)]))
 }

@@ -22,21 +22,21 @@ pub const COUNT: usize = 8;
 /// The names of the hooks.
 pub const NAMES: [&str; COUNT] = ["trace", "statistics", "verify", "sample", "lengths", "case", "doubled", "lines"];
 
-/// Writes each word's hash and line into a ring buffer.
+/// The hook that writes each word's hash and line into a ring buffer.
 pub const TRACE: usize = 0;
-/// Counts letters, and keeps the longest word.
+/// The hook that counts letters, and keeps the longest word.
 pub const STATISTICS: usize = 1;
-/// Computes the word's hash again, the plain way.
+/// The hook that computes the word's hash again, the plain way.
 pub const VERIFY: usize = 2;
-/// Keeps each 64th word.
+/// The hook that keeps each 64th word.
 pub const SAMPLE: usize = 3;
-/// Keeps a histogram of word lengths.
+/// The hook that keeps a histogram of word lengths.
 pub const LENGTHS: usize = 4;
-/// Checks the case-folding table against the standard library.
+/// The hook that checks the case-folding table against the standard library.
 pub const CASE: usize = 5;
-/// Counts words that are written twice in a row.
+/// The hook that counts words that are written twice in a row.
 pub const DOUBLED: usize = 6;
-/// Keeps the longest line. Runs once a line, not once a word.
+/// The hook that keeps the longest line. It runs once a line, not once a word.
 pub const LINES: usize = 7;
 
 static_key! {

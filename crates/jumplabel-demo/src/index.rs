@@ -29,11 +29,11 @@ use crate::worker::Worker;
 pub struct Piece<'a> {
     /// The lines.
     pub text: &'a [u8],
-    /// The number of the first one, counted through the whole input.
+    /// The number of the first of these lines, counted through the whole input.
     pub first_line: u32,
 }
 
-/// The hot loop. It is never inlined, so each way of switching the hooks has one function to look at.
+/// The hot loop. It is never inlined, so the program has one copy of it for each [`Gate`], which is easy to find in a profile or a disassembly.
 #[inline(never)]
 fn index<'a, G: Gate>(piece: Piece<'a>, worker: &mut Worker<'a>) {
     let Worker { index, hooks, lookups, .. } = worker;
@@ -178,7 +178,8 @@ mod tests {
         assert_eq!(differences_after(|workers| drop(workers[1].index.insert(unknown, found))), 1);
     }
 
-    /// The counts of lookups agree with the mode, in each of the four ways to switch the hooks: the loop of each has a switch of its own.
+    /// The counts of lookups agree with the mode, in each of the four ways to switch the hooks. Each way has its own copy of the loop, and so of the
+    /// switch.
     #[test]
     fn lookups_are_what_the_mode_says() {
         let pieces = [Piece { text: TEXT.as_bytes(), first_line: 1 }];

@@ -4,9 +4,9 @@
 //!  arguments ──► files (directories are walked) ──► text (at most 16 MB) ──► pieces of about 16 kB, whole lines
 //! ```
 //!
-//! In directories, the program skips `.git`, `target`, symbolic links, and files that are not text. If anything else cannot be read, that is an error
-//! which names the path: a demonstration that silently leaves out input proves little. If the input is small, a pass reads it several times, with
-//! line numbers that continue, so that a pass is long enough to be measured.
+//! In directories, the program skips `.git`, `target`, symbolic links, and files that are not text. Any other path that cannot be read is an error,
+//! which names the path: a demonstration that silently leaves out input proves little. If the input is small, a pass reads it several times, so that
+//! the pass is long enough to be measured. The line numbers then continue from one time to the next.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -17,7 +17,7 @@ use crate::index::Piece;
 
 /// The largest input, in bytes. The rest is left out.
 const MOST: usize = 16_000_000;
-/// The number of first bytes to look at: a file with a zero byte in them is not text.
+/// The number of bytes at the beginning of a file in which the program looks for a zero byte. A file with such a byte is not text.
 const PROBE: usize = 8192;
 const PIECE: usize = 16 * 1024;
 
@@ -30,7 +30,7 @@ pub enum Problem {
     NotAFile(PathBuf),
     /// A file that the arguments name is not text.
     NotText(PathBuf),
-    /// The input has no bytes.
+    /// The input contains no word.
     Empty,
 }
 
@@ -115,7 +115,7 @@ impl Input {
         Ok(true)
     }
 
-    /// The pieces of all texts, repeated until they have at least `bytes`, and the number of repetitions.
+    /// Returns the pieces of all texts, repeated until they have at least `bytes` bytes, and the number of repetitions.
     pub fn pieces(&self, bytes: usize) -> (Vec<Piece<'_>>, usize) {
         let times = bytes.div_ceil(self.bytes).max(1);
         let mut pieces = Vec::new();

@@ -20,7 +20,7 @@ pub struct Listing {
     operations: Vec<Noted>,
 }
 
-/// The bytes at an address, and the time when they were there.
+/// The bytes at an address, and a text that says when they were there.
 struct Noted {
     when: &'static str,
     address: usize,
@@ -29,20 +29,22 @@ struct Noted {
 }
 
 impl Noted {
+    /// Notes the present bytes at `address`.
+    ///
     /// # Safety
-    /// `address` is in the code of this program, and nobody changes that code now.
+    /// The `BYTES` bytes at `address` are code of this program, and no thread changes them during the call.
     unsafe fn new<const BYTES: usize>(when: &'static str, address: usize) -> Noted {
-        // SAFETY: the caller passes an address in this program's code, and nobody changes that code now.
+        // SAFETY: the caller guarantees that the bytes are code of this program, and that no thread changes them meanwhile.
         let bytes = unsafe { std::ptr::read_volatile(address as *const [u8; BYTES]) };
         Noted { when, address, bytes: bytes.to_vec(), way: "" }
     }
 }
 
 impl Listing {
-    /// Notes the site's present bytes.
+    /// Notes the present bytes of the site that checks the hook "trace" in the loop.
     pub fn note_site(&mut self, when: &'static str) -> Result<(), Error> {
         let mut found = None;
-        // The loop's site is laid out for "off", unlike that of `checked_keys`.
+        // There are two sites of this key. The one in the loop is laid out for "off", the one in `checked_keys` for "on".
         for_each_site(&hooks::KEYS[hooks::TRACE], |site| {
             if !site.arm {
                 found.get_or_insert(site);
@@ -61,14 +63,14 @@ impl Listing {
 
     /// Notes the trampoline's present bytes: `endbr64`, and the jump, which an update changes.
     pub fn note_call(&mut self, when: &'static str) {
-        // SAFETY: the address is in code of this program, which has more than nine bytes there. Nobody updates the call now.
+        // SAFETY: the code of this program has more than nine bytes at this address. No thread updates the call: the flipping thread does not run.
         self.calls.push(unsafe { Noted::new::<9>(when, *HASH as *const () as usize) });
     }
 
     /// Notes the present bytes of the switch in [`lookup::taken`]: a jump to the arm of the mode.
     pub fn note_switch(&mut self, when: &'static str) {
         let jump = first_jump(lookup::taken as *const () as usize);
-        // SAFETY: the address is that of a jump of five bytes. Nobody sets the mode now.
+        // SAFETY: the address is that of a jump of five bytes. No thread sets the mode: the flipping thread does not run.
         self.switches.extend(jump.map(|address| unsafe { Noted::new::<5>(when, address) }));
     }
 
@@ -76,7 +78,7 @@ impl Listing {
     pub fn note_operation(&mut self, when: &'static str) -> Result<(), Error> {
         let mut found = None;
         for_each_mode_site(TALLY.raw().mode(), |site| found = Some(site.address))?;
-        // SAFETY: the address is that of a site of eight bytes. Nobody sets the table now.
+        // SAFETY: the address is that of a site of eight bytes. Only the caller's thread sets the table.
         self.operations.extend(found.map(|address| unsafe { Noted::new::<8>(when, address) }));
         Ok(())
     }
@@ -85,11 +87,11 @@ impl Listing {
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let no_site = "no site to show: this build has none, a check is a load, a test and a jump";
         print(out, &self.sites, "the site that checks the hook \"trace\" in the loop", no_site)?;
-        // Without trampolines, a call loads a pointer and calls the function at it. Then the address in the notes changes.
+        // Without trampolines, a call loads a pointer and calls the function that the pointer leads to. Then the noted addresses differ.
         let calls = if is_one(&self.calls, |noted| noted.address) { &self.calls[..] } else { &[] };
         let no_call = "no trampoline to show: this build has none, a call is by a pointer";
         print(out, calls, "the trampoline of the loop's hash function", no_call)?;
-        // Without switches, a choice is a load and branches, whose bytes do not change.
+        // Without switches, a choice is a load and branches, and their bytes do not change. Then the noted bytes are all the same.
         let switches = if is_one(&self.switches, |noted| noted.bytes.clone()) { &[] } else { &self.switches[..] };
         let no_switch = "no switch to show: this build has none, a choice is a load and its branches";
         print(out, switches, "a switch by the mode of the loop's lookups", no_switch)?;
@@ -115,15 +117,15 @@ fn print(out: &mut impl Write, all: &[Noted], what: &str, nothing: &str) -> io::
     Ok(())
 }
 
-/// The address of the function's first jump that is five bytes long. A prefix before the jump is left out.
+/// Finds the function's first jump with a displacement of 32 bits. Returns the address of the jump's five bytes, after a prefix if there is one.
 fn first_jump(entry: usize) -> Option<usize> {
-    // SAFETY: the address is in code of this program, which has more than 32 bytes there. Nobody changes it now.
+    // SAFETY: the code of this program has more than 32 bytes at this address. No thread changes them: the flipping thread does not run.
     let code = unsafe { std::ptr::read_volatile(entry as *const [u8; 32]) };
     let mut instructions = Decoder::with_ip(64, &code, entry as u64, DecoderOptions::NONE).into_iter();
     instructions.find(|instruction| instruction.code() == Code::Jmp_rel32_64).map(|jump| jump.next_ip() as usize - 5)
 }
 
-/// The text of each instruction.
+/// Returns the text of each instruction.
 fn disassemble(bytes: &[u8], address: usize) -> Vec<String> {
     let mut formatter = IntelFormatter::new();
     let options = formatter.options_mut();

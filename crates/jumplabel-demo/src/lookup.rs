@@ -1,4 +1,4 @@
-//! The work of the loop at each lookup of a word: a switch among three arms.
+//! The work that the loop does after it has looked up a word: a switch among three arms.
 
 use jumplabel::{modes, static_mode, static_switch};
 
@@ -11,17 +11,17 @@ modes! {
         Plain,
         /// The lookup is counted.
         Counted,
-        /// The word is looked up again: its entry must be there, with the line.
+        /// The word is looked up again: its entry must exist, and its last line must be the present one.
         Checked,
     }
 }
 
 static_mode! {
-    /// The mode of all threads.
+    /// The mode of the lookups of all threads.
     pub static LOOKUP: Lookup = Plain;
 }
 
-/// Counts of the work that one thread's arms did.
+/// The counts of what the arms did in one thread.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Lookups {
     /// The number of lookups in the mode `Counted`.
@@ -39,7 +39,7 @@ impl Lookups {
         Lookups { counted: in_mode(Lookup::Counted), checked: in_mode(Lookup::Checked), failures: 0 }
     }
 
-    /// The code of the arm `Checked`.
+    /// The work of the arm `Checked`. Counts a check, and also a failure unless the last line of `found` is `line`.
     #[inline(never)]
     pub fn check(&mut self, found: Option<&Entry>, line: u32) {
         self.checked += 1;
@@ -54,7 +54,7 @@ impl Lookups {
     }
 }
 
-/// The mode that a switch follows at this moment.
+/// Runs a switch, and returns the mode whose arm it took.
 #[inline(never)]
 pub fn taken() -> Lookup {
     static_switch!(LOOKUP, { Plain => Lookup::Plain, Counted => Lookup::Counted, Checked => Lookup::Checked })

@@ -16,7 +16,7 @@
 //! switch them, and `flips` the flipping thread. `session` has the phases, `report` the output, and `operator` the keys that can be switched from
 //! outside.
 //!
-//! Exit codes: 0 for success, 1 for a wrong result or a flip that the system refused, 2 for bad arguments or input.
+//! Exit codes: 0 for success; 1 for a wrong result, a flip that was refused, or results that cannot be written; 2 for bad arguments or input.
 
 mod flips;
 mod hash;
@@ -50,7 +50,7 @@ use report::{grouped, size};
 use session::Session;
 use tally::{TALLY, Tally};
 
-/// In a pass, each thread reads at least this much.
+/// A pass reads at least this number of bytes for each thread.
 const PASS_BYTES: usize = 1_000_000;
 
 /// Indexes text with all processors while the hooks in its hot loop are flipped, checks every result, and compares static
@@ -109,7 +109,7 @@ fn main() -> ExitCode {
         Err(Failure::Output(error)) => (format!("cannot write the results: {error}"), 1),
         Err(Failure::Input(problem)) => (problem.to_string(), 2),
     };
-    // If even stderr is gone, only the exit code tells.
+    // If stderr cannot be written either, the exit code alone reports the problem.
     let _ = writeln!(io::stderr(), "jumplabel-demo: {message}");
     ExitCode::from(code)
 }
@@ -134,7 +134,7 @@ fn run(mut options: Options) -> Result<u64, Failure> {
     let reading = if times == 1 { "all of it".into() } else { format!("it {times} times") };
     writeln!(out, "each pass reads {reading} and is compared with a plain implementation, line by line")?;
 
-    // Wrong results are printed even if a flip was refused later.
+    // Print wrong results even if a flip was refused later.
     let completed = phases(&mut session, &options, out);
     if let Err(Failure::Flip(_)) = completed {
         writeln!(out, "\nended early: a flip was refused")?;
@@ -143,7 +143,7 @@ fn run(mut options: Options) -> Result<u64, Failure> {
     completed.map(|()| wrong)
 }
 
-/// Runs the phases, and prints the site, the trampoline and the switch that they changed.
+/// Runs the phases. Then prints the code that flips change: a site, a trampoline, a switch and an operation.
 fn phases(session: &mut Session<'_>, options: &Options, out: &mut impl Write) -> Result<(), Failure> {
     operator::own()?;
     let mut listing = Listing::default();

@@ -1,13 +1,14 @@
-//! Keys that an operator may switch: while the program runs, if it was started with `JUMPLABEL_AGENT=1`, or at its start, with `JUMPLABEL=`.
+//! The keys that an operator may switch: at the start of the program, with `JUMPLABEL=`; and while it runs, if it was started with
+//! `JUMPLABEL_AGENT=1`.
 //!
 //! ```text
-//!  pass.trace    off   a line on standard error for each thread of each pass
+//!  pass.trace    off   two lines on standard error for each thread of each pass: at its beginning and at its end
 //!  cache.verify  off   each thread looks all its words up again, after each pass; a difference is a wrong result
 //!  cache.keep    on    a pass uses the memory of the pass before; while it is off, the loop waits for the allocator
 //! ```
 //!
 //! None of these keys is in the loop, and none changes a result. The hooks and the other keys in the loop are the program's own: the program counts
-//! their effects, so it lets nobody change them from outside ([`own`]).
+//! their effects. So the agent lets no operator change them (`no_remote`), and [`own`] takes back what `JUMPLABEL=` has set.
 
 use std::io::{self, Write};
 
@@ -38,13 +39,13 @@ pub struct Asked {
     pub lines: u64,
     /// The number of words that the thread looked up again.
     pub verified: u64,
-    /// The number of words that were not as they should be.
+    /// The number of words that failed the check.
     pub failures: u64,
-    /// The number of indexes and buffers that the thread gave back.
+    /// The number of times that the thread freed its index or its hooks' buffers.
     pub dropped: u64,
 }
 
-/// Sets the program's own keys to their states at the start, whatever the environment said.
+/// Sets the keys that are the program's own to their states at the start, in case the environment has set them otherwise.
 pub fn own() -> Result<(), Error> {
     hooks::set_keys(0)?;
     LOOKUP.set(Lookup::Plain)?;
@@ -61,7 +62,7 @@ impl Asked {
         self.dropped += other.dropped;
     }
 
-    /// Writes a line on standard error. An error is ignored: the program does not wait for anyone to read it.
+    /// Writes a line on standard error. Ignores an error, because the program does not depend on a reader.
     #[cold]
     pub fn say(&mut self, what: &str, words: usize) {
         self.lines += 1;

@@ -8,17 +8,17 @@ use crate::index::Piece;
 use crate::word::{Entry, Word};
 use crate::worker::Worker;
 
-/// The right result, and the numbers of words and lines that were read for it.
+/// The right result of a pass, and the numbers of words and line ends in the pieces that a pass reads.
 pub struct Plain {
     /// All words in lower case, sorted.
     pub words: Vec<(Vec<u8>, Entry)>,
-    /// The number of words that were read.
+    /// The number of words in these pieces.
     pub word_count: u64,
-    /// The number of line ends that were read.
+    /// The number of line ends in these pieces.
     pub line_count: u64,
 }
 
-/// The plain implementation: one thread, no hooks, no code shared with the loop of `index`.
+/// The plain implementation: one thread, no hooks, and no code of the loop in `index` except [`Entry::add`].
 pub fn plain(pieces: &[Piece<'_>]) -> Plain {
     let mut words = BTreeMap::<Vec<u8>, Entry>::new();
     let is_separator = |byte: &u8| !(byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 128);
@@ -34,7 +34,8 @@ pub fn plain(pieces: &[Piece<'_>]) -> Plain {
     Plain { words: words.into_iter().collect(), word_count, line_count }
 }
 
-/// Compares the result of a pass with the right one, word by word and line by line. Describes each difference. Uses as many threads as the pass.
+/// Compares the result of a pass with the right one, word by word and line by line. Returns a description of each difference. Uses as many threads as
+/// the pass.
 pub fn check(plain: &Plain, workers: &[Worker<'_>]) -> Vec<String> {
     let share = plain.words.len().div_ceil(workers.len());
     thread::scope(|scope| {
@@ -45,7 +46,7 @@ pub fn check(plain: &Plain, workers: &[Worker<'_>]) -> Vec<String> {
     })
 }
 
-/// Compares `words` with the results of all workers together. Also describes words in the index of `own` that the input does not have.
+/// Compares `words` with the results of all workers together. Also finds words in the index of `own` that the input does not have.
 fn differences(words: &[(Vec<u8>, Entry)], all: &[Worker<'_>], plain: &Plain, own: &Worker<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut found = Entry::default();

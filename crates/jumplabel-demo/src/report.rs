@@ -23,7 +23,7 @@ impl Progress {
         Progress { terminal: io::stderr().is_terminal(), shown: None }
     }
 
-    /// Shows a line. Leaves it out if less than [`Self::EVERY`] has passed since the last one.
+    /// Shows a line, unless less than [`Self::EVERY`] has passed since the last line was shown.
     pub fn show(&mut self, line: impl FnOnce() -> String) {
         if self.terminal && self.shown.is_none_or(|shown| shown.elapsed() >= Self::EVERY) {
             self.shown = Some(Instant::now());
@@ -101,7 +101,7 @@ pub struct Row {
     pub rates: Vec<f64>,
 }
 
-/// Prints the table. Compares each rate with that of the first row in the same round.
+/// Prints the table. Each ratio compares a row's rate with the first row's rate in the same round.
 pub fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     writeln!(out, "  MB of input in a second of processor time, and its ratio to the first row in the same round")?;
     writeln!(out, "  {:<34} {:>8}  {:>8}  {:>16}", "medians", "MB/s", "ratio", "half lie in")?;

@@ -3,7 +3,7 @@
 //! ```text
 //!  pass::<Gate>   all threads index all pieces      ─► compared with the plain result: words, counts, lines
 //!                 each hook counts how often it ran ─► off: never; on: each time; being flipped: anything between
-//!                 so do the arms of lookups         ─► all in one mode, except while it is being set
+//!                 each arm of lookups counts, too   ─► only the arm of the mode; any arm while the mode is being set
 //! ```
 //!
 //! Phase 3 runs the ways in rounds, in arbitrary order within a round. The table compares only rates of the same round, because whatever slows the
@@ -24,7 +24,7 @@ use crate::plain::{self, Plain};
 use crate::report::{self, Progress, Row, grouped};
 use crate::worker::Worker;
 
-/// The hooks that should have run in a pass.
+/// Whether hooks should have run in a pass: never, each time, or sometimes because another thread flips them.
 #[derive(Clone, Copy, PartialEq)]
 enum Expected {
     Off,
@@ -32,7 +32,7 @@ enum Expected {
     Flipped,
 }
 
-/// The rows of the table.
+/// The ways to run the loop: the rows of the table.
 #[derive(Clone, Copy)]
 enum Way {
     Out,
@@ -104,7 +104,7 @@ impl<'a> Session<'a> {
     /// Runs phase 1: hooks off, sites as the compiler emitted them.
     pub fn off(&mut self, time: Duration, out: &mut impl Write) -> Result<(), Failure> {
         let (start, mut rates) = (Instant::now(), Vec::new());
-        self.pass::<hooks::Keys>(Expected::Off); // This pass warms up, and makes the indexes as large as they get.
+        self.pass::<hooks::Keys>(Expected::Off); // This pass warms up the caches, and the indexes get their full size.
         while rates.is_empty() || start.elapsed() < time {
             rates.push(self.pass::<hooks::Keys>(Expected::Off));
             self.show("phase 1: hooks off", start, time, "");
@@ -158,7 +158,7 @@ impl<'a> Session<'a> {
     }
 
     fn measure(&mut self, way: Way) -> Result<f64, Failure> {
-        // The keys go on first, so that the sites of keys that are off again look as after a flip.
+        // All keys go on first. So each site of a key that goes off again has been flipped, and is not as the compiler emitted it.
         hooks::set_keys(u8::MAX)?;
         if !matches!(way, Way::KeysOn) {
             hooks::set_keys(0)?;
@@ -177,7 +177,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Runs one pass and its check. Returns the throughput of a thread in MB/s.
+    /// Runs one pass and checks its result. Returns the throughput of one thread in MB/s.
     fn pass<G: Gate>(&mut self, expected: Expected) -> f64 {
         let busy = index::pass::<G>(self.pieces, &mut self.workers);
         if std::mem::take(&mut self.inject) {
@@ -193,7 +193,7 @@ impl<'a> Session<'a> {
         self.bytes as f64 / busy.as_secs_f64() / 1e6
     }
 
-    /// Checks that no hook ran while it was off, and that none was left out while it was on.
+    /// Checks that no hook ran while it was off, and that each hook ran on each occasion while it was on.
     fn check_hooks(&mut self, expected: Expected) {
         for (hook, name) in hooks::NAMES.iter().enumerate() {
             let most = if hook == hooks::LINES { self.plain.line_count } else { self.plain.word_count };
@@ -214,7 +214,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Checks that each lookup took the arm of the mode. While another thread sets the mode, each lookup must have taken one of the arms.
+    /// Checks that each lookup took the arm of the mode. While another thread sets the mode, a lookup may take any arm.
     fn check_lookups(&mut self, expected: Expected) {
         let (mut did, words, mode) = (Lookups::default(), self.plain.word_count, LOOKUP.get());
         self.workers.iter().for_each(|worker| did.add(worker.lookups));
@@ -228,7 +228,7 @@ impl<'a> Session<'a> {
         self.lookups.add(did);
     }
 
-    /// Checks the work that an operator asked for.
+    /// Checks the work that the threads did because an operator asked for it.
     fn check_asked(&mut self) {
         let mut did = Asked::default();
         self.workers.iter().for_each(|worker| did.add(worker.asked));
@@ -257,7 +257,7 @@ impl<'a> Session<'a> {
         writeln!(out, "\n{title} ({:.1} s)", start.elapsed().as_secs_f64())
     }
 
-    /// Prints the wrong results. Returns their number.
+    /// Prints the counts and the wrong results. Returns the number of wrong results.
     pub fn verdict(&mut self, out: &mut impl Write) -> io::Result<u64> {
         let calls = grouped(self.ran.iter().sum());
         writeln!(out, "\npasses checked: {}; hooks ran {calls} times", grouped(self.passes))?;

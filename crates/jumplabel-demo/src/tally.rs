@@ -1,5 +1,5 @@
-//! The count of the lines that all threads have indexed. The count is an operation: while it is on, an instruction in place; while it is off,
-//! nothing.
+//! The count of the lines that all threads have indexed. An operation adds to the count: an instruction in place while the count is on, and a nop
+//! while it is off.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +17,7 @@ ops! {
     /// Adds `number` to `count`.
     ///
     /// # Safety
-    /// `count` is the address of a counter that stays.
+    /// `count` is the address of a counter that is never freed.
     unsafe fn add(count: *const AtomicU64, number: u64) {
         Counted => counted, x86_64 unsafe { "{{disp32}} lock add qword ptr [{count}], {number}" };
         Off => nothing;
@@ -32,9 +32,9 @@ unsafe extern "C" fn counted(count: *const AtomicU64, number: u64) {
 /// The number of lines so far.
 pub static LINES: AtomicU64 = AtomicU64::new(0);
 
-/// Counts `number` lines, if lines are counted.
+/// Adds `number` to [`LINES`], if the backend of [`TALLY`] is `Counted`.
 #[inline(never)]
 pub fn lines(number: u64) {
-    // SAFETY: `LINES` is a static counter.
+    // SAFETY: `LINES` is a static, so it is never freed.
     unsafe { add(&raw const LINES, number) };
 }

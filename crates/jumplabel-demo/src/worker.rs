@@ -1,4 +1,4 @@
-//! One thread of a pass, and its work before and after it.
+//! A worker: the index and the hooks of one thread, and the work of the thread before and after a pass.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -15,18 +15,19 @@ use crate::word::{Entry, Ready, Word};
 #[derive(Default)]
 pub struct Worker<'a> {
     pub index: HashMap<Word<'a>, Entry, BuildHasherDefault<Ready>>,
-    /// The hooks' notes on all passes; only `ran` is of the last pass alone.
+    /// The notes of the hooks in all passes. Only `ran` counts the last pass alone.
     pub hooks: Hooks<'a>,
     /// The lookups of the last pass.
     pub lookups: Lookups,
-    /// The work of the last pass that an operator asked for.
+    /// The work that an operator asked for, in the last pass.
     pub asked: Asked,
     /// The processor time of the last pass.
     pub busy: Duration,
 }
 
 impl Worker<'_> {
-    /// Begins a pass. Memory stays allocated, because a pass measures the loop and not the allocator.
+    /// Begins a pass: clears the index and the counts of the last pass. While the key [`KEEP`] is on, memory stays allocated, so that a pass measures
+    /// the loop and not the allocator.
     pub fn begin(&mut self) {
         self.asked = Asked::default();
         if static_branch_unlikely!(TRACE) {
@@ -60,7 +61,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Ends a pass.
+    /// Ends a pass: checks the index and writes a line, if an operator has asked for that.
     pub fn end(&mut self) {
         if static_branch_unlikely!(VERIFY) {
             self.verify();
@@ -70,7 +71,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Checks that each word is found, that it occurs on each of its lines at least once, and that its lines ascend.
+    /// Checks that each word is found in the index, that it occurs on each of its lines at least once, and that its lines ascend.
     #[cold]
     fn verify(&mut self) {
         let is_right = |(word, entry): (_, &Entry)| {

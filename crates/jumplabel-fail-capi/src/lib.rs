@@ -19,7 +19,7 @@ use std::io::Write;
 
 use jumplabel_fail::c::{self, OwnerOfC, Refused};
 
-/// `jumplabel_fail_fn`: the action of a point. It gets the pointer that the program passed.
+/// The header's type `jumplabel_fail_fn`: the action of a point. The function gets the pointer that the program passed.
 type Callback = Option<unsafe extern "C" fn(*mut c_void)>;
 type Visit = Option<unsafe extern "C" fn(*const c_char, *const c_char, *mut c_void)>;
 
@@ -33,6 +33,8 @@ thread_local! {
     static WHY: RefCell<CString> = RefCell::new(CString::default());
 }
 
+/// Returns the text of a string of C. Null, or a text that is not UTF-8, is an error.
+///
 /// # Safety
 /// `text` is null or a string.
 unsafe fn text<'a>(text: *const c_char) -> Result<&'a str, Refused> {
@@ -47,7 +49,8 @@ fn c_string(text: &str) -> CString {
     CString::new(text.replace('\0', "?")).unwrap_or_default()
 }
 
-/// Returns 0, or the number of the error after it has stored the reason, which `jumplabel_fail_error` returns.
+/// Returns 0 for `Ok`. For an error, stores the reason, which `jumplabel_fail_error` returns. Then returns the error's number (errno.h) as a negative
+/// number.
 fn done(result: Result<(), Refused>) -> c_int {
     let (errno, why) = match result {
         Ok(()) => return 0,
@@ -64,7 +67,7 @@ fn panic(text: &str) -> ! {
     std::process::abort();
 }
 
-/// Writes a line to standard error, unless the program has a logger of Rust.
+/// Writes a line to the program's logger of the crate `log` if that logger takes lines of the level Info, otherwise to standard error.
 fn print(text: &str) {
     if log::log_enabled!(log::Level::Info) {
         log::info!("{text}");
@@ -73,11 +76,11 @@ fn print(text: &str) {
     }
 }
 
-/// Runs a point that is on. Returns true if the function around the point shall return. Then `*to` is null, or a text that this library has
-/// allocated.
+/// Runs a point that is on. Returns true if the function around the point shall return. Then `*to` is the argument of the action `return`: a text
+/// that this library has allocated, or null.
 ///
 /// # Safety
-/// `name` is a text of this length; `to` is null, or a place for a pointer.
+/// `name` leads to `length` bytes. `to` is null, or leads to a place for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jumplabel_fail_reach_(name: *const c_char, length: usize, to: *mut *mut c_char) -> bool {
     // SAFETY: the macro passes a literal and its length.

@@ -42,7 +42,8 @@ pub const KEY_BYTES: usize = 8;
 
 /// A flag of a check's entry: the value of the check if it falls through (1 for `static_branch_likely`).
 pub const ARM: u32 = 1 << 0;
-/// A flag of an entry and of a key record: the key word leads to a slot. The slot holds the address of the static that contains the key.
+/// A flag in an entry's meta, and in the shape of a declaration: the key word leads to a slot. The slot holds the address of the static that contains
+/// the key.
 pub const INDIRECT: u32 = 1 << 1;
 /// The number of the lowest bit of an entry's kind, which has four bits.
 pub const KIND_SHIFT: u32 = 2;
@@ -85,18 +86,18 @@ pub const UNLINKED: u32 = 1 << 7;
 /// A flag that only the assembler uses: the site's first instruction is a jump. It is the bit of [`UNLINKED`].
 #[doc(hidden)] // For the macros.
 pub const JUMPS: u64 = 1 << 7;
-/// The number of the lowest bit of the number above the flags. In an entry, that number is the offset of an indirect key in its static. In
-/// a key record, it is the distance between the elements of an array of keys.
+/// The number of the lowest bit of the number above the flags. In an entry's meta, that number is the offset of an indirect key in its static. In the
+/// shape of a declaration, it is the distance between the elements of an array of keys.
 pub const OFFSET_SHIFT: u32 = 8;
-/// A flag of a key record: the default of its keys is true.
+/// A flag in the shape of a declaration: the default of the declared keys is true.
 pub const DEFAULT: u32 = 1 << 0;
-/// A flag of a key record: it is the record of a static call, not of a key.
+/// A flag in the shape of a declaration: it declares a static call, not a key.
 pub const CALL: u32 = 1 << 2;
-/// A flag of a key record: it is the record of a static mode, not of a key.
+/// A flag in the shape of a declaration: it declares a static mode, not a key.
 pub const MODE: u32 = 1 << 3;
-/// A flag of a key record of C: the third word of the record leads to a function. The function describes the tracepoint of the key, for the
-/// watcher of semaphores.
+/// A flag in the shape of a declaration in C: the third word of the key record leads to a function. The function describes the tracepoint of the key,
+/// for the watcher of semaphores.
 pub const TRACED: u32 = 1 << 4;
-/// A flag of a key record of C: the key follows a semaphore of the program's probes of `<sys/sdt.h>`. A word after the key leads to the
+/// A flag in the shape of a declaration in C: the key follows a semaphore of the program's probes of `<sys/sdt.h>`. A word after the key leads to the
 /// semaphore.
 pub const SEMAPHORE: u32 = 1 << 5;

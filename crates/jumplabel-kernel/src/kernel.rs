@@ -26,8 +26,8 @@ const EARLY: u32 = 0;
 const LIVE: u32 = 1;
 const UNAVAILABLE: u32 = 2;
 
-/// The platform of a kernel, which declares it as a static. `CPUS` is the largest number of CPUs: at most 64, or 32 if a word has 32 bits. `PAGES`
-/// is the number of pages of its [`Memory`].
+/// The platform of a kernel. The kernel declares a static of this type. `CPUS` is the largest number of CPUs: at most 64, or 32 if a word has 32
+/// bits. Each CPU's number must be below `CPUS`. `PAGES` is the number of pages of this platform's [`Memory`].
 pub struct Kernel<M, const CPUS: usize, const PAGES: usize> {
     machine: M,
     memory: Memory<PAGES>,

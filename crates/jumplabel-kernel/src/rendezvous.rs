@@ -43,7 +43,8 @@ impl<const CPUS: usize> Rendezvous<CPUS> {
         }
     }
 
-    /// Sets whether flips must stop this CPU. Called with the lock held.
+    /// Sets whether flips must stop the CPU `cpu`. Called with the lock held, or by [`Kernel::start`](crate::Kernel::start) before any other CPU
+    /// runs.
     pub(crate) fn set_online(&self, cpu: usize, is_online: bool) {
         let bit = 1 << cpu;
         let _ = if is_online {

@@ -1,10 +1,11 @@
-//! Tells whether two threads ran at the same time. A broken twin that must lose a race cannot lose it on one processor.
+//! Tells whether two threads ran at the same time. A test needs this if its broken twin must lose a race, because no race is lost on one processor.
 //!
 //! A thread reads a number twice in a row, while other threads change it all the time. If the two values differ, another thread ran in between: at
-//! the same time on another processor, or because this thread was stopped there. The system counts how often this thread was stopped, which explains
-//! as many differences. Each further one shows a thread that ran at the same time. No clock is needed.
+//! the same time on another processor, or because this thread was stopped there. The system counts how often this thread was stopped. Each stop
+//! explains at most one difference. Each further difference shows a thread that ran at the same time. No clock is needed.
 
-/// The number of differences that is enough. A broken twin must lose a race that is possible for an equally long time, so it also loses it often.
+/// A number of differences after which a broken twin must have lost its race, if the race is possible for as long a time as the two reads take. For a
+/// rarer race, a test takes a multiple of this number.
 pub const ENOUGH: u64 = 1000;
 
 /// The differences that a thread has seen.

@@ -27,7 +27,7 @@ pub fn leave_out(what: &str) {
 /// True if a tool can be started. If not, this says so, and the caller must leave out the part that needs the tool.
 ///
 /// # Panics
-/// As [`leave_out`], if the tool is missing.
+/// If the tool is missing and [`leave_out`] panics.
 #[must_use]
 pub fn has(tool: impl AsRef<OsStr>) -> bool {
     let tool = tool.as_ref();

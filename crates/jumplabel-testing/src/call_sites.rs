@@ -22,7 +22,7 @@ fn near(address: usize, bytes: usize) -> *mut u8 {
     places.map(map).find(|&page| page != MAP_FAILED).expect("no room in reach").cast()
 }
 
-/// Maps executable memory within reach of `address`. `write` fills it with code; the result is its address.
+/// Maps executable memory within reach of `address`, and lets `write` fill the memory with code. Returns the memory's address.
 pub fn code(address: usize, bytes: usize, write: impl FnOnce(&mut [u8])) -> usize {
     let page = near(address, bytes);
     // SAFETY: the code is in the new mapping, which nobody else uses.
@@ -33,7 +33,7 @@ pub fn code(address: usize, bytes: usize, write: impl FnOnce(&mut [u8])) -> usiz
     page as usize
 }
 
-/// The addresses, in `bytes` bytes of code, of all four-byte displacements that lead to `target`.
+/// Returns the addresses of all four-byte displacements that lead to `target`, in the `bytes` bytes of code at `code`.
 ///
 /// # Safety
 /// The `bytes` bytes at `code`, and four bytes after them, can be read.
@@ -50,10 +50,10 @@ pub fn displacement(address: usize) -> usize {
     (address + 4).wrapping_add_signed(distance as isize)
 }
 
-/// Registers a table that lists `sites`: displacements in instructions that call the trampoline of `call`.
+/// Registers a table that lists `sites`: the addresses of displacements in instructions that call the trampoline of `call`.
 ///
 /// # Safety
-/// Each of `sites` is the displacement of such an instruction.
+/// Each of `sites` is the address of the displacement of such an instruction.
 pub unsafe fn list(call: &'static RawCall, trampoline: *const (), sites: &[usize]) {
     const RECORD: usize = size_of::<Object>();
     const ENTRY: usize = 16;

@@ -87,7 +87,7 @@ impl Build {
     }
 
     /// Locks the project's target directory until the file is closed, because two builds of a project write their results to the same place. Cargo's
-    /// own lock ends before the results are copied. (Tests under Wine build nothing.)
+    /// own lock ends before the results are copied. (On Windows there is no lock, because tests under Wine build nothing.)
     fn alone(&self) -> std::io::Result<std::fs::File> {
         std::fs::create_dir_all(self.target_dir())?;
         let file = std::fs::File::create(self.target_dir().join(".alone"))?;

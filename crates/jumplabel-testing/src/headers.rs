@@ -1,4 +1,4 @@
-//! Changes the program headers of a 64-bit, little-endian file as some linkers, and BOLT 22, do.
+//! Changes the program headers of an ELF file (64-bit, little-endian) as some linkers, and BOLT 22, do.
 
 const PT_NULL: u32 = 0;
 const PT_LOAD: u32 = 1;
@@ -8,13 +8,14 @@ const EXECUTABLE: u32 = 1;
 /// Removes PT_GNU_STACK, as `-z nognustack` does.
 ///
 /// # Panics
-/// If the file has no such header. The function below panics then, too.
+/// If the file has no such header. [`code_for_stack`] panics then, too.
 pub fn without_stack(file: &mut [u8]) {
     let stack = places(file).find(|&place| kind(file, place) == PT_GNU_STACK).expect("PT_GNU_STACK");
     put(file, stack, PT_NULL.into(), 4);
 }
 
-/// Replaces PT_GNU_STACK by a second segment of code, as `llvm-bolt --use-gnu-stack` does. It is a copy of the first one, after all other segments.
+/// Replaces PT_GNU_STACK by a second segment of code, as `llvm-bolt --use-gnu-stack` does. The second segment has the bytes of the first one, at
+/// addresses after all other segments.
 pub fn code_for_stack(file: &mut [u8]) {
     const FAR: u64 = 2 << 20;
     let loaded = || places(file).filter(|&place| kind(file, place) == PT_LOAD);

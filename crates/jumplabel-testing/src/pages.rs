@@ -12,14 +12,14 @@ use jumplabel::arch::Native;
 use jumplabel::{RawKey, StaticKeyFalse};
 use jumplabel_format::Arch;
 
-/// The largest page size of this instruction set, in bytes. Functions at multiples of it are on different pages whatever size the system uses.
+/// The largest page size of this instruction set, in bytes. Functions at multiples of this size are on different pages whatever size the system uses.
 pub const PAGE: usize = if cfg!(any(target_arch = "aarch64", target_arch = "powerpc64", target_arch = "loongarch64")) {
     65536
 } else {
     4096
 };
 
-/// The alignment of a site.
+/// The alignment of a site, in bytes.
 pub const ALIGN: usize = if Native::SINGLE_STORE {
     4
 } else if cfg!(target_arch = "s390x") {

@@ -1,5 +1,5 @@
-//! Two threads with real-time priorities on one processor. The upper one runs as long as it does not sleep. So if it waits for the lower one, and only
-//! yields, it waits for ever.
+//! Two threads with real-time priorities on one processor. The upper thread runs as long as it does not sleep. So if the upper thread waits for the
+//! lower one, and only yields, it waits for ever.
 //!
 //! ```text
 //!   lower   begins something ── wakes the upper one          goes on ── both are done
@@ -17,8 +17,8 @@ use std::time::Duration;
 pub struct Upper(thread::JoinHandle<()>);
 
 impl Upper {
-    /// Makes this thread the lower one, and starts the upper one, which waits for [`wake`] and then runs `body`. None if the system
-    /// does not allow that. For a scenario: the process cannot go back.
+    /// Makes this thread the lower one, and starts the upper one, which waits for [`wake`] and then runs `body`. `None` if the system does not allow
+    /// that. Only for a scenario, because the process keeps its limits and its processor.
     pub fn new(body: impl FnOnce() + Send + 'static) -> Option<Upper> {
         // SAFETY: these calls concern only this process, and get structures of the right types.
         unsafe {
@@ -69,7 +69,7 @@ impl Upper {
 static READY: AtomicBool = AtomicBool::new(false);
 static WOKEN: AtomicBool = AtomicBool::new(false);
 
-/// Wakes the upper thread. It runs at once, until it sleeps.
+/// Wakes the upper thread, which then runs at once, until it sleeps.
 pub fn wake(upper: &Thread) {
     WOKEN.store(true, Ordering::Relaxed);
     upper.unpark();

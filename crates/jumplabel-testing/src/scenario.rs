@@ -6,7 +6,8 @@
 //!     child   finds JUMPLABEL_SCENARIO in its environment and runs the body
 //! ```
 //!
-//! So a deadlock fails instead of hanging, and a broken twin may die or hang without harm: [`Scenario::fails`] and [`Scenario::hangs`] demand that.
+//! So a test that deadlocks fails, and does not hang. A broken twin may die or hang without harm: [`Scenario::fails`] demands that it fails,
+//! [`Scenario::hangs`] that it hangs.
 
 #[cfg(unix)]
 #[path = "scenario/unix.rs"]
@@ -66,7 +67,8 @@ pub fn slowness() -> u32 {
     std::env::var("JUMPLABEL_SLOWNESS").map_or(1, |slowness| slowness.parse().expect("JUMPLABEL_SLOWNESS is a number"))
 }
 
-/// The number of rounds to run, if each round has many dangerous moments: `number`, or fewer on a slow machine, where a round has as many of them.
+/// The number of rounds to run, if each round has many dangerous moments: `number`, or fewer on a slow machine. A round takes longer there, but has
+/// as many such moments.
 pub fn rounds(number: usize) -> usize {
     number.div_ceil(slowness() as usize)
 }

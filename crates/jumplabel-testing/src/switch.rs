@@ -15,7 +15,7 @@ modes! {
 }
 
 static_mode! {
-    /// A mode.
+    /// The mode of the switch in [`colour`], and of switches in other crates.
     pub static COLOUR: Colour = Green;
 }
 

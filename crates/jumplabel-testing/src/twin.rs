@@ -79,7 +79,7 @@ pub trait Twin: Sync {
 /// Replaces the platform by `twin`.
 pub fn install(twin: impl Twin + 'static) {
     jumplabel::text_reserved(0..1).unwrap(); // This call initialises parts of the built-in platform that a twin uses.
-    // SAFETY: this is the start of a scenario, where nobody flips yet.
+    // SAFETY: a scenario calls this at its start, where no thread flips yet, and the platform is leaked, so it lives for ever.
     unsafe { set_platform(platform(twin)) };
 }
 
@@ -102,7 +102,7 @@ impl<T: Twin + ?Sized> Writer for Through<'_, T> {
 
 struct Twinned<T>(T);
 
-// SAFETY: the built-in platform keeps the contract of `Platform`. A twin breaks it only where its test wants that.
+// SAFETY: the built-in platform keeps the contract of `Platform`. A twin breaks the contract only where its test wants that.
 unsafe impl<T: Twin> Platform for Twinned<T> {
     fn lock(&self) -> Result<Token, Error> {
         self.0.lock()

@@ -1,6 +1,6 @@
 //! Reads the version maps of the shared C libraries (`crates/jumplabel-capi/install/*.map`).
 
-/// `NAME@VERSION` of each name that a map shows, in the order of the map. A version's own name is not among them.
+/// `NAME@VERSION` of each name that a map shows, in the order of the map. The names of the versions themselves are left out.
 pub fn names(map: &str) -> Vec<String> {
     let (mut found, mut version) = (Vec::new(), None);
     for line in map.lines() {

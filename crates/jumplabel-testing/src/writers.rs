@@ -10,7 +10,7 @@ pub fn works(writer: Option<WriterKind>) -> bool {
     writer != Some(WriterKind::Procmem) || scenario::emulator().is_none()
 }
 
-/// The writer for turn `number`: the list of [`all`], again and again.
+/// The writer for turn `number`. The turns go through the list of [`all`] again and again.
 pub fn turn(number: usize) -> Option<WriterKind> {
     let all = all();
     all[number % all.len()]

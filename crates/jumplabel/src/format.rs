@@ -47,7 +47,7 @@ const fn prefixed(kind: u8) -> u32 {
     if cfg!(jumplabel_site_prefix) && has_prefix { PREFIXED } else { 0 }
 }
 
-/// The shape word of a key record. It says what the default is, whether the key word leads to a GOT slot, and how far the elements of an array are
+/// The shape word of a declaration. It says what the default is, whether the key word leads to a GOT slot, and how far the elements of an array are
 /// apart.
 #[must_use]
 #[doc(hidden)] // For the macros.

@@ -29,7 +29,7 @@ pub use sites::{Site, for_each_mode_site, for_each_site, loading};
 /// and so do declarations in C. After that, calls `visit` for each key to which a list gives a name: see [`List::names`](crate::List::names).
 ///
 /// The function collects the keys under the lock, and calls `visit` after it has released the lock. So `visit` can flip keys. Do not unload an object
-/// while its keys are visited, nor while you use anything that `visit` stored. Costs one binary search for each key in each object.
+/// while its keys are visited, nor while you use anything that `visit` stored. For each key, costs a binary search in the index of each object.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`]. If the lock cannot be taken, the errors of [`RawKey::seal`]. In the fallback, [`Error::NoRecords`] if no constructors have

@@ -74,8 +74,8 @@ impl Guards {
     }
 }
 
-/// A guard of a key. It has set the state of the key. When the guard is dropped, even by a panic, the key gets its old state back. [`RawKey::scoped`]
-/// makes guards.
+/// A guard of a key. It has set the state of the key. When the guard is dropped, even by a panic, the key gets its old state back. If that flip is
+/// refused, the key stays as it is. [`RawKey::scoped`] makes guards.
 #[derive(Debug)]
 #[must_use = "the key goes back to its state when the guard is dropped"]
 pub struct KeyGuard {

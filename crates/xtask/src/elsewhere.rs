@@ -1,6 +1,6 @@
 //! Checks systems for which the library has only the fallback, in which each check loads its key. `cargo check` runs for each of them. For macOS and
-//! FreeBSD, programs are linked (`link`). The core's tests run on one system, wasm32-wasip1, whose runner is a package of PyPI. For kernels' targets
-//! with the fallback, if only in C, builds the crates that kernels in Rust and in C use.
+//! FreeBSD, programs are linked (`link`). The core's tests run on one system, wasm32-wasip1, whose runner is a package of PyPI. Also builds the
+//! crates that kernels use, for targets of kernels that have the fallback (riscv32 only in C).
 
 mod link;
 mod windows;
@@ -106,7 +106,7 @@ fn tests(sh: &Shell, skipped: &mut Skipped) -> Result<()> {
     }
     let runner = format!("timeout 300 {python} {}", crate::root().join("crates/xtask/src/wasi.py").display());
     let tests = SETS.split(' ').flat_map(|set| ["--test", set]);
-    // The names are exact, because the part of a name could match more tests than the one that is meant.
+    // The names are exact, because a part of a name could match other tests, too.
     let not_there = NOT_THERE.iter().flat_map(|test| ["--skip", test]);
     let command = cmd!(sh, "cargo test --target-dir target/elsewhere -p jumplabel --target {WASI} --lib")
         .env("CARGO_TARGET_WASM32_WASIP1_RUNNER", runner)

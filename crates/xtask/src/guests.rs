@@ -44,8 +44,8 @@ pub fn run(sh: &Shell, targets: &[&Target], require: bool) -> Result<()> {
     skipped.end(require || in_ci())
 }
 
-/// Runs apt for packages of one architecture, and perhaps of another release than the machine's. Its lists are in a directory of their own, so the
-/// machine's lists stay as they are.
+/// Runs apt for packages of one architecture, and perhaps of another release than the machine's. The package lists are in a directory of their own,
+/// so the machine's lists stay as they are.
 struct Apt<'a> {
     sh: &'a Shell,
     directory: &'a Path,
@@ -76,7 +76,7 @@ impl Apt<'_> {
             options.push("Dir::Etc::sourceparts=/dev/null".into());
         }
         let apt = Apt { sh, directory, options };
-        let _ = apt.run("apt-get", &["update"]); // A mirror need not have all suites of the release.
+        let _ = apt.run("apt-get", &["update"]); // An error is ignored: a mirror need not have all suites of the release.
         Ok(apt)
     }
 

@@ -176,7 +176,7 @@ fn printed(command: Cmd<'_>) -> Result<String> {
     if output.status.success() { Ok(printed.into()) } else { bail!("{}\n{printed}", output.status) }
 }
 
-/// Returns whether a directory of `PATH` has such a program, or whether it is at this absolute path.
+/// Returns whether a directory of `PATH` has the program, or, for an absolute path, whether there is such a file.
 fn has(program: &str) -> bool {
     env::split_paths(&env::var_os("PATH").unwrap_or_default()).any(|directory| directory.join(program).is_file())
 }

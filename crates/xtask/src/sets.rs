@@ -1,5 +1,5 @@
-//! Runs sets of tests in parallel. One cargo builds their programs first. No cargo runs them: a second cargo may replace a program while the tests of
-//! the first one run it.
+//! Runs sets of tests in parallel. One cargo builds their programs first. The programs are then started without cargo, because a second cargo could
+//! replace a program while the tests in it run.
 //!
 //! A goal of make may run in parallel with the sets: many tests wait most of the time, but a compiler does not.
 
@@ -12,10 +12,11 @@ use xshell::{Shell, cmd};
 /// The beginning of an argument that is a goal of make.
 const GOAL: &str = "make ";
 
-/// The set of cargo-jumplabel. Cargo builds the program of that crate along with it, because other sets start the program.
+/// The set of cargo-jumplabel. This set is always built, because cargo builds the program of that crate along with it, and other sets start the
+/// program.
 const WITH_PROGRAM: &str = "workspaces";
 
-/// The set of jumplabel-bench. Without this set, neither that crate is built nor the crates that only it uses: this saves a minute of a processor.
+/// The set of jumplabel-bench. If it is not wanted, that crate is not built, nor the crates that only it uses. This saves a minute of processor time.
 const OF_BENCHMARKS: &str = "smoke";
 
 pub fn run(sh: &Shell, sets: &[String]) -> Result<()> {

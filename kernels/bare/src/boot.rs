@@ -1,5 +1,5 @@
-//! Machine mode: the way from reset to supervisor mode, and this kernel's own handler there, which turns ticks of the timer into software interrupts
-//! of supervisor mode. The library's handler runs before it, and forwards the requests of other harts.
+//! Machine mode: the way from reset to supervisor mode, and this kernel's own handler in machine mode, which turns ticks of the timer into software
+//! interrupts of supervisor mode. The library's handler runs before that handler, and forwards the requests of other harts.
 
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -15,7 +15,7 @@ const TIMERS: usize = 0x200_4000;
 /// The time between two ticks: a millisecond at 10 MHz.
 const TICK: u64 = 10_000;
 
-/// The memory of each hart's handler in machine mode, 8 bytes each: three saved registers, and the address of its timer's register.
+/// The memory of the handler in machine mode, for each hart: three saved registers and the address of the hart's timer, in places of 8 bytes.
 static OF_HANDLER: [[AtomicUsize; 32 / REGISTER]; HARTS] =
     [const { [const { AtomicUsize::new(0) }; 32 / REGISTER] }; HARTS];
 
@@ -26,7 +26,7 @@ macro_rules! next_tick {
         "ld a2, (a1); li a3, {tick}; add a2, a2, a3; sd a2, (a1)"
     };
 }
-/// The same, one half after the other. The timer asks for no interrupt before machine mode ends.
+/// The same, one half after the other. Between the two stores the time may be wrong, but no interrupt of the timer is taken before machine mode ends.
 #[cfg(target_arch = "riscv32")]
 macro_rules! next_tick {
     () => {
@@ -34,7 +34,7 @@ macro_rules! next_tick {
     };
 }
 
-/// The highest address of memory, shifted by two: physical addresses have 56 bits, or 34.
+/// The highest address of memory, shifted by two. Physical addresses have 56 bits on riscv64, and 34 bits on riscv32.
 const ALL: usize = if REGISTER == 8 { usize::MAX >> 10 } else { usize::MAX };
 
 forward_requests!("machine_entry", "timer_entry");
@@ -75,7 +75,7 @@ unsafe extern "C" {
 /// Ends the ticks of this hart's timer. A tick that came before may be pending.
 pub fn stop_timer() {
     let timer = (TIMERS + 8 * hart::number()) as *mut u32;
-    // SAFETY: this is the upper half of the register of this hart's timer, which is mapped. Its handler in machine mode interrupts this hart either
+    // SAFETY: this is the upper half of the register of this hart's timer, which is mapped. The handler in machine mode interrupts this hart either
     // before the store or after it, and adds to both halves.
     unsafe { timer.add(1).write_volatile(u32::MAX >> 1) };
 }

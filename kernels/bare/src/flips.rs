@@ -32,20 +32,20 @@ fn traced(number: u32) -> u32 {
 static OURS: Spin = Spin::new();
 static FOREIGN: foreign::Lock = foreign::Lock::new();
 
-/// A platform with too few CPUs for these four harts.
+/// A platform for two CPUs, which is too few for these four harts.
 static SMALL: Kernel<Here, 2, 1> = Kernel::new(Here);
 
 static LET_GO: AtomicBool = AtomicBool::new(false);
 /// Counts flips: it is twice the number of finished flips, plus 1 during a flip.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
-/// For each hart, the last epoch in which it compared its sites with their keys.
+/// For each hart, the last epoch in which the hart compared its sites with their keys.
 static LAST: [AtomicU32; HARTS] = [const { AtomicU32::new(0) }; HARTS];
 static STALE: AtomicU32 = AtomicU32::new(0);
 static COMPARED: AtomicU32 = AtomicU32::new(0);
 /// True at the end of the test: then all harts flip, and `DONE` counts the harts that are done.
 static ALL_FLIP: AtomicBool = AtomicBool::new(false);
 static DONE: AtomicU32 = AtomicU32::new(0);
-/// True after that: then all harts stop their timers, and `STOPPED` counts the harts that have done so.
+/// True after all harts have flipped: then they stop their timers, and `STOPPED` counts the harts that have done so.
 static ALL_STOP: AtomicBool = AtomicBool::new(false);
 static STOPPED: AtomicU32 = AtomicU32::new(0);
 
@@ -131,8 +131,8 @@ fn stop_timer() {
     STOPPED.fetch_add(1, Release);
 }
 
-/// Flips while no timer runs. Each flip makes requests to each other hart, and the first may find a tick that was pending. `TRACE` is on meanwhile,
-/// also at the site that runs after `answer`.
+/// Flips while no timer runs. Each flip sends requests to each other hart. The handler of the first request may also find a tick that was pending.
+/// `TRACE` is on meanwhile, also at the site that runs after `answer`.
 fn requests_are_no_ticks() -> Result<(), Error> {
     const REQUESTS: u32 = 10;
     until(|| STOPPED.load(Acquire) as usize == HARTS);

@@ -1,4 +1,4 @@
-//! The number of harts, the number of the hart that runs, and what a register is.
+//! The number of harts, the number of the hart that runs, and the size of a register.
 
 use jumplabel_kernel::riscv;
 

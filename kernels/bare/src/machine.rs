@@ -16,7 +16,7 @@ pub struct Here;
 /// Both numbers are 0, because this kernel runs at its physical addresses.
 const WINDOW: Window = Window::new(0, 0);
 
-// SAFETY: each function does what its name says.
+// SAFETY: each function does what its description in `Machine` says. Each hart has a number of its own, below `HARTS`.
 unsafe impl Machine for Here {
     fn cpu(&self) -> usize {
         hart::number()

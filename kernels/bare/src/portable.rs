@@ -1,5 +1,5 @@
-//! Tests that other instruction sets run in user space, or in the kernel with firmware. For 32 bits there is only this kernel, so they run here:
-//! keys, naked keys, switches, tables of operations, static calls to near and far functions, keys that load, and the stack that flips take.
+//! Tests that other instruction sets run in user space, or in the kernel with firmware. RISC-V of 32 bits has only this kernel, so the tests run
+//! here: keys, naked keys, switches, tables of operations, static calls to near and far functions, keys that load, and the stack that flips take.
 
 use core::arch::asm;
 use core::cell::UnsafeCell;
@@ -24,7 +24,7 @@ mod operations;
 #[path = "../../../crates/jumplabel/tests/conformance/stack.rs"]
 mod painted;
 
-/// For the measurement: this is a kernel.
+/// The measurement in `painted` reads this, because a kernel has other limits.
 const IS_KERNEL: bool = true;
 
 /// A stack for the tests, because those of this kernel have only 4 KiB.
@@ -33,7 +33,7 @@ struct Stack(UnsafeCell<[u8; STACK]>);
 const STACK: usize = 32 << 10;
 static LARGE: Stack = Stack(UnsafeCell::new([0; STACK]));
 
-// SAFETY: only hart 0 uses it.
+// SAFETY: only hart 0 uses the stack.
 unsafe impl Sync for Stack {}
 
 /// Calls `work` on the large stack.
@@ -110,7 +110,7 @@ fn switches() -> Result<(), Error> {
     Ok(())
 }
 
-/// Arguments in all registers of arguments, and on the stack.
+/// A function whose arguments take all registers for arguments, and a part of the stack.
 type Sum = fn(u64, [u32; 2], u8, u64, u16, u64, u32) -> u64;
 static_call! { static SUM: fn(u64, [u32; 2], u8, u64, u16, u64, u32) -> u64 = sum; }
 

@@ -14,7 +14,7 @@ impl Table {
         Table([const { AtomicUsize::new(0) }; 4096 / REGISTER])
     }
 
-    /// The entry of another table that leads to this one.
+    /// The entry by which another table leads to this one.
     fn entry(&self) -> usize {
         (&raw const *self) as usize >> 2 | 1
     }
@@ -29,7 +29,7 @@ static WINDOW_PAGES: Table = Table::new();
 const MEMORY: usize = 2 << 30;
 const IMAGE_PART: usize = 2 << 20;
 
-/// Where pages are mapped a second time.
+/// The address of the window, where pages are mapped a second time.
 const WINDOW: usize = 3 << 30;
 
 const READ: usize = 2;

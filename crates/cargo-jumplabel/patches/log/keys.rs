@@ -7,7 +7,7 @@
 #[path = "sync.rs"]
 mod sync;
 
-// In upstream's root, the name `std` stands for core.
+// In upstream's root, the name `std` can stand for core.
 extern crate std as library;
 
 use core::panic::Location;
@@ -27,7 +27,7 @@ pub struct Keyed {
     #[doc(hidden)]
     pub key: jumplabel::StaticKey<false, true>,
     level: Level,
-    /// The target; None if the program computes it.
+    /// The target, if it is the module's path or a literal, and the program passes no logger of its own.
     target: Option<&'static str>,
     place: &'static Location<'static>,
     /// True if the logger was asked, and has refused it.
@@ -52,22 +52,22 @@ impl Keyed {
         }
     }
 
-    /// Its level.
+    /// The callsite's level.
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// Its target. None if the program computes it, or passes a logger of its own.
+    /// The callsite's target. `None` if the program computes the target, or passes a logger of its own.
     pub fn target(&self) -> Option<&'static str> {
         self.target
     }
 
-    /// Its place in the source.
+    /// The callsite's place in the source.
     pub fn place(&self) -> &'static Location<'static> {
         self.place
     }
 
-    /// True if its key is on.
+    /// True if the callsite's key is on.
     pub fn is_on(&self) -> bool {
         self.key.is_enabled()
     }
@@ -96,7 +96,7 @@ pub fn for_each(visit: impl FnMut(&'static Keyed)) -> Result<(), jumplabel::Erro
     KEYED.for_each(visit)
 }
 
-/// The error that kept keys from following the last change, if there was one. They will follow the next change.
+/// The error that kept the keys from following the last change, if there was one. The keys follow again at the next change.
 pub fn last_error() -> Option<jumplabel::Error> {
     sync::last_error()
 }
@@ -104,7 +104,7 @@ pub fn last_error() -> Option<jumplabel::Error> {
 /// Asks the logger about each callsite whose target is known, and turns all keys on or off accordingly, in one batch.
 ///
 /// # Errors
-/// Those of `jumplabel::set_all`. Then all keys are as they were.
+/// Those of `jumplabel::List::for_each` and `jumplabel::set_all`. All keys are then as they were.
 pub fn ask_logger() -> Result<jumplabel::Outcome, jumplabel::Error> {
     KEYED.for_each(|callsite| {
         let is_enabled = |target| logger().enabled(&Metadata::builder().level(callsite.level).target(target).build());
@@ -113,7 +113,7 @@ pub fn ask_logger() -> Result<jumplabel::Outcome, jumplabel::Error> {
     sync::sync(&KEYED, loaded)
 }
 
-/// Called when the maximum level or the logger has changed: the old logger's refusals do not count any more.
+/// Forgets the refusals of the old logger, and makes the keys follow. Called when the maximum level or the logger has changed.
 pub(crate) fn changed() {
     // If callsites cannot be listed, `follow` keeps the reason.
     let _ = KEYED.for_each(|callsite| callsite.is_refused.store(false, Ordering::SeqCst));

@@ -1,5 +1,6 @@
-//! Decides where an event goes if its callsite's key is on: by upstream's checks, and by those of others that want events. `cargo jumplabel tracing`
-//! has written this file; upstream does not have it.
+//! Decides where an event goes if its callsite's key is on. Upstream's checks decide whether it goes to subscribers. *Others* may want it, too: those
+//! that force or follow the callsite, tracers, and listeners of the tracepoint `reached`. `cargo jumplabel tracing` has written this file; upstream
+//! does not have it.
 //!
 //! ```text
 //!   check        called by the function with the event
@@ -14,7 +15,7 @@ use super::{number, reached, DefaultCallsite, Goes, Keyed};
 use crate::dispatcher;
 use crate::metadata::{Level, LevelFilter};
 
-/// Returns where an event or a new span goes if the key is on: upstream's checks decide, unless others want it, too. `level` is the callsite's, which
+/// Returns where an event or a new span goes if the key is on: if no others want it, upstream's checks decide. `level` is the callsite's level, which
 /// the compiler knows.
 ///
 /// All callsites share this function. The function with the event has no check of its own, which makes it a fifth smaller (docs/tracing.md, Cost).
@@ -32,8 +33,8 @@ pub fn check(callsite: &'static Keyed, level: Level) -> Goes {
     }
 }
 
-/// The rest of [`check`]: subscribers are asked about each event, or the callsite is new, or off. A function of its own, so that [`check`] needs no
-/// stack.
+/// The rest of [`check`], for callsites about which subscribers are asked at each event, and for those that are new or refused. It is a function of
+/// its own, so that [`check`] needs no stack.
 #[inline(never)]
 fn ask(callsite: &'static Keyed) -> Goes {
     let meta = callsite.meta();

@@ -36,11 +36,11 @@ pub use tracers::{watch_tracers, Note};
 /// True if callsites have keys. They have none on systems where the library does not patch code.
 pub const HAS_KEYS: bool = jumplabel::if_sites!({ true } else { false });
 
-/// True if events go to the crate `log` until there is a subscriber. Then all keys are on until there is one.
+/// True if events go to the crate `log` until there is a subscriber. All keys are on until then.
 const LOGS: bool = cfg!(feature = "jumplabel-log");
 
-/// A callsite with a key. What an event reads that is on, or about which subscribers are asked, comes first and together: most often, it is one line
-/// of the data cache. (Without `repr(C)`, the compiler puts `others` at the end.)
+/// A callsite with a key. The fields that an event reads while its key is on come first and together: most often, they are in one line of the data
+/// cache. (Without `repr(C)`, the compiler puts `others` at the end.)
 #[derive(Debug)]
 #[repr(C)]
 pub struct Keyed {
@@ -49,7 +49,7 @@ pub struct Keyed {
     others: Others,
     #[doc(hidden)]
     pub key: jumplabel::StaticKey<LOGS, true>,
-    /// The text of its message, before values are inserted.
+    /// The text of the callsite's message, before values are inserted.
     text: &'static str,
     marks: Marks,
     /// The function to which tracers attach, if the callsite has a note.
@@ -71,7 +71,7 @@ pub struct Status {
     pub on: usize,
     /// The number of callsites whose events are sent to subscribers even if these do not want them.
     pub forced: usize,
-    /// The error that kept keys from following the last rebuild of interests. They will follow the next one.
+    /// The error that kept the keys from following the last rebuild of interests. The keys follow again at the next rebuild.
     pub error: Option<jumplabel::Error>,
 }
 
@@ -133,27 +133,27 @@ impl Keyed {
         self.inner.meta
     }
 
-    /// The text of its message, before values are inserted: a literal of the source. Empty if it has none.
+    /// The text of the callsite's message, before values are inserted: a literal of the source. Empty if there is none.
     pub fn text(&self) -> &'static str {
         self.text
     }
 
-    /// True if its key is on.
+    /// True if the callsite's key is on.
     pub fn is_on(&self) -> bool {
         self.key.is_enabled()
     }
 
-    /// The number of sites of its key. 0 if they cannot be counted.
+    /// The number of sites of the callsite's key. 0 if they cannot be counted.
     pub fn sites(&'static self) -> usize {
         jumplabel::for_each_site(self.key.raw(), |_| ()).unwrap_or(0)
     }
 
-    /// True if its events are sent to subscribers even if these do not want them.
+    /// True if the callsite's events are sent to subscribers even if these do not want them.
     pub fn is_forced(&self) -> bool {
         self.marks.forced() > 0
     }
 
-    /// True if an attached tracer keeps its key on.
+    /// True if an attached tracer keeps the callsite's key on.
     pub fn is_traced(&self) -> bool {
         self.others.is_tracer_known()
     }
@@ -214,7 +214,7 @@ impl Deref for Keyed {
     }
 }
 
-/// Makes keys follow interests when it is dropped, even if a subscriber has panicked meanwhile.
+/// Makes the keys follow interests when it is dropped, so that they follow even if a subscriber panics meanwhile.
 pub(crate) struct SyncAtEnd;
 
 impl Drop for SyncAtEnd {
@@ -225,7 +225,7 @@ impl Drop for SyncAtEnd {
     }
 }
 
-/// Called when a dispatcher was made the default. The first time, events stop going to the crate `log`.
+/// Called when a dispatcher was made the default. At the first call, lets the keys go off that are on only for the crate `log`.
 pub(crate) fn dispatcher_is_set() {
     static FIRST: Once = Once::new();
     if LOGS {

@@ -26,17 +26,17 @@ impl Second {
     }
 }
 
-/// The events of a forced callsite: how many have passed, and how many were lost.
+/// The events of a forced callsite: how many have come in this second, and how many were lost since the callsite was forced.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     passed: Second,
     lost: AtomicU64,
-    /// The number of lost events of which subscribers have not been told.
+    /// The number of lost events that subscribers have not been told of.
     untold: AtomicU32,
 }
 
 impl Shown {
-    /// Starts the counts when somebody forces the callsite.
+    /// Sets the counts of lost events to 0. Called before a callsite that is not forced gets new marks.
     pub(super) fn begin(&self) {
         self.lost.store(0, Ordering::Relaxed);
         self.untold.store(0, Ordering::Relaxed);
@@ -46,7 +46,8 @@ impl Shown {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// True if an event passes: if at most `most` have come in this second.
+    /// Counts an event. Returns true if the event passes: if it is among the first `most` of this second. In that case, first tells subscribers how
+    /// many events were lost.
     pub(super) fn passes(&self, most: u32, meta: &'static Metadata<'static>) -> bool {
         if self.passed.next() > most {
             return false;
@@ -57,7 +58,7 @@ impl Shown {
         true
     }
 
-    /// Counts an event that does not pass.
+    /// Counts an event that is lost. Returns false: the event does not pass.
     pub(super) fn lose(&self) -> bool {
         self.lost.fetch_add(1, Ordering::Relaxed);
         self.untold.fetch_add(1, Ordering::Relaxed);
@@ -65,7 +66,7 @@ impl Shown {
     }
 }
 
-/// Tells subscribers how many events they have not seen.
+/// Tells subscribers how many events of a callsite were lost.
 #[cold]
 fn tell(lost: u32, most: u32, of: &'static Metadata<'static>) {
     static CALLSITE: DefaultCallsite = DefaultCallsite::new(&META);

@@ -122,7 +122,7 @@ macro_rules! __jumplabel_gate {
     ($callsite:ident, $lvl:expr) => { true };
 }
 
-/// Returns where an event goes, by upstream's checks. The gate has been asked before.
+/// Returns where an event goes, as `check` decides. The caller has asked the gate before.
 #[cfg(not(feature = "log-always"))]
 #[doc(hidden)]
 #[macro_export]
@@ -143,7 +143,7 @@ macro_rules! __jumplabel_check {
     ($callsite:ident, $lvl:expr) => { $crate::__jumplabel_enabled!($callsite, $lvl) };
 }
 
-/// Returns where an event goes, by the key and upstream's checks.
+/// Returns where an event goes, as the key and `check` decide.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __jumplabel_enabled {

@@ -11,7 +11,7 @@ use super::{sync, tracers, Keyed, KEYED};
 use crate::field::{ValueSet, Visit};
 use crate::metadata::Metadata;
 
-/// The marks of a callsite: null until somebody marks it for the first time, then never freed.
+/// A pointer to the marks of a callsite. It is null until the callsite is marked for the first time. The marks are never freed.
 #[derive(Debug)]
 pub(super) struct Marks(AtomicPtr<Marked>);
 
@@ -21,7 +21,7 @@ struct Marked {
     /// How many events in a second are sent to subscribers that do not want them; [`ALL`] is any number. 0: subscribers decide.
     forced: AtomicU32,
     shown: Shown,
-    /// If not 0, its events go to the follower, and to subscribers only if these want them.
+    /// If not 0, the callsite's events go to the follower, and to subscribers only if these want them.
     followed: AtomicU32,
     /// The number of events that the follower got in this second.
     told: Second,
@@ -29,7 +29,7 @@ struct Marked {
     missed: AtomicU32,
 }
 
-/// Any number of events in a second.
+/// The limit for "any number of events in a second".
 pub const ALL: u32 = u32::MAX;
 
 /// Where an event or a new span goes. This is decided once, because a filter may count how often it is asked.
@@ -41,7 +41,7 @@ pub struct Goes(u8);
 pub type Follower = fn(callsite: &'static Keyed, record: &dyn Fn(&mut dyn Visit));
 
 static FOLLOWER: OnceLock<Follower> = OnceLock::new();
-/// The process in which callsites are followed. In its children, nobody follows.
+/// The number of the process that called [`follow`]. In forked children of that process, no callsite is followed.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 /// On while some callsite is forced or followed, or a tracer is attached: then `#[instrument]` asks a span's callsite even if its level is above the
@@ -84,7 +84,7 @@ impl Marks {
             && PROCESS.load(Ordering::SeqCst) == std::process::id()
     }
 
-    /// True if the callsite's key has to be on.
+    /// True if the callsite is forced or followed. Then its key has to be on.
     pub(super) fn any(&self) -> bool {
         self.forced() > 0 || self.is_followed()
     }
@@ -104,7 +104,7 @@ impl Marks {
         &self.made().missed
     }
 
-    /// Returns where an event goes if the key is on.
+    /// Returns where an event goes if the key is on. `is_enabled` returns whether subscribers want it.
     pub(super) fn goes(&self, meta: &'static Metadata<'static>, to_tracer: bool, is_enabled: impl FnOnce() -> bool) -> Goes {
         let to_subscribers = match (self.forced(), self.get()) {
             (0, _) | (_, None) => is_enabled(),
@@ -121,11 +121,11 @@ impl Marks {
 }
 
 /// Forces callsites: their events and spans are sent to subscribers even if these do not want them. For each callsite, `choose` returns how many may
-/// pass in a second: 0 ends that, and `None` changes nothing. All changes are one batch. Events above the limit are lost unless subscribers want
-/// them. They are counted: when the next event passes, another event tells subscribers how many were lost.
+/// pass in a second. 0 ends the forcing, and `None` changes nothing. All changes are one batch. Events above the limit are lost unless subscribers
+/// want them. Lost events are counted: when the next event passes, another event tells subscribers how many were lost.
 ///
 /// # Errors
-/// Those of `jumplabel::set_all`. Then all is as it was.
+/// Those of `jumplabel::List::for_each` and `jumplabel::set_all`. Then all is as it was.
 pub fn force(choose: impl FnMut(&'static Keyed) -> Option<u32>) -> Result<jumplabel::Outcome, jumplabel::Error> {
     mark(|marked| &marked.forced, choose)
 }
@@ -135,7 +135,7 @@ pub fn force(choose: impl FnMut(&'static Keyed) -> Option<u32>) -> Result<jumpla
 /// same follower: the first one is kept.
 ///
 /// # Errors
-/// Those of `jumplabel::set_all`. Then all is as it was.
+/// Those of `jumplabel::List::for_each` and `jumplabel::set_all`. Then all is as it was.
 pub fn follow(
     follower: Follower,
     mut choose: impl FnMut(&'static Keyed) -> Option<bool>,
@@ -175,7 +175,7 @@ fn mark(
     })
 }
 
-/// True if `enabled!` is true even if no subscriber wants the callsite.
+/// True if the callsite is forced, followed or traced. Then `enabled!` is true even if no subscriber wants the callsite.
 #[doc(hidden)]
 pub fn is_marked(callsite: &'static Keyed) -> bool {
     callsite.marks.any() || callsite.is_traced()
@@ -184,12 +184,12 @@ pub fn is_marked(callsite: &'static Keyed) -> bool {
 impl Goes {
     /// The result for a callsite that is compiled out, or whose key is off.
     pub const NOWHERE: Goes = Goes(0);
-    /// The result for almost all others.
+    /// To subscribers only: the result for almost all other callsites.
     pub const TO_SUBSCRIBERS: Goes = Goes(1);
     const TO_FOLLOWER: Goes = Goes(2);
     const TO_TRACER: Goes = Goes(4);
 
-    /// True if it goes anywhere.
+    /// True if the event goes anywhere.
     #[inline(always)]
     pub fn anywhere(self) -> bool {
         self != Goes::NOWHERE
@@ -205,7 +205,7 @@ impl Goes {
         self.0 & to.0 != 0
     }
 
-    /// True if it goes to subscribers.
+    /// True if the event goes to subscribers.
     #[inline]
     pub fn to_subscribers(self) -> bool {
         self.includes(Goes::TO_SUBSCRIBERS)

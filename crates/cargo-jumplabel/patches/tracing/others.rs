@@ -1,13 +1,14 @@
-//! A word of each callsite: who wants its events besides subscribers. `cargo jumplabel tracing` has written this file; upstream does not have it.
+//! One word in each callsite says who wants its events besides subscribers. `cargo jumplabel tracing` has written this file; upstream does not have
+//! it.
 //!
-//! It is one word for all of them, next to the callsite's interest, so that an event which is on loads it once. If the word is 0, nobody else wants
-//! events: then upstream's checks alone decide.
+//! An event that is on loads this word once, and so learns of all who want the event. The word lies next to the callsite's interest, which the event
+//! loads, too. If the word is 0, upstream's checks alone decide.
 //!
 //! ```text
-//!   16 bits   the semaphore of the callsite's note: the kernel counts tracers here, or they do so themselves
+//!   16 bits   the semaphore of the callsite's note: the number of tracers, counted by the kernel or by the tracers themselves
 //!   MARKED    somebody forces or follows the callsite
 //!   REACHED   somebody listens to the tracepoint `reached`
-//!   KNOWN     the last look saw a tracer
+//!   KNOWN     the last look for tracers (tracers.rs) saw one
 //! ```
 
 use std::mem::offset_of;
@@ -16,7 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::marks::Marks;
 use super::{reached, Keyed};
 
-/// The lower half of this word is the semaphore. Only tracers write that half.
+/// The word. Its lower half is the semaphore, which only tracers write.
 #[derive(Debug)]
 pub(super) struct Others(AtomicU32);
 
@@ -43,7 +44,7 @@ impl Others {
         self.0.load(Ordering::Relaxed) as u16 != 0
     }
 
-    /// True if the last look saw a tracer. Then the key has to be on.
+    /// True if the last look for tracers saw one. Then the key has to be on.
     pub(super) fn is_tracer_known(&self) -> bool {
         self.0.load(Ordering::SeqCst) & KNOWN != 0
     }
@@ -56,7 +57,7 @@ impl Others {
         }
     }
 
-    /// Called after each change by which the callsite may have got a mark.
+    /// Notes that the callsite may have got a mark. Called after each change of marks.
     pub(super) fn marked(&self) {
         self.0.fetch_or(MARKED, Ordering::SeqCst);
     }
@@ -71,7 +72,7 @@ impl Others {
         if !is_so() && self.0.load(Ordering::SeqCst) & bit != 0 {
             self.0.fetch_and(!bit, Ordering::SeqCst);
         }
-        // Another thread may have made a mark since then, and called `marked` before the bit was cleared.
+        // Another thread may have made a mark after the first question, and called `marked` before the bit was cleared.
         if is_so() {
             self.0.fetch_or(bit, Ordering::SeqCst);
         }

@@ -1,9 +1,12 @@
 //! The rebuild of interests, and the registration of callsites that no thread has reached. `cargo jumplabel tracing` has written this file.
 //!
-//! While there is just one dispatcher, upstream asks the default of the calling thread instead. If that is none, upstream refuses callsites, except
-//! those that no thread has reached. Here, these are registered as well: they would be refused, too, although another thread has a dispatcher that
-//! wants them. So a rebuild asks all dispatchers, under the lock of their list. It never waits for that lock. A thread that has the lock, because it
-//! makes a dispatcher, carries out the rebuild when it has released the lock.
+//! While there is just one dispatcher, upstream's rebuild asks the default dispatcher of the calling thread. If that thread has none, upstream
+//! refuses all registered callsites. A callsite that no thread has reached is not refused, because upstream has not registered it. Here, such a
+//! callsite is registered as well. It would be refused, too, although another thread has a dispatcher that wants it. So here, a rebuild asks all
+//! dispatchers, under the lock of their list.
+//!
+//! A rebuild never waits for that lock. If a thread holds the lock, because it makes a dispatcher, that thread carries out the rebuild after it has
+//! released the lock.
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{fence, AtomicBool, Ordering};
@@ -16,20 +19,23 @@ use super::KEYED;
 use crate::dispatcher::{Dispatch, Registrar};
 use crate::metadata::LevelFilter;
 
-/// Whether a rebuild did not get the lock. The thread that has it looks here after it has released the lock.
+/// True if a rebuild did not get the lock. The thread that holds the lock reads this after it has released the lock.
 static IS_WANTED: AtomicBool = AtomicBool::new(false);
 
-/// Rebuilds all interests: asks all dispatchers that are alive. Or leaves that to the thread that makes a dispatcher just now.
+/// Rebuilds all interests: asks all dispatchers that are alive. If a thread (perhaps this one) is making a dispatcher, leaves the rebuild to that
+/// thread.
 pub(in super::super) fn rebuild() {
     let Some(dispatchers) = all().or_else(|| {
         IS_WANTED.store(true, Ordering::Relaxed);
-        // The other thread releases the lock, and then looks. Of its release and this store, at least one is seen.
+        // The other thread releases the lock, and then reads `IS_WANTED`. With the two fences, this thread sees the lock free, or that thread sees
+        // the store.
         fence(Ordering::SeqCst);
         all()
     }) else {
         return;
     };
-    // If the program drops a dispatcher meanwhile, its subscriber is dropped here, without the lock: it may make another dispatcher.
+    // These references keep all subscribers alive until the lock is released. A subscriber that runs its destructor may make another dispatcher,
+    // which takes the lock. So if the program drops a dispatcher meanwhile, its subscriber is dropped only at the end of this function.
     let _alive: Vec<Dispatch> = match &dispatchers {
         Rebuilder::Read(all) => all.iter().filter_map(Registrar::upgrade).collect(),
         _ => Vec::new(),
@@ -37,7 +43,7 @@ pub(in super::super) fn rebuild() {
     CALLSITES.rebuild_interest(dispatchers);
 }
 
-/// Rebuilds all interests if a rebuild did not get the lock meanwhile. The caller has just released it.
+/// Rebuilds all interests if a rebuild did not get the lock meanwhile. The caller has just released the lock.
 pub(super) fn if_wanted() {
     fence(Ordering::SeqCst);
     if !std::thread::panicking() && IS_WANTED.swap(false, Ordering::Relaxed) {
@@ -45,12 +51,12 @@ pub(super) fn if_wanted() {
     }
 }
 
-/// All dispatchers. `None` if a thread is adding one, which can be this thread.
+/// Returns all dispatchers. `None` if a thread, perhaps this one, is adding a dispatcher.
 fn all() -> Option<Rebuilder<'static>> {
     match LOCKED_DISPATCHERS.try_read() {
         Ok(all) => Some(Rebuilder::Read(all)),
         Err(TryLockError::WouldBlock) => None,
-        // As upstream: it panics, or asks the default of this thread.
+        // Upstream's function decides: it panics, or asks the default dispatcher of this thread.
         Err(TryLockError::Poisoned(_)) => Some(DISPATCHERS.rebuilder()),
     }
 }
@@ -66,9 +72,10 @@ impl Callsites {
         // If the callsites cannot be listed, no key goes off, and `sync` reports that.
         let _ = KEYED.for_each(|callsite| callsites.push(&callsite.inner));
         let new = (DefaultCallsite::UNREGISTERED, DefaultCallsite::REGISTERING);
-        // A panic of a subscriber must not leave this function, which runs under the lock of all dispatchers; upstream would ask the subscriber
-        // later, without that lock. Nor may the callsite be on the list then: each rebuild would ask about it, though no thread has reached it.
-        // It and those after it register themselves where a thread reaches them, and their keys go on.
+        // A panic of a subscriber must not leave this function, because it runs under the lock of all dispatchers. (Upstream would ask the subscriber
+        // later, without that lock.) After a panic, this callsite and those after it stay unregistered. They register themselves when a thread
+        // reaches them, and their keys are on until then. Each rebuild asks about the callsites on upstream's list. So a callsite is put on that list
+        // only after the question: one for which a subscriber has panicked must not be there before a thread reaches it.
         let register = |callsite: &'static DefaultCallsite| {
             if *callsite.meta.level() <= max_level
                 && callsite.registration.compare_exchange(new.0, new.1, Ordering::AcqRel, Ordering::Acquire).is_ok()

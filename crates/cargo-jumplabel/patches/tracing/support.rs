@@ -22,7 +22,7 @@
         pub fn tell(self, _: &'static MacroCallsite, _: &crate::field::ValueSet<'_>) {}
     }
 
-    /// Upstream's checks.
+    /// Returns where an event goes, by upstream's checks.
     #[cfg(not(feature = "std"))]
     pub fn check(callsite: &'static MacroCallsite, _: crate::Level) -> Goes {
         let meta = callsite.metadata();
@@ -32,13 +32,13 @@
         })
     }
 
-    /// Nobody forces or follows callsites.
+    /// False: without the feature `std`, callsites cannot be forced or followed.
     #[cfg(not(feature = "std"))]
     pub fn is_marked(_: &'static MacroCallsite) -> bool {
         false
     }
 
-    /// Sends an event.
+    /// Sends an event to those that `goes` names.
     pub fn event(callsite: &'static Keyed, goes: Goes, values: &crate::field::ValueSet<'_>) {
         if goes == Goes::TO_SUBSCRIBERS {
             crate::Event::dispatch(callsite.metadata(), values);
@@ -47,7 +47,7 @@
         }
     }
 
-    /// Sends an event to others, and to subscribers if they want it.
+    /// Sends an event to the follower and to tracers, and before that to subscribers if they want it.
     #[cold]
     fn event_also(callsite: &'static Keyed, goes: Goes, values: &crate::field::ValueSet<'_>) {
         if goes.to_subscribers() {
@@ -56,7 +56,7 @@
         goes.tell(callsite, values);
     }
 
-    /// Sends an event with a parent.
+    /// Sends an event that has an explicit parent.
     pub fn event_in(
         parent: impl Into<Option<crate::Id>>,
         callsite: &'static Keyed,
@@ -79,7 +79,7 @@
         span
     }
 
-    /// Makes a span with a parent.
+    /// Makes a span that has an explicit parent.
     pub fn span_in(
         parent: impl Into<Option<crate::Id>>,
         callsite: &'static Keyed,

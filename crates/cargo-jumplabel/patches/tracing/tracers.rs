@@ -32,7 +32,7 @@ pub fn watch_tracers() {
     FIRST.call_once(|| jumplabel::usdt::on_look(look));
 }
 
-/// Looks for tracers that have come or gone. If `is_changed`, keys follow in any case.
+/// Looks for tracers that have come or gone. If `is_changed`, the keys follow even if no tracer has come or gone.
 fn look(is_changed: bool, mut looked: Looked) -> Looked {
     let mut stale = Vec::new();
     let visited = KEYED.for_each(|callsite| {
@@ -43,7 +43,7 @@ fn look(is_changed: bool, mut looked: Looked) -> Looked {
             stale.push((callsite, any));
         }
     });
-    // Other threads may look at the same time.
+    // This comes before `sync`, which turns a key on for a tracer only if the tracer is known. Other threads may look at the same time.
     stale.iter().for_each(|(callsite, any)| callsite.others.set_tracer_known(*any));
     let followed = visited.and_then(|()| if is_changed || !stale.is_empty() { sync().map(drop) } else { Ok(()) });
     if let Err(error) = followed {
@@ -77,7 +77,7 @@ pub(super) fn tell(callsite: &'static Keyed, values: &ValueSet<'_>) {
             let address = std::ptr::from_ref(meta) as u64;
             note(&[text.as_ptr() as u64, text.len() as u64 - 1, u64::from(number(meta.level())), address]);
         }
-        // The payload may panic when it is dropped.
+        // The payload is never dropped, because its drop may panic.
         Err(payload) => forget::<Box<_>>(payload),
     }
     let _ = IS_BUSY.try_with(|is_busy| is_busy.set(false));

@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A lock that is given back when this is dropped, or goes again if there was none. If somebody else has written it since [`Kept::note`], it stays.
+/// The content of Cargo.lock before cargo ran. When this value is dropped, the file gets that content back, or is removed if there was no file. But
+/// if another process has written the file since [`Kept::note`], the file stays.
 pub struct Kept {
     path: PathBuf,
     /// `None` if there was no file.
     bytes: Option<Vec<u8>>,
-    /// What cargo has left there for this tool.
+    /// The content of the file when cargo had answered this tool.
     written: Option<Vec<u8>>,
 }
 
@@ -19,7 +20,7 @@ impl Kept {
         Kept { written: bytes.clone(), bytes, path }
     }
 
-    /// Called when cargo has answered: what is there now is cargo's.
+    /// Notes that cargo has answered: the present content of the file is cargo's.
     pub fn note(&mut self) {
         self.written = fs::read(&self.path).ok();
     }
@@ -30,7 +31,7 @@ impl Drop for Kept {
         if fs::read(&self.path).ok() != self.written {
             return;
         }
-        // If the folder lets nobody write, cargo has written nothing.
+        // Errors are ignored: if the folder is not writable, cargo has written nothing either.
         let _ = match &self.bytes {
             bytes if *bytes == self.written => Ok(()),
             Some(bytes) => fs::write(&self.path, bytes),
@@ -45,7 +46,7 @@ mod tests {
 
     use super::Kept;
 
-    /// What cargo wrote for the tool goes; what somebody else has written or removed since stays so.
+    /// What cargo wrote for the tool is undone. What another process has written or removed since stays.
     #[test]
     fn who_wrote_it() {
         let folder = env::temp_dir().join(format!("cargo-jumplabel-lock-{}", process::id()));

@@ -29,11 +29,11 @@ pub struct Project {
     /// The source of jumplabel that `--jumplabel` names.
     jumplabel: Option<String>,
     offline: bool,
-    /// For `--check`, which changes nothing: the lock as it was.
+    /// Restores Cargo.lock at the end, for `--check`, which changes nothing.
     _kept: Option<Kept>,
 }
 
-/// A query to cargo about the project of this manifest.
+/// Returns the command `cargo metadata` for the project of `manifest`, or of the current folder.
 pub fn question(manifest: Option<&Path>, offline: bool) -> MetadataCommand {
     let mut command = MetadataCommand::new();
     if let Some(manifest) = manifest {
@@ -60,7 +60,7 @@ impl Project {
             kept.note();
         }
         let metadata = match answer {
-            // To remove packages, this tool need not resolve the program with them, and cargo may be unable to.
+            // To remove the packages, this tool needs no resolved dependencies, and cargo may be unable to resolve them.
             Err(_) if patch.remove => question.no_deps().exec().context("cargo cannot read this project")?,
             metadata => metadata.map_err(|error| source::explained(error, "cargo cannot read this project"))?,
         };
@@ -103,7 +103,7 @@ impl Project {
             ),
             ([], []) if others.is_empty() => bail!("the program does not depend on {name}: there is nothing to do"),
             ([], []) => {
-                // If somebody else's line has replaced the crate, this call fails, and its error says so.
+                // If the crate is replaced by a line that is not this tool's, this call fails, and its error says so.
                 lines::with(&fs::read_to_string(self.manifest())?, &[name])?;
                 bail!(
                     "the program has {}, which lines of [patch.crates-io] do not reach: it does not come from cargo's own registry",
@@ -213,8 +213,8 @@ impl Project {
         let question = question(Some(&manifest), self.offline);
         let now = question.exec().context("cargo cannot resolve the program without the packages")?;
         for (name, version) in versions {
-            // The program may have several versions of a package now. The version that is set is of the same release line as before; other versions
-            // may be dependencies for themselves.
+            // The program may have several versions of a package now: other versions may be dependencies in their own right. So the package goes back
+            // to `version` only if the program has another version, and does not have this one.
             let is_other = |package: &Found| package.name == *name && package.version.to_string() != *version;
             let is_there = |package: &Found| package.name == *name && package.version.to_string() == *version;
             if now.packages.iter().any(is_other) && !now.packages.iter().any(is_there) {

@@ -10,7 +10,7 @@ use toml_edit::InlineTable;
 
 use super::{Project, places};
 
-/// Explains an error of cargo. If the error is about jumplabel, the explanation says what to do; otherwise, it is `otherwise`.
+/// Adds an explanation to an error of cargo. If the error is about jumplabel, the explanation says what to do; if not, it is `otherwise`.
 pub fn explained(error: cargo_metadata::Error, otherwise: &'static str) -> Error {
     let says = error.to_string();
     let why = if says.contains("links to the native library `jumplabel`") {
@@ -26,7 +26,8 @@ pub fn explained(error: cargo_metadata::Error, otherwise: &'static str) -> Error
 }
 
 impl Project {
-    /// A dependency on `package`, one of jumplabel's crates. It comes from where the program has jumplabel already, or from where the user says.
+    /// A dependency on `package`, one of jumplabel's crates. It comes from the source that the user names, or else from where the program has
+    /// jumplabel.
     pub fn jumplabel(&self, package: &str) -> Result<InlineTable> {
         match &self.jumplabel {
             Some(source) => self.chosen(source, package),
@@ -73,14 +74,14 @@ impl Project {
                  --jumplabel out, or let the program have it from there as well",
                 places(&[own])
             );
-            // Cargo takes two spellings of one source for two sources.
+            // The dependency is spelled as in the program, because cargo takes two spellings of one source for two sources.
             return self.beside(own, package);
         }
         Ok(dependency)
     }
 
-    /// A dependency on `package` from the source of `own`, the jumplabel that the program already has. Perhaps only packages that were patched earlier
-    /// use it.
+    /// A dependency on `package` from the source of `own`, the jumplabel that the program already has. (The program may have it only through packages
+    /// that were patched earlier.)
     fn beside(&self, own: &Package, package: &str) -> Result<InlineTable> {
         let mut dependency = InlineTable::new();
         match &own.source {
@@ -101,7 +102,7 @@ impl Project {
         Ok(dependency)
     }
 
-    /// The path to a folder as a patched package's manifest has it. A patched package lies two folders below the root.
+    /// Returns the path to `folder` for the manifest of a patched package, which lies two folders below the workspace's root.
     fn path(&self, folder: &Path) -> Result<String> {
         let path = pathdiff::diff_paths(folder, self.folder().join("package"));
         Ok(path.context("jumplabel's folder has no path from here")?.to_string_lossy().into_owned())
@@ -127,8 +128,8 @@ impl Project {
     }
 }
 
-/// The words of a manifest for the source `git+ADDRESS?branch=NAME#COMMIT`. `branch` can be `tag` or `rev` instead, or be missing. The words keep the
-/// branch, because to cargo the commit would be another source.
+/// Returns the fields of a dependency in a manifest for the source `git+ADDRESS?branch=NAME#COMMIT`. `branch` can be `tag` or `rev` instead, or be
+/// missing. The result has no commit, because cargo would take the branch and the commit for two sources.
 fn git(source: &str) -> Result<Vec<(&'static str, &str)>> {
     let source = source.strip_prefix("git+").context("a git source begins with git+")?;
     // `cargo metadata` writes names as they are: a branch may contain `#`, `&` and `+`.
@@ -161,14 +162,14 @@ mod tests {
         assert!(git("git+file:///j").is_err() && git("registry+file:///j#0").is_err());
     }
 
-    /// A version that `--jumplabel` names is the one that the program has, or an error.
+    /// If `--jumplabel` names a version, the program's jumplabel must have that version. Otherwise there is an error.
     #[test]
     fn versions_of_a_registry() {
         let package = |name: &str, version: &str, source: Option<&str>| {
             json!({ "name": name, "version": version, "id": name, "source": source, "dependencies": [], "targets": [], "features": {},
                 "manifest_path": format!("/{name}/Cargo.toml") })
         };
-        // The registry's address, as locks have it.
+        // The registry's address, as lock files have it.
         let lock = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock")).unwrap();
         let index = lock.lines().find_map(|line| line.strip_prefix("source = \"")?.strip_suffix('"'));
         let metadata = json!({

@@ -65,7 +65,7 @@ pub trait Short: Arch {
         Code::new(SHORT, &bytes)
     }
 
-    /// The state of a site that holds `code`; `None` if no state of this kind has this code.
+    /// The state of a site that holds `code`. `None` if no state of this kind has this code, or if the target is unknown or out of reach.
     fn decode(code: Code, displacement: Option<i32>) -> Option<State> {
         let displacement = displacement.and_then(reach).filter(|_| Self::TAIL.is_some())?;
         let ([own, ..], &[first, second]) = (displacement.to_le_bytes(), &*code) else { return None };

@@ -45,7 +45,7 @@ pub fn fault() {
     const COMMIT_AND_RESERVE: u32 = 0x3000;
     const READWRITE: u32 = 4;
     const RELEASE: u32 = 0x8000;
-    // SAFETY: the memory is fresh. It is touched inside, and given back.
+    // SAFETY: the memory is new. All writes are within its `PAGES * PAGE` bytes, and `VirtualFree` frees the whole of it.
     unsafe {
         let memory = VirtualAlloc(std::ptr::null_mut(), PAGES * PAGE, COMMIT_AND_RESERVE, READWRITE);
         assert!(!memory.is_null());

@@ -12,7 +12,7 @@ pub(super) fn start(command: &mut Command) -> Child {
 
 /// Ends a child of [`start`].
 pub(super) fn end_all(child: &mut Child) {
-    let _ = child.kill(); // This fails if it has ended already.
+    let _ = child.kill(); // This fails if the child has ended already.
 }
 
 /// A file that is deleted when its last handle is closed.

@@ -104,17 +104,18 @@ impl<T: Trampoline> StaticCall<T> {
         &self.raw
     }
 
-    /// Leads all calls to `target` from now on (Linux: `static_call_update`). If they lead to `target` already, `update` only looks at the
-    /// trampoline, and repairs it if something outside the library has changed it. If `target` is the function that the declaration names, `update`
-    /// sets the default, as [`reset`](Self::reset) does.
+    /// Leads all calls to `target` from now on (Linux: `static_call_update`). If they lead to `target` already, `update` only looks at the trampoline
+    /// and at the calls that `jumplabel link` has led straight to their target. It repairs each of them that leads elsewhere, and fails if it finds
+    /// foreign bytes. If `target` is the function that the declaration names, `update` sets the default, as [`reset`](Self::reset) does.
     ///
     /// `target` can be the function of another static call, `*OTHER`: then the calls follow `OTHER`. Do not lead several calls to each other in a
-    /// ring, because a thread would then run round the ring for ever. The library refuses only a call that leads directly to itself.
+    /// ring, because a thread would then run round the ring for ever. The library refuses only a call that leads directly to itself, in builds with
+    /// sites.
     ///
-    /// When `update` returns, every call that starts later, on any thread, goes to `target`. (The one exception is in the result: see
-    /// [`Visibility`](crate::Visibility).) While `update` runs, calls go to the old target or to the new one. A thread can stay in the old target for
-    /// any time after that, so keep everything that the old target uses. Costs as much as the first flip of a key. Blocks while another thread flips.
-    /// Safe in signal handlers, in the target itself, and before and after `fork`.
+    /// When `update` returns, every call that starts later, on any thread, goes to `target`. (If the system refuses core sync, this holds only a
+    /// little later; the outcome then says [`Visibility::Eventual`](crate::Visibility::Eventual).) While `update` runs, calls go to the old target or
+    /// to the new one. A thread can stay in the old target for any time after that, so keep everything that the old target uses. Costs as much as the
+    /// first flip of a key. Blocks while another thread flips. Safe in signal handlers, in the target itself, and before and after `fork`.
     ///
     /// # Errors
     /// [`Error::Sealed`], and every error of a transaction. On any error except [`Error::RollbackFailed`], nothing has changed.

@@ -11,9 +11,9 @@ impl RawKey {
     /// Turns the key on (Linux: `static_key_enable`). If the key's count is already 1, `enable` only looks at the sites, and repairs each site that
     /// something outside the library has changed, like [`verify`](crate::verify).
     ///
-    /// When `enable` returns, every check that starts later, on any thread, takes the new arm. (The one exception is in the result: see
-    /// [`Visibility`].) Costs a few system calls and one interrupt of the other processors; see docs/how-it-works.md for figures. Blocks while
-    /// another thread flips. Safe in signal handlers, constructors, and before and after `fork`.
+    /// When `enable` returns, every check that starts later, on any thread, takes the new arm. (If the system refuses core sync, this holds only a
+    /// little later; the outcome then says [`Visibility::Eventual`].) Costs a few system calls and one interrupt of the other processors; see
+    /// docs/how-it-works.md for figures. Blocks while another thread flips. Safe in signal handlers, constructors, and before and after `fork`.
     ///
     /// In async code, a flip blocks the thread that polls. A flip takes microseconds if [`prepare`](crate::prepare) was called before. It takes
     /// longer while other threads flip or hold a [`Lock`]. If that is too long, flip on a thread that your runtime keeps for blocking calls.

@@ -29,7 +29,7 @@ pub trait Keys {
     const COUNT: usize;
     const STRIDE: usize;
     const DEFAULT: bool;
-    /// The flag for the shape word of the record: `CALL`, `MODE`, or 0 for keys.
+    /// The flag for the shape word of the declaration: `CALL`, `MODE`, or 0 for keys.
     const WHAT: u32 = 0;
 }
 

@@ -104,7 +104,7 @@ impl InFlight {
     }
 }
 
-/// Records that a transaction begins, with the requests in the list. The plan is still empty.
+/// Records that the plan is being made, for the requests in the list: sets the phase COLLECTING. Until [`writing`], there is nothing to undo.
 pub(super) fn collecting() {
     RUNTIME.set_recover(recover_here);
     set_phase(COLLECTING);

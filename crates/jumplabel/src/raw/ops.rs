@@ -1,4 +1,4 @@
-//! A table of operations as table entries and transactions see it.
+//! A table of operations without its types, as the jump table's entries and transactions see it: a mode.
 
 use super::mode::RawMode;
 

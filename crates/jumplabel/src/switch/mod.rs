@@ -140,9 +140,10 @@ impl<D: Declared> StaticMode<D> {
     /// Makes all switches of this static mode take the arm of `mode` from now on. If `mode` is already the current mode, `set` only looks at the
     /// switches, and repairs each switch that something outside the library has changed.
     ///
-    /// When `set` returns, every switch that starts later, on any thread, takes that arm. (The one exception is in the result: see
-    /// [`Visibility`](crate::Visibility).) While `set` runs, each switch takes the old arm or the new one. Costs as much as the first flip of a key.
-    /// Blocks while another thread flips. Safe in signal handlers, inside an arm, and before and after `fork`.
+    /// When `set` returns, every switch that starts later, on any thread, takes that arm. (If the system refuses core sync, this holds only a little
+    /// later; the outcome then says [`Visibility::Eventual`](crate::Visibility::Eventual).) While `set` runs, each switch takes the old arm or the
+    /// new one. Costs as much as the first flip of a key. Blocks while another thread flips. Safe in signal handlers, inside an arm, and before and
+    /// after `fork`.
     ///
     /// # Errors
     /// [`Error::Sealed`], and every error of a transaction. [`Error::OutOfRange`] if an instruction at a switch cannot reach an arm (RISC-V: 1 MiB).

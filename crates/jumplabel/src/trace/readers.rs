@@ -170,8 +170,8 @@ impl Inside {
     /// The first word is null. Or [`into_raw`](Self::into_raw) returned the words on this thread, and they are passed here only once.
     #[must_use]
     pub unsafe fn from_raw(word: *const (), generation: u64) -> Option<Inside> {
-        // SAFETY: the caller passes null, or the words that `into_raw` returned on this thread. Then `word` is one of `WORDS`, which stay while a
-        // thread is counted.
+        // SAFETY: the pointer is null, or it comes from `into_raw` on this thread. In the second case it leads to one of the counters in `WORDS`,
+        // which are not freed while a thread is counted.
         unsafe { word.cast::<Word>().as_ref() }.map(|word| Inside { word, generation, here: PhantomData })
     }
 
@@ -190,8 +190,8 @@ impl Drop for Inside {
         here(|here| {
             let depth = here.depth.get() - 1;
             here.depth.set(depth);
-            // SAFETY: the pointer is null, or `forked` stored it. Then it leads to one of `WORDS`, which stay until this instance of the library is
-            // unloaded.
+            // SAFETY: the pointer is null, or `forked` stored it. In the second case it leads to one of the counters in `WORDS`, which are not freed
+            // until this instance of the library is unloaded.
             let again = unsafe { here.again.get().as_ref() };
             if let Some(word) = again.filter(|_| depth == 0) {
                 here.again.set(null());

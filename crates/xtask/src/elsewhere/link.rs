@@ -39,13 +39,13 @@ const SYSTEMS: &[System] = &[
     },
 ];
 
-/// rustc asks for these libraries of FreeBSD, of which zig has none. Nothing in a program of ours uses them.
+/// Libraries of FreeBSD that rustc asks for and that zig does not have. No program here uses them.
 const LEFT_OUT: &[&str] = &["-lkvm", "-lmemstat", "-lprocstat", "-ldevstat"];
 
-/// zig has no C library for this target.
+/// Android, by rustc's name and by zig's. Zig has no C library for it.
 const ANDROID: (&str, &str) = ("aarch64-linux-android", "aarch64-linux-android");
 
-/// What a program that was linked contains: the text that README's programs print.
+/// A text that README's programs print. So the files of these programs contain it once they are linked.
 const TEXT: &[u8] = b"work(";
 
 /// Links the programs for a target, and looks at the files. `None` if zig does not link for it; otherwise the line to print.
@@ -79,7 +79,7 @@ fn compiler(sh: &Shell, target: &str) -> Result<String> {
     Ok(path)
 }
 
-/// Checks the library for C for Android. Also tests that zig still cannot link for it: otherwise what the documents say would be out of date.
+/// Checks the library for C for Android. Also tests that zig still cannot link for Android, as the documents say.
 fn refused(sh: &Shell) -> Result<String> {
     let (rust, target) = ANDROID;
     printed(cmd!(sh, "cargo check --quiet --target-dir target/elsewhere -p jumplabel-capi --target {rust}"))?;
@@ -148,7 +148,7 @@ fn source(name: &str) -> String {
 }
 
 impl File {
-    /// What the headers of an executable file say. `None` if it is none.
+    /// Reads the headers of a file. `None` if the file is no program of 64 bits, in Mach-O or in ELF.
     fn of(bytes: &[u8]) -> Option<File> {
         const MH_EXECUTE: u32 = 2;
         const PT_INTERP: u32 = 3;
@@ -180,7 +180,7 @@ mod tests {
         let macho = |kind: u8| [&[0xcf, 0xfa, 0xed, 0xfe, 0x0c, 0, 0, 1, 0, 0, 0, 0, kind][..], &[0; 19]].concat();
         assert_eq!(File::of(&macho(2)), Some(File::MachO(0x0100_000c)));
         assert_eq!(File::of(&macho(1)), None, "an object file");
-        // The file header, which says that one row of 56 bytes is behind it; that row; the name of the loader.
+        // The file header, which says that one row of 56 bytes follows it; that row; the name of the loader.
         let elf = |kind, loader: &[u8]| {
             let header = [&b"\x7fELF\x02\x01\x01"[..], &[0; 9], &[kind, 0, 62, 0], &[0; 12], &[64], &[0; 21]].concat();
             let row = [&[3, 0, 0, 0, 0, 0, 0, 0, 120][..], &[0; 23], &[loader.len() as u8], &[0; 23]].concat();

@@ -1,5 +1,5 @@
 //! Tests object files for Windows. For targets without sites, looks at the code that the compiler makes of a check. For MSVC's linker, looks at sites
-//! as well: that linker cannot be run here, so they must have the same bytes, sections and relocations as for GNU ld and lld.
+//! as well: that linker cannot be run here, so the sites must have the same bytes, sections and relocations as for GNU ld and lld.
 
 use anyhow::{Context, Result, ensure};
 use xshell::{Shell, cmd};

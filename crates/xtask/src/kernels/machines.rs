@@ -32,9 +32,10 @@ pub struct Machine {
 pub struct Kernel {
     pub package: &'static str,
     pub file: &'static str,
-    /// The beginning of the first line that it prints.
+    /// The beginning of the first line that the kernel prints.
     pub begins: &'static str,
-    /// Beginnings of lines that it prints on each machine. The kernel prints each only after it has done what the line says, or after it was refused.
+    /// Beginnings of lines that the kernel prints on each machine. Each line names a thing that the kernel has just done, or that was refused as it
+    /// must be.
     pub parts: &'static [&'static str],
     pub has_module: bool,
 }

@@ -48,7 +48,7 @@ pub const TWINS: &[Twin] = &[
     },
 ];
 
-/// The only twin for machines whose code has the structure of another machine's, and differs in names.
+/// The only twin for machines whose code has the same structure as another machine's.
 pub const ONE: &[Twin] = &[WRITES_EARLY];
 
 const WRITES_EARLY: Twin = Twin {

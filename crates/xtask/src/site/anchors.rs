@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 /// The folder of rustdoc's pages. Rustdoc checks their links itself.
 pub const API: &str = "api";
 
-/// The number of links on the pages of a folder.
+/// Checks the links on the pages of a folder. Returns their number.
 ///
 /// # Errors
 /// A link leads nowhere, or a page loads something from another host.

@@ -21,7 +21,7 @@ const ALL: &str = "c-api.md";
 const INNER: [&str; 8] =
     ["arch.h", "note.h", "pe.h", "pv_op_site.h", "range.h", "sdt_arguments.h", "site.h", "site_macros.h"];
 
-/// A page's title names at most this many names.
+/// The heading of a group of declarations shows at most this number of names.
 const NAMES: usize = 4;
 
 /// Adds the pages of the headers.
@@ -50,7 +50,7 @@ pub fn add(root: &Path, pages: &mut Pages) -> Result<()> {
     Ok(())
 }
 
-/// The paths of the headers. Those that include the whole library come first.
+/// The paths of the headers. Headers outside the folder `jumplabel` come first.
 fn headers(include: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for folder in ["", "jumplabel"] {

@@ -27,7 +27,7 @@ impl Pages {
     }
 }
 
-/// The name of a document's page. The site has no folders, and begins with the guide.
+/// The name of a document's page. These pages are in no folder. The first page, index.md, is docs/README.md, the guide.
 pub fn name(document: &str) -> String {
     match document {
         "README.md" => "overview.md".into(),

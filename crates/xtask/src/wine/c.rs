@@ -181,7 +181,8 @@ impl<'a> Headers<'a> {
         let msvc = cmd!(self.sh, "clang-19 --target=x86_64-pc-windows-msvc -fsyntax-only -I{HEADERS} {source}");
         let said = String::from_utf8_lossy(&msvc.quiet().ignore_status().output()?.stderr).into_owned();
         ensure!(said.contains("jumplabel needs a compiler that understands GNU C"), "MSVC: {said}");
-        // Assembly text in a function defines the symbol of a static call. This linker looks for it before it has made the function's code.
+        // With link-time optimisation, this linker looks for the symbol of a static call too early: it has not yet made the code of the function in
+        // which assembly text defines the symbol.
         let lto = Program { compiler: CLANG, flags: "-O2 -flto -fuse-ld=lld", files: "calls.cc" };
         self.is_refused(&lto, "undefined symbol: __SCT__")
     }

@@ -100,7 +100,7 @@ pub fn exit(status: u32) -> ! {
     const EXIT_EXTENDED: u64 = 0x20;
     let application_exit = [0x2_0026, u64::from(status)];
     loop {
-        // SAFETY: the kernel ends here.
+        // SAFETY: the call ends QEMU. It only reads `application_exit`.
         unsafe { asm!("hlt #0xf000", in("x0") EXIT_EXTENDED, in("x1") &application_exit, options(nostack)) };
     }
 }
@@ -136,9 +136,9 @@ pub fn nanoseconds() -> u64 {
 /// An instruction that no site may hold, for a test that puts it there.
 pub const FOREIGN: [u8; 4] = 0xd420_0020_u32.to_le_bytes(); // brk #1
 
-/// Runs the handler of a fault, with interrupts off.
+/// Causes a fault, whose handler runs with interrupts off.
 pub fn fault() {
-    // SAFETY: the handler continues after the instruction.
+    // SAFETY: the handler keeps all registers, and continues after the instruction.
     unsafe { asm!("brk #0", options(nostack)) };
 }
 

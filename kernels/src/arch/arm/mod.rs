@@ -91,7 +91,7 @@ pub fn exit(status: u32) -> ! {
     const EXIT_EXTENDED: usize = 0x20;
     let application_exit = [0x2_0026, status];
     loop {
-        // SAFETY: the kernel ends here.
+        // SAFETY: the call ends QEMU. It only reads `application_exit`.
         unsafe { asm!("svc #0x123456", in("r0") EXIT_EXTENDED, in("r1") &application_exit, options(nostack)) };
     }
 }
@@ -131,7 +131,7 @@ pub fn interrupts_off() -> u64 {
 
 pub fn restore(interrupts: u64) {
     if interrupts == 0 {
-        // SAFETY: this turns interrupts on if they were on before.
+        // SAFETY: interrupts were on before the matching `interrupts_off`.
         unsafe { asm!("cpsie i", options(nostack)) };
     }
 }
@@ -159,9 +159,9 @@ pub fn nanoseconds() -> u64 {
 /// An instruction that no site may hold, for a test that puts it there.
 pub const FOREIGN: [u8; 4] = 0xe120_0070_u32.to_le_bytes(); // bkpt #0
 
-/// Runs the handler of a fault, with interrupts off.
+/// Causes a fault, whose handler runs with interrupts off.
 pub fn fault() {
-    // SAFETY: the handler continues after the instruction.
+    // SAFETY: the handler keeps all registers, and continues after the instruction.
     unsafe { asm!("udf #0", options(nostack)) };
 }
 

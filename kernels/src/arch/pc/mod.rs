@@ -53,6 +53,8 @@ fn begin(cpu: usize) {
     }
 }
 
+/// Writes `value` to an I/O port.
+///
 /// # Safety
 /// The write makes the device do only what the caller intends.
 unsafe fn out(port: u16, value: u8) {
@@ -60,7 +62,7 @@ unsafe fn out(port: u16, value: u8) {
     unsafe { asm!("out dx, al", in("dx") port, in("al") value, options(nostack)) };
 }
 
-/// Prints a byte, through the UART. Its speed is not set, because QEMU ignores it.
+/// Prints a byte, through the UART. The UART's speed is not set, because QEMU ignores it.
 pub fn put(byte: u8) {
     // SAFETY: the port is the UART's data register.
     unsafe { out(0x3f8, byte) };
@@ -69,7 +71,7 @@ pub fn put(byte: u8) {
 /// Ends QEMU, through the device isa-debug-exit. QEMU's own exit status is never 0; it is 33 if `status` is 0.
 pub fn exit(status: u32) -> ! {
     loop {
-        // SAFETY: the kernel ends here.
+        // SAFETY: the write ends QEMU.
         unsafe { out(0xf4, 0x10 | status as u8) };
     }
 }
@@ -79,7 +81,7 @@ fn apic(offset: usize) -> *mut u32 {
     (0xfee0_0000 + offset) as *mut u32
 }
 
-/// Makes this CPU's controller send a command to the other CPU.
+/// Makes this CPU's controller send a command to the CPU `cpu`.
 fn command(cpu: usize, command: u32) {
     // SAFETY: these are registers of the controller. Interrupts are off, so nothing comes between the two writes.
     unsafe {
@@ -125,7 +127,7 @@ pub fn interrupt(cpu: usize) {
     command(cpu, INTERRUPT);
 }
 
-/// Lets the controller deliver the next interrupt. True if `crate::interrupted` must be called: if this CPU was not in [`wait`].
+/// Lets the controller deliver the next interrupt. Returns whether `crate::interrupted` must be called, because this CPU was not in [`wait`].
 fn acknowledge() -> bool {
     // SAFETY: this is a register of the controller, which is mapped.
     unsafe { apic(0xb0).write_volatile(0) };
@@ -175,7 +177,7 @@ pub fn clean(_address: usize, _alias: usize, _bytes: usize) {}
 static SPEED: AtomicU64 = AtomicU64::new(0);
 
 pub fn nanoseconds() -> u64 {
-    // SAFETY: this only reads a counter, which every x86-64 has.
+    // SAFETY: this only reads the time-stamp counter, which QEMU's CPUs have.
     let ticks = unsafe { _rdtsc() };
     (u128::from(ticks) * 1_000_000 / u128::from(SPEED.load(Relaxed))) as u64
 }
@@ -197,9 +199,9 @@ fn measure_clock() {
 /// An instruction that no site may hold, for a test that puts it there.
 pub const FOREIGN: [u8; 4] = [0xcc; 4]; // int3
 
-/// Runs the handler of a fault, with interrupts off.
+/// Causes a fault, whose handler runs with interrupts off.
 pub fn fault() {
-    // SAFETY: the handler continues after the instruction.
+    // SAFETY: the handler keeps all registers, and continues after the instruction.
     unsafe { asm!("int3", options(nostack)) };
 }
 

@@ -120,9 +120,9 @@ pub fn clean(_address: usize, _alias: usize, _bytes: usize) {
 /// An instruction that no site may hold, for a test that puts it there.
 pub const FOREIGN: [u8; 4] = 0x0010_0073_u32.to_le_bytes(); // ebreak
 
-/// Runs the handler of a fault, with interrupts off.
+/// Causes a fault, whose handler runs with interrupts off.
 pub fn fault() {
-    // SAFETY: the handler continues after the instruction.
+    // SAFETY: the handler keeps all registers, and continues after the instruction.
     unsafe { asm!(".option push", ".option norvc", "ebreak", ".option pop", options(nostack)) };
 }
 

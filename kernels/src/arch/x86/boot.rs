@@ -63,8 +63,8 @@ global_asm!(
     "trampoline_end:",
     "gdt_pointer: .word 39",
     ".long gdt",
-    // The descriptors: code, data, and one more data descriptor for each CPU. A CPU has its own selector in gs, which tells its number. The bits
-    // "accessed" are set in advance, so that no CPU writes to this table.
+    // The descriptors: code, data, and one more data descriptor for each CPU. The selector of this last one is in the CPU's gs, and tells the CPU's
+    // number. The bits "accessed" are set in advance, so that no CPU writes to this table.
     ".balign 8",
     "gdt: .quad 0, 0x00cf9b000000ffff, 0x00cf93000000ffff, 0x00cf93000000ffff, 0x00cf93000000ffff",
     ".popsection",

@@ -58,7 +58,7 @@ macro_rules! __site_text {
         ($($once:tt)*), $key:literal, ($($option:tt)*), $load:literal, $jump:literal, $nop:literal,
         $arm:expr, $sym:path, [$($word:tt)*] $(($($argument:tt)*))+, $($outside:tt)*
     ) => { 'site: {
-        // The user's own expression is in `$outside`, and so is not in the unsafe block.
+        // `$outside` has the macro's key expression once more, outside the unsafe block, so that the compiler checks it there as safe code.
         $($outside)*
         // This line makes no code. Clippy takes it for a call, and so does not complain that a loop with this condition never ends.
         let _ = ::core::option::Option::Some(());

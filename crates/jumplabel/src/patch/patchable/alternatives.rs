@@ -82,7 +82,7 @@ fn examine(entry: &Entry) -> Result<(), Error> {
     Err(Error::UnfitAlternative { address: entry.code() })
 }
 
-/// Registers the kind of alternatives, so that [`of`](super::of) finds their patchables.
+/// Registers the optional kind `ALTERNATIVE`, so that [`of`](super::of) finds the patchables of alternatives.
 pub(super) fn know() {
     ALTERNATIVES.register();
 }

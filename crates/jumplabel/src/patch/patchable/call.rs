@@ -107,7 +107,7 @@ static TRAMPOLINES: OptionalKind = unsafe { OptionalKind::new(JUMP, of, Kind::le
 // SAFETY: a tool leads the entries of this kind to a `RawCall`, and `of` takes a `RawCall`.
 static CALL_SITES: OptionalKind = unsafe { OptionalKind::new(CALL_SITE, of, Kind::leads_somewhere::<Native>) };
 
-/// Registers the kinds of trampolines and of listed calls, so that [`of`](super::of) finds their patchables.
+/// Registers the optional kinds `JUMP` (trampolines) and `CALL_SITE` (listed calls), so that [`of`](super::of) finds the patchables of static calls.
 #[cfg(jumplabel_sites)]
 pub(super) fn know() {
     TRAMPOLINES.register();

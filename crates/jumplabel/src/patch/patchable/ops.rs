@@ -89,7 +89,7 @@ fn examine(entry: &Entry) -> Result<(), Error> {
     Err(Error::UnfitOp { op: core::str::from_utf8(name).unwrap_or("(a name that is damaged)") })
 }
 
-/// Registers the kind of operations, so that [`of`](super::of) finds their patchables.
+/// Registers the optional kind `OP`, so that [`of`](super::of) finds the patchables of operations.
 #[cfg(jumplabel_sites)]
 pub(super) fn know() {
     OPS.register();

@@ -95,7 +95,7 @@ impl RawMode {
     }
 }
 
-/// Registers the kind of switches, so that [`of`](super::of) finds their patchables.
+/// Registers the optional kind `SWITCH`, so that [`of`](super::of) finds the patchables of switches.
 #[cfg(jumplabel_sites)]
 pub(super) fn know() {
     MODES.register();

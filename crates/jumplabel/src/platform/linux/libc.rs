@@ -1,6 +1,6 @@
-//! Functions and types of the C library and of ELF that the library declares itself. Most of them have no stable name in `rustix`. Two functions (the
-//! clock and the size of a page) are declared here for another reason: `rustix` asks the dynamic loader for them at their first call, and a flip must
-//! neither call the loader nor wait for a thread that calls it.
+//! Functions and types of the C library and of ELF that the library declares itself, most of them because the stable API of `rustix` does not have
+//! them. Two functions (the clock and the size of a page) are declared because `rustix` asks the dynamic loader for them at their first call, and a
+//! flip must neither call the loader nor wait for a thread that calls it. Comments at other functions give other reasons.
 
 use crate::error::Refusal;
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};

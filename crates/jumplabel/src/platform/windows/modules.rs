@@ -96,7 +96,7 @@ impl Headers {
     }
 }
 
-/// The position in memory of the module that contains `address`. The words are 0 if there is no such module.
+/// The position in memory of the module that contains `address`. Its words are 0 if there is no such module.
 pub(super) fn place(address: usize) -> Place {
     let base = Region::at(address).map_or(0, |region| region.module);
     // SAFETY: the caller passes the address of the record of a loaded module.
@@ -139,14 +139,14 @@ pub(super) fn keep_loaded() {
 
 /// Another instance in this process: that of the first module on the process's list of modules that uses another one. `None` if there is no other.
 ///
-/// This reads the list from the process environment block, which the vendor documents (`PEB`, `PEB_LDR_DATA` in winternl.h). The function
+/// The function reads the list from the process environment block, which Microsoft documents (`PEB`, `PEB_LDR_DATA` in winternl.h).
 /// `EnumProcessModules` reads the same list, but belongs to another library of the system.
 ///
 /// # Safety
 /// This thread holds the loader's lock: the loader is calling a constructor of this module.
 pub(super) unsafe fn find_other() -> Option<&'static Runtime> {
-    // SAFETY: the vendor documents the layout of the list. The caller holds the loader's lock, so no module is loaded or unloaded while this reads
-    // the list.
+    // SAFETY: Microsoft documents the layout of the list. The caller holds the loader's lock, so no module is loaded or unloaded while this function
+    // reads the list.
     unsafe {
         let list = process_environment_block().loader.as_ref()?;
         let end = &raw const list.modules;

@@ -1,7 +1,7 @@
-//! Two calls that follow stores to code. `FlushInstructionCache` is the call that the vendor demands after a change of code.
-//! `FlushProcessWriteBuffers` does the core sync: it interrupts each processor that runs a thread of this process, and on x86 the return from an
-//! interrupt serialises. A processor must serialise after code was modified (Intel SDM volume 3, 9.3 and 9.1.3). docs/safety.md says how much of this
-//! the vendor promises.
+//! Two calls that follow stores to code. Microsoft demands `FlushInstructionCache` after a change of code. `FlushProcessWriteBuffers` is the core
+//! sync: it interrupts each processor that runs a thread of this process. On x86 the return from an interrupt serialises (Intel SDM volume 3, 9.3),
+//! as a processor must after code was modified (9.1.3). But Microsoft documents `FlushProcessWriteBuffers` only for data. That the call suffices for
+//! code is believed, not shown: see docs/safety.md.
 
 use super::kernel32;
 use crate::platform::Write;

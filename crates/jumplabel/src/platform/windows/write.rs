@@ -70,7 +70,7 @@ struct VirtualProtect<'a> {
 
 impl Writer for VirtualProtect<'_> {
     unsafe fn write(&mut self, writes: &[Write]) -> Result<(), (usize, Refusal)> {
-        // These writes begin a new step, which relies on the core sync after the previous step. The vendor does not promise that
+        // These writes begin a new step, which relies on the core sync after the previous step. Microsoft does not promise that
         // `FlushProcessWriteBuffers` is a core sync (docs/safety.md). So the spans are also closed and opened again, which interrupts the processors,
         // too.
         if core::mem::take(&mut self.is_synced) {

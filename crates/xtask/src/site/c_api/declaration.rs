@@ -97,7 +97,7 @@ fn signature(code: &str) -> String {
     format!("{head};")
 }
 
-/// The text of a type, with the word `struct` or the like that C needs, and without private parts.
+/// The text of a type, without its private parts, and with `struct` in place of the macro `JUMPLABEL_STRUCT_`.
 fn typed(code: &str) -> String {
     let code = code.split_once("\n\nprivate:\n").map_or(code.to_owned(), |(public, _)| format!("{public}\n}};"));
     code.replace("JUMPLABEL_STRUCT_ ", "struct ")

@@ -7,7 +7,7 @@ use super::declaration::{self, Declaration};
 /// A header.
 #[derive(Debug, Default)]
 pub struct Header {
-    /// The lines of its first comment.
+    /// The lines of the header's first comment.
     pub about: Vec<String>,
     pub groups: Vec<Group>,
 }
@@ -15,7 +15,7 @@ pub struct Header {
 /// Declarations that no empty line separates.
 #[derive(Debug, Default)]
 pub struct Group {
-    /// The title above the group, if the group is the first one below it.
+    /// The title above the group, if this is the first group below that title.
     pub title: Option<String>,
     pub comment: Vec<String>,
     pub declarations: Vec<Declaration>,

@@ -1,4 +1,4 @@
-/* For DLLs without a function of this name. */
+/* The DllMain of DLLs that define none. */
 int DllMain(void *module, unsigned int reason, void *reserved)
 {
 	(void)module, (void)reason, (void)reserved;

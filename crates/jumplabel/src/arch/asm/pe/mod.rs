@@ -26,8 +26,8 @@
 mod site;
 mod switch;
 
-/// The object's record. In front of it are the words by which another instance of the library finds this one. The record is in one file of the
-/// library's archive.
+/// The object's record. In front of it are the words by which another instance of the library finds this one. One file of the library's archive
+/// contains the record. The linker takes that file because each file with keys or sites has a word that leads to the record, in `.vectors$jo`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_asm {
