@@ -152,14 +152,23 @@ fn file(text: &str) -> Result<(What, &str), String> {
     Ok((What::File(Glob::new(path), Some(first..=last)), path))
 }
 
-/// A selector that chooses this name, as one word. Characters that have a meaning in a list of selectors, in a pattern or on a terminal are replaced
-/// by `?`. So the selector also chooses names that differ only in these characters.
+/// A selector that chooses this name, as one word, followed by `assignment`: an empty text, or an assignment as users write it, such as `=on` or `+1`.
+/// Characters of the name that have a meaning in a list of selectors, in a pattern or on a terminal are replaced by `?`. So the selector also chooses
+/// names that differ only in these characters.
 #[must_use]
-pub fn literal(name: &str) -> String {
+pub fn literal(name: &str, assignment: &str) -> String {
     let is_kind = ["file:", "fn:", "obj:"].iter().any(|kind| name.starts_with(kind));
     let colon = name.find(':').filter(|_| is_kind);
-    let steers = |char: char| "*?,=".contains(char) || char.is_whitespace() || char.is_control();
-    name.char_indices().map(|(at, char)| if steers(char) || Some(at) == colon { '?' } else { char }).collect()
+    // Without an assignment, the end of the name would be read as one.
+    let is_assignment = assignment.is_empty() && (name.ends_with("+1") || name.ends_with("-1"));
+    let sign = is_assignment.then(|| name.len() - 2);
+    // A selector is not split at a `=` after its first parenthesis, if it is split at another one. So only the assignment may have such a `=`.
+    let has_inner = assignment.matches('=').nth(1).is_some();
+    let steers =
+        |char: char| "*?,=".contains(char) || char == '(' && has_inner || char.is_whitespace() || char.is_control();
+    let is_replaced = |at, char| steers(char) || Some(at) == colon || Some(at) == sign;
+    let what: String = name.char_indices().map(|(at, char)| if is_replaced(at, char) { '?' } else { char }).collect();
+    what + assignment
 }
 
 impl fmt::Display for Selector {

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{Assignment, Glob, Selector, What, did_you_mean};
+use super::{Assignment, Glob, Selector, What, did_you_mean, literal};
 
 fn parsed(text: &str) -> Selector {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -98,6 +98,35 @@ fn globs() {
     assert!(!Glob::new("src/a.rs:3:5").matches_with_path("k@src/a.rs:3:5"));
 }
 
+/// A literal has the assignment that it was given, or none, and its pattern matches the name. Characters that need no `?` stay.
+#[test]
+fn literals() {
+    for (name, assignment, expected) in [
+        ("net.trace", "", "net.trace"),
+        ("K-1", "", "K?1"),
+        ("K+1", "", "K?1"),
+        ("K-1", "=on", "K-1=on"),
+        ("K+1", "-1", "K+1-1"),
+        ("K-11", "", "K-11"),
+        ("-1", "", "?1"),
+        ("file:a.rs:7-1", "", "file?a.rs:7?1"),
+        ("a b,c=d", "=off", "a?b?c?d=off"),
+        ("a(b", "", "a(b"),
+        ("a(b", "=on", "a(b=on"),
+        ("a(b", "=return(c=d)", "a?b=return(c=d)"),
+    ] {
+        let selector = literal(name, assignment);
+        assert_eq!(selector, expected);
+        is_literal(name, assignment, &parsed(&selector));
+    }
+}
+
+fn is_literal(name: &str, assignment: &str, selector: &Selector) {
+    let value = selector.assignment.as_ref().map_or("", Assignment::value);
+    assert_eq!(value, assignment.strip_prefix('=').unwrap_or(assignment), "{name:?}: {selector}");
+    assert!(matches!(&selector.what, What::Name(glob) if glob.matches(name)), "{name:?}: {selector}");
+}
+
 /// A long pattern with many stars does not take exponential time.
 #[test]
 fn no_explosion() {
@@ -131,6 +160,15 @@ proptest! {
         if let Ok(selector) = text.parse::<Selector>() {
             prop_assert_eq!(parsed(&selector.to_string()), selector);
         }
+    }
+
+    /// A literal of any name chooses the name, and has the assignment that it was given.
+    #[test]
+    fn any_literal(
+        name in "(file:|fn:|obj:|)[a-z*?:,() =+1-]{1,12}(\\+1|-1|)",
+        assignment in "(|=on|=off|\\+1|-1|=f|=3|=return\\(a=b\\))",
+    ) {
+        is_literal(&name, &assignment, &parsed(&literal(&name, &assignment)));
     }
 
     /// Any text is either accepted, or refused with a message that quotes a part of it.

@@ -211,7 +211,7 @@ impl Done {
     /// Describes a transaction of these changes.
     pub(super) fn of(changes: &[Change<'_>], all: &[Subject], outcome: Option<Outcome>) -> Done {
         let undo: Vec<_> =
-            changes.iter().map(|change| exactly(change.subject, all) + &change.back().assignment()).collect();
+            changes.iter().map(|change| exactly(change.subject, all, &change.back().assignment())).collect();
         let outcome = outcome.unwrap_or_default();
         Done {
             changes: changes.iter().map(Changed::of).collect(),
@@ -251,10 +251,11 @@ fn notes(changes: &[Change<'_>], all: &[Subject]) -> Vec<String> {
     of_tracepoints.filter_map(note).collect()
 }
 
-/// A selector that chooses this subject. If other subjects have the same name, the selector also has the place of the declaration.
-fn exactly(subject: &Subject, all: &[Subject]) -> String {
+/// A selector that chooses this subject, with this assignment. If other subjects have the same name, the selector also has the place of the
+/// declaration.
+fn exactly(subject: &Subject, all: &[Subject], assignment: &str) -> String {
     let Subject { name, file, line, column, .. } = subject;
     let is_alone = all.iter().filter(|other| other.name == *name).count() == 1;
     let text = if is_alone { name.clone() } else { format!("{name}@{file}:{line}:{column}") };
-    jumplabel_selector::literal(&text)
+    jumplabel_selector::literal(&text, assignment)
 }

@@ -7,6 +7,7 @@ use clap::{Arg, Command, CommandFactory as _};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _};
 use clap_complete::env::{CompleteEnv, Shells};
 use jumplabel_agent::protocol::Request;
+use jumplabel_selector::literal;
 
 use crate::arguments::{self, Arguments};
 use crate::failure::{DONE, Failure};
@@ -116,11 +117,11 @@ fn selectors(current: &OsStr) -> Vec<CompletionCandidate> {
     let keys =
         target(&words).map(|target| keys(target, words.iter().any(|word| word == "--force"))).unwrap_or_default();
     let end = if takes_value { "=" } else { "" };
-    let keys = keys.into_iter().map(|(key, state)| (jumplabel_selector::literal(&key), state));
+    let with = |end: &'static str| keys.iter().map(move |(key, state)| (literal(key, end), state.clone()));
+    let mut all = like(current, with(end));
     // `check` also takes keys without a value.
-    let mut all = like(current, keys.clone().map(|(key, state)| (key + end, state)));
     if words.first().is_some_and(|command| command == "check") {
-        all.extend(like(current, keys));
+        all.extend(like(current, with("")));
     }
     all
 }

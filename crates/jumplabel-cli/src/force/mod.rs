@@ -202,7 +202,7 @@ fn undo(live: &Live, count: &change::Count) -> String {
         (false, true) => "=off",
         (false, false) => "=on",
     };
-    jumplabel_selector::literal(&(key.name.clone() + &at)) + back
+    jumplabel_selector::literal(&(key.name.clone() + &at), back)
 }
 
 /// Makes sites and counts of a process agree after somebody has killed the worker in the middle of a change.

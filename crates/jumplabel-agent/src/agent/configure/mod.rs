@@ -106,7 +106,7 @@ fn of<'a>(layer: &Handle, changes: impl Iterator<Item = &'a Wanted> + Clone) -> 
     };
     let undo = |wanted: &Wanted| {
         let back = wanted.before.as_deref().unwrap_or(REMOVE);
-        item(&format!("{}={back}", jumplabel_selector::literal(&name(wanted))))
+        item(&jumplabel_selector::literal(&name(wanted), &format!("={back}")))
     };
     let note = |wanted: &Wanted| {
         let is_computed = wanted.sites.is_none() && wanted.value.is_some();

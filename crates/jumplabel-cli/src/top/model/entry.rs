@@ -113,8 +113,8 @@ impl Entry {
             }
             ("call", _) => return Err("is a static call: only the program can lead it elsewhere".to_owned()),
             _ => {
-                let name = literal(&self.row.key);
-                return Err(format!("has more than two states: jumplabel set PROCESS '{name}=...'"));
+                let item = literal(&self.row.key, "=...");
+                return Err(format!("has more than two states: jumplabel set PROCESS '{item}'"));
             }
         };
         item(&self.row, self.is_alone, &next)
@@ -125,5 +125,5 @@ impl Entry {
 fn item(row: &Row, is_alone: bool, value: &str) -> Result<Selector, String> {
     let at = &row.declared;
     let place = if is_alone { String::new() } else { format!("@{}:{}:{}", at.file, at.line, at.column) };
-    format!("{}={value}", literal(&format!("{}{place}", row.key))).parse()
+    literal(&format!("{}{place}", row.key), &format!("={value}")).parse()
 }
