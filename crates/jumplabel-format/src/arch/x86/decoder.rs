@@ -9,6 +9,9 @@
 //!   immediate operand                     Reader::end
 //! ```
 
+use super::form::Form::{Memory, Plain, Relative, Unknown};
+use super::form::{Unfit, fit, jumps, of_first_map, of_second_map, stack};
+use super::stack::{Map, Opcode};
 use crate::kind::op::Fault;
 
 /// The length of the longest instruction, in bytes.
@@ -25,46 +28,16 @@ pub struct Instruction {
     pub fault: Option<Fault>,
 }
 
-/// The parts of an instruction after its opcode.
-#[derive(Clone, Copy, PartialEq)]
-enum Form {
-    /// Only an immediate operand of this many bytes, or nothing.
-    Plain(u8),
-    /// A ModRM byte with the bytes that it asks for, and an immediate operand of this many bytes.
-    Memory(u8),
-    /// The displacement of a jump, of this many bytes.
-    Relative(u8),
-    /// Parts that the decoder does not read. Such an instruction is always refused.
-    Unknown,
-}
-use Form::{Memory, Plain, Relative, Unknown};
-
-/// The form of an instruction, and the reason why the instruction is unfit for an operation; `None` if it is fit.
-type Unfit = (Form, Option<Fault>);
-
-const fn fit(form: Form) -> Unfit {
-    (form, None)
-}
-
-const fn jumps(form: Form) -> Unfit {
-    (form, Some(Fault::Jumps))
-}
-
-const fn stack(form: Form) -> Unfit {
-    (form, Some(Fault::Stack))
-}
-
 impl Instruction {
     /// Decodes the first instruction in `bytes`.
     pub fn of(bytes: &[u8]) -> Result<Instruction, Fault> {
         let mut reader = Reader::behind_prefixes(bytes)?;
-        let opcode = reader.byte()?;
-        let (form, fault) = reader.form(opcode)?;
+        let (form, fault) = reader.form()?;
         match form {
             Plain(immediate) => Ok(reader.end(immediate, fault)),
-            Memory(immediate) => reader.memory(opcode, immediate, fault),
+            Memory(immediate) => reader.memory(immediate, fault),
             // A jump with the prefix 66 (operands of two bytes) is refused: processors disagree about the length of its displacement.
-            Relative(bytes) if !reader.is_short => reader.jump(bytes, fault),
+            Relative(bytes) if !reader.opcode.is_short => reader.jump(bytes, fault),
             Relative(_) | Unknown => Err(fault.unwrap_or(Fault::Length)),
         }
     }
@@ -87,18 +60,21 @@ struct Reader<'bytes> {
     next: usize,
     /// The prefix REX, or 0. After a prefix VEX or EVEX: its bits that mean the same as those of REX.
     rex: u8,
+    /// The register that a prefix VEX names beside those of the ModRM byte.
+    third: u8,
     /// Whether REX gives the operands eight bytes.
     is_wide: bool,
-    /// Whether the prefix 66 gives the operands two bytes.
-    is_short: bool,
+    opcode: Opcode,
 }
 
 impl<'bytes> Reader<'bytes> {
     /// Returns a reader that has already read the prefixes in front of the opcode.
     fn behind_prefixes(bytes: &'bytes [u8]) -> Result<Reader<'bytes>, Fault> {
-        let mut reader = Reader { bytes, next: 0, rex: 0, is_wide: false, is_short: false };
+        let opcode = Opcode { map: Map::First, byte: 0, is_short: false, is_scalar: false };
+        let mut reader = Reader { bytes, next: 0, rex: 0, third: 0, is_wide: false, opcode };
         while let prefix @ (0x26 | 0x2e | 0x36 | 0x3e | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3) = reader.peek()? {
-            reader.is_short |= prefix == 0x66;
+            reader.opcode.is_short |= prefix == 0x66;
+            reader.opcode.is_scalar |= prefix >= 0xf2;
             reader.next += 1;
         }
         if let prefix @ 0x40..=0x4f = reader.peek()? {
@@ -118,14 +94,21 @@ impl<'bytes> Reader<'bytes> {
         Ok(byte)
     }
 
+    /// Reads the next byte of the opcode, which is one of this map.
+    fn opcode(&mut self, map: Map) -> Result<u8, Fault> {
+        (self.opcode.map, self.opcode.byte) = (map, self.byte()?);
+        Ok(self.opcode.byte)
+    }
+
     /// The field `reg` of the next byte, which must be a ModRM byte. The field names a register, or holds three more bits of the opcode.
     fn reg(&self) -> Result<u8, Fault> {
         self.peek().map(|modrm| modrm >> 3 & 7)
     }
 
-    /// Returns the form of an instruction whose first opcode byte is `opcode`. Reads the rest of the opcode.
-    fn form(&mut self, opcode: u8) -> Result<Unfit, Fault> {
-        let word = if self.is_short && !self.is_wide { 2 } else { 4 };
+    /// Reads the opcode. Returns the instruction's form.
+    fn form(&mut self) -> Result<Unfit, Fault> {
+        let opcode = self.opcode(Map::First)?;
+        let word = if self.opcode.is_short && !self.is_wide { 2 } else { 4 };
         Ok(match opcode {
             0x0f => self.escaped()?,
             0xc4 | 0xc5 => self.vex(opcode)?,
@@ -138,6 +121,8 @@ impl<'bytes> Reader<'bytes> {
             0xff if self.reg()? == 7 => stack(Unknown),
             // The lowest three bits of these opcodes name register 4, which is the stack pointer unless REX extends the number.
             0x94 if self.rex & 1 == 0 => stack(Plain(0)),
+            // With REX, this byte register is the lowest byte of the stack pointer.
+            0xb4 if self.rex != 0 && self.rex & 1 == 0 => stack(Plain(1)),
             0xbc if self.rex & 1 == 0 => stack(Plain(if self.is_wide { 8 } else { word })),
             0xb8..=0xbf if self.is_wide => fit(Plain(8)),
             _ => of_first_map(opcode, word),
@@ -146,20 +131,18 @@ impl<'bytes> Reader<'bytes> {
 
     /// The form of an instruction whose opcode has two or three bytes. The first of them, 0f, has been read.
     fn escaped(&mut self) -> Result<Unfit, Fault> {
-        Ok(match self.byte()? {
-            // `movdir64b`, `enqcmd`: they write to the address in the register that the ModRM byte names.
-            0x38 if self.byte()? == 0xf8 => {
-                if self.reg()? == 4 && self.rex & 4 == 0 {
-                    stack(Memory(0))
-                } else {
-                    fit(Memory(0))
-                }
+        Ok(match self.opcode(Map::Second)? {
+            0x38 => {
+                self.opcode(Map::Third)?;
+                fit(Memory(0))
             }
-            0x38 => fit(Memory(0)),
             0x3a => {
-                self.byte()?;
+                self.opcode(Map::Fourth)?;
                 fit(Memory(1))
             }
+            0xcc if self.rex & 1 == 0 => stack(Plain(0)),
+            // `mov` of control registers: the ModRM byte always names a register, even if it seems to name memory.
+            0x20..=0x23 if self.peek()? < 0xc0 => fit(Unknown),
             // System instructions (`vmcall` and others). Some of them do not continue with the next instruction.
             0x01 if self.peek()? >= 0xc0 => jumps(Memory(0)),
             second => of_second_map(second),
@@ -170,15 +153,15 @@ impl<'bytes> Reader<'bytes> {
     /// a REX prefix would hold.
     fn vex(&mut self, prefix: u8) -> Result<Unfit, Fault> {
         let first = self.byte()?;
-        let map = if prefix == 0xc4 {
+        let (map, last) = if prefix == 0xc4 {
             self.rex = (first ^ 0xe0) >> 5 & 7;
-            self.byte()?;
-            first & 0x1f
+            (first & 0x1f, self.byte()?)
         } else {
             self.rex = (first ^ 0x80) >> 5 & 4;
-            1
+            (1, first)
         };
-        Ok(match (map, self.byte()?) {
+        (self.third, self.opcode.is_scalar) = (!last >> 3 & 15, last & 2 != 0);
+        Ok(match (map, self.opcode(Map::Vector(map))?) {
             (1, second) => of_second_map(second),
             (2, _) => fit(Memory(0)),
             (3, _) => fit(Memory(1)),
@@ -191,8 +174,10 @@ impl<'bytes> Reader<'bytes> {
     fn evex(&mut self) -> Result<Unfit, Fault> {
         let first = self.byte()?;
         self.rex = (first ^ 0xe0) >> 5 & 7;
-        self.next += 2;
-        Ok(match (first & 7, self.byte()?) {
+        self.opcode.is_scalar = self.byte()? & 2 != 0;
+        self.next += 1;
+        let map = first & 7;
+        Ok(match (map, self.opcode(Map::Vector(map))?) {
             (1, second) => of_second_map(second),
             (2 | 5 | 6, _) => fit(Memory(0)),
             (3, _) => fit(Memory(1)),
@@ -214,10 +199,10 @@ impl<'bytes> Reader<'bytes> {
 
     /// Finishes an instruction of which three parts remain to be read: a ModRM byte, the bytes that this byte asks for, and an immediate
     /// operand.
-    fn memory(&mut self, opcode: u8, immediate: u8, mut fault: Option<Fault>) -> Result<Instruction, Fault> {
+    fn memory(&mut self, immediate: u8, mut fault: Option<Fault>) -> Result<Instruction, Fault> {
         let modrm = self.byte()?;
         let (mode, base) = (modrm >> 6, modrm & 7);
-        if is_stack_operand(opcode, modrm, self.rex) {
+        if self.opcode.names_stack(modrm, self.rex, self.third) {
             fault = fault.or(Some(Fault::Stack));
         }
         let (mut displacement, mut relative) = ([0_u8, 1, 4, 0][usize::from(mode)], None);
@@ -231,70 +216,5 @@ impl<'bytes> Reader<'bytes> {
             (relative, displacement) = (Some(self.next), 4);
         }
         Ok(Instruction { relative, ..self.end(displacement + immediate, fault) })
-    }
-}
-
-/// Whether the ModRM byte names the stack pointer as an operand. Looks only at one-byte opcodes whose operands are longer than a byte.
-fn is_stack_operand(opcode: u8, modrm: u8, rex: u8) -> bool {
-    let names_stack =
-        |register: u8, bit: u8| (opcode & 1 == 1 || matches!(opcode, 0x8c | 0x8e)) && register == 4 && rex & bit == 0;
-    let has_register = matches!(opcode, 0x01..=0x3b | 0x63 | 0x69 | 0x6b | 0x85..=0x8d);
-    let is_word = has_register || matches!(opcode, 0x81 | 0x8e | 0x83 | 0xc1 | 0xc7 | 0xd1 | 0xd3 | 0xf7 | 0xff);
-    opcode != 0x0f
-        && (has_register && names_stack(modrm >> 3 & 7, 4) || is_word && modrm >> 6 == 3 && names_stack(modrm & 7, 1))
-}
-
-/// The form of an instruction whose opcode is one byte. `word` is the length of an immediate operand that is as long as the other operands.
-fn of_first_map(opcode: u8, word: u8) -> Unfit {
-    match opcode {
-        0x00..=0x3f => fit(match opcode & 7 {
-            0..=3 => Memory(0),
-            4 => Plain(1),
-            5 => Plain(word),
-            _ => Unknown,
-        }),
-        0x50..=0x5f | 0x9c | 0x9d | 0xc9 => stack(Plain(0)),
-        0x68 => stack(Plain(word)),
-        0x6a => stack(Plain(1)),
-        0x8f => stack(Memory(0)),
-        0xc8 => stack(Plain(3)),
-        0x70..=0x7f | 0xe0..=0xe3 | 0xeb => jumps(Relative(1)),
-        0xe8 | 0xe9 => jumps(Relative(4)),
-        0xc2 | 0xca => jumps(Plain(2)),
-        0xc3 | 0xcb | 0xcc | 0xcf | 0xf1 | 0xf4 => jumps(Plain(0)),
-        0xcd => jumps(Plain(1)),
-        0xce => jumps(Unknown),
-        0x63 | 0x84..=0x8e | 0xd0..=0xd3 | 0xd8..=0xdf | 0xfe | 0xff => fit(Memory(0)),
-        0x69 | 0x81 | 0xc7 => fit(Memory(word)),
-        0x6b | 0x80 | 0x83 | 0xc0 | 0xc1 | 0xc6 => fit(Memory(1)),
-        0x6c..=0x6f
-        | 0x90..=0x99
-        | 0x9b
-        | 0x9e
-        | 0x9f
-        | 0xa4..=0xa7
-        | 0xaa..=0xaf
-        | 0xd7
-        | 0xec..=0xef
-        | 0xf5
-        | 0xf8..=0xfd => fit(Plain(0)),
-        0xa8 | 0xb0..=0xb7 | 0xe4..=0xe7 => fit(Plain(1)),
-        0xa9 | 0xb8..=0xbf => fit(Plain(word)),
-        0xa0..=0xa3 => fit(Plain(8)),
-        // In 64-bit mode, all other opcodes are not instructions.
-        _ => fit(Unknown),
-    }
-}
-
-/// The form of an instruction whose opcode is 0f and `opcode`.
-fn of_second_map(opcode: u8) -> Unfit {
-    match opcode {
-        0x05 | 0x07 | 0x0b | 0x34 | 0x35 | 0xaa => jumps(Plain(0)),
-        0x80..=0x8f => jumps(Relative(4)),
-        0xb9 | 0xff => jumps(Memory(0)),
-        0xa0 | 0xa1 | 0xa8 | 0xa9 => stack(Plain(0)),
-        0x06 | 0x08 | 0x09 | 0x0e | 0x30..=0x33 | 0x37 | 0x77 | 0xa2 | 0xc8..=0xcf => fit(Plain(0)),
-        0x70..=0x73 | 0xa4 | 0xac | 0xba | 0xc2 | 0xc4..=0xc6 => fit(Memory(1)),
-        _ => fit(Memory(0)),
     }
 }

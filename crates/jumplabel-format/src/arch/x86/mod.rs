@@ -17,7 +17,9 @@
 //! after `a9` are an immediate, whose value does not matter, so they can change while threads run the site.
 
 mod decoder;
+mod form;
 mod op;
+mod stack;
 
 use crate::kind::branch::Branch;
 use crate::kind::jump::Jump;
