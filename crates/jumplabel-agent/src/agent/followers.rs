@@ -141,11 +141,9 @@ impl Followers {
 
     /// Takes the layers' new records and sends them to the clients, if it is time for that.
     pub fn tell(&mut self, clients: &mut [Client]) {
-        let now = Instant::now();
-        if self.next.is_none_or(|next| next > now) {
+        if self.next.is_none_or(|next| next > Instant::now()) {
             return;
         }
-        self.next = Some(now + PERIOD);
         for &layer in &self.active {
             let lost = layer.records(|name, record| {
                 for follows in clients.iter_mut().filter_map(|client| client.follows.as_mut()) {
@@ -157,6 +155,8 @@ impl Followers {
             clients.iter_mut().filter_map(|client| client.follows.as_mut()).for_each(|follows| follows.lost += lost);
         }
         clients.iter_mut().for_each(tell);
+        // The period begins at the end. Otherwise, if this took longer than the period, the agent would do it without a pause.
+        self.next = Some(Instant::now() + PERIOD);
     }
 }
 

@@ -10,7 +10,7 @@ use super::verbs;
 use crate::protocol::Verified;
 use crate::subject::Kind;
 
-/// The looks at all sites that the agent makes by itself, once in each interval.
+/// The looks at all sites that the agent makes by itself. An interval lies between the end of a look and the next look.
 pub struct Looks {
     interval: Option<Duration>,
     next: Option<Instant>,
@@ -19,7 +19,7 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Plans a look in each interval. `None` plans none.
+    /// Plans a look after each interval. `None` plans none.
     pub fn every(interval: Option<Duration>) -> Looks {
         let next = interval.and_then(|interval| Instant::now().checked_add(interval));
         Looks { interval, next, trouble: String::new() }
@@ -34,13 +34,13 @@ impl Looks {
     /// for the same reason.
     pub fn look(&mut self, now: Instant) -> Option<Event> {
         self.next.filter(|&next| next <= now)?;
-        // The interval counts from now, not from the time that was planned: so looks that take longer than the interval do not pile up.
-        self.next = self.interval.and_then(|interval| now.checked_add(interval));
         let (event, trouble) = match verify(&[]) {
             Ok(Verified { sites: 0 }) => (None, String::new()),
             Ok(Verified { sites }) => (Some(Event::Repaired { sites, by: None }), String::new()),
             Err((_, why)) => (Some(Event::Trouble(format!("some sites do not do what their keys say: {why}"))), why),
         };
+        // The interval counts from the end of the look. Otherwise, if looks took longer than the interval, the agent would look without a pause.
+        self.next = self.interval.and_then(|interval| Instant::now().checked_add(interval));
         let is_old = !trouble.is_empty() && trouble == self.trouble;
         self.trouble = trouble;
         event.filter(|_| !is_old)
@@ -73,4 +73,17 @@ pub fn verify(items: &[Selector]) -> Result<Verified, Refused> {
         }
         _ => Ok(Verified { sites }),
     }
+}
+
+/// The interval begins at the end of a look, however long the look has taken.
+#[test]
+fn pause_after_each_look() {
+    let interval = Duration::from_secs(3600);
+    let begun = Instant::now();
+    let mut looks = Looks { interval: Some(interval), next: Some(begun), trouble: String::new() };
+    std::thread::sleep(Duration::from_millis(20)); // The look takes this long.
+    let later = Instant::now();
+    assert!(looks.look(begun).is_none());
+    assert!(looks.next().is_some_and(|next| next >= later + interval));
+    assert!(looks.look(later).is_none() && looks.next().is_some_and(|next| next >= later + interval));
 }

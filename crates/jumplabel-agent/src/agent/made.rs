@@ -1,6 +1,6 @@
 //! The changes that the agent has made: who asked for them, and when they are taken back.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::changes::Changes;
 use super::configure::Configured;
@@ -31,11 +31,11 @@ impl Made {
         self.configured.postpone(until);
     }
 
-    /// Takes back the changes that are due. Those that are refused are due again at `again`. Returns what was done, and the names that stay as they
-    /// are, each with a reason.
-    pub fn take_back(&mut self, all: &[Subject], now: Instant, again: Instant) -> (Vec<Done>, Vec<(String, String)>) {
-        let (mut done, mut kept) = self.reverts.carry_out(all, now, again, &mut self.changes);
-        let (more, others) = self.configured.carry_out(all, now, again);
+    /// Takes back the changes that are due. Those that are refused are due again after a pause. Returns what was done, and the names that stay as
+    /// they are, each with a reason.
+    pub fn take_back(&mut self, all: &[Subject], now: Instant, pause: Duration) -> (Vec<Done>, Vec<(String, String)>) {
+        let (mut done, mut kept) = self.reverts.carry_out(all, now, pause, &mut self.changes);
+        let (more, others) = self.configured.carry_out(all, now, pause);
         done.extend(more);
         kept.extend(others);
         (done, kept)

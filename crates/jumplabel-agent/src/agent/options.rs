@@ -110,7 +110,7 @@ impl Options {
         self
     }
 
-    /// Lets the agent look at all sites once in each interval, and repair those that something outside the library has changed: a uprobe that was
+    /// Lets the agent look at all sites after each interval, and repair those that something outside the library has changed: a uprobe that was
     /// removed, or a page that got back the contents of its file. The agent reports how many sites it has repaired. If a look fails, the agent
     /// reports trouble, but not again while the reason stays the same.
     ///

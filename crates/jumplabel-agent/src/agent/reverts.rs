@@ -124,13 +124,13 @@ impl Reverts {
         self.pending.iter_mut().for_each(|pending| pending.due = pending.due.max(until));
     }
 
-    /// Takes back the changes that are due. Those that are refused are due again at `again`. Returns what was done, and the names that stay as they
-    /// are, each with the reason. A name is left out if the last try had the same reason.
+    /// Takes back the changes that are due. Those that are refused are due again after a pause. Returns what was done, and the names that stay as
+    /// they are, each with the reason. A name is left out if the last try had the same reason.
     pub fn carry_out(
         &mut self,
         all: &[Subject],
         now: Instant,
-        again: Instant,
+        pause: Duration,
         made: &mut Changes,
     ) -> (Vec<Done>, Vec<(String, String)>) {
         let due: Vec<Pending> = self.pending.extract_if(.., |pending| pending.due <= now).collect();
@@ -158,7 +158,8 @@ impl Reverts {
             if pending.refused.as_ref() != Some(&why) {
                 kept.push((pending.name.clone(), format!("{why}; {AGAIN}")));
             }
-            (pending.due, pending.refused) = (again, Some(why));
+            // The pause begins now: the tries may have taken longer than it is.
+            (pending.due, pending.refused) = (Instant::now() + pause, Some(why));
             self.pending.push(pending);
         }
         (done, kept)

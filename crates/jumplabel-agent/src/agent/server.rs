@@ -5,7 +5,7 @@
 //!   poll       waits for the socket and for each client; it has a timeout only if something is due later
 //!   reverts    takes back the changes that are due
 //!   looks      repairs sites, if it is time
-//!   followers  sends them new records, 20 times a second
+//!   followers  sends them new records, at most 20 times a second
 //!   clients    answers one request of each, so that no client delays the others
 //!   accept     adds new clients; a connection of a user who is neither this process's nor root is closed
 //! ```
@@ -251,12 +251,12 @@ impl Server {
         let all = match refused::all() {
             Ok(all) => all,
             Err((_, why)) => {
-                self.made.postpone(now + PAUSE);
+                self.made.postpone(Instant::now() + PAUSE);
                 drop(using);
                 return self.tell(Event::Trouble(format!("keys stay as they are for another second: {why}")));
             }
         };
-        let (done, kept) = self.made.take_back(&all, now, now + PAUSE);
+        let (done, kept) = self.made.take_back(&all, now, PAUSE);
         drop(using);
         done.into_iter().for_each(|done| self.tell(changed(None, done)));
         kept.into_iter().for_each(|(key, why)| self.tell(Event::Kept { key, why }));

@@ -11,7 +11,7 @@
 //! again every second.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use jumplabel_layer::{Handle, Setting};
 
@@ -102,9 +102,9 @@ impl Configured {
     }
 
     /// Takes back the configurations that are due: all names of a layer in one batch or, if the layer refuses the batch, each name by itself. Those
-    /// that the layer refuses are due again at `again`. Returns what was done, and the names whose configurations stay, each with the reason. A name
+    /// that the layer refuses are due again after a pause. Returns what was done, and the names whose configurations stay, each with the reason. A name
     /// is left out if the last try had the same reason.
-    pub fn carry_out(&mut self, all: &[Subject], now: Instant, again: Instant) -> (Vec<Done>, Vec<(String, String)>) {
+    pub fn carry_out(&mut self, all: &[Subject], now: Instant, pause: Duration) -> (Vec<Done>, Vec<(String, String)>) {
         let is_due = |made: &Made| made.pending.as_ref().is_some_and(|pending| pending.due <= now);
         let names: Vec<String> = self.0.iter().filter(|(_, made)| is_due(made)).map(|(name, _)| name.clone()).collect();
         let mut due: BTreeMap<String, Made> = names.into_iter().filter_map(|name| self.0.remove_entry(&name)).collect();
@@ -129,7 +129,7 @@ impl Configured {
                     if told.as_ref() != Some(&why) {
                         kept.push((name.clone(), format!("{why}; {AGAIN}")));
                     }
-                    let pending = Some(Pending { due: again, back, refused: Some(why) });
+                    let pending = Some(Pending { due: Instant::now() + pause, back, refused: Some(why) });
                     self.0.insert(name, Made { when, by, revision, pending });
                 }
                 _ => kept.push((name, why)),
