@@ -77,9 +77,17 @@ impl Fields {
         let value = text(value);
         if field.name() == "message" {
             self.message = Some(value);
-        } else if self.others.len() + value.len() <= LONGEST_FIELDS {
-            let comma = if self.others.is_empty() { "" } else { "," };
-            self.others.extend([comma, &text(field.name()), ":", &value]);
+        } else {
+            self.put_other(field.name(), &value);
+        }
+    }
+
+    /// Adds a field, if it fits. `value` is JSON.
+    fn put_other(&mut self, name: &str, value: &str) {
+        let comma = if self.others.is_empty() { "" } else { "," };
+        let field = [comma, &text(name), ":", value];
+        if self.others.len() + field.iter().map(|part| part.len()).sum::<usize>() <= LONGEST_FIELDS {
+            self.others.extend(field);
         } else {
             self.left_out += 1;
         }
@@ -143,4 +151,22 @@ fn long_texts_end() {
         assert_eq!(cut.0.len(), expected);
     }
     assert!(cut.0.ends_with("éa...."), "{}", cut.0);
+}
+
+/// The fields are as long as they may be, and never longer: names, quotes and commas count, too.
+#[test]
+fn fields_end() {
+    let mut fields = Fields { message: None, others: String::new(), left_out: 0 };
+    let name = "n".repeat(100);
+    // Each of these fields has 104 bytes: the name, its quotes, a colon and the value. All but the first have a comma, too.
+    let fit = (LONGEST_FIELDS + 1) / 105;
+    (0..fit + 3).for_each(|_| fields.put_other(&name, "1"));
+    assert_eq!((fields.others.len(), fields.left_out), (fit * 105 - 1, 3));
+    // A field that is one byte too long is left out. A shorter one still fits, to the last byte: beside its value it has four bytes.
+    let before = fields.others.len();
+    let rest = LONGEST_FIELDS - before;
+    fields.put_other("", &"1".repeat(rest - 3));
+    assert_eq!((fields.others.len(), fields.left_out), (before, 4));
+    fields.put_other("", &"1".repeat(rest - 4));
+    assert_eq!((fields.others.len(), fields.left_out), (LONGEST_FIELDS, 4));
 }
