@@ -27,7 +27,7 @@ pub trait Callsite: Sync + 'static {
     }
 }
 
-/// The error that kept the keys from following the last change. The keys follow again at the next change.
+/// The error with which the last [`follow`] failed. `None` if it succeeded, or if keys have followed since. The keys follow again at the next change.
 static ERROR: Mutex<Option<Error>> = Mutex::new(None);
 
 pub fn last_error() -> Option<Error> {
@@ -38,12 +38,19 @@ pub fn last_error() -> Option<Error> {
 ///
 /// When an object is loaded later, `loaded` is called for it, and shall call this function again.
 pub fn follow<T: Callsite>(list: &'static List<T>, loaded: fn(ObjectChange, &[&'static T])) {
-    let error = sync(list, loaded).err();
-    *ERROR.lock().unwrap_or_else(PoisonError::into_inner) = error;
+    let _ = one_at_a_time(list, loaded, true);
 }
 
-/// Does the same as [`follow`], and returns the error.
+/// Does the same as [`follow`], and returns the error instead of keeping it. After a success, no earlier error is kept, either.
 pub fn sync<T: Callsite>(list: &'static List<T>, loaded: fn(ObjectChange, &[&'static T])) -> Result<Outcome, Error> {
+    one_at_a_time(list, loaded, false)
+}
+
+fn one_at_a_time<T: Callsite>(
+    list: &'static List<T>,
+    loaded: fn(ObjectChange, &[&'static T]),
+    keeps_error: bool,
+) -> Result<Outcome, Error> {
     static ONE_AT_A_TIME: Mutex<bool> = Mutex::new(false);
     let mut is_prepared = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     if !*is_prepared {
@@ -52,6 +59,14 @@ pub fn sync<T: Callsite>(list: &'static List<T>, loaded: fn(ObjectChange, &[&'st
         let _ = jumplabel::prepare();
         list.on_change(loaded);
     }
+    let result = turn(list);
+    if keeps_error || result.is_ok() {
+        *ERROR.lock().unwrap_or_else(PoisonError::into_inner) = result.err();
+    }
+    result
+}
+
+fn turn<T: Callsite>(list: &'static List<T>) -> Result<Outcome, Error> {
     let (mut changes, mut any_marked) = (Vec::new(), T::all_marked());
     list.for_each(|callsite| {
         callsite.refresh();

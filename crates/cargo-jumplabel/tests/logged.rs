@@ -63,7 +63,9 @@ fn the_same_is_printed() {
 fn keys_follow() {
     let programs = programs();
     assert!(output(&programs.upstream, &["status"]).contains("run `cargo jumplabel log`"));
-    assert!(output(&programs.patched, &["keys"]).ends_with("ok\n"));
+    for case in ["keys", "recovers"] {
+        assert!(output(&programs.patched, &[case]).ends_with("ok\n"));
+    }
     for program in [&programs.upstream, &programs.patched] {
         assert!(output(program, &["reloads"]).ends_with("ok\n"));
     }

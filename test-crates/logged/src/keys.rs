@@ -81,11 +81,33 @@ pub fn asked() {
     work();
 }
 
-/// The system lets nobody write code: all works, by loads.
-pub fn refused(level: &str) {
+/// From now on, the system refuses what the writer `mprotect` does, which is the only one.
+fn forbid() {
     set_writer(Some(WriterKind::Mprotect));
     // SAFETY: no memory is written and executed from now on.
     assert_eq!(unsafe { libc::prctl(65, 1, 0, 0, 0) }, 0, "PR_SET_MDWE");
+}
+
+/// An error is told until keys have followed, even if they do so because the logger is asked.
+pub fn recovers() {
+    log::set_logger(&LOGGER).unwrap();
+    log::set_max_level(LevelFilter::Trace);
+    // The sites are prepared, so they load no key, and a flip needs a writer.
+    forbid();
+    log::set_max_level(LevelFilter::Off);
+    let before = status().unwrap();
+    assert!(before.error.is_some() && before.on == before.callsites, "{before:?}");
+    assert!(enabled_changed().is_err() && status().unwrap().error.is_some());
+    set_writer(Some(WriterKind::Procmem));
+    enabled_changed().unwrap();
+    let now = status().unwrap();
+    assert_eq!((now.on, now.error), (0, None));
+    println!("ok");
+}
+
+/// The system lets nobody write code: all works, by loads.
+pub fn refused(level: &str) {
+    forbid();
     assert!(jumplabel::probe().is_err());
     work();
     log::set_max_level(level.parse().unwrap());

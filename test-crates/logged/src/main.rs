@@ -103,6 +103,8 @@ fn main() {
         ["asked"] => keys::asked(),
         #[cfg(feature = "patched")]
         ["refused", level] => keys::refused(level),
+        #[cfg(feature = "patched")]
+        ["recovers"] => keys::recovers(),
         _ => panic!("{words:?}"),
     }
 }
