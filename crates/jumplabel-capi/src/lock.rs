@@ -64,17 +64,27 @@ pub extern "C" fn jump_label_lock() {
     }
 }
 
-/// Releases the lock that `jump_label_lock` took. Warns if this thread does not hold it.
+/// Releases the lock that `jump_label_lock` took. Warns if this thread does not hold it. Also warns, and changes nothing, if the lock was only lent to
+/// the thread: the lender releases it.
 #[unsafe(no_mangle)]
 pub extern "C" fn jump_label_unlock() {
-    if CALLERS_LOCK.owner.load(Ordering::Relaxed) != me() {
-        return warn("jump_label_unlock", null(), Refusal::NotLocked);
+    match own_lock() {
+        Some(lock) => {
+            CALLERS_LOCK.owner.store(0, Ordering::Relaxed);
+            drop(lock);
+        }
+        None => warn("jump_label_unlock", null(), Refusal::NotLocked),
     }
-    CALLERS_LOCK.owner.store(0, Ordering::Relaxed);
-    // The cell is emptied before the lock is released: after the release, another thread may put its own guard there.
+}
+
+/// Takes the guard that this thread's `jump_label_lock` has put into the cell. `None` if the thread does not hold the lock, or if it was lent to it.
+/// The cell is emptied before the lock is released: after the release, another thread may put its own guard there.
+fn own_lock() -> Option<Lock> {
+    if CALLERS_LOCK.owner.load(Ordering::Relaxed) != me() {
+        return None;
+    }
     // SAFETY: this thread holds the lock, so no other thread accesses the cell.
-    let lock = unsafe { (*CALLERS_LOCK.lock.get()).take() };
-    drop(lock);
+    unsafe { (*CALLERS_LOCK.lock.get()).take() }
 }
 
 /// Returns 1 if a site overlaps the bytes from `start` to `end`, including the byte at `end`; otherwise 0. Warns of an error, and returns 1 then.
@@ -91,5 +101,46 @@ pub extern "C" fn jump_label_text_reserved(start: *const u8, end: *const u8) -> 
             warn("jump_label_text_reserved", null(), Refusal::from(error));
             1 // After an error, the bytes count as reserved: otherwise the caller would write there.
         }
+    }
+}
+
+#[cfg(all(test, feature = "kernel"))]
+mod tests {
+    use core::ffi::{CStr, c_char, c_void};
+
+    use super::*;
+
+    static WARNINGS: AtomicUsize = AtomicUsize::new(0);
+
+    extern "C" fn warned(text: *const c_char, _: *mut c_void) {
+        // SAFETY: the hook gets a C string.
+        let text = unsafe { CStr::from_ptr(text) }.to_str().unwrap();
+        assert!(text.starts_with("jumplabel: jump_label_unlock(") && text.contains("does not hold"), "{text}");
+        WARNINGS.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn is_held() -> bool {
+        with(|lock| lock.is_some())
+    }
+
+    /// `jump_label_unlock` releases only a lock that `jump_label_lock` took, not one that was lent.
+    #[test]
+    fn lent() {
+        crate::warn::jumplabel_set_warn(Some(warned), null_mut());
+        let mut lock = Lock::take().unwrap();
+        lend(&mut lock, || {
+            assert!(is_held());
+            jump_label_unlock();
+            assert!(is_held() && WARNINGS.load(Ordering::Relaxed) == 1);
+        });
+        assert!(!is_held());
+        drop(lock);
+        jump_label_lock();
+        assert!(is_held());
+        jump_label_unlock();
+        assert!(!is_held() && WARNINGS.load(Ordering::Relaxed) == 1);
+        jump_label_unlock();
+        assert_eq!(WARNINGS.load(Ordering::Relaxed), 2);
+        crate::warn::jumplabel_set_warn(None, null_mut());
     }
 }

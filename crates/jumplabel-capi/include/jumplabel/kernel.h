@@ -61,7 +61,8 @@ struct jumplabel_bounds {
    missing, the CPU's number is too high, or the bounds are not in order. -EBUSY: it succeeded before; the first machine and bounds stay. */
 int jumplabel_kernel_start(const struct jumplabel_machine *_machine, const struct jumplabel_bounds *_bounds);
 /* Brings this CPU online: it serialises, and flips stop it from now on. `_notify`, if not NULL, is called with the lock held; it may flip with the
-   _cpuslocked forms. Returns 0, or a negative errno; -EINVAL: its number is not below JUMPLABEL_KERNEL_CPUS, so no flip would stop it. */
+   _cpuslocked forms, and cannot release the lock: jump_label_unlock() warns there. Returns 0, or a negative
+   errno; -EINVAL: its number is not below JUMPLABEL_KERNEL_CPUS, so no flip would stop it. */
 int jumplabel_kernel_online(void (*_notify)(void *_data), void *_data);
 /* Takes this CPU offline: it must not run a site until jumplabel_kernel_online(). */
 int jumplabel_kernel_offline(void);
