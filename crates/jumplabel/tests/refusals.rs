@@ -6,6 +6,8 @@ use jumplabel_testing::{pages, scenario, twin, writers};
 
 #[path = "refusals/arguments.rs"]
 mod arguments;
+#[path = "refusals/by_signal.rs"]
+mod by_signal;
 #[path = "refusals/calls.rs"]
 mod calls;
 #[path = "refusals/core_sync.rs"]

@@ -1,8 +1,5 @@
 //! Systems without membarrier: the sites that may still be flipped, and the visibility that is reported.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use jumplabel::platform::{core_sync_by_signal, core_sync_handler};
 use jumplabel::{Batch, Lock, Visibility, WriterKind, set_writer};
 
 use crate::scenario::{fork, passes, reap};
@@ -10,14 +7,14 @@ use crate::seccomp::{CORE_SYNC, Call, deny};
 
 crate::pages::pages! { sites: 2 keys, 4 sites, every 1 pages, at 4093 }
 
-const WRITERS: [Option<WriterKind>; 4] =
+pub const WRITERS: [Option<WriterKind>; 4] =
     [None, Some(WriterKind::Procmem), Some(WriterKind::Mprotect), Some(WriterKind::Remap)];
 
 /// The visibility that a flip reports if nothing is refused: no kernel of s390x has a membarrier that serialises.
-const ALLOWED: Visibility = if cfg!(target_arch = "s390x") { Visibility::Eventual } else { Visibility::Immediate };
+pub const ALLOWED: Visibility = if cfg!(target_arch = "s390x") { Visibility::Eventual } else { Visibility::Immediate };
 
 /// Runs `body` on a thread that may not use membarrier, with `denied` besides. Others may.
-fn without_membarrier(denied: &'static [Call], body: impl FnOnce() + Send) {
+pub fn without_membarrier(denied: &'static [Call], body: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         scope.spawn(move || {
             deny(&[denied, CORE_SYNC].concat(), libc::EPERM);
@@ -201,89 +198,5 @@ fn nothing_left_to_do() {
             assert_eq!(b.inc().unwrap().visibility, ALLOWED);
             assert_eq!(b.dec().unwrap().visibility, ALLOWED);
         }
-    });
-}
-
-static HANDLED: AtomicU32 = AtomicU32::new(0);
-
-extern "C" fn handler(_signal: i32) {
-    HANDLED.fetch_add(1, Ordering::SeqCst);
-    // SAFETY: the handler of the signal that core sync sends.
-    unsafe { core_sync_handler() };
-}
-
-fn opt_in(signal: i32) {
-    // SAFETY: installs the handler that the library asks for; nothing else sends this signal.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = handler as *const () as usize;
-        action.sa_flags = libc::SA_RESTART;
-        assert_eq!(libc::sigaction(signal, &raw const action, std::ptr::null_mut()), 0);
-        core_sync_by_signal(signal);
-    }
-}
-
-/// A program that opted in gets the same promise by signals: pristine sites, all writers, immediately.
-#[test]
-fn by_signal() {
-    passes(|| {
-        opt_in(libc::SIGRTMIN() + 3);
-        let stop = std::sync::atomic::AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    while !stop.load(Ordering::Relaxed) {
-                        std::hint::black_box(sites().all(true));
-                        std::thread::yield_now();
-                    }
-                });
-            }
-            without_membarrier(&[], || {
-                for writer in WRITERS {
-                    set_writer(writer);
-                    for on in [true, false] {
-                        let outcome = sites().set(on).unwrap();
-                        assert!(sites().all(on));
-                        assert_eq!(outcome.visibility, Visibility::Immediate, "{outcome:?}");
-                    }
-                    sites().restore_pristine();
-                }
-            });
-            stop.store(true, Ordering::Relaxed);
-        });
-        assert!(HANDLED.load(Ordering::SeqCst) > 40);
-    });
-}
-
-/// A thread never answers: the flip gives up on it, says so, and does not ask it again.
-#[test]
-fn by_signal_that_a_thread_blocks() {
-    passes(|| {
-        let signal = libc::SIGRTMIN() + 3;
-        opt_in(signal);
-        sites().set(true).unwrap();
-        let done = std::sync::Barrier::new(2);
-        let there = std::sync::Barrier::new(2);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                // SAFETY: this thread's mask.
-                unsafe {
-                    let mut set: libc::sigset_t = std::mem::zeroed();
-                    libc::sigaddset(&raw mut set, signal);
-                    libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
-                }
-                there.wait();
-                done.wait();
-            });
-            there.wait();
-            without_membarrier(&[], || {
-                for on in [false, true, false] {
-                    assert_eq!(sites().set(on).unwrap().visibility, Visibility::Eventual);
-                    assert!(sites().all(on));
-                }
-            });
-            done.wait();
-        });
-        assert_eq!(sites().set(true).unwrap().visibility, ALLOWED);
     });
 }

@@ -6,6 +6,7 @@
 //! which calls [`core_sync_handler`]. If membarrier is refused and the program has not opted in, a flip of primed sites reports
 //! [`Visibility::Eventual`](crate::Visibility::Eventual), and a flip of pristine sites needs the `remap` writer or a process with a single thread.
 
+use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering, fence};
 use core::time::Duration;
 
@@ -200,17 +201,19 @@ fn has_ended(tasks: &rustix::fd::OwnedFd, thread: &core::ffi::CStr) -> rustix::i
     }
 }
 
-/// Waits until all threads have answered. Returns the error ETIMEDOUT if they have not within a second.
+/// Waits until all threads have answered. Returns the error ETIMEDOUT if they have not within a second. Neither a signal handler nor an answer makes
+/// that time begin again.
 fn wait_for_answers() -> rustix::io::Result<()> {
     const PATIENCE: Duration = Duration::from_secs(1);
-    let limit = rustix::fs::Timespec { tv_sec: PATIENCE.as_secs() as _, tv_nsec: 0 };
+    let end = libc::now().saturating_add(PATIENCE);
+    let end = rustix::fs::Timespec { tv_sec: end.as_secs() as _, tv_nsec: end.subsec_nanos() as _ };
     loop {
         let pending = PENDING.load(Ordering::Acquire);
         if pending == 0 {
             return Ok(());
         }
         if let Err(errno @ rustix::io::Errno::TIMEDOUT) =
-            futex::wait(&PENDING, futex::Flags::PRIVATE, pending, Some(&limit))
+            futex::wait_bitset(&PENDING, futex::Flags::PRIVATE, pending, Some(&end), NonZeroU32::MAX)
         {
             return Err(errno);
         }
