@@ -27,8 +27,9 @@ pub(super) fn is_child() -> bool {
 pub(crate) fn register() {
     // SAFETY: the three functions are never unloaded, because this instance is the program's or was kept loaded.
     //
-    // The result is ignored. The call fails only if there is no memory, and a constructor cannot report that. A child then finds out from the wiped
-    // page that it must repair its sites.
+    // The result is ignored. The call fails only if there is no memory, and a constructor cannot report that. A fork is then like a raw `clone`: the
+    // child finds out from the wiped page that it must repair its sites. If the system does not wipe the page, the child does not find out, and may
+    // find the lock held for ever; docs/safety.md says so.
     unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
 }
 
