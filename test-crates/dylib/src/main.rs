@@ -232,6 +232,18 @@ fn main() {
         assert_eq!(sites(&shared::NAKED), 1);
     }
 
+    // A static call of the library, called from both. The program's function is too far from the library for a jump.
+    fn far(a: u64, b: u64, c: u64, d: u64, e: u64, f: u64) -> u64 {
+        [f, e, d, c, b, a].iter().fold(0, |all, one| all * 10 + one)
+    }
+    let called = || [shared::called(), (shared::CALLED)(1, 2, 3, 4, 5, 6)];
+    for _ in 0..2 {
+        assert_eq!(called(), [123_456; 2]);
+        shared::CALLED.update(far).unwrap();
+        assert_eq!(called(), [654_321; 2]);
+        shared::CALLED.reset().unwrap();
+    }
+
     // A library that comes when its keys are flipped, in both states, again and again; one of its own.
     for round in 0..50 {
         let on = round % 2 == 0;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use jumplabel::{
     Error, RawKey, StaticKeyFalse, StaticKeyTrue, list, naked_key, static_branch_likely, static_branch_unlikely,
-    static_key,
+    static_call, static_key,
 };
 
 static_key! {
@@ -16,6 +16,18 @@ static_key! {
 naked_key! {
     pub static NAKED: false;
     static NAKED_PRIVATE: true;
+}
+
+/// Joins its arguments, so that a wrong one is seen.
+fn join(a: u64, b: u64, c: u64, d: u64, e: u64, f: u64) -> u64 {
+    [a, b, c, d, e, f].iter().fold(0, |all, one| all * 10 + one)
+}
+
+static_call! { pub static CALLED: fn(u64, u64, u64, u64, u64, u64) -> u64 = join; }
+
+/// The call from here.
+pub fn called() -> u64 {
+    CALLED(1, 2, 3, 4, 5, 6)
 }
 
 /// A key that lies deep in a static.

@@ -124,12 +124,23 @@ macro_rules! __naked_asm {
 
 /// The body of a static call's trampoline. An indirect branch can land on its `endbr64`. The trampoline has a section of its own, whose
 /// alignment keeps the jump in one cache line and in one page.
-#[cfg(all(target_arch = "x86_64", not(jumplabel_windows)))]
+#[cfg(all(target_arch = "x86_64", not(any(jumplabel_dylib, jumplabel_windows))))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __trampoline {
     () => {
         "endbr64\n2: .byte 0xe9\n.long .L{key}.default@PLT - . - 4\njmp qword ptr [rip + {key}]\n.balign 16"
+    };
+}
+
+/// The body of a static call's trampoline in a Rust `dylib`. There, the linker accepts a call's address only from the GOT. r11 holds no argument: in
+/// any library, the code that binds a function lazily writes r11, too.
+#[cfg(all(target_arch = "x86_64", jumplabel_dylib, not(jumplabel_windows)))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trampoline {
+    () => {
+        "endbr64\n2: .byte 0xe9\n.long .L{key}.default@PLT - . - 4\nmov r11, qword ptr [rip + {key}@GOTPCREL]\njmp qword ptr [r11]\n.balign 16"
     };
 }
 
