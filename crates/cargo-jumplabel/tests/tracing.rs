@@ -1,5 +1,7 @@
 //! Tests `cargo jumplabel tracing` on copies of a program, test-crates/traced, with upstream's tracing and with the patched one.
 
+#[path = "tracing/fleet.rs"]
+mod fleet;
 #[path = "tracing/live.rs"]
 mod live;
 #[path = "tracing/printed.rs"]

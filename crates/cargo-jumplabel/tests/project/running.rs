@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,6 +14,8 @@ pub struct Running {
     pub socket: PathBuf,
     /// The line by which the program said that it is ready.
     pub ready: String,
+    /// The folder of the socket, if no other program uses it.
+    own_folder: Option<PathBuf>,
 }
 
 impl Running {
@@ -25,6 +27,13 @@ impl Running {
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::DirBuilder::new().mode(0o700).create(&folder).unwrap();
         command.env("JUMPLABEL_AGENT", format!("dir={}", folder.display()));
+        let mut running = Running::start_in(command, ready, &folder);
+        running.own_folder = Some(folder);
+        running
+    }
+
+    /// Starts a program whose agent's socket will be in this folder, which other programs may use, too.
+    pub fn start_in(command: &mut Command, ready: &str, folder: &Path) -> Running {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let mut said = BufReader::new(stdout).lines();
@@ -33,12 +42,15 @@ impl Running {
         // The program's agent listens as soon as there is a socket.
         let socket = loop {
             assert!(child.try_wait().unwrap().is_none(), "the program has ended");
-            if let Some(socket) = std::fs::read_dir(&folder).unwrap().next() {
-                break socket.unwrap().path();
+            let end = format!(".{}.sock", child.id());
+            let sockets = std::fs::read_dir(folder).into_iter().flatten().map(|socket| socket.unwrap().path());
+            let is_own = |path: &PathBuf| path.to_str().is_some_and(|path| path.ends_with(&end));
+            if let Some(socket) = sockets.into_iter().find(is_own) {
+                break socket;
             }
             std::thread::yield_now();
         };
-        Running { child, stdin, said, socket, ready: first }
+        Running { child, stdin, said, socket, ready: first, own_folder: None }
     }
 
     /// The lines that the program prints before the first one for which `is_last` is true.
@@ -75,6 +87,6 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         let _ = (self.child.kill(), self.child.wait());
-        let _ = std::fs::remove_dir_all(self.socket.parent().unwrap());
+        let _ = self.own_folder.take().map(std::fs::remove_dir_all);
     }
 }

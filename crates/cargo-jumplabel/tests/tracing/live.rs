@@ -18,6 +18,13 @@ impl Traced {
         Traced(Running::start(Command::new(program).args(["serve", filter]), "ready"))
     }
 
+    /// The program as a process of a fleet, with a name and a directory for sockets.
+    pub fn start_in(program: &Path, runtime: &Path, name: &str) -> Traced {
+        let mut command = Command::new(program);
+        command.args(["serve", "off"]).env("XDG_RUNTIME_DIR", runtime).env("JUMPLABEL_AGENT", format!("name={name}"));
+        Traced(Running::start_in(&mut command, "ready", &runtime.join("jumplabel")))
+    }
+
     /// Makes the program work once. Returns the lines that it prints.
     pub fn works(&mut self) -> Vec<String> {
         self.works_after("")
@@ -31,17 +38,17 @@ impl Traced {
 }
 
 /// A client that follows callsites by the agent's protocol.
-struct Follower {
+pub struct Follower {
     lines: Lines<BufReader<UnixStream>>,
 }
 
 /// The records that a follower got, as messages, and the number of records that were lost.
-type Told = (Vec<String>, u64);
+pub type Told = (Vec<String>, u64);
 
 impl Follower {
     #[track_caller]
-    fn of(traced: &Traced, asks: &str) -> Follower {
-        let mut stream = UnixStream::connect(&traced.0.socket).unwrap();
+    pub fn of(running: &Running, asks: &str) -> Follower {
+        let mut stream = UnixStream::connect(&running.socket).unwrap();
         writeln!(stream, "trace {asks}").unwrap();
         let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
         let answer: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
@@ -61,7 +68,7 @@ impl Follower {
     }
 
     /// Reads until this number of records has arrived or was lost.
-    fn told(&mut self, number: usize) -> Told {
+    pub fn told(&mut self, number: usize) -> Told {
         let (mut messages, mut lost) = (Vec::new(), 0);
         while messages.len() + (lost as usize) < number {
             let line = self.lines.next().unwrap().unwrap();
@@ -151,7 +158,7 @@ fn followed() {
         let all_on = |traced: &Traced| traced.0.prints(&["list", "trace:noisy@*"]).matches(", on").count();
         let wanted = all_on(&traced);
         assert!(is_on(&traced) == is_wanted && (wanted > 0) == is_wanted);
-        let mut one = Follower::of(&traced, "trace:noisy");
+        let mut one = Follower::of(&traced.0, "trace:noisy");
         assert!(is_on(&traced));
         // The subscriber sees the same events as before.
         assert_eq!(says(&mut traced), before, "{filter}");
@@ -161,7 +168,7 @@ fn followed() {
             assert!(messages.iter().any(|message| message == what), "{filter}: {what} of {messages:?}");
         }
         // If two clients follow at a time, each gets the events of its own callsites.
-        let mut other = Follower::of(&traced, &format!("trace:elsewhere@*,{ONE}"));
+        let mut other = Follower::of(&traced.0, &format!("trace:elsewhere@*,{ONE}"));
         assert_eq!(says(&mut traced), before, "{filter}");
         assert_eq!(other.told_until("elsewhere: costlier"), ["noisy: one", "elsewhere: in 2", "elsewhere: costlier"]);
         assert_eq!(one.told_until("noisy: after"), messages);
@@ -182,7 +189,7 @@ fn followed() {
 #[test]
 fn told_or_lost() {
     let mut traced = Traced::start(&programs().patched, "off");
-    let mut limited = Follower::of(&traced, &format!("{ONE} at 1"));
+    let mut limited = Follower::of(&traced.0, &format!("{ONE} at 1"));
     (0..100).for_each(|_| drop(traced.works()));
     let (messages, lost) = limited.told(100);
     assert!(messages.len() as u64 + lost == 100 && !messages.is_empty() && lost > 0, "{messages:?} {lost}");
@@ -191,7 +198,7 @@ fn told_or_lost() {
     while traced.0.prints(&["list", ONE]).contains(", on") {
         std::thread::yield_now();
     }
-    let mut unread = Follower::of(&traced, ONE);
+    let mut unread = Follower::of(&traced.0, ONE);
     traced.works();
     assert_eq!(unread.told(1), (vec!["noisy: one".to_owned()], 0));
     traced.works();
@@ -199,12 +206,12 @@ fn told_or_lost() {
     while traced.0.prints(&["list", ONE]).contains(", on") {
         std::thread::yield_now();
     }
-    let mut next = Follower::of(&traced, ONE);
+    let mut next = Follower::of(&traced.0, ONE);
     traced.works();
     traced.works();
     assert_eq!(next.told(2), (vec!["noisy: one".to_owned(); 2], 0));
     drop(next);
-    let mut all = Follower::of(&traced, "trace:noisy at 1000000");
+    let mut all = Follower::of(&traced.0, "trace:noisy at 1000000");
     traced.works();
     let each = all.told_until("noisy: after").len();
     (0..400).for_each(|_| drop(traced.works()));

@@ -105,7 +105,9 @@ impl Wish {
             return Ok(item);
         }
         let is_number = |value: &str| value.bytes().all(|byte| byte.is_ascii_digit());
-        if item.assignment.is_none() || !matches!(&*self.is.value, "on" | "off") && !is_number(&self.is.value) {
+        // The limit of a callsite of tracing, `100/s`, is a number, too.
+        let number = self.is.value.strip_suffix("/s").unwrap_or(&self.is.value);
+        if item.assignment.is_none() || !matches!(&*self.is.value, "on" | "off") && !is_number(number) {
             return Err(format!("`{item}`: of a fleet, say on, off or a mode's number"));
         }
         Ok(item)
