@@ -2,6 +2,8 @@
 
 #[path = "tracing/fleet.rs"]
 mod fleet;
+#[path = "tracing/late.rs"]
+mod late;
 #[path = "tracing/live.rs"]
 mod live;
 #[path = "tracing/printed.rs"]
