@@ -239,8 +239,10 @@ fn sync() -> Result<jumplabel::Outcome, jumplabel::Error> {
     sync::sync(&KEYED, loaded)
 }
 
-fn loaded(change: jumplabel::ObjectChange, _: &[&'static Keyed]) {
-    if let jumplabel::ObjectChange::Loaded = change {
-        drop(SyncAtEnd);
+fn loaded(change: jumplabel::ObjectChange, callsites: &[&'static Keyed]) {
+    if let jumplabel::ObjectChange::Unloading = change {
+        rebuild::forget(callsites);
     }
+    // Also after an unloading: a rebuild of another thread may have found the lock taken meanwhile.
+    drop(SyncAtEnd);
 }

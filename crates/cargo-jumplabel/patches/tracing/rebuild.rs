@@ -11,11 +11,12 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{fence, AtomicBool, Ordering};
 use std::sync::TryLockError;
+use std::time::{Duration, Instant};
 use std::vec::Vec;
 
 use super::super::dispatchers::{Rebuilder, LOCKED_DISPATCHERS};
 use super::super::{rebuild_callsite_interest, Callsites, DefaultCallsite, CALLSITES, DISPATCHERS};
-use super::KEYED;
+use super::{Keyed, KEYED};
 use crate::dispatcher::{Dispatch, Registrar};
 use crate::metadata::LevelFilter;
 
@@ -58,6 +59,39 @@ fn all() -> Option<Rebuilder<'static>> {
         Err(TryLockError::WouldBlock) => None,
         // Upstream's function decides: it panics, or asks the default dispatcher of this thread.
         Err(TryLockError::Poisoned(_)) => Some(DISPATCHERS.rebuilder()),
+    }
+}
+
+/// How long an unloading waits for other threads' rebuilds. It does not wait for ever: the loader waits for it, and a rebuild may wait for the loader.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Takes callsites off the list of registered ones, because their object is about to be unloaded: otherwise, the next rebuild would read memory that
+/// is gone. `callsites` are in the order of addresses.
+///
+/// The lock of all dispatchers keeps other threads from walking the list. They may still add callsites, but only in front of all others.
+pub(super) fn forget(callsites: &[&'static Keyed]) {
+    let start = Instant::now();
+    let _alone = loop {
+        match LOCKED_DISPATCHERS.try_write() {
+            Ok(all) => break all,
+            Err(TryLockError::Poisoned(all)) => break all.into_inner(),
+            Err(TryLockError::WouldBlock) if start.elapsed() > PATIENCE => return,
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
+    };
+    let address = |callsite: &DefaultCallsite| callsite as *const DefaultCallsite as usize;
+    let mut link = &CALLSITES.list_head;
+    // SAFETY: each callsite on the list is a static of an object that is loaded.
+    while let Some(callsite) = unsafe { link.load(Ordering::Acquire).as_ref() } {
+        if callsites.binary_search_by_key(&address(callsite), |keyed| address(&keyed.inner)).is_err() {
+            link = &callsite.next;
+            continue;
+        }
+        let (this, next) = (callsite as *const _ as *mut _, callsite.next.load(Ordering::Acquire));
+        if link.compare_exchange(this, next, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            // A thread has added a callsite in front of this one.
+            link = &CALLSITES.list_head;
+        }
     }
 }
 

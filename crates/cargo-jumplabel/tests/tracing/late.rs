@@ -126,3 +126,20 @@ fn filters() {
         );
     }
 }
+
+/// Callsites that a thread has reached, and callsites that were loaded during a rebuild, are forgotten when their library is unloaded.
+#[test]
+#[cfg(target_arch = "x86_64")] // where a word for the GOT is known
+fn unloaded_after_use() {
+    let mut loads = Loads::start("trace");
+    let all = loads.does("load").len() + loads.does("say").len();
+    assert_eq!(all, 4);
+    for words in [&["unload"][..], &["load", "unload"], &["load", "rebuild", "unload"], &["load", "say", "unload"]] {
+        words.iter().for_each(|word| drop(loads.does(word)));
+        loads.does("rebuild");
+        assert_eq!((loads.does("say"), loads.keys()), (vec![HOST.to_owned()], vec![]), "{words:?}");
+    }
+    loads.does("load");
+    loads.does("rebuild");
+    assert_eq!((loads.does("say").len(), loads.on().len()), (4, 3));
+}
