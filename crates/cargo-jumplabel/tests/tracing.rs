@@ -2,6 +2,7 @@
 
 #[path = "tracing/fleet.rs"]
 mod fleet;
+#[cfg(target_arch = "x86_64")] // where a word for the GOT is known
 #[path = "tracing/late.rs"]
 mod late;
 #[path = "tracing/live.rs"]

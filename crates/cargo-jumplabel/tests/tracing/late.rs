@@ -65,7 +65,6 @@ const LATE: [&str; 2] = ["INFO plugin::late: late info", "TRACE plugin::late: la
 
 /// A setting shows callsites of libraries that are loaded before it. A library can go while its keys are on, and come again.
 #[test]
-#[cfg(target_arch = "x86_64")] // where a word for the GOT is known
 fn set_before_and_after() {
     let mut loads = Loads::start("off");
     assert_eq!(loads.does("say"), [""; 0]);
@@ -105,7 +104,6 @@ fn set_before_and_after() {
 
 /// Keys of a loaded library follow the levels of filters at once, and what filters say of modules after a rebuild. Events do so at once.
 #[test]
-#[cfg(target_arch = "x86_64")] // where a word for the GOT is known
 fn filters() {
     let all = ["late elsewhere", "late info", "late trace"];
     for (filter, at_once, later, shown) in [
@@ -129,7 +127,6 @@ fn filters() {
 
 /// Callsites that a thread has reached, and callsites that were loaded during a rebuild, are forgotten when their library is unloaded.
 #[test]
-#[cfg(target_arch = "x86_64")] // where a word for the GOT is known
 fn unloaded_after_use() {
     let mut loads = Loads::start("trace");
     let all = loads.does("load").len() + loads.does("say").len();
