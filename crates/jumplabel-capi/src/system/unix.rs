@@ -14,10 +14,24 @@ pub(crate) fn me() -> usize {
     jumplabel::platform::builtin().thread()
 }
 
+#[cfg(target_os = "linux")]
+fn page_size() -> usize {
+    jumplabel::platform::builtin().page_size()
+}
+
+/// The size that the system says: the platform of the fallback knows no pages.
+#[cfg(not(target_os = "linux"))]
+fn page_size() -> usize {
+    unsafe extern "C" {
+        safe fn getpagesize() -> core::ffi::c_int;
+    }
+    getpagesize().unsigned_abs() as usize
+}
+
 /// False if nothing is mapped at the address now, for example because the key's object was unloaded. True otherwise, also if the system refuses to
 /// say.
 pub(crate) fn is_mapped<T>(at: *const T) -> bool {
-    let page = jumplabel::platform::builtin().page_size();
+    let page = page_size();
     let start = (at as usize & !(page - 1)) as *mut c_void;
     // SAFETY: `msync` with MS_ASYNC changes nothing. The kernel checks whether the range is mapped.
     let looked = unsafe { rustix::mm::msync(start, page, rustix::mm::MsyncFlags::ASYNC) };

@@ -104,7 +104,9 @@ impl Plan {
             }
             let on = count::users(new) > 0;
             match transition {
-                Transition::Done if locks.disagree => plan.bring(live, pages, number, on, Which::All)?,
+                Transition::Done | Transition::Join | Transition::Leave if locks.disagree => {
+                    plan.bring(live, pages, number, on, Which::All)?
+                }
                 // The count stays, but something else may have changed the key's sites.
                 Transition::Done if change.names_a_state() => plan.bring(live, pages, number, on, Which::Differing)?,
                 Transition::Done | Transition::Join | Transition::Leave => {}

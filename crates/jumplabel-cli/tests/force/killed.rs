@@ -41,10 +41,15 @@ fn unguarded(has_flipped: bool) {
         let check = busy.check();
         assert!(matches!(check.code, Some(0 | 4)) && !check.out.contains("foreign"), "{check:?}");
         differed += u32::from(check.code == Some(4));
-        if writes % 2 == 0 {
-            assert_eq!(busy.ask("agree"), "yes yes", "{writes}: {check:?}");
-        } else {
-            busy.set(&["busy.other=on"]).done();
+        match writes % 3 {
+            0 => assert_eq!(busy.ask("agree"), "yes yes", "{writes}: {check:?}"),
+            1 => drop(busy.set(&["busy.other=on"]).done()),
+            _ => {
+                // A user comes and goes. If the key's count still says that it is on, nothing but the count has to change.
+                busy.set(&["busy.hot+1"]).done();
+                busy.check().done();
+                busy.set(&["busy.hot-1"]).done();
+            }
         }
         busy.check().done();
         busy.set(&BACK).done();

@@ -169,7 +169,7 @@ pub fn publish(word: &AtomicI32, transition: Transition) {
     let _ = word.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed);
 }
 
-/// Counts one user more of a key that is on. A user can leave without the lock, but the last one cannot, so the key stays on until then. Called
+/// Counts one user more of a key that is on; does nothing to another key. A user can leave without the lock, but the last one cannot, so the key stays on until then. Called
 /// under the lock.
 ///
 /// A change that is refused must leave the count as it was. So [`begin`] does not count a user that comes: if the other users left meanwhile, nothing
@@ -178,7 +178,7 @@ pub fn publish(word: &AtomicI32, transition: Transition) {
 pub fn add(word: &AtomicI32) {
     let mut now = word.load(Ordering::Relaxed);
     // At its maximum, the count stays. It gets there only if others have come since `begin`, and then no program can count its users any more.
-    while now < i32::MAX {
+    while (1..i32::MAX).contains(&now) {
         match word.compare_exchange(now, now + 1, Ordering::AcqRel, Ordering::Relaxed) {
             Ok(_) => return,
             Err(changed) => now = changed,
