@@ -123,6 +123,9 @@ fn install_all(sh: &Shell, packages: &Packages<'_>, skipped: &mut Skipped) -> Re
     let checked = TARGETS.iter().filter(|target| matches!(target.compiler, Compiler::Gcc(..)));
     let targets = targets.copied().chain(checked.map(|target| target.rust));
     printed(cmd!(sh, "rustup target add {targets...}"))?;
+    if cmd!(sh, "python3 -c").arg("import ensurepip").quiet().ignore_stderr().run().is_err() {
+        packages.install("", vec!["python3-venv".into()])?;
+    }
     let runner = elsewhere::RUNNER;
     if !has(&in_target(&format!("{runner}/bin/python3"))) && from_pypi(sh, runner, elsewhere::PACKAGE).is_err() {
         println!("left out: {runner} (make elsewhere says which tests need it)");
@@ -209,7 +212,11 @@ fn install_zig(sh: &Shell) -> Result<()> {
 /// Installs a Python package into a directory of its own in target/.
 fn from_pypi(sh: &Shell, name: &str, package: &str) -> Result<()> {
     let directory = in_target(name);
-    cmd!(sh, "python3 -m venv {directory}").quiet().run()?;
+    if let Err(error) = cmd!(sh, "python3 -m venv {directory}").quiet().run() {
+        // What it leaves would pass for an installed package.
+        let _ = std::fs::remove_dir_all(&directory);
+        return Err(error.into());
+    }
     Ok(cmd!(sh, "{directory}/bin/python3 -m pip install --quiet --disable-pip-version-check {package}")
         .quiet()
         .run()?)

@@ -69,7 +69,7 @@ impl Fleet {
     fn spawn(&mut self, command: &mut Command) {
         let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         self.children.push(
-            command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}; cargo xtask setup installs etcd")),
+            command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}; cargo xtask setup --all installs etcd")),
         );
     }
 
@@ -123,6 +123,7 @@ fn shows(traced: &mut Traced) -> bool {
 
 /// A wish shows callsites of all processes that it names, of one that comes later, too. Withdrawn, it ends that.
 #[test]
+#[ignore = "a fleet gives its processes seconds to answer, and builds run beside this: make upstream"]
 fn wished() {
     let fleet = Fleet::start();
     let (mut web, mut other) = ([(); 2].map(|()| fleet.process("web")), fleet.process("db"));
