@@ -149,6 +149,7 @@ packages: cargo
 # Programs with crates that `cargo jumplabel` has patched: upstream's own tests, servers, a storage engine. Cargo downloads some hundred crates.
 upstream: cargo
 	cargo test -p cargo-jumplabel --test servers --test upstream --test engine -- --ignored
+	cargo test -p cargo-jumplabel --test tracing -- --ignored
 
 # Programs in C and C++ with keys: redis, leveldb, memcached, from Debian's sources (by apt). Their own tests run while all keys flip (docs/c.md).
 programs: cargo

@@ -69,7 +69,9 @@ impl Fleet {
     fn spawn(&mut self, command: &mut Command) {
         let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         self.children.push(
-            command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}; cargo xtask setup --all installs etcd")),
+            command
+                .spawn()
+                .unwrap_or_else(|error| panic!("{command:?}: {error}; cargo xtask setup --all installs etcd")),
         );
     }
 
