@@ -249,7 +249,12 @@ impl Packages<'_> {
                 .run()
         };
         if !self.updated.replace(true) {
-            apt(&["update", "-qq"])?;
+            // For the lock of the lists, apt-get does not wait.
+            let again = |_| {
+                std::thread::sleep(std::time::Duration::from_secs(10));
+                apt(&["update", "-qq"])
+            };
+            apt(&["update", "-qq"]).or_else(again).or_else(again)?;
         }
         let install = ["install", "-y", "-qq", "--no-install-recommends"];
         let arguments: Vec<_> = install.into_iter().chain(packages.iter().map(String::as_str)).collect();
