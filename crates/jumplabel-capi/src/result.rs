@@ -105,11 +105,8 @@ impl Refusal {
 
 /// The number that <errno.h> of this system has: of Windows, of macOS and FreeBSD, of Linux.
 const fn of_system(windows: u8, bsd: u8, linux: u8) -> u8 {
-    match () {
-        () if cfg!(windows) => windows,
-        () if cfg!(any(target_vendor = "apple", target_os = "freebsd")) => bsd,
-        () => linux,
-    }
+    let is_bsd = cfg!(any(target_vendor = "apple", target_os = "freebsd"));
+    if cfg!(windows) { windows } else { [linux, bsd][is_bsd as usize] }
 }
 
 const EPERM: u8 = 1;
