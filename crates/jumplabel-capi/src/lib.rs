@@ -9,7 +9,7 @@
 //!   include/jumplabel/alternative.h     instructions for some processors         alternatives
 //!   include/jumplabel/lock_prefix.h     UP mode: no lock prefixes                up
 //!   include/jumplabel/usdt.h            probes of tracers                        usdt
-//!   include/jumplabel.h                 functions that Linux lacks               result, batch, list, on_change, warn, say, hook
+//!   include/jumplabel.h                 functions that Linux lacks               result, errno, batch, list, on_change, warn, say, hook
 //!   include/jumplabel/assert.h          assertions that can be turned on         assert
 //!   include/jumplabel/kernel.h          the platform of a kernel                 kernel, machine
 //!   include/jumplabel/riscv.h           functions for its machine, on RISC-V     riscv
@@ -45,6 +45,7 @@ pub mod call;
 mod copied;
 #[cfg(feature = "hosted")]
 pub mod deferred;
+mod errno;
 mod hook;
 #[cfg(all(jumplabel_installed, not(jumplabel_std)))]
 mod installed;

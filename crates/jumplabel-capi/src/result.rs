@@ -6,6 +6,7 @@ use core::ffi::{CStr, c_char, c_int, c_long};
 use jumplabel::text::Pieces;
 use jumplabel::{Error, RawKey, same_in_c};
 
+use crate::errno::*;
 use crate::say::Heed;
 use crate::system::is_mapped;
 
@@ -102,32 +103,6 @@ impl Refusal {
         }
     }
 }
-
-/// The number that <errno.h> of this system has: of Windows, of macOS and FreeBSD, of Linux.
-const fn of_system(windows: u8, bsd: u8, linux: u8) -> u8 {
-    let is_bsd = cfg!(any(target_vendor = "apple", target_os = "freebsd"));
-    if cfg!(windows) { windows } else { [linux, bsd][is_bsd as usize] }
-}
-
-const EPERM: u8 = 1;
-const ENOENT: u8 = 2;
-const EIO: u8 = 5;
-const ENOEXEC: u8 = 8;
-const EAGAIN: u8 = of_system(11, 35, 11);
-const ENOMEM: u8 = 12;
-const EACCES: u8 = 13;
-const EFAULT: u8 = 14;
-const EBUSY: u8 = 16;
-const EEXIST: u8 = 17;
-const EINVAL: u8 = 22;
-const EROFS: u8 = 30;
-const ERANGE: u8 = 34;
-const EDEADLK: u8 = of_system(36, 11, 35);
-const ENOSYS: u8 = of_system(40, 78, 38);
-const ELOOP: u8 = of_system(114, 62, 40);
-const EOVERFLOW: u8 = of_system(132, 84, 75);
-const EADDRINUSE: u8 = of_system(100, 48, 98);
-const EINPROGRESS: u8 = of_system(112, 36, 115);
 
 /// A `match` whose texts are statics, so that a linker leaves out each text that nothing uses. (Compilers put all constant texts into one section,
 /// and GNU ld keeps a section as a whole.)

@@ -23,7 +23,7 @@ pub fn add(sh: &Shell, root: &Path, pages: &mut Pages) -> Result<()> {
     let printed = cmd!(sh, "cargo run --quiet -p jumplabel-capi --example errors").quiet().read()?;
     let read = |name: &str| fs::read_to_string(root.join(name)).with_context(|| name.to_owned());
     let (errors, kinds) = (read("crates/jumplabel/src/error.rs")?, read("crates/jumplabel/src/error/kind.rs")?);
-    let numbers = numbers(&read("crates/jumplabel-capi/src/result.rs")?);
+    let numbers = numbers(&read("crates/jumplabel-capi/src/errno.rs")?);
     pages.add("errors.md", page(&documented(&errors, "Error"), &documented(&kinds, "ErrorKind"), &numbers, &printed)?);
     Ok(())
 }
@@ -56,9 +56,9 @@ fn without_links(line: &str) -> String {
     text
 }
 
-/// Linux's names of error numbers, from lines like `const EIO: u8 = 5;`.
+/// Linux's names of error numbers, from lines like `pub(crate) const EIO: u8 = 5;`.
 fn numbers(source: &str) -> BTreeMap<i32, String> {
-    let named = source.lines().filter_map(|line| line.strip_prefix("const E")?.split_once(": u8 = "));
+    let named = source.lines().filter_map(|line| line.strip_prefix("pub(crate) const E")?.split_once(": u8 = "));
     let number = |value: &str| value.rsplit(|c: char| !c.is_ascii_digit()).find(|word| !word.is_empty())?.parse().ok();
     named.filter_map(|(name, value)| Some((number(value)?, format!("E{name}")))).collect()
 }
@@ -145,7 +145,7 @@ mod tests {
                            c\t5\tI/O\nc\t13\tdenied\n";
 
     fn made(printed: &str) -> Result<String> {
-        let numbers = numbers("const EIO: u8 = 5;\nconst EACCES: u8 = if cfg!(windows) { 9 } else { 13 };\n");
+        let numbers = numbers("pub(crate) const EIO: u8 = 5;\npub(crate) const EACCES: u8 = of_system(9, 11, 13);\n");
         page(&documented(ERRORS, "Error"), &documented(KINDS, "ErrorKind"), &numbers, printed)
     }
 
@@ -170,7 +170,7 @@ mod tests {
             let follows = |end: &str| program.contains(&format!("Error::{name}{end}"));
             assert!(follows(" {") || follows(","), "crates/jumplabel-capi/docs/errors.rs lacks {name}");
         }
-        let numbers = numbers(&read("crates/jumplabel-capi/src/result.rs"));
+        let numbers = numbers(&read("crates/jumplabel-capi/src/errno.rs"));
         assert!(numbers.len() > 15 && numbers.get(&13).is_some_and(|name| name == "EACCES"), "{numbers:?}");
     }
 
