@@ -103,16 +103,14 @@ impl Plan {
                 plan.counts.push(Count { key: number, old, new, is_counted, address: key.address });
             }
             let on = count::users(new) > 0;
-            match transition {
-                Transition::Done | Transition::Join | Transition::Leave if locks.disagree => {
-                    plan.bring(live, pages, number, on, Which::All)?
-                }
+            let which = match transition {
+                Transition::TurnOn | Transition::TurnOff => Which::All,
+                _ if locks.disagree => Which::All,
                 // The count stays, but something else may have changed the key's sites.
-                Transition::Done if change.names_a_state() => plan.bring(live, pages, number, on, Which::Differing)?,
-                Transition::Done | Transition::Join | Transition::Leave => {}
-                Transition::TurnOn => plan.bring(live, pages, number, true, Which::All)?,
-                Transition::TurnOff => plan.bring(live, pages, number, false, Which::All)?,
-            }
+                Transition::Done => Which::Differing,
+                Transition::Join | Transition::Leave => continue,
+            };
+            plan.bring(live, pages, number, on, which)?;
         }
         if locks.disagree {
             let others = (0..live.keys.len()).filter(|number| wanted.iter().all(|(chosen, _)| chosen != number));
