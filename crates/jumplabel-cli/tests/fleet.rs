@@ -14,19 +14,7 @@ use std::time::{Duration, Instant};
 
 use cluster::Cluster;
 use hosts::{Follower, Processes};
-
-/// Whatever else the machine does.
-const LIMIT: Duration = Duration::from_secs(180);
-
-/// Waits until it is so.
-#[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < LIMIT, "{what}: not within {LIMIT:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
+use jumplabel_testing::until::until;
 
 #[test]
 #[cfg_attr(any(miri, jumplabel_fallback), ignore = "no sites")]

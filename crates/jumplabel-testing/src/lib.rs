@@ -31,6 +31,8 @@ pub mod switch;
 #[cfg(jumplabel_sites)]
 pub mod twin;
 #[cfg(target_os = "linux")]
+pub mod until;
+#[cfg(target_os = "linux")]
 pub mod version_map;
 #[cfg(all(target_os = "linux", jumplabel_sites))]
 pub mod writers;

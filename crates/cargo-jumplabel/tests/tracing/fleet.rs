@@ -4,22 +4,11 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+
+use jumplabel_testing::until::until;
 
 use crate::live::{ONE, Traced};
 use crate::programs;
-
-/// However busy the machine is.
-const LIMIT: Duration = Duration::from_secs(180);
-
-#[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < LIMIT, "{what}: not within {LIMIT:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
 
 /// Runs the tool with these words. Returns its exit code and both of its outputs.
 fn tool(words: &[&str]) -> (u8, String, String) {
