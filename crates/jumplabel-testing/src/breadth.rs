@@ -1,6 +1,7 @@
 //! The breadth of tests: `make test` takes a few configurations of each kind, `make test-all` takes all of them.
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::process::Command;
 
 /// True if all compilers, linkers, tools and configurations are to be tested.
@@ -36,6 +37,27 @@ pub fn has(tool: impl AsRef<OsStr>) -> bool {
         leave_out(&tool.to_string_lossy());
     }
     found
+}
+
+/// True if there is a gcc for `gnu` (such as `riscv64-linux-gnu`), with the headers of its C library. A kernel needs only the compiler, so a machine
+/// may have that alone. If not, this says so, and the caller must leave out the part that needs it.
+///
+/// # Panics
+/// As [`leave_out`], if the compiler or the headers are missing.
+#[must_use]
+pub fn has_gcc(gnu: &str) -> bool {
+    let found = gcc_is_here(gnu);
+    if !found {
+        leave_out(&format!("gcc for {gnu}, with the headers of its C library"));
+    }
+    found
+}
+
+/// The same as [`has_gcc`], without a word.
+#[must_use]
+pub fn gcc_is_here(gnu: &str) -> bool {
+    Command::new(format!("{gnu}-gcc")).arg("--version").output().is_ok()
+        && Path::new(&format!("/usr/{gnu}/include/stdio.h")).exists()
 }
 
 fn is_set(variable: &str) -> bool {

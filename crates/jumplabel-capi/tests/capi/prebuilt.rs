@@ -133,7 +133,7 @@ fn refused(built: &Path, stage: &Path) {
     refuse(&[("CC", "/nowhere/cc")], "CC=\"/nowhere/cc\", does not say what its target is");
     // The compiler's options choose the target, too; without headers for it, the compiler says nothing.
     refuse(&[("CC", "cc -mx32")], "x32");
-    if breadth::has("clang-19") && breadth::has("aarch64-linux-gnu-gcc") {
+    if breadth::has("clang-19") && breadth::has_gcc("aarch64-linux-gnu") {
         let clang = printed(&succeeds(Command::new("sh").args(["-c", "command -v clang-19"])));
         let other = format!("{} --target=aarch64-linux-gnu", clang.trim());
         refuse(&[("CC", &other)], "has no libraries for aarch64-unknown-linux-gnu");

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use jumplabel_testing::breadth::{gcc_is_here, leave_out, tests_all};
 use jumplabel_testing::cargo::{self, Build, has_target};
 
 use crate::commands::LISTED;
@@ -82,15 +83,14 @@ fn arm() {
 
 impl Machine {
     fn is_here(&self) -> bool {
-        if !jumplabel_testing::breadth::tests_all() {
+        if !tests_all() {
             println!("left out: {} (make test-all)", self.name);
             return false;
         }
-        let has_tools = Command::new(format!("{}-gcc", self.gnu)).arg("--version").output().is_ok();
-        let is_here = has_tools && has_target(None, self.rust);
+        let is_here = gcc_is_here(self.gnu) && has_target(None, self.rust);
         match (is_here, self.always) {
             (true, _) => {}
-            (false, true) => jumplabel_testing::breadth::leave_out(self.name),
+            (false, true) => leave_out(self.name),
             (false, false) => println!("left out: {}", self.name),
         }
         is_here
