@@ -12,6 +12,13 @@ fn checks() -> [bool; 2] {
     [static_branch_unlikely!(GUARDED), static_branch_unlikely!(COPIED)]
 }
 
+/// Flips a key of one site, while the system refuses some calls. The flip must succeed. Returns the protections that it asked for.
+fn flipped(key: &'static crate::RawKey, lock: &mut Lock, refused: Refused, on: bool) -> Vec<u32> {
+    let outcome = while_refused(refused, || if on { key.enable_locked(lock) } else { key.disable_locked(lock) });
+    assert_eq!(outcome.map(|outcome| (outcome.sites, outcome.warnings.left_writable)), Ok((1, false)));
+    ASKED.take()
+}
+
 /// A system without the flag refuses each call that has it. Then the same call is made without it.
 #[test]
 fn without_the_flag_of_control_flow_guard() {
@@ -20,11 +27,9 @@ fn without_the_flag_of_control_flow_guard() {
     let site = site(&GUARDED);
     let mut lock = Lock::take().unwrap();
     let flip = |lock: &mut Lock, refused: Refused, on: bool| {
-        let flipped =
-            while_refused(refused, || if on { GUARDED.enable_locked(lock) } else { GUARDED.disable_locked(lock) });
-        assert_eq!(flipped.map(|outcome| (outcome.sites, outcome.warnings.left_writable)), Ok((1, false)));
+        let asked = flipped(GUARDED.raw(), lock, refused, on);
         assert_eq!((checks()[0], protection(site, lock)), (on, PAGE_EXECUTE_READ));
-        ASKED.take()
+        asked
     };
     let [open, close] = [PAGE_EXECUTE_READWRITE, PAGE_EXECUTE_READ];
     let flag = PAGE_TARGETS_NO_UPDATE;
@@ -61,11 +66,9 @@ fn pages_that_a_store_has_copied() {
     let site = site(&COPIED);
     let mut lock = Lock::take().unwrap();
     let flip = |lock: &mut Lock, refused: Refused, on: bool| {
-        let flipped =
-            while_refused(refused, || if on { COPIED.enable_locked(lock) } else { COPIED.disable_locked(lock) });
-        assert_eq!(flipped.map(|outcome| (outcome.sites, outcome.warnings.left_writable)), Ok((1, false)));
+        let asked = flipped(COPIED.raw(), lock, refused, on);
         assert_eq!(checks()[1], on);
-        ASKED.take()
+        asked
     };
     // The first flip takes three steps: the pages are also closed between two steps. The later ones take one step. (Wine reports writable pages of a
     // module as copied at a store also after the store. So only the calls show which protection was the last.)
